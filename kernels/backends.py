@@ -1,0 +1,248 @@
+"""Two ways to run a training step, behind the same five methods.
+
+    run(first_step, learning_rates)   train one step for each row of learning_rates (n, 2)
+    take_losses()                     what the steps since the last call lost, as a list of sums
+    state()                           a copy of the parameters and Adam's memory, on the host
+    feature_grid()                    a copy of the grid alone
+    render(width, height)             what the network paints, (height, width, 3) float32
+
+`CudaBackend` launches the staged kernels one after another; `CpuBackend` calls `cpu.py`. Both draw
+the same batches from the same seed. Their float32 sums are added in different orders, so their
+losses agree to about 1 part in 1,000 after 100 steps, not to the last bit.
+"""
+
+import platform
+from pathlib import Path
+
+import numba
+import numpy as np
+from numba import cuda
+
+from kernels import adam, backward, cpu, encode, image_ops, mlp_forward, sampler
+from kernels.config import COLOURS, FEATURES, OUTPUTS
+from kernels.errors import InputError
+from kernels.state import State
+
+
+class CudaBackend:
+    """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
+
+    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, each
+    of which costs the host more time than the GPU needs for the work.
+    """
+
+    name = "cuda"
+
+    def __init__(self, image, config, state, partitions=None):
+        self.config = config
+        self.image = cuda.to_device(image)
+        self.parameters = State(*(cuda.to_device(array) for array in state))
+        self.corrections = cuda.to_device(adam.bias_corrections(config.beta1, config.beta2))
+        self.grad_weights = cuda.to_device(np.zeros_like(state.weights))
+        self.grad_feature_grid = cuda.to_device(np.zeros_like(state.feature_grid))
+        self.loss_sum = cuda.to_device(np.zeros(1, np.float32))
+        batch = config.batch
+        self.uv = cuda.device_array((batch, 2), np.float32)
+        self.target = cuda.device_array((batch, COLOURS), np.float32)
+        self.features = cuda.device_array((batch, FEATURES), np.float32)
+        self.hidden = cuda.device_array((config.layers, batch, config.hidden), np.float32)
+        self.outputs = cuda.device_array((batch, OUTPUTS), np.float32)
+        self.partitions = 1
+
+    @property
+    def device(self):
+        return gpu_name()
+
+    def run(self, first_step, learning_rates):
+        parameters, config = self.parameters, self.config
+        for step, (rate_mlp, rate_grid) in enumerate(learning_rates, first_step):
+            sampler.launch_sample_batch(self.image, config.seed, step, self.uv, self.target)
+            self.evaluate()
+            backward.launch_backward(
+                self.uv,
+                self.features,
+                self.hidden,
+                self.outputs,
+                self.target,
+                parameters.weights,
+                self.grad_weights,
+                self.grad_feature_grid,
+                self.loss_sum,
+            )
+            adam.launch_adam_weights(
+                parameters.weights,
+                self.grad_weights,
+                parameters.weights_m,
+                parameters.weights_v,
+                step,
+                self.corrections,
+                rate_mlp,
+                config.adam_rates,
+            )
+            adam.launch_adam_grid(
+                parameters.feature_grid,
+                self.grad_feature_grid,
+                parameters.grid_m,
+                parameters.grid_v,
+                parameters.grid_steps,
+                self.corrections,
+                rate_grid,
+                config.adam_rates,
+            )
+
+    def evaluate(self):
+        """uv -> features -> outputs, for training and for rendering alike."""
+        encode.launch_encode(self.uv, self.parameters.feature_grid, self.features)
+        mlp_forward.launch_mlp_forward(
+            self.features, self.parameters.weights, self.hidden, self.outputs
+        )
+
+    def take_losses(self):
+        loss = float(self.loss_sum.copy_to_host()[0])
+        self.loss_sum.copy_to_device(np.zeros(1, np.float32))
+        return [loss]
+
+    def state(self):
+        return State(*(array.copy_to_host() for array in self.parameters))
+
+    def feature_grid(self):
+        return self.parameters.feature_grid.copy_to_host()
+
+    def render(self, width, height):
+        pixels = width * height
+        colours = np.empty((pixels, COLOURS), np.float32)
+        for first in range(0, pixels, self.config.batch):
+            sampler.launch_pixel_centres(first, width, height, self.uv)
+            self.evaluate()
+            count = min(self.config.batch, pixels - first)
+            colours[first : first + count] = self.outputs.copy_to_host()[:count, :COLOURS]
+        return colours.reshape(height, width, COLOURS)
+
+    @staticmethod
+    def bilinear_baseline(image, width, height):
+        small = cuda.device_array((height, width, COLOURS), np.float32)
+        large = cuda.device_array(image.shape, np.float32)
+        image_ops.launch_over_pixels(image_ops.downsample, cuda.to_device(image), small)
+        image_ops.launch_over_pixels(image_ops.upsample, small, large)
+        return large.copy_to_host()
+
+
+class CpuBackend:
+    """`cpu.py` on every core. The same bits every run for the same number of partitions.
+
+    partitions: how many parts the batch is divided into, by default one for each thread. A
+    resumed run keeps the number it began with, even on another machine.
+    """
+
+    name = "cpu"
+
+    def __init__(self, image, config, state, partitions=None):
+        self.config = config
+        self.image = image
+        self.parameters = State(*(array.copy() for array in state))
+        self.partitions = partitions or numba.get_num_threads()
+        self.workspace = cpu.make_workspace(config, self.partitions)
+        self.corrections = adam.bias_corrections(config.beta1, config.beta2)
+        self.losses = []
+
+    @property
+    def device(self):
+        threads = min(self.partitions, numba.get_num_threads())
+        return f"{cpu_name()}, {threads} thread{'s' if threads > 1 else ''}"
+
+    def run(self, first_step, learning_rates):
+        losses = cpu.train_steps(
+            self.image,
+            np.uint64(self.config.seed),
+            first_step,
+            self.config.batch,
+            self.parameters,
+            self.workspace,
+            self.corrections,
+            np.asarray(learning_rates, np.float32).reshape(-1, 2),
+            self.config.adam_rates,
+        )
+        self.losses.extend(losses.tolist())
+
+    def take_losses(self):
+        losses, self.losses = self.losses, []
+        return losses
+
+    def state(self):
+        return State(*(array.copy() for array in self.parameters))
+
+    def feature_grid(self):
+        return self.parameters.feature_grid.copy()
+
+    def render(self, width, height):
+        image = np.empty((height, width, COLOURS), np.float32)
+        cpu.render(self.parameters.feature_grid, self.parameters.weights, self.workspace, image)
+        return image
+
+    @staticmethod
+    def bilinear_baseline(image, width, height):
+        small = np.empty((height, width, COLOURS), np.float32)
+        large = np.empty_like(image)
+        cpu.downsample(image, small)
+        cpu.upsample(small, large)
+        return large
+
+
+BACKENDS = {"cuda": CudaBackend, "cpu": CpuBackend}
+CHOICES = ("auto", *BACKENDS)
+
+
+def choose_backend(choice):
+    """Return (backend class, one line that says what was taken and why).
+
+    Raises `InputError` if "cuda" was asked for and no GPU can be used.
+    """
+    if choice == "cpu":
+        return CpuBackend, "training on the CPU"
+    if choice == "auto" and numba.config.ENABLE_CUDASIM:
+        return CpuBackend, "NUMBA_ENABLE_CUDASIM is set: training on the CPU"
+    obstacle = why_no_gpu()
+    if obstacle is None:
+        return CudaBackend, f"training on the GPU: {gpu_name()}"
+    if choice == "cuda":
+        raise InputError(
+            f"--backend cuda needs a usable NVIDIA GPU, but {obstacle}; "
+            "train without one with --backend cpu"
+        )
+    return CpuBackend, f"no usable GPU ({obstacle}): training on the CPU"
+
+
+def why_no_gpu():
+    """None if kernels can run, else the reason they cannot, as part of a sentence."""
+    try:
+        if not cuda.is_available():
+            return "no NVIDIA driver or GPU was found"
+        gray = cuda.to_device(np.ones((1, 1), np.float32))
+        white = cuda.to_device(np.ones((1, 1, COLOURS), np.float32))
+        image_ops.launch_over_pixels(image_ops.grayscale, white, gray)
+        cuda.synchronize()
+    except Exception as error:  # whatever a broken driver or toolkit raises, the CPU still works
+        return f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+    return None
+
+
+def first_line(error):
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def gpu_name():
+    if numba.config.ENABLE_CUDASIM:
+        return "Numba's CUDA simulator"
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def cpu_name():
+    """The processor's name as its maker writes it, where the system tells."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine() or "unknown CPU"

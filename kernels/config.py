@@ -1,0 +1,133 @@
+"""Every size and setting of the project, in one place.
+
+The constants describe the network and the thread blocks; kernels import them by name, because
+a shared-memory array needs a size that is known when the kernel is compiled. `Config` holds what
+a user may choose.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.errors import InputError
+
+# ---------------------------------------------------------------- the network
+
+GRID_CHANNELS = 3  # what a cell of the feature grid stores
+SUB_CELL_FEATURES = 2  # one sinusoid an axis: where between its neighbours a sample lies
+FOURIER_OCTAVES = 2  # sine and cosine of one and of two waves across the picture, each axis
+FEATURES = 16  # 3 + 2 + 8 = 13 encoded channels, padded with zeros to one tile
+OUTPUTS = 16  # what the last layer computes: one tile, of which
+COLOURS = 3  # the first three are red, green and blue
+HIDDEN_WIDTHS = (16, 32, 64)
+MAX_HIDDEN = 64
+MAX_LAYERS = 4
+
+# ---------------------------------------------------------------- thread blocks
+
+THREADS = 128  # a block of the one-thread-a-sample kernels: four warps
+TILE = 16  # weight tiles are TILE x TILE, and so are the MLP's thread blocks: 256 threads
+TILE_SAMPLES = 64  # samples whose activations a block keeps in shared memory
+SAMPLES_PER_THREAD = 4  # TILE_SAMPLES / TILE
+# A row of activations is one word longer than the widest layer. 65 is odd, so walking down a
+# column visits all 32 banks of shared memory; with 64 every row would start in the same bank.
+TILE_PITCH = 65
+
+# ---------------------------------------------------------------- limits that keep memory sane
+
+MAX_STEPS = 100_000_000
+MAX_BATCH = 1 << 24
+MAX_GRID_CELLS = 1 << 24
+MAX_SEED = (1 << 64) - 1
+
+
+class AdamRates(NamedTuple):
+    """Adam's constants as float32 scalars, passed to kernels as one argument."""
+
+    beta1: np.float32
+    beta2: np.float32
+    epsilon: np.float32
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a training run is made of. Raises `InputError` for values that cannot work.
+
+    Two runs with equal configs on the same image draw the same batches and, on the CPU backend,
+    end with the same bits.
+    """
+
+    steps: int = 40_000
+    batch: int = 16_384
+    seed: int = 1
+    grid_width: int = 200
+    grid_height: int = 137
+    hidden: int = 32
+    layers: int = 2
+    learning_rate_mlp: float = 0.005
+    learning_rate_grid: float = 0.02
+    beta1: float = 0.9
+    beta2: float = 0.99
+    epsilon: float = 1e-10
+
+    def __post_init__(self):
+        require_integer("steps", self.steps, 1, MAX_STEPS)
+        require_integer("batch", self.batch, 1, MAX_BATCH)
+        require_integer("seed", self.seed, 0, MAX_SEED)
+        require_integer("grid width", self.grid_width, 1, MAX_GRID_CELLS)
+        require_integer("grid height", self.grid_height, 1, MAX_GRID_CELLS)
+        if self.grid_width * self.grid_height > MAX_GRID_CELLS:
+            raise InputError(
+                f"a grid of {self.grid_width}x{self.grid_height} has more than {MAX_GRID_CELLS:,} "
+                "cells; choose a smaller one, such as 200x137"
+            )
+        if self.hidden not in HIDDEN_WIDTHS:
+            raise InputError(f"hidden width {self.hidden} is not supported; choose 16, 32 or 64")
+        require_integer("layers", self.layers, 1, MAX_LAYERS)
+        require_rate("learning rate of the MLP", self.learning_rate_mlp)
+        require_rate("learning rate of the grid", self.learning_rate_grid)
+
+    @property
+    def layer_shapes(self):
+        """(fan_in, fan_out) of each weight matrix, first layer first."""
+        widths = [FEATURES] + [self.hidden] * self.layers + [OUTPUTS]
+        return list(zip(widths[:-1], widths[1:]))
+
+    @property
+    def weight_count(self):
+        return sum(fan_in * fan_out for fan_in, fan_out in self.layer_shapes)
+
+    @property
+    def parameter_count(self):
+        return self.weight_count + self.grid_width * self.grid_height * GRID_CHANNELS
+
+    @property
+    def adam_rates(self):
+        return AdamRates(
+            np.float32(self.beta1), np.float32(self.beta2), np.float32(self.epsilon)
+        )
+
+    def learning_rate_factor(self, step):
+        """What both learning rates are multiplied by at `step` (1 ... steps): a half cosine.
+
+        Large steps find the picture; small steps at the end average out the noise that random
+        batches bring. Source: Loshchilov and Hutter, "SGDR", ICLR 2017, equation 5, one cycle.
+        """
+        return 0.5 * (1 + math.cos(math.pi * (step - 1) / self.steps))
+
+    def as_dict(self):
+        return asdict(self)
+
+
+def require_integer(name, value, lowest, highest):
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number, not {value!r}")
+    if not lowest <= value <= highest:
+        raise InputError(f"{name} must lie between {lowest:,} and {highest:,}, not {value:,}")
+
+
+def require_rate(name, value):
+    if not (isinstance(value, (int, float)) and 0 < value <= 10):
+        raise InputError(f"the {name} must be a number above 0 and at most 10, not {value}; try 0.01")

@@ -1,0 +1,86 @@
+"""The one way this project writes any file, and the folder that files go to.
+
+A file is either the old one or the whole new one, never half of it: whatever
+fills the disk, takes away the folder or kills the program on the way.
+"""
+
+import errno
+import io
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from kernels.errors import InputError
+
+OTHER_PLACE = "Write to another place, for example with --out"
+
+# errno: what went wrong, what to try
+OBSTACLES = {
+    errno.ENOSPC: ("the disk is full", "Free some space, or write to another disk"),
+    errno.EDQUOT: ("your disk quota is used up", "Free some space, or write to another disk"),
+    errno.EFBIG: ("a file may not grow this large here", "Raise the limit on file size"),
+    errno.EACCES: ("permission denied", "Use a folder of yours, and close programs showing the file"),
+    errno.EPERM: ("permission denied", "Use a folder of yours, and close programs showing the file"),
+    errno.EROFS: ("the disk is read-only", OTHER_PLACE),
+    errno.ENOENT: ("the folder does not exist and cannot be made", OTHER_PLACE),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", OTHER_PLACE),
+    errno.EEXIST: ("a file of this name is in the way", "Rename it, or use another name"),
+    errno.EISDIR: ("a folder of this name is in the way", "Rename it, or use another name"),
+    errno.ENAMETOOLONG: ("the name is too long", "Use a shorter one"),
+}
+
+
+def write_atomically(path, write):
+    """Make the file `path` hold what `write(file)` writes to the binary file it is given.
+
+    `write` fills memory first, so an encoder never meets a full disk halfway. Then a
+    temporary file in the same folder is written, flushed to the disk and renamed.
+    An error removes it and leaves an older `path` as it was. OSError becomes
+    InputError; any other exception passes through.
+    """
+    content = io.BytesIO()
+    temporary = temporary_beside(path)
+    try:
+        write(content)
+        with open(temporary, "xb") as file:
+            file.write(content.getbuffer())
+            file.flush()
+            # Without it, a power failure may keep the new name and lose the bytes.
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        # After success the name is gone already.
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def make_output_folder(path):
+    """Create a folder and its parents if missing, prove that a file can be written there.
+
+    Returns it as a Path. Raises InputError if it is a file, or cannot be made or written.
+    """
+    path = Path(path)
+    trial = temporary_beside(path / "trial")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with open(trial, "xb") as file:
+            file.write(bytes(4096))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(trial)
+    return path
+
+
+def temporary_beside(path):
+    # Not made of the file's name, which may already have the greatest length allowed.
+    return Path(path).parent / f".unfinished-{secrets.token_hex(6)}"
+
+
+def unwritable(path, error):
+    reason, advice = OBSTACLES.get(error.errno, (error.strerror or str(error), OTHER_PLACE))
+    return InputError(f"cannot write {path}: {reason}. {advice}.")

@@ -1,0 +1,51 @@
+"""What training changes: the parameters, and what Adam remembers about each of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.config import GRID_CHANNELS
+
+
+class State(NamedTuple):
+    """All that a run must save to continue exactly where it stopped, besides the step number.
+
+    The `m` and `v` arrays are Adam's running averages; `grid_steps` counts each cell's updates.
+    """
+
+    feature_grid: np.ndarray  # (gh, gw, 3) float32
+    grid_m: np.ndarray  # (gh, gw, 3) float32
+    grid_v: np.ndarray  # (gh, gw, 3) float32
+    grid_steps: np.ndarray  # (gh, gw) int32
+    weights: np.ndarray  # (n,) float32, all matrices one after another, each (fan_in, fan_out)
+    weights_m: np.ndarray  # (n,) float32
+    weights_v: np.ndarray  # (n,) float32
+
+
+def initial_state(config):
+    """Random parameters, a pure function of `config.seed`; Adam's averages start at zero.
+
+    Weights are uniform with variance 2 / fan_in, which keeps activations at about the same size
+    from ReLU layer to ReLU layer (He et al., "Delving Deep into Rectifiers", ICCV 2015).
+    """
+    random = np.random.Generator(np.random.Philox(config.seed))
+    grid_shape = (config.grid_height, config.grid_width, GRID_CHANNELS)
+    feature_grid = random.uniform(-GRID_SPREAD, GRID_SPREAD, grid_shape).astype(np.float32)
+    matrices = [
+        random.uniform(-1, 1, fan_in * fan_out) * np.sqrt(6 / fan_in)
+        for fan_in, fan_out in config.layer_shapes
+    ]
+    weights = np.concatenate(matrices).astype(np.float32)
+    return State(
+        feature_grid,
+        np.zeros_like(feature_grid),
+        np.zeros_like(feature_grid),
+        np.zeros(grid_shape[:2], np.int32),
+        weights,
+        np.zeros_like(weights),
+        np.zeros_like(weights),
+    )
+
+
+# Large enough that neighbouring cells differ from the start, small beside the colours to come.
+GRID_SPREAD = 0.01

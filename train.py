@@ -1,0 +1,269 @@
+"""Train a small neural network to paint a picture: `python train.py [IMAGE]`.
+
+Reads top to bottom: the command line, then a run, then what a run leaves behind.
+"""
+
+import argparse
+import csv
+import io
+import json
+import platform
+import signal
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from kernels import checkpoint, pictures
+from kernels.backends import CHOICES, choose_backend
+from kernels.config import Config, require_integer
+from kernels.errors import InputError
+from kernels.image_files import load_image, make_output_folder, save_image, write_atomically
+from kernels.trainer import Trainer, image_digest, psnr, psnr_of_loss
+
+LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
+LOG_EVERY = 100
+EARLY_LOG_STEPS = (1, 2, 5, 10, 20, 50)
+MAX_RENDER_PIXELS = 1 << 28
+EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
+
+
+def main(arguments=None):
+    try:
+        options = parse(arguments)
+        if options.render:
+            return render_model(options)
+        return train(options)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+# ---------------------------------------------------------------- the command line
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose complaints are `InputError`s, one line like all the others."""
+
+    def error(self, message):
+        raise InputError(f"{message} (python train.py --help lists all options)")
+
+
+def parse(arguments):
+    defaults = Config()
+    parser = OneLineParser(
+        prog="train.py",
+        description="Train a small neural network to paint a picture.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("image", nargs="?", help="picture to learn (with --render: file to write); default: the lake")
+    add("--steps", type=int, default=defaults.steps, help="training steps")
+    add("--batch", type=int, default=defaults.batch, help="random samples a step")
+    add("--backend", choices=CHOICES, default="auto", help="where to train")
+    add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
+    add("--out", help="folder for everything the run writes; default: runs/IMAGE")
+    add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
+        metavar="WxH", help="cells of the feature grid")  # fmt: skip
+    add("--hidden", type=int, default=defaults.hidden, help="width of the hidden layers")
+    add("--layers", type=int, default=defaults.layers, help="number of hidden layers")
+    add("--lr-mlp", type=float, default=defaults.learning_rate_mlp, help="learning rate, network")
+    add("--lr-grid", type=float, default=defaults.learning_rate_grid, help="learning rate, grid")
+    add("--snapshots", type=step_list, default="log", metavar="STEPS",
+        help="when to save pictures: log (1, 10, 100, ...), none, or a list such as 1,50,500")  # fmt: skip
+    add("--checkpoint-every", type=int, default=5000, metavar="STEPS", help="0: only at the end")
+    add("--resume", action="store_true", help="go on from the checkpoint in --out")
+    add("--format", choices=("png", "ppm"), default="png", help="file format of still pictures")
+    add("--quiet", action="store_true", help="print nothing but the last line")
+    add("--render", metavar="MODEL", help="paint with a trained model.npz instead of training")
+    add("--scale", type=float, default=1.0, help="with --render: size relative to the original")
+    return parser.parse_args(arguments)
+
+
+def grid_size(text):
+    width, cross, height = text.lower().partition("x")
+    if not (cross and width.isdigit() and height.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 200x137")
+    return int(width), int(height)
+
+
+def step_list(text):
+    if text in ("log", "none"):
+        return text
+    if not all(part.strip().isdigit() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not log, none or a list such as 1,50,500")
+    return sorted({int(part) for part in text.split(",")})
+
+
+def config_from(options):
+    return Config(
+        steps=options.steps,
+        batch=options.batch,
+        seed=options.seed,
+        grid_width=options.grid[0],
+        grid_height=options.grid[1],
+        hidden=options.hidden,
+        layers=options.layers,
+        learning_rate_mlp=options.lr_mlp,
+        learning_rate_grid=options.lr_grid,
+    )
+
+
+# ---------------------------------------------------------------- a run
+
+
+def train(options):
+    config = config_from(options)
+    require_integer("--checkpoint-every", options.checkpoint_every, 0, config.steps * 10**9)
+    image_path = Path(options.image or LAKE)
+    image = load_image(image_path)
+    folder = Path(options.out or Path("runs") / image_path.stem)
+    make_output_folder(folder)
+    backend_class, explanation = choose_backend(options.backend)
+    say = (lambda text: None) if options.quiet else print
+    say(explanation)
+
+    trainer = open_run(options, config, image, backend_class, folder / "checkpoint.npz", say)
+    snapshots = snapshot_steps(options.snapshots, config.steps)
+    with Interruption() as interrupted:
+        loop(trainer, options, folder, snapshots, interrupted)
+    if trainer.step == 0:
+        raise KeyboardInterrupt
+    summary = write_results(trainer, options, image_path, folder, snapshots)
+    if trainer.step < config.steps:
+        print(f"interrupted at step {trainer.step:,}; go on with --resume --out {folder}")
+    gain = summary["psnr_db"] - summary["baseline_psnr_db"]
+    print(
+        f"PSNR {summary['psnr_db']:.2f} dB, bilinear baseline {summary['baseline_psnr_db']:.2f} dB "
+        f"({gain:+.2f} dB); the pictures are in {folder}"
+    )
+    return EXIT_OK if trainer.step == config.steps else EXIT_INTERRUPTED
+
+
+def open_run(options, config, image, backend_class, checkpoint_path, say):
+    """A fresh trainer, or with --resume the one that the checkpoint holds."""
+    if not options.resume:
+        # A checkpoint of an earlier run must not be mistaken for one of this run later.
+        checkpoint_path.unlink(missing_ok=True)
+        return Trainer(image, config, backend_class)
+    if not checkpoint_path.exists():
+        say(f"no checkpoint in {checkpoint_path.parent} yet: starting at step 0")
+        return Trainer(image, config, backend_class)
+    progress, state = checkpoint.load_checkpoint(checkpoint_path, config, image_digest(image))
+    say(f"going on from step {progress.step:,}")
+    return Trainer(image, config, backend_class, progress, state)
+
+
+def loop(trainer, options, folder, snapshots, interrupted):
+    """Train to the end, or until interrupted; log, save pictures and checkpoints on the way."""
+    steps = trainer.config.steps
+    checkpoints = set(range(0, steps, options.checkpoint_every or steps)) | {steps}
+    frames = {1 << i for i in range(steps.bit_length())} | {steps}
+    logs = set(EARLY_LOG_STEPS) | set(range(0, steps, LOG_EVERY))
+    stops = sorted(
+        step
+        for step in logs | checkpoints | frames | set(snapshots)
+        if trainer.step < step <= steps
+    )
+
+    with tqdm(
+        total=steps, initial=trainer.step, desc="compiling", unit="step", disable=options.quiet
+    ) as bar:
+        if stops:
+            trainer.compile()
+        bar.set_description("training")
+        bar.unpause()
+        for stop in stops:
+            trainer.advance(stop, interrupted)
+            bar.update(trainer.step - bar.n)
+            if interrupted():
+                break
+            loss = trainer.log()
+            bar.set_postfix_str(f"loss {loss:.5f}, PSNR {psnr_of_loss(loss):.2f} dB")
+            if stop in snapshots or stop in frames:
+                picture = trainer.render()
+                if stop in frames:
+                    trainer.progress.frames.append((stop, loss, pictures.frame(picture)))
+                if stop in snapshots:
+                    save_snapshot(trainer, picture, folder, options.format)
+            if stop in checkpoints:
+                save_checkpoint(trainer, folder)
+    if interrupted() and trainer.step > 0:
+        save_checkpoint(trainer, folder)
+
+
+class Interruption:
+    """While open, Ctrl-C only takes a note, so that a step or a file is never cut in half.
+
+    Calling it tells whether Ctrl-C was pressed. A second Ctrl-C ends the program at once.
+    """
+
+    def __init__(self):
+        self.noted = False
+
+    def __call__(self):
+        return self.noted
+
+    def __enter__(self):
+        self.previous = signal.signal(signal.SIGINT, self.note)
+        return self
+
+    def __exit__(self, *exception):
+        signal.signal(signal.SIGINT, self.previous)
+
+    def note(self, *_):
+        if self.noted:
+            raise KeyboardInterrupt
+        self.noted = True
+
+
+def snapshot_steps(choice, steps):
+    if choice == "none":
+        return []
+    if choice == "log":
+        return [10**power for power in range(len(str(steps))) if 10**power < steps] + [steps]
+    return [step for step in choice if 1 <= step <= steps]
+
+
+# ---------------------------------------------------------------- what a run leaves behind
+
+
+def save_snapshot(trainer, picture, folder, suffix):
+    save_image(folder / f"prediction_at_{trainer.step}.{suffix}", picture)
+    grid = pictures.normalise_grid(trainer.backend.feature_grid())
+    save_image(folder / f"feature_at_{trainer.step}.{suffix}", grid)
+
+
+def save_checkpoint(trainer, folder):
+    checkpoint.save_checkpoint(
+        folder / "checkpoint.npz",
+        trainer.config,
+        image_digest(trainer.image),
+        trainer.progress,
+        trainer.backend.state(),
+    )
+
+
+def write_results(trainer, options, image_path, folder, snapshots):
+    """Write all pictures and tables of the run as it stands; returns the summary."""
+    suffix = options.format
+    prediction = trainer.render()
+    baseline = trainer.baseline()
+    save_image(folder / f"prediction.{suffix}", prediction)
+    save_image(folder / f"ground_truth.{suffix}", trainer.image)
+    save_image(folder / f"bilinear.{suffix}", baseline)
+    checkpoint.save_model(
+        folder / "model.npz", trainer.config, trainer.image.shape, trainer.backend.state()
+    )
+    summary = summarise(trainer, image_path, psnr(prediction, trainer.image),
+                        psnr(baseline, trainer.image))  # fmt: skip
+    write_history(trainer, folder, summary)
+    write_snapshot_overview(trainer, folder, snapshots, suffix)
+    text = json.dumps(summary, indent=2) + "\n"
+    write_atomically(folder / "summary.json", lambda file: file.write(text.encode()))
+    return summary
