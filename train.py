@@ -4,24 +4,22 @@ Reads top to bottom: the command line, then a run, then what a run leaves behind
 """
 
 import argparse
-import csv
-import io
-import json
-import platform
+import math
 import signal
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from kernels import checkpoint, pictures
+from kernels import checkpoint
 from kernels.backends import CHOICES, choose_backend
 from kernels.config import Config, require_integer
 from kernels.errors import InputError
-from kernels.image_files import load_image, make_output_folder, save_image, write_atomically
-from kernels.trainer import Trainer, image_digest, psnr, psnr_of_loss
+from kernels.files import make_output_folder
+from kernels.image_files import load_image, save_image
+from kernels.results import Results
+from kernels.trainer import Trainer, image_digest, psnr_of_loss
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
@@ -128,13 +126,13 @@ def train(options):
     say = (lambda text: None) if options.quiet else print
     say(explanation)
 
-    trainer = open_run(options, config, image, backend_class, folder / "checkpoint.npz", say)
-    snapshots = snapshot_steps(options.snapshots, config.steps)
+    results = Results(folder, options.format, snapshot_steps(options.snapshots, config.steps))
+    trainer = open_run(options, config, image, backend_class, results.checkpoint_path, say)
     with Interruption() as interrupted:
-        loop(trainer, options, folder, snapshots, interrupted)
+        loop(trainer, options, results, interrupted)
     if trainer.step == 0:
         raise KeyboardInterrupt
-    summary = write_results(trainer, options, image_path, folder, snapshots)
+    summary = results.write(trainer, image_path)
     if trainer.step < config.steps:
         print(f"interrupted at step {trainer.step:,}; go on with --resume --out {folder}")
     gain = summary["psnr_db"] - summary["baseline_psnr_db"]
@@ -159,7 +157,7 @@ def open_run(options, config, image, backend_class, checkpoint_path, say):
     return Trainer(image, config, backend_class, progress, state)
 
 
-def loop(trainer, options, folder, snapshots, interrupted):
+def loop(trainer, options, results, interrupted):
     """Train to the end, or until interrupted; log, save pictures and checkpoints on the way."""
     steps = trainer.config.steps
     checkpoints = set(range(0, steps, options.checkpoint_every or steps)) | {steps}
@@ -167,7 +165,7 @@ def loop(trainer, options, folder, snapshots, interrupted):
     logs = set(EARLY_LOG_STEPS) | set(range(0, steps, LOG_EVERY))
     stops = sorted(
         step
-        for step in logs | checkpoints | frames | set(snapshots)
+        for step in logs | checkpoints | frames | set(results.snapshots)
         if trainer.step < step <= steps
     )
 
@@ -185,16 +183,14 @@ def loop(trainer, options, folder, snapshots, interrupted):
                 break
             loss = trainer.log()
             bar.set_postfix_str(f"loss {loss:.5f}, PSNR {psnr_of_loss(loss):.2f} dB")
-            if stop in snapshots or stop in frames:
-                picture = trainer.render()
-                if stop in frames:
-                    trainer.progress.frames.append((stop, loss, pictures.frame(picture)))
-                if stop in snapshots:
-                    save_snapshot(trainer, picture, folder, options.format)
+            if stop in frames:
+                results.add_frame(trainer, loss)
+            if stop in results.snapshots:
+                results.save_snapshot(trainer)
             if stop in checkpoints:
-                save_checkpoint(trainer, folder)
+                results.save_checkpoint(trainer)
     if interrupted() and trainer.step > 0:
-        save_checkpoint(trainer, folder)
+        results.save_checkpoint(trainer)
 
 
 class Interruption:
@@ -230,40 +226,30 @@ def snapshot_steps(choice, steps):
     return [step for step in choice if 1 <= step <= steps]
 
 
-# ---------------------------------------------------------------- what a run leaves behind
+# ---------------------------------------------------------------- a trained network
 
 
-def save_snapshot(trainer, picture, folder, suffix):
-    save_image(folder / f"prediction_at_{trainer.step}.{suffix}", picture)
-    grid = pictures.normalise_grid(trainer.backend.feature_grid())
-    save_image(folder / f"feature_at_{trainer.step}.{suffix}", grid)
+def render_model(options):
+    """Paint a trained network at any size; the positional argument is the file to write."""
+    if not options.image:
+        raise InputError("--render needs a file to write, as in: --render model.npz --scale 4 out.png")
+    if not 0 < options.scale < math.inf:
+        raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
+    config, state, width, height = checkpoint.load_model(options.render)
+    width, height = max(1, round(width * options.scale)), max(1, round(height * options.scale))
+    if width * height > MAX_RENDER_PIXELS:
+        raise InputError(
+            f"--scale {options.scale:g} means {width:,} x {height:,} pixels; "
+            f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
+        )
+    backend_class, _ = choose_backend(options.backend)
+    nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
+    picture = backend_class(nothing, config, state).render(width, height)
+    save_image(options.image, picture)
+    if not options.quiet:
+        print(f"painted {width} x {height} pixels: {options.image}")
+    return EXIT_OK
 
 
-def save_checkpoint(trainer, folder):
-    checkpoint.save_checkpoint(
-        folder / "checkpoint.npz",
-        trainer.config,
-        image_digest(trainer.image),
-        trainer.progress,
-        trainer.backend.state(),
-    )
-
-
-def write_results(trainer, options, image_path, folder, snapshots):
-    """Write all pictures and tables of the run as it stands; returns the summary."""
-    suffix = options.format
-    prediction = trainer.render()
-    baseline = trainer.baseline()
-    save_image(folder / f"prediction.{suffix}", prediction)
-    save_image(folder / f"ground_truth.{suffix}", trainer.image)
-    save_image(folder / f"bilinear.{suffix}", baseline)
-    checkpoint.save_model(
-        folder / "model.npz", trainer.config, trainer.image.shape, trainer.backend.state()
-    )
-    summary = summarise(trainer, image_path, psnr(prediction, trainer.image),
-                        psnr(baseline, trainer.image))  # fmt: skip
-    write_history(trainer, folder, summary)
-    write_snapshot_overview(trainer, folder, snapshots, suffix)
-    text = json.dumps(summary, indent=2) + "\n"
-    write_atomically(folder / "summary.json", lambda file: file.write(text.encode()))
-    return summary
+if __name__ == "__main__":
+    sys.exit(main())

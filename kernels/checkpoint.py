@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.errors import InputError
-from kernels.image_files import write_atomically
+from kernels.files import write_atomically
 from kernels.state import State, initial_state
 
 VERSION = 1

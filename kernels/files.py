@@ -14,14 +14,15 @@ from pathlib import Path
 from kernels.errors import InputError
 
 OTHER_PLACE = "Write to another place, for example with --out"
+FORBIDDEN = ("permission denied", "Use a folder of yours, and close programs showing the file")
 
 # errno: what went wrong, what to try
 OBSTACLES = {
     errno.ENOSPC: ("the disk is full", "Free some space, or write to another disk"),
     errno.EDQUOT: ("your disk quota is used up", "Free some space, or write to another disk"),
     errno.EFBIG: ("a file may not grow this large here", "Raise the limit on file size"),
-    errno.EACCES: ("permission denied", "Use a folder of yours, and close programs showing the file"),
-    errno.EPERM: ("permission denied", "Use a folder of yours, and close programs showing the file"),
+    errno.EACCES: FORBIDDEN,
+    errno.EPERM: FORBIDDEN,
     errno.EROFS: ("the disk is read-only", OTHER_PLACE),
     errno.ENOENT: ("the folder does not exist and cannot be made", OTHER_PLACE),
     errno.ENOTDIR: ("a part of the path is a file, not a folder", OTHER_PLACE),

@@ -1,0 +1,145 @@
+"""The pictures of a run: feature grids, the contact sheet, the animation.
+
+Arrays in, images out. Predictions are (H, W, 3), float in [0, 1] or uint8; feature grids
+are (grid_height, grid_width, 3) of any finite values.
+"""
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from kernels.files import write_atomically
+from kernels.image_files import to_uint8
+from kernels.plot import GRID, INK, MUTED, PAPER, font
+
+THUMBNAIL = 320
+MARGIN, GAP = 44, 14
+LABEL_SIZE = 22
+
+FRAME = 480
+CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 40, 18, 14
+MAX_GIF_BYTES = 3_000_000
+
+# A 500 x 1 picture would otherwise be a hairline.
+THINNEST = 12
+
+
+def normalise_grid(feature_grid):
+    """Stretch a grid's values, all channels together, over [0, 1]: (gh, gw, 3) float32.
+
+    A constant grid becomes mid gray. Raises ValueError if a value is not finite.
+    """
+    # float64, since the span of two finite float32 values can overflow float32.
+    grid = np.asarray(feature_grid, dtype=np.float64)
+    if not np.isfinite(grid).all():
+        raise ValueError("the feature grid has values that are not finite")
+    low, high = grid.min(), grid.max()
+    if low == high:
+        return np.full(grid.shape, 0.5, dtype=np.float32)
+    return ((grid - low) / (high - low)).astype(np.float32)
+
+
+def frame(prediction):
+    """A small uint8 copy of a prediction, (h, w, 3) with sides up to FRAME, for the animation."""
+    return np.asarray(fit(prediction, FRAME))
+
+
+def fit(picture, side):
+    """Resize to a Pillow image whose longer side is `side`, keeping the proportions."""
+    height, width = picture.shape[:2]
+    scale = side / max(width, height)
+    size = [max(THINNEST, round(length * scale)) for length in (width, height)]
+    return resize(picture, size)
+
+
+def resize(picture, size):
+    image = Image.fromarray(to_uint8(picture))
+    enlargement = min(new / old for new, old in zip(size, image.size))
+    if enlargement >= 4:
+        # Few, large pixels should look like pixels.
+        return image.resize(size, Image.Resampling.NEAREST)
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def step_label(step):
+    return f"step {step:,}"
+
+
+def psnr_label(psnr):
+    return f"{psnr:.2f} dB" if np.isfinite(psnr) else "exact"
+
+
+def contact_sheet(steps, predictions, grids, psnr=None):
+    """Lay out snapshots above their feature grids, one labelled column per step.
+
+    steps: ints. predictions, grids: lists of images and of feature grids, as many. psnr: dB
+    of each snapshot, or None to leave that line out. Returns (height, width, 3) uint8.
+    """
+    snapshots = [fit(prediction, THUMBNAIL) for prediction in predictions]
+    # A grid covers the same ground as the picture above it, so it gets the same shape.
+    features = [
+        resize(normalise_grid(grid), snapshot.size) for grid, snapshot in zip(grids, snapshots)
+    ]
+    lines = [[step_label(step)] for step in steps]
+    for column, value in zip(lines, psnr if psnr is not None else ()):
+        column.append(psnr_label(value))
+    return np.asarray(lay_out(lines, [("prediction", snapshots), ("feature grid", features)]))
+
+
+def lay_out(headers, rows):
+    """headers: lines of text for each column. rows: (name, images), one image a column."""
+    label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
+    pictures = [image for _, images in rows for image in images]
+    texts = [line for lines in headers for line in lines]
+    cell_width = max(
+        [image.width for image in pictures] + [round(label.getlength(text)) for text in texts]
+    )
+    # Row names run upwards beside the rows, so a flat picture must leave them room.
+    name_length = max(round(small.getlength(name)) for name, _ in rows)
+    cell_height = max([image.height for image in pictures] + [name_length])
+    line_height = round(LABEL_SIZE * 1.4)
+    header_height = line_height * max(len(lines) for lines in headers) + 8
+    left = MARGIN + line_height
+
+    width = left + len(headers) * (cell_width + GAP) - GAP + MARGIN
+    height = MARGIN + header_height + len(rows) * (cell_height + GAP) - GAP + MARGIN
+    sheet = Image.new("RGB", (width, height), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    for i, lines in enumerate(headers):
+        x = left + i * (cell_width + GAP)
+        for j, text in enumerate(lines):
+            colour = MUTED if j else INK
+            draw.text((x, MARGIN + j * line_height), text, colour, label, "la")
+        for j, (_, images) in enumerate(rows):
+            sheet.paste(images[i], (x, MARGIN + header_height + j * (cell_height + GAP)))
+    for j, (name, _) in enumerate(rows):
+        y = MARGIN + header_height + j * (cell_height + GAP)
+        sheet.paste(upward_text(name, small), (MARGIN - 6, y))
+    return sheet
+
+
+def upward_text(text, typeface):
+    strip = Image.new("RGB", (round(typeface.getlength(text)), round(typeface.size * 1.4)), PAPER)
+    ImageDraw.Draw(strip).text((0, 0), text, MUTED, typeface, "la")
+    return strip.rotate(90, expand=True)
+
+
+def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds_at_end=3):
+    """Write the animation of a training, each frame captioned with its step and PSNR.
+
+    frames: predictions, or their `frame`s, all of one size. steps: ints. psnr: dB, or None.
+    It loops for ever and dwells on the last frame. If it would exceed MAX_GIF_BYTES it is
+    made smaller. Raises InputError if it cannot be written; ValueError without frames.
+    """
+    if len(frames) == 0:
+        raise ValueError("an animation needs at least one frame")
+    durations = [round(1000 * seconds_per_frame)] * len(frames)
+    durations[-1] = round(1000 * seconds_at_end)
+    for side in (FRAME, 400, 320, 240, 160):
+        images = [
+            captioned(fit(picture, side), step_label(step), psnr_label(value) if psnr is not None else "")
+            for picture, step, value in zip(frames, steps, psnr if psnr is not None else steps)
+        ]
+        encoded = encode_gif(images, durations)
+        if len(encoded) <= MAX_GIF_BYTES:
+            break
+    write_atomically(path, lambda file: file.write(encoded))
