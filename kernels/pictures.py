@@ -4,19 +4,23 @@ Arrays in, images out. Predictions are (H, W, 3), float in [0, 1] or uint8; feat
 are (grid_height, grid_width, 3) of any finite values.
 """
 
+import io
+
 import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.files import write_atomically
 from kernels.image_files import to_uint8
-from kernels.plot import GRID, INK, MUTED, PAPER, font
+from kernels.plot import INK, MUTED, PAPER, font
 
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
 LABEL_SIZE = 22
 
-FRAME = 480
-CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 40, 18, 14
+# The sides tried for the animation until its file is small enough.
+FRAME_SIDES = (480, 400, 320, 240, 160)
+# Wide enough for the longest caption, since all frames of a GIF share one size.
+CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 240, 40, 18, 14
 MAX_GIF_BYTES = 3_000_000
 
 # A 500 x 1 picture would otherwise be a hairline.
@@ -39,8 +43,8 @@ def normalise_grid(feature_grid):
 
 
 def frame(prediction):
-    """A small uint8 copy of a prediction, (h, w, 3) with sides up to FRAME, for the animation."""
-    return np.asarray(fit(prediction, FRAME))
+    """A small uint8 copy of a prediction, (h, w, 3) with sides up to FRAME_SIDES[0], for the animation."""
+    return np.asarray(fit(prediction, FRAME_SIDES[0]))
 
 
 def fit(picture, side):
@@ -126,20 +130,46 @@ def upward_text(text, typeface):
 def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds_at_end=3):
     """Write the animation of a training, each frame captioned with its step and PSNR.
 
-    frames: predictions, or their `frame`s, all of one size. steps: ints. psnr: dB, or None.
-    It loops for ever and dwells on the last frame. If it would exceed MAX_GIF_BYTES it is
-    made smaller. Raises InputError if it cannot be written; ValueError without frames.
+    frames: predictions, or their `frame`s, all of one size. steps: ints, as many. psnr: dB
+    of each, or None to leave it out. It loops for ever and dwells on the last frame; if it
+    would exceed MAX_GIF_BYTES it is made smaller. Raises InputError if it cannot be
+    written, ValueError without frames.
     """
     if len(frames) == 0:
         raise ValueError("an animation needs at least one frame")
+    right = [""] * len(frames) if psnr is None else [psnr_label(value) for value in psnr]
+    captions = [(step_label(step), text) for step, text in zip(steps, right)]
     durations = [round(1000 * seconds_per_frame)] * len(frames)
     durations[-1] = round(1000 * seconds_at_end)
-    for side in (FRAME, 400, 320, 240, 160):
-        images = [
-            captioned(fit(picture, side), step_label(step), psnr_label(value) if psnr is not None else "")
-            for picture, step, value in zip(frames, steps, psnr if psnr is not None else steps)
-        ]
+    for side in FRAME_SIDES:
+        images = [captioned(fit(frame, side), *texts) for frame, texts in zip(frames, captions)]
         encoded = encode_gif(images, durations)
         if len(encoded) <= MAX_GIF_BYTES:
             break
     write_atomically(path, lambda file: file.write(encoded))
+
+
+def captioned(image, left, right):
+    """The image on paper, over a bar with one text at each end."""
+    typeface = font(CAPTION_SIZE)
+    width = max(image.width, CAPTION_WIDTH)
+    canvas = Image.new("RGB", (width, image.height + CAPTION_HEIGHT), PAPER)
+    canvas.paste(image, ((width - image.width) // 2, 0))
+    draw = ImageDraw.Draw(canvas)
+    middle = image.height + CAPTION_HEIGHT // 2
+    draw.text((CAPTION_PADDING, middle), left, INK, typeface, "lm")
+    draw.text((width - CAPTION_PADDING, middle), right, MUTED, typeface, "rm")
+    return canvas
+
+
+def encode_gif(images, durations):
+    """The bytes of a looping GIF; each image gets its own 256 colours, dithered."""
+    content = io.BytesIO()
+    first, *others = [dithered(image) for image in images]
+    first.save(content, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
+    return content.getvalue()
+
+
+def dithered(image):
+    palette = image.quantize(256)
+    return image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
