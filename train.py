@@ -14,10 +14,11 @@ from tqdm import tqdm
 
 from kernels import checkpoint
 from kernels.backends import CHOICES, choose_backend
-from kernels.config import Config, require_integer
+from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
-from kernels.files import make_output_folder
+from kernels.files import OBSTACLES, make_output_folder, unwritable
 from kernels.image_files import load_image, save_image
+from kernels.pictures import psnr_label
 from kernels.results import Results
 from kernels.trainer import Trainer, image_digest, psnr_of_loss
 
@@ -35,11 +36,23 @@ def main(arguments=None):
             return render_model(options)
         return train(options)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
+        return complain(error)
+    except OSError as error:
+        # Numba keeps compiled code on the disk, and lets a full one surprise us.
+        if error.errno not in OBSTACLES:
+            raise
+        return complain(unwritable(error.filename or "compiled code", error))
+    except MemoryError:
+        return complain("not enough memory; choose a smaller image, --grid or --scale")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+
+
+def complain(problem):
+    # File names may hold line breaks; a complaint is one line.
+    print("error:", " ".join(str(problem).splitlines()), file=sys.stderr)
+    return EXIT_BAD_INPUT
 
 
 # ---------------------------------------------------------------- the command line
@@ -93,7 +106,7 @@ def grid_size(text):
 def step_list(text):
     if text in ("log", "none"):
         return text
-    if not all(part.strip().isdigit() for part in text.split(",")):
+    if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
         raise argparse.ArgumentTypeError(f"{text!r} is not log, none or a list such as 1,50,500")
     return sorted({int(part) for part in text.split(",")})
 
@@ -117,12 +130,12 @@ def config_from(options):
 
 def train(options):
     config = config_from(options)
-    require_integer("--checkpoint-every", options.checkpoint_every, 0, config.steps * 10**9)
+    require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
+    backend_class, explanation = choose_backend(options.backend)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
-    backend_class, explanation = choose_backend(options.backend)
     say = (lambda text: None) if options.quiet else print
     say(explanation)
 
@@ -135,19 +148,22 @@ def train(options):
     summary = results.write(trainer, image_path)
     if trainer.step < config.steps:
         print(f"interrupted at step {trainer.step:,}; go on with --resume --out {folder}")
-    gain = summary["psnr_db"] - summary["baseline_psnr_db"]
-    print(
-        f"PSNR {summary['psnr_db']:.2f} dB, bilinear baseline {summary['baseline_psnr_db']:.2f} dB "
-        f"({gain:+.2f} dB); the pictures are in {folder}"
-    )
+    print(f"{verdict(summary)}; the pictures are in {folder}")
     return EXIT_OK if trainer.step == config.steps else EXIT_INTERRUPTED
+
+
+def verdict(summary):
+    ours, baseline = summary["psnr_db"], summary["baseline_psnr_db"]
+    # A picture of one colour is painted without any error, and then there is no difference in dB.
+    gain = f" ({ours - baseline:+.2f} dB)" if math.isfinite(ours) and math.isfinite(baseline) else ""
+    return f"PSNR {psnr_label(ours)}, bilinear baseline {psnr_label(baseline)}{gain}"
 
 
 def open_run(options, config, image, backend_class, checkpoint_path, say):
     """A fresh trainer, or with --resume the one that the checkpoint holds."""
     if not options.resume:
         # A checkpoint of an earlier run must not be mistaken for one of this run later.
-        checkpoint_path.unlink(missing_ok=True)
+        checkpoint.remove_checkpoint(checkpoint_path)
         return Trainer(image, config, backend_class)
     if not checkpoint_path.exists():
         say(f"no checkpoint in {checkpoint_path.parent} yet: starting at step 0")
@@ -179,8 +195,9 @@ def loop(trainer, options, results, interrupted):
         for stop in stops:
             trainer.advance(stop, interrupted)
             bar.update(trainer.step - bar.n)
-            if interrupted():
+            if trainer.step < stop:
                 break
+            # Also after Ctrl-C: the resumed run will not come by this step again.
             loss = trainer.log()
             bar.set_postfix_str(f"loss {loss:.5f}, PSNR {psnr_of_loss(loss):.2f} dB")
             if stop in frames:
@@ -189,6 +206,8 @@ def loop(trainer, options, results, interrupted):
                 results.save_snapshot(trainer)
             if stop in checkpoints:
                 results.save_checkpoint(trainer)
+            if interrupted():
+                break
     if interrupted() and trainer.step > 0:
         results.save_checkpoint(trainer)
 
@@ -236,12 +255,13 @@ def render_model(options):
     if not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
     config, state, width, height = checkpoint.load_model(options.render)
-    width, height = max(1, round(width * options.scale)), max(1, round(height * options.scale))
+    width, height = width * options.scale, height * options.scale
     if width * height > MAX_RENDER_PIXELS:
         raise InputError(
-            f"--scale {options.scale:g} means {width:,} x {height:,} pixels; "
+            f"--scale {options.scale:g} means {width:.6g} x {height:.6g} pixels; "
             f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
         )
+    width, height = max(1, round(width)), max(1, round(height))
     backend_class, _ = choose_backend(options.backend)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = backend_class(nothing, config, state).render(width, height)

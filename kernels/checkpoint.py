@@ -6,14 +6,13 @@ whenever the power fails, there is a whole old file or a whole new one.
 """
 
 import json
-import zipfile
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kernels.config import Config
 from kernels.errors import InputError
-from kernels.files import write_atomically
+from kernels.files import unwritable, write_atomically
 from kernels.state import State, initial_state
 
 VERSION = 1
@@ -59,7 +58,7 @@ def load_checkpoint(path, config, image_digest):
     """Return (progress, state). Raises `InputError` if the file is damaged or of another run."""
     header, arrays = read_archive(path, "checkpoint")
     try:
-        theirs, image = header["config"], header["image"]
+        theirs, image = dict(header["config"]), header["image"]
         progress = Progress(
             step=header["step"],
             seconds=header["seconds"],
@@ -93,6 +92,14 @@ def load_checkpoint(path, config, image_digest):
         )
     require_same_shapes(path, state, initial_state(config))
     return progress, state
+
+
+def remove_checkpoint(path):
+    """Remove the file if there is one. Raises `InputError` if that is impossible."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def require_same_shapes(path, state, expected):
@@ -142,7 +149,7 @@ def read_archive(path, kind):
         version = header["version"]
     except FileNotFoundError as error:
         raise InputError(f"no {kind} at {path}: check the path") from error
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # one wrong byte can surface as any of a dozen exceptions
         raise damaged(path, kind) from error
     if version != VERSION:
         raise InputError(f"{path} has format {version}, this program reads {VERSION}")

@@ -4,7 +4,7 @@ The stages and the mathematics are those of the CUDA kernels; only the shape of 
 A GPU has tens of thousands of threads and gives each one sample. A CPU has a few cores, each with
 vector instructions that do one thing to 16 numbers at once. So:
 
-* the batch is divided into one partition a core, each worked off in blocks of 256 samples that
+* the batch is divided into one partition a core, each worked off in blocks of 512 samples that
   stay in the core's own cache from the random numbers to the gradients;
 * inside a block, arrays are "structures of arrays", (channels, samples): the innermost loop of
   every stage runs over samples that lie side by side in memory, and the compiler turns it into
@@ -36,11 +36,12 @@ from kernels.field_math import (
 use_fresh_cache()
 
 # Samples a block: long enough to hide the cost of starting a loop, short enough that two layers'
-# activations and gradients (4 x 32 KB at width 32) stay in a core's second-level cache.
-BLOCK = 256
+# activations and gradients (4 x 64 KB at width 32) stay in a core's second-level cache.
+BLOCK = 512
 # The matrix loops below work on 4 x 4 weights at a time, so the three colours are computed as four
 # outputs, and the gradient of the three grid channels as that of four features.
 QUAD = 4
+CACHE_LINE = 64  # bytes
 # Lets the compiler keep 16 partial sums, one a vector lane, where the source says one. NaN and
 # infinity keep their meaning.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -62,7 +63,7 @@ class Workspace(NamedTuple):
 
 def make_workspace(config, partitions):
     def zeros(*shape):
-        return np.zeros((partitions, *shape), np.float32)
+        return aligned_zeros((partitions, *shape))
 
     return Workspace(
         uv=zeros(2, BLOCK),
@@ -77,10 +78,22 @@ def make_workspace(config, partitions):
     )
 
 
+def aligned_zeros(shape):
+    """float32 zeros that begin on a cache line, as NumPy's own need not.
+
+    A vector of 16 numbers is 64 bytes, just a cache line: begun anywhere else, every vector load
+    would have to read two lines.
+    """
+    size = 4 * int(np.prod(shape))
+    memory = np.zeros(size + CACHE_LINE, np.uint8)
+    begin = -memory.ctypes.data % CACHE_LINE
+    return memory[begin : begin + size].view(np.float32).reshape(shape)
+
+
 # ---------------------------------------------------------------- matrix products
 
 
-@njit(fastmath=REORDER)
+@njit(error_model="numpy", fastmath=REORDER)
 def multiply(matrix, source, destination):
     """destination = matrix^T @ source, for (inputs, units), (inputs, samples), (units, samples).
 
@@ -102,7 +115,7 @@ def multiply(matrix, source, destination):
                 destination[unit + 3, s] += w03 * x0 + w13 * x1 + w23 * x2 + w33 * x3
 
 
-@njit
+@njit(error_model="numpy")
 def row_of_four(matrix, row, column):
     return (
         matrix[row, column],
@@ -112,7 +125,7 @@ def row_of_four(matrix, row, column):
     )
 
 
-@njit(fastmath=REORDER)
+@njit(error_model="numpy", fastmath=REORDER)
 def add_outer(source, delta, grad):
     """grad += source @ delta^T, for (inputs, samples), (units, samples), (inputs, units).
 
@@ -138,7 +151,7 @@ def add_outer(source, delta, grad):
             add_row_of_four(grad, i + 3, unit, g30, g31, g32, g33)
 
 
-@njit
+@njit(error_model="numpy")
 def add_row_of_four(matrix, row, column, a, b, c, d):
     matrix[row, column] += a
     matrix[row, column + 1] += b
@@ -146,7 +159,7 @@ def add_row_of_four(matrix, row, column, a, b, c, d):
     matrix[row, column + 3] += d
 
 
-@njit
+@njit(error_model="numpy")
 def layer_matrix(weights, layer, layers, width):
     """View of one layer's (fan_in, fan_out) matrix in the flat weight (or gradient) vector."""
     fan_in = FEATURES if layer == 0 else width
@@ -158,19 +171,19 @@ def layer_matrix(weights, layer, layers, width):
 # ---------------------------------------------------------------- the stages, on one block
 
 
-@njit
+@njit(error_model="numpy")
 def draw_uv(seed, step, first_sample, uv):
     for s in range(uv.shape[1]):
         uv[0, s], uv[1, s] = random_uv(uint64(first_sample + s), uint64(step), uint64(seed))
 
 
-@njit
+@njit(error_model="numpy")
 def look_up(texture, uv, colours):
     for s in range(uv.shape[1]):
         colours[0, s], colours[1, s], colours[2, s] = bilinear(texture, uv[0, s], uv[1, s])
 
 
-@njit
+@njit(error_model="numpy")
 def encode(uv, feature_grid, features):
     look_up(feature_grid, uv, features)
     for axis in range(2):
@@ -187,7 +200,7 @@ def encode(uv, feature_grid, features):
             channel += 2
 
 
-@njit
+@njit(error_model="numpy")
 def mlp_forward(features, weights, hidden, outputs):
     layers, width, samples = hidden.shape
     source = features
@@ -203,7 +216,7 @@ def mlp_forward(features, weights, hidden, outputs):
             outputs[colour, s] = sigmoid(outputs[colour, s])
 
 
-@njit
+@njit(error_model="numpy")
 def output_delta(outputs, target, samples, scale, delta):
     """Write the gradient of the output sums and return the sum of squared errors.
 
@@ -222,7 +235,7 @@ def output_delta(outputs, target, samples, scale, delta):
     return total
 
 
-@njit
+@njit(error_model="numpy")
 def mlp_backward(features, weights, hidden, deltas, grad_weights):
     """From deltas[0] (outputs) down; returns which of `deltas` holds the features' gradient."""
     layers, width, samples = hidden.shape
@@ -246,7 +259,7 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
     return 1 - current
 
 
-@njit
+@njit(error_model="numpy")
 def scatter(uv, delta, samples, grad_feature_grid):
     for s in range(samples):
         left, right, x_fraction = neighbours(uv[0, s], grad_feature_grid.shape[1])
@@ -260,39 +273,59 @@ def scatter(uv, delta, samples, grad_feature_grid):
             grad_feature_grid[bottom, right, channel] += w3 * gradient
 
 
-@njit
-def adam_grid_cells(begin, end, state, grads, corrections, learning_rate, rates):
-    """Update the touched cells among begin ... end; `grads` (P, gh, gw, 3) is summed and cleared."""
+@njit(error_model="numpy")
+def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
+    """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, 3) is summed and cleared.
+
+    Three passes over each row: the first and the last run over all its numbers alike and become
+    vector instructions, the one between does what differs from cell to cell.
+    """
     width = state.grid_steps.shape[1]
-    for cell in range(begin, end):
-        row, column = cell // width, cell % width
+    numbers = width * GRID_CHANNELS
+    correction_m = np.empty(numbers, np.float32)
+    correction_v = np.empty(numbers, np.float32)
+    for row in range(begin, end):
+        gradient = grads[0, row].reshape(numbers)
         for partition in range(1, grads.shape[0]):
-            for channel in range(GRID_CHANNELS):
-                grads[0, row, column, channel] += grads[partition, row, column, channel]
-                grads[partition, row, column, channel] = float32(0)
-        touched = False
-        for channel in range(GRID_CHANNELS):
-            touched |= grads[0, row, column, channel] != float32(0)
-        if not touched:
-            continue
-        state.grid_steps[row, column] += 1
-        entry = min(state.grid_steps[row, column], corrections.shape[0] - 1)
-        for channel in range(GRID_CHANNELS):
-            at = row, column, channel
-            state.feature_grid[at], state.grid_m[at], state.grid_v[at] = adam_step(
-                state.feature_grid[at],
-                grads[0, row, column, channel],
-                state.grid_m[at],
-                state.grid_v[at],
-                corrections[entry, 0],
-                corrections[entry, 1],
+            share = grads[partition, row].reshape(numbers)
+            for i in range(numbers):
+                gradient[i] += share[i]
+                share[i] = float32(0)
+
+        for column in range(width):
+            first = column * GRID_CHANNELS
+            touched = False
+            for i in range(first, first + GRID_CHANNELS):
+                touched |= gradient[i] != float32(0)
+            state.grid_steps[row, column] += touched
+            entry = min(state.grid_steps[row, column], corrections.shape[0] - 1)
+            for i in range(first, first + GRID_CHANNELS):
+                # A correction is never below one, so zero can mark the cells to leave alone.
+                correction_m[i] = corrections[entry, 0] if touched else float32(0)
+                correction_v[i] = corrections[entry, 1]
+
+        parameter = state.feature_grid[row].reshape(numbers)
+        m = state.grid_m[row].reshape(numbers)
+        v = state.grid_v[row].reshape(numbers)
+        for i in range(numbers):
+            new_parameter, new_m, new_v = adam_step(
+                parameter[i],
+                gradient[i],
+                m[i],
+                v[i],
+                correction_m[i],
+                correction_v[i],
                 learning_rate,
                 rates,
             )
-            grads[0, row, column, channel] = float32(0)
+            touched = correction_m[i] != float32(0)
+            parameter[i] = new_parameter if touched else parameter[i]
+            m[i] = new_m if touched else m[i]
+            v[i] = new_v if touched else v[i]
+            gradient[i] = float32(0)
 
 
-@njit
+@njit(error_model="numpy")
 def adam_weights(step, state, grads, corrections, learning_rate, rates):
     """Update all weights; `grads` (P, n) is summed and cleared."""
     entry = min(step, corrections.shape[0] - 1)
@@ -316,7 +349,7 @@ def adam_weights(step, state, grads, corrections, learning_rate, rates):
 # ---------------------------------------------------------------- a step, and a picture
 
 
-@njit
+@njit(error_model="numpy")
 def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
     """All stages but Adam, for one partition's share of the batch, block after block."""
     partitions = workspace.uv.shape[0]
@@ -356,16 +389,16 @@ def train_steps(
     Returns the loss of each step, (n,) float64.
     """
     partitions = workspace.uv.shape[0]
-    cells = state.grid_steps.size
+    rows = state.grid_steps.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
         for partition in prange(partitions):
             gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         for partition in prange(partitions):
-            adam_grid_cells(
-                cells * partition // partitions,
-                cells * (partition + 1) // partitions,
+            adam_grid_rows(
+                rows * partition // partitions,
+                rows * (partition + 1) // partitions,
                 state,
                 workspace.grad_feature_grid,
                 corrections,
@@ -392,7 +425,7 @@ def render(feature_grid, weights, workspace, image):
         render_pixels(begin, end, feature_grid, weights, workspace, partition, image)
 
 
-@njit
+@njit(error_model="numpy")
 def render_pixels(begin, end, feature_grid, weights, workspace, partition, image):
     height, width, _ = image.shape
     uv = workspace.uv[partition]

@@ -15,12 +15,12 @@ from kernels.plot import INK, MUTED, PAPER, font
 
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
-LABEL_SIZE = 22
+LABEL_SIZE = 26
 
 # The sides tried for the animation until its file is small enough.
 FRAME_SIDES = (480, 400, 320, 240, 160)
 # Wide enough for the longest caption, since all frames of a GIF share one size.
-CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 240, 40, 18, 14
+CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 320, 40, 18, 14
 MAX_GIF_BYTES = 3_000_000
 
 # A 500 x 1 picture would otherwise be a hairline.
@@ -90,7 +90,7 @@ def contact_sheet(steps, predictions, grids, psnr=None):
 
 
 def lay_out(headers, rows):
-    """headers: lines of text for each column. rows: (name, images), one image a column."""
+    """headers: lines of text for each column. rows: (name, images), one image a column. Returns a Pillow image."""
     label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
     pictures = [image for _, images in rows for image in images]
     texts = [line for lines in headers for line in lines]
@@ -171,5 +171,9 @@ def encode_gif(images, durations):
 
 
 def dithered(image):
-    palette = image.quantize(256)
+    # Paper and ink are always among the colours, so that the caption does not flicker.
+    octree = image.quantize(254, Image.Quantize.FASTOCTREE)
+    colours = octree.getpalette()[: 254 * 3] + [*PAPER, *INK]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours)
     return image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)

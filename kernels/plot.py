@@ -48,7 +48,8 @@ class Sheet:
             self.line([(x, y), (min(x + dash, right), y)], colour, width)
 
     def dot(self, x, y, colour, radius):
-        self.draw.circle((x * SCALE, y * SCALE), radius * SCALE, colour)
+        box = (x - radius, y - radius, x + radius, y + radius)
+        self.draw.ellipse([side * SCALE for side in box], colour)
 
     def text(self, x, y, text, colour, size, anchor):
         self.draw.text((x * SCALE, y * SCALE), text, colour, font(size * SCALE), anchor)
@@ -93,7 +94,8 @@ class LinearAxis:
 
     def __init__(self, values):
         low, high = (min(values), max(values)) if len(values) else (0.0, 1.0)
-        margin = 0.06 * (high - low) or max(1.0, abs(high) * 0.05)
+        # A constant must not be stretched into a landscape of rounding errors.
+        margin = max(0.06 * (high - low), 0.5)
         self.low, self.high = low - margin, high + margin
 
     def position(self, value):
@@ -108,9 +110,7 @@ class LogAxis:
 
     def __init__(self, values):
         low, high = (min(values), max(values)) if len(values) else (1.0, 10.0)
-        if low == high:
-            low, high = low / 3, high * 3
-        margin = (high / low) ** 0.03
+        margin = 3 if low == high else max((high / low) ** 0.015, 1.01)
         self.low, self.high = low / margin, high * margin
 
     def position(self, value):
@@ -167,6 +167,8 @@ class Panel:
             sheet.line([(self.left, y), (self.right, y)], GRID, 1)
             sheet.text(self.left - 12, y, tick_label(tick), MUTED, 14, "rm")
         for tick in self.x_axis.ticks():
+            if tick % 1:
+                continue  # there is no step 1.5
             x = self.x(tick)
             sheet.line([(x, self.top), (x, self.bottom)], GRID, 1)
             sheet.text(x, self.bottom + 12, tick_label(tick), MUTED, 14, "ma")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -75,7 +76,9 @@ class Results:
         pictures.training_gif(
             self.folder / "training.gif", frames, steps, list(map(psnr_of_loss, losses))
         )
-        self.write_text("summary.json", json.dumps(summary, indent=2) + "\n")
+        # JSON knows no infinity, which is the PSNR of a picture without any error.
+        finite = {key: None if value == math.inf else value for key, value in summary.items()}
+        self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
         return summary
 
     def write_history(self, history, baseline_psnr):
