@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from kernels import adam, backward, cpu, encode, image_ops, mlp_forward, sampler
+from kernels import adam, backward, cpu, cpu_images, encode, image_ops, mlp_forward, sampler
 from kernels.config import COLOURS, FEATURES, OUTPUTS
 from kernels.errors import InputError
 from kernels.state import State
@@ -176,15 +176,15 @@ class CpuBackend:
 
     def render(self, width, height):
         image = np.empty((height, width, COLOURS), np.float32)
-        cpu.render(self.parameters.feature_grid, self.parameters.weights, self.workspace, image)
+        cpu_images.render(self.parameters.feature_grid, self.parameters.weights, self.workspace, image)
         return image
 
     @staticmethod
     def bilinear_baseline(image, width, height):
         small = np.empty((height, width, COLOURS), np.float32)
         large = np.empty_like(image)
-        cpu.downsample(image, small)
-        cpu.upsample(small, large)
+        cpu_images.downsample(image, small)
+        cpu_images.upsample(small, large)
         return large
 
 

@@ -59,7 +59,7 @@ def load_image(path):
         with _decoding(path):
             image.load()
             image = ImageOps.exif_transpose(image)
-        return np.ascontiguousarray(_to_rgb(path, image))
+        return _to_rgb(path, image)
 
 
 def _open_for_reading(path):

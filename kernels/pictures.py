@@ -43,7 +43,7 @@ def normalise_grid(feature_grid):
 
 
 def frame(prediction):
-    """A small uint8 copy of a prediction, (h, w, 3) with sides up to FRAME_SIDES[0], for the animation."""
+    """A small uint8 copy of a prediction for the animation; its longer side is FRAME_SIDES[0]."""
     return np.asarray(fit(prediction, FRAME_SIDES[0]))
 
 
@@ -90,7 +90,10 @@ def contact_sheet(steps, predictions, grids, psnr=None):
 
 
 def lay_out(headers, rows):
-    """headers: lines of text for each column. rows: (name, images), one image a column. Returns a Pillow image."""
+    """headers: lines of text for each column. rows: (name, images), an image for each column.
+
+    Returns a Pillow image.
+    """
     label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
     pictures = [image for _, images in rows for image in images]
     texts = [line for lines in headers for line in lines]

@@ -74,7 +74,7 @@ def loss_plot(steps, losses, psnr, baseline_psnr):
 
     panel = LEFT + PANEL_WIDTH + RIGHT
     sheet = Sheet(2 * panel, TOP + PANEL_HEIGHT + BOTTOM)
-    x_axis = LogAxis(steps)
+    x_axis = StepAxis(steps)
 
     left = Panel(sheet, LEFT, x_axis, LogAxis(losses[np.isfinite(losses)]))
     left.frame("loss", "mean squared error")
@@ -110,7 +110,7 @@ class LogAxis:
 
     def __init__(self, values):
         low, high = (min(values), max(values)) if len(values) else (1.0, 10.0)
-        margin = 3 if low == high else max((high / low) ** 0.015, 1.01)
+        margin = max((high / low) ** 0.015, 1.01)
         self.low, self.high = low / margin, high * margin
 
     def position(self, value):
@@ -125,6 +125,13 @@ class LogAxis:
         steps = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
         steps = [tick for tick in steps if self.low <= tick <= self.high]
         return steps if len(steps) >= 3 else linear_ticks(self.low, self.high)
+
+
+class StepAxis(LogAxis):
+    """Steps are counted: there is no step 1.5 to mark."""
+
+    def ticks(self):
+        return [tick for tick in super().ticks() if tick % 1 == 0]
 
 
 def linear_ticks(low, high):
@@ -167,8 +174,6 @@ class Panel:
             sheet.line([(self.left, y), (self.right, y)], GRID, 1)
             sheet.text(self.left - 12, y, tick_label(tick), MUTED, 14, "rm")
         for tick in self.x_axis.ticks():
-            if tick % 1:
-                continue  # there is no step 1.5
             x = self.x(tick)
             sheet.line([(x, self.top), (x, self.bottom)], GRID, 1)
             sheet.text(x, self.bottom + 12, tick_label(tick), MUTED, 14, "ma")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels import cpu
+from kernels import cpu, cpu_matrix
 from kernels.backends import CpuBackend
 from kernels.config import Config
 from kernels.state import initial_state
@@ -29,10 +29,10 @@ def test_matrix_products(inputs, units):
     matrix, source = random(inputs, units), random(inputs, cpu.BLOCK, seed=1)
     delta, grad = random(units, cpu.BLOCK, seed=2), random(inputs, units, seed=3)
     product = np.full((units, cpu.BLOCK), np.nan, np.float32)
-    cpu.multiply(matrix, source, product)
+    cpu_matrix.multiply(matrix, source, product)
     np.testing.assert_allclose(product, matrix.T @ source, atol=1e-4)
     expected = grad + source.astype(float) @ delta.T
-    cpu.add_outer(source, delta, grad)
+    cpu_matrix.add_outer(source, delta, grad)
     np.testing.assert_allclose(grad, expected, atol=1e-4)
 
 

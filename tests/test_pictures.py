@@ -62,7 +62,8 @@ def test_normalise_leaves_a_normalised_grid_alone():
 
 def test_snapshots_stand_above_their_grids_in_step_order():
     grid = np.zeros((137, 200, 3))
-    grid[:, :100], grid[0, 0, 0] = (0, 1, 1), 0  # left half cyan, right half black
+    grid[:, :100] = (0, 1, 1)  # left half cyan, right half black
+    grid = 8 * grid - 2
     sheet = pictures.contact_sheet(
         [1, 10, 40_000], [plain(RED), plain(GREEN), plain(BLUE)], [grid] * 3, [10, 20, 30]
     )
@@ -94,6 +95,7 @@ def test_headers_name_the_step_and_the_psnr():
     assert not np.array_equal(with_psnr, other)
     assert pictures.step_label(40_000) == "step 40,000"
     assert pictures.psnr_label(28.907) == "28.91 dB"
+    assert pictures.psnr_label(-0.5) == "-0.50 dB"
     assert pictures.psnr_label(np.inf) == "exact"
 
 
@@ -103,7 +105,10 @@ def test_contact_sheet_of_any_shape_keeps_labels_apart(shape, grid_shape):
     image = plain(RED, shape)
     grids = [np.random.default_rng(0).normal(size=(*grid_shape, 3))] * 3
     sheet = pictures.contact_sheet([1, 10_000, 40_000], [image] * 3, grids, [1.0, np.inf, 100.0])
-    assert max(sheet.shape) < 1500 and count(sheet, RED) >= 3 * pictures.THINNEST**2
+    assert max(sheet.shape) < 1500
+    top, bottom, *_ = spots(sheet, RED)
+    assert bottom - top + 1 >= pictures.THINNEST
+    assert count(sheet, RED) >= 3 * pictures.THINNEST * pictures.THUMBNAIL
     # Between two columns there is a strip of nothing, top to bottom.
     blank = (sheet == plot.PAPER).all(axis=(0, 2))
     inner = blank[np.flatnonzero(~blank)[0] : np.flatnonzero(~blank)[-1]].astype(int)
@@ -290,6 +295,13 @@ def test_a_single_zero_loss_is_drawn_at_the_floor():
     image = plot.loss_plot([1, 2], [0.1, 0.0], [10.0, np.inf], 20.0)
     rows = curve(image, plot.LOSS_COLOUR, plot.LEFT)
     assert np.nanmax(rows) > plot.PANEL_HEIGHT - 20
+
+
+def test_only_whole_steps_are_marked():
+    assert plot.LogAxis([1, 3]).ticks() == [1, 1.5, 2, 2.5, 3]
+    assert plot.StepAxis([1, 3]).ticks() == [1, 2, 3]
+    assert plot.StepAxis([1]).ticks() == [1]
+    assert plot.StepAxis([1, 40_000]).ticks() == [1, 10, 100, 1_000, 10_000]
 
 
 def test_unequal_lengths_are_our_own_mistake():
