@@ -24,6 +24,10 @@ from kernels.errors import InputError
 from kernels.state import State
 
 
+# Training a small network means small grids; Numba's advice to use larger ones is well meant.
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+
 class CudaBackend:
     """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
 

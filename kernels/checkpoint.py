@@ -143,7 +143,8 @@ def write_archive(path, header, arrays):
 def read_archive(path, kind):
     """Return (header, arrays). Raises `InputError` with one line on what is wrong with the file."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy would leave a file that it opened itself open when it turns out to be damaged.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
         version = header["version"]

@@ -5,7 +5,6 @@ a shared-memory array needs a size that is known when the kernel is compiled. `C
 a user may choose.
 """
 
-import math
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -66,11 +65,11 @@ class Config:
     grid_height: int = 137
     hidden: int = 32
     layers: int = 2
-    learning_rate_mlp: float = 0.005
+    learning_rate_mlp: float = 0.01
     learning_rate_grid: float = 0.02
     beta1: float = 0.9
     beta2: float = 0.99
-    epsilon: float = 1e-10
+    epsilon: float = 1e-15
 
     def __post_init__(self):
         require_integer("steps", self.steps, 1, MAX_STEPS)
@@ -110,12 +109,12 @@ class Config:
         )
 
     def learning_rate_factor(self, step):
-        """What both learning rates are multiplied by at `step` (1 ... steps): a half cosine.
+        """What both learning rates are multiplied by at `step` (1 ... steps).
 
-        Large steps find the picture; small steps at the end average out the noise that random
-        batches bring. Source: Loshchilov and Hutter, "SGDR", ICLR 2017, equation 5, one cycle.
+        1 for the first half of the run, then in a straight line toward 0: large steps find the
+        picture, small steps at the end average out the noise that random batches bring.
         """
-        return 0.5 * (1 + math.cos(math.pi * (step - 1) / self.steps))
+        return min(1.0, 2 * (self.steps - step + 1) / self.steps)
 
     def as_dict(self):
         return asdict(self)

@@ -25,14 +25,15 @@ class State(NamedTuple):
 def initial_state(config):
     """Random parameters, a pure function of `config.seed`; Adam's averages start at zero.
 
-    Weights are uniform with variance 2 / fan_in, which keeps activations at about the same size
-    from ReLU layer to ReLU layer (He et al., "Delving Deep into Rectifiers", ICCV 2015).
+    Weights are uniform with variance 2 / (fan_in + fan_out), which keeps activations on the way up
+    and gradients on the way down at about the same size from layer to layer (Glorot and Bengio,
+    "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010).
     """
     random = np.random.Generator(np.random.Philox(config.seed))
     grid_shape = (config.grid_height, config.grid_width, GRID_CHANNELS)
     feature_grid = random.uniform(-GRID_SPREAD, GRID_SPREAD, grid_shape).astype(np.float32)
     matrices = [
-        random.uniform(-1, 1, fan_in * fan_out) * np.sqrt(6 / fan_in)
+        random.uniform(-1, 1, fan_in * fan_out) * np.sqrt(6 / (fan_in + fan_out))
         for fan_in, fan_out in config.layer_shapes
     ]
     weights = np.concatenate(matrices).astype(np.float32)
