@@ -16,9 +16,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from kernels.errors import InputError
-from kernels.files import make_output_folder, write_atomically
-
-__all__ = ["load_image", "make_output_folder", "save_image", "to_uint8", "write_atomically"]
+from kernels.files import write_atomically
 
 MAX_MEGAPIXELS = 64
 

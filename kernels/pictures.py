@@ -95,33 +95,32 @@ def lay_out(headers, rows):
     Returns a Pillow image.
     """
     label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
-    pictures = [image for _, images in rows for image in images]
-    texts = [line for lines in headers for line in lines]
-    cell_width = max(
-        [image.width for image in pictures] + [round(label.getlength(text)) for text in texts]
-    )
-    # Row names run upwards beside the rows, so a flat picture must leave them room.
-    name_length = max(round(small.getlength(name)) for name, _ in rows)
-    cell_height = max([image.height for image in pictures] + [name_length])
     line_height = round(LABEL_SIZE * 1.4)
-    header_height = line_height * max(len(lines) for lines in headers) + 8
-    left = MARGIN + line_height
+    cell_width, cell_height = cell_size(headers, rows, label, small)
+    columns = [MARGIN + line_height + i * (cell_width + GAP) for i in range(len(headers) + 1)]
+    first_row = MARGIN + line_height * max(map(len, headers)) + 8
+    tops = [first_row + i * (cell_height + GAP) for i in range(len(rows) + 1)]
 
-    width = left + len(headers) * (cell_width + GAP) - GAP + MARGIN
-    height = MARGIN + header_height + len(rows) * (cell_height + GAP) - GAP + MARGIN
-    sheet = Image.new("RGB", (width, height), PAPER)
+    sheet = Image.new("RGB", (columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN), PAPER)
     draw = ImageDraw.Draw(sheet)
-    for i, lines in enumerate(headers):
-        x = left + i * (cell_width + GAP)
-        for j, text in enumerate(lines):
-            colour = MUTED if j else INK
-            draw.text((x, MARGIN + j * line_height), text, colour, label, "la")
-        for j, (_, images) in enumerate(rows):
-            sheet.paste(images[i], (x, MARGIN + header_height + j * (cell_height + GAP)))
-    for j, (name, _) in enumerate(rows):
-        y = MARGIN + header_height + j * (cell_height + GAP)
+    for x, lines in zip(columns, headers):
+        for i, text in enumerate(lines):
+            draw.text((x, MARGIN + i * line_height), text, MUTED if i else INK, label, "la")
+    for y, (name, images) in zip(tops, rows):
         sheet.paste(upward_text(name, small), (MARGIN - 6, y))
+        for x, image in zip(columns, images):
+            sheet.paste(image, (x, y))
     return sheet
+
+
+def cell_size(headers, rows, label, small):
+    """Room for the largest picture, and for the texts above a narrow and beside a flat one."""
+    images = [image for _, images in rows for image in images]
+    header_widths = [label.getlength(line) for lines in headers for line in lines]
+    name_lengths = [small.getlength(name) for name, _ in rows]
+    width = max([image.width for image in images] + header_widths)
+    height = max([image.height for image in images] + name_lengths)
+    return round(width), round(height)
 
 
 def upward_text(text, typeface):
@@ -145,7 +144,7 @@ def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds
     durations = [round(1000 * seconds_per_frame)] * len(frames)
     durations[-1] = round(1000 * seconds_at_end)
     for side in FRAME_SIDES:
-        images = [captioned(fit(frame, side), *texts) for frame, texts in zip(frames, captions)]
+        images = [captioned(fit(picture, side), *text) for picture, text in zip(frames, captions)]
         encoded = encode_gif(images, durations)
         if len(encoded) <= MAX_GIF_BYTES:
             break

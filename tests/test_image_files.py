@@ -16,13 +16,8 @@ from PIL import Image
 
 from kernels import files
 from kernels.errors import InputError
-from kernels.image_files import (
-    load_image,
-    make_output_folder,
-    save_image,
-    to_uint8,
-    write_atomically,
-)
+from kernels.files import make_output_folder, write_atomically
+from kernels.image_files import load_image, save_image, to_uint8
 
 COLOURS = np.array(
     [[[255, 0, 0], [0, 128, 255], [10, 20, 30]], [[1, 2, 3], [250, 251, 252], [77, 88, 99]]],
@@ -513,7 +508,8 @@ def test_a_real_limit_on_file_size_and_ordinary_permissions(tmp_path):
 import os, resource, sys
 import numpy as np
 from kernels.errors import InputError
-from kernels.image_files import save_image, write_atomically
+from kernels.files import write_atomically
+from kernels.image_files import save_image
 os.umask(0o022)
 folder = sys.argv[1]
 write_atomically(folder + "/old.npz", lambda file: file.write(b"old"))

@@ -184,7 +184,12 @@ def test_noise_is_made_smaller_until_the_file_is_small(tmp_path):
     path = tmp_path / "training.gif"
     pictures.training_gif(path, frames, range(1, 25))
     assert 300_000 < path.stat().st_size <= pictures.MAX_GIF_BYTES
-    bar = read_gif(path)[0][-1][-pictures.CAPTION_HEIGHT + 4 :, 150:]
+
+
+def test_the_caption_stays_white_under_a_picture_that_nearly_is(tmp_path):
+    snow = np.random.default_rng(0).integers(235, 256, (300, 400, 3), dtype=np.uint8)
+    pictures.training_gif(tmp_path / "training.gif", [snow], [1])
+    bar = read_gif(tmp_path / "training.gif")[0][0][-pictures.CAPTION_HEIGHT + 4 :, 150:]
     assert count(bar, plot.PAPER, 4) == bar.size // 3
 
 

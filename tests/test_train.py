@@ -229,14 +229,12 @@ def test_training_converges_and_beats_the_baseline(image, tmp_path):
     assert summary["psnr_db"] > summary["baseline_psnr_db"] + 1
 
 
-def test_learning_rates_fall_to_zero_along_a_half_cosine():
+def test_learning_rates_are_constant_and_then_fall_in_a_straight_line():
     anything = np.zeros((1, 1, 3), np.float32)
     rates = trainer.Trainer(anything, TINY_CONFIG, CpuBackend).learning_rates(1, 60)
     initial = TINY_CONFIG.learning_rate_mlp, TINY_CONFIG.learning_rate_grid
-    np.testing.assert_allclose(rates[0], initial)
-    np.testing.assert_allclose(rates[30], np.divide(initial, 2))
-    assert (np.diff(rates, axis=0) < 0).all()
-    assert (0 < rates[-1]).all() and (rates[-1] < rates[0] / 1000).all()
+    factors = np.minimum(1, np.arange(60, 0, -1) / 30)
+    np.testing.assert_allclose(rates, np.outer(factors, initial), rtol=1e-6)
 
 
 def test_the_seed_decides_everything(finished, image, tmp_path):
@@ -318,7 +316,7 @@ def long_run(tmp_path_factory):
     """Arguments of a run that spends most time on checkpoints, and the folder it leaves."""
     folder = tmp_path_factory.mktemp("long")
     thin = save(folder.with_suffix(".png"), pixels(2, 24))  # its checkpoints are small
-    arguments = [str(thin), *TINY, "--steps", "600", "--checkpoint-every", "2", "--out"]
+    arguments = [str(thin), *TINY, "--steps", "600", "--checkpoint-every", "6", "--out"]
     assert train.main([*arguments, str(folder)]) == 0
     return arguments, folder
 
@@ -336,7 +334,7 @@ def test_resume_after_a_signal_from_outside(long_run, tmp_path, number, code):
     assert (process.returncode, err) == (code, "")
     if number == signal.SIGINT:
         assert "--resume" in out
-        assert 2 <= read_summary(tmp_path)["steps"] < 600
+        assert 6 <= read_summary(tmp_path)["steps"] < 600
         assert content(tmp_path).keys() >= {*OTHERS, *(f"{name}.png" for name in FINAL_STILLS)}
     assert train.main([*arguments, str(tmp_path), "--resume"]) == 0
     assert_same(tmp_path, expected)
