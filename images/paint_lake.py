@@ -195,7 +195,8 @@ def cloud_density(x, y):
     warp_y = fractal(x / 60 + 31, y / 60 + 17, 4, 45)
     boil = fractal(x / 46 + 0.55 * warp_x, y / 40 + 0.55 * warp_y, 7, 51, 0.56)
     puffs = 1 - np.abs(fractal(x / 30 + 0.5 * warp_y, y / 27 + 0.5 * warp_x, 5, 61, 0.55)) * 2.4
-    return 0.75 * heap + 0.85 * boil + 0.28 * puffs - 0.22
+    heap = np.where(heap > 0, 0.75 * heap, 1.5 * heap)  # nothing drifts far from its heap
+    return heap + 0.95 * boil + 0.38 * puffs - 0.24
 
 
 def sun_through(density):
@@ -242,11 +243,12 @@ def paint_far_shore(canvas):
     centre = random.uniform(-10, WIDTH + 10, count)
     # Taller toward both edges, low in the middle: the eye is led down the lake.
     edge = np.abs(centre / WIDTH - 0.46) * 2
-    height = random.uniform(9, 17, count) + 26 * edge**1.6 * random.uniform(0.4, 1.25, count)
+    height = random.uniform(8, 17, count) + 26 * edge**1.6 * random.uniform(0.3, 1.3, count)
+    height[::9] *= 1.45  # old pines stand above the rest
     root = FAR_SHORE - random.uniform(-0.5, 3.0, count)
     for i in np.argsort(-root + height * 0.15)[::-1]:
         distance_haze = np.clip(0.34 - height[i] / 130, 0.04, 0.34)
-        draw = conifer if random.random() < 0.62 else broadleaf
+        draw = conifer if i % 9 == 0 or random.random() < 0.6 else broadleaf
         draw(canvas, random, centre[i], root[i], height[i], distance_haze)
     paint_shoreline(canvas, random)
 
@@ -258,9 +260,9 @@ def conifer(canvas, random, centre, root, height, haze):
     tiers = 0.72 + 0.28 * ((t * height / 4.5) % 1)
     x = centre + side * 0.21 * height * t**0.85 * tiers
     y = root - height * (1 - t) * 0.98 + np.abs(side) * 0.05 * height
-    light = np.clip(0.38 - 0.55 * side + random.normal(0, 0.26, n), 0, 1.15)
-    base = mix(ink("#15302a"), ink("#23402a"), random.random())
-    colour = mix(base, mix(ink("#5d7a3a"), ink("#94994a"), random.random()), light[:, None])
+    light = np.clip(0.36 - 0.6 * side + random.normal(0, 0.36, n), 0, 1.3)
+    base = mix(ink("#0d2420"), ink("#1b3422"), random.random())
+    colour = mix(base, mix(ink("#6f8c40"), ink("#b3b055"), random.random()), light[:, None])
     colour = mix(colour, ink("#cdbfa6"), haze)
     angle = side * 0.7
     dabs(canvas, x, y, np.full(n, 1.1), np.full(n, 0.6), angle, colour)
@@ -277,10 +279,10 @@ def broadleaf(canvas, random, centre, root, height, haze):
     x = centre + 0.30 * height * (clump_x[owner] + 0.42 * dx)
     y = root - 0.58 * height + 0.36 * height * (clump_y[owner] + 0.42 * dy)
     light = 0.40 - 0.34 * (dx + clump_x[owner] * 0.5) - 0.42 * (dy + 0.4 * clump_y[owner])
-    light = np.clip(light + random.normal(0, 0.17, n), 0, 1.2)
+    light = np.clip(light + random.normal(0, 0.27, n), 0, 1.35)
     autumn = random.random() ** 2.2
-    dark = mix(ink("#1f3a22"), ink("#4a3216"), autumn)
-    bright = mix(ink("#8ca648"), ink("#e0a23c"), autumn)
+    dark = mix(ink("#162c1a"), ink("#3d2810"), autumn)
+    bright = mix(ink("#a0b850"), ink("#f2b044"), autumn)
     colour = mix(mix(dark, bright, light[:, None]), ink("#cdbfa6"), haze)
     dabs(canvas, x, y, np.full(n, 1.15), np.full(n, 0.8), angle, colour)
 
@@ -298,34 +300,55 @@ def paint_shoreline(canvas, random):
 # ---------------------------------------------------------------- water
 
 
+def ripples_at(x, y):
+    """How far the water's surface is tilted toward the viewer, and where gusts roughen it."""
+    below = y - HORIZON
+    depth = 600 / below  # grows with distance, as on any plane seen from above it
+    across = (x - WIDTH / 2) * depth / 60
+    waves = fractal(across * 0.9, depth * 2.6, 6, 121, 0.72)
+    swell = fractal(across * 0.22 + 9, depth * 0.8, 3, 131, 0.5)
+    gust = smoothstep(-0.28, 0.30, fractal(across * 0.10 + 3, depth * 0.32, 3, 141))
+    return (0.45 + 1.15 * gust) * (1.05 * waves + 0.45 * swell), gust
+
+
 def paint_water(canvas):
     """A mirror, tilted here and there by ripples that grow toward the viewer."""
     x, y = positions(FAR_SHORE, HEIGHT)
     below = y - HORIZON
-    depth = 600 / below  # grows with distance, as on any plane seen from above it
-    across = (x - WIDTH / 2) * depth / 60
-    ripples = fractal(across * 0.9, depth * 2.6, 4, 121, 0.62)
-    swell = fractal(across * 0.22 + 9, depth * 0.8, 3, 131, 0.5)
-    gust = smoothstep(-0.25, 0.35, fractal(across * 0.10 + 3, depth * 0.32, 3, 141))
-    tilt = (0.35 + 0.9 * gust) * (0.75 * ripples + 0.45 * swell)
-
-    mirror = 2 * FAR_SHORE - y
-    source_y = mirror - np.abs(tilt) * (8 + below * 0.42) - tilt * (2 + below * 0.10)
-    source_x = x + tilt * (1.0 + below * 0.05)
+    tilt, gust = ripples_at(x, y)
+    source_y = 2 * FAR_SHORE - y - np.abs(tilt) * (8 + below * 0.42) - tilt * (2 + below * 0.16)
+    source_x = x + tilt * (1.0 + below * 0.06)
     rows = np.clip(source_y * SAMPLES, 0, FAR_SHORE * SAMPLES - 1).astype(int)
     columns = np.clip(source_x * SAMPLES, 0, WIDTH * SAMPLES - 1).astype(int)
     reflected = canvas[rows, columns]
 
     # Looking down more steeply, less sky comes back and more of the deep shows.
-    steep = np.clip(smoothstep(0, 330, below) * 0.75 + 0.30 * np.clip(tilt, -0.5, 1), 0.05, 0.88)
-    deep = mix(ink("#22465a"), ink("#16323a"), smoothstep(60, 300, below)[..., None])
+    steep = np.clip(smoothstep(0, 330, below) * 0.72 + 0.75 * np.clip(tilt, -0.6, 1), 0.04, 0.92)
+    deep = mix(ink("#24495c"), ink("#16323a"), smoothstep(60, 300, below)[..., None])
     colour = mix(reflected * np.array([0.90, 0.94, 0.97]), deep, steep[..., None])
 
+    depth = 600 / below
+    across = (x - WIDTH / 2) * depth / 60
     sparkle = fractal(across * 2.3, depth * 6.5, 3, 151, 0.7)
     path = np.exp(-(((x - 250) / 210) ** 2))
-    glint = smoothstep(0.40, 0.62, sparkle + 0.22 * tilt) * (0.25 + path) * gust
-    colour += glint[..., None] * SUNLIGHT * 0.55
+    glint = smoothstep(0.36, 0.58, sparkle + 0.25 * tilt) * (0.3 + path) * gust
+    colour += glint[..., None] * SUNLIGHT * 0.6
     canvas[int(FAR_SHORE * SAMPLES) :] = colour
+
+
+def reflect_boards(canvas, boards):
+    """What stands in the water, upside down below it and broken up by the ripples."""
+    top = 300
+    mirrored = canvas.copy()
+    draw_boards(mirrored, boards.mirrored(WATER_LEVEL), dim=0.42)
+    x, y = positions(top, HEIGHT)
+    tilt, _ = ripples_at(x, y)
+    reach = 4 + 0.05 * (y - HORIZON)
+    rows = np.clip((y + tilt * reach) * SAMPLES, 0, HEIGHT * SAMPLES - 1).astype(int)
+    columns = np.clip((x + 0.7 * tilt * reach) * SAMPLES, 0, WIDTH * SAMPLES - 1).astype(int)
+    changed = (mirrored != canvas).any(axis=2)[rows, columns]
+    view = canvas[top * SAMPLES :]
+    view[changed] = mix(view[changed], mirrored[rows, columns][changed], 0.78)
 
 
 # ---------------------------------------------------------------- boards: what is built
@@ -483,11 +506,11 @@ def dock():
     wood = ink("#a08a6c")
     for i in range(22):
         z = 6.4 + i * 0.19
-        planks.plank((-3.35, -0.05, z), (-2.35, -0.05, z), 0.165, 0.035, wood)
+        planks.plank((-3.35, -0.17, z), (-2.35, -0.17, z), 0.165, 0.035, wood)
     for side in (-3.28, -2.42):
-        planks.plank((side, -0.13, 6.3), (side, -0.13, 10.5), 0.05, 0.12, wood * 0.8)
+        planks.plank((side, -0.25, 6.3), (side, -0.25, 10.5), 0.05, 0.12, wood * 0.8)
         for z in (6.9, 8.6, 10.3):
-            planks.plank((side, -0.9, z), (side, 0.28, z), 0.11, 0.11, wood * 0.75, up=(0, 0, 1))
+            planks.plank((side, WATER_LEVEL, z), (side, 0.16, z), 0.11, 0.11, wood * 0.75, up=(0, 0, 1))
     return planks
 
 
@@ -552,8 +575,8 @@ def paint_grass(canvas, near, far, seed, count):
     length = (3 + 24 * nearness**1.5) * random.uniform(0.45, 1.3, n)
     lean = length * (0.25 + random.normal(0, 0.45, n))
     patch = np.clip(0.5 + fractal(x / 38, y / 17, 3, 221) + random.normal(0, 0.22, n), 0, 1)[:, None]
-    root = mix(ink("#22330f"), ink("#3f4a18"), patch)
-    tip = mix(ink("#728a2c"), ink("#d3c062"), patch**1.3) * random.uniform(0.7, 1.25, (n, 1))
+    root = mix(ink("#16240a"), ink("#37430f"), patch)
+    tip = mix(ink("#6d8a28"), ink("#e2d074"), patch**1.3) * random.uniform(0.45, 1.45, (n, 1))
     blades(canvas, x, y, length, lean, 0.45 + 0.8 * nearness, root, tip)
 
 
@@ -611,10 +634,11 @@ def paint_branches(canvas):
     random = random_for(261)
     twigs, leaves = [], []
     for begin, angle, length, width in (
-        ((812, 30), 3.02, 285, 6.5),
-        ((815, 92), 2.80, 200, 5.0),
-        ((770, -12), 2.45, 190, 4.5),
-        ((600, -12), 2.15, 90, 3.0),
+        ((812, 24), 3.02, 330, 7.0),
+        ((815, 96), 2.80, 220, 5.5),
+        ((770, -12), 2.45, 210, 4.5),
+        ((640, -14), 2.60, 170, 3.5),
+        ((812, 150), 2.70, 120, 4.0),
     ):
         grow(random, np.array(begin, float), angle, length, width, 0, twigs, leaves)
     for x, y, width in twigs:
@@ -628,8 +652,8 @@ def paint_branches(canvas):
     warm = np.clip(fractal(leaves[:, 0] / 50, leaves[:, 1] / 50, 3, 271) * 1.2 + 0.45, 0, 1)[:, None]
     shade = mix(ink("#1f3212"), ink("#4a2f10"), warm)
     lit = mix(ink("#8fae3a"), ink("#f0a93a"), warm)
-    light = np.clip(0.15 + 0.75 * depth + random.normal(0, 0.22, (n, 1)), 0.02, 1.15)
-    length = random.uniform(2.6, 5.4, n)
+    light = np.clip(0.05 + 0.85 * depth + random.normal(0, 0.30, (n, 1)), 0.0, 1.25)
+    length = random.uniform(1.7, 4.3, n)
     dabs(canvas, leaves[:, 0], leaves[:, 1], length, length * random.uniform(0.38, 0.6, n),
          random.normal(1.2, 0.7, n), mix(shade, lit, light))  # fmt: skip
 
@@ -643,13 +667,13 @@ def grow(random, begin, angle, length, width, generation, twigs, leaves):
     y = begin[1] + np.cumsum(np.sin(bend) * -0.35 + 0.22) * length / n
     twigs.append((x, y, np.maximum(width * (1 - 0.8 * t) / 2, 0.5)))
     if generation >= 1:
-        count = int(length * (1.1 if generation == 1 else 1.7))
+        count = int(length * (1.3 if generation == 1 else 2.1))
         at = random.integers(n // 5, n, count)
-        spread = 9.0
+        spread = random.uniform(7, 17)
         leaves.append(np.stack([x[at] + random.normal(0, spread, count),
                                 y[at] + random.normal(4, spread, count)], axis=1))  # fmt: skip
     if generation < 2:
-        for _ in range(9 if generation == 0 else 5):
+        for _ in range(8 if generation == 0 else 5):
             i = random.integers(n // 6, n)
             turn = bend[i] + random.choice((-1, 1)) * random.uniform(0.4, 1.1)
             grow(random, np.array([x[i], y[i]]), turn, length * random.uniform(0.28, 0.46),
@@ -667,7 +691,7 @@ def paint():
     paint_far_shore(canvas)
     paint_water(canvas)
     jetty = dock()
-    draw_boards(canvas, jetty.mirrored(WATER_LEVEL), dim=0.45)
+    reflect_boards(canvas, jetty)
     draw_boards(canvas, jetty)
     paint_bank(canvas)
     red = ink("#c8452f")
