@@ -272,4 +272,6 @@ def render_model(options):
 
 
 if __name__ == "__main__":
+    # A folder's name may hold letters that the terminal cannot show.
+    sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())

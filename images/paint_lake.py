@@ -108,7 +108,7 @@ def dabs(canvas, x, y, length, width, angle, colour):
             for dx in range(-reach, reach + 1):
                 along, across = dx * cos + dy * sin, dy * cos - dx * sin
                 xs, ys = (column + dx).astype(int), (row + dy).astype(int)
-                inside = (along / a) ** 2 + (across / b) ** 2 <= 1
+                inside = (along / a) ** 2 + np.abs(across / b) ** 1.4 <= 1  # pointed, like a leaf
                 inside &= (xs >= 0) & (xs < canvas.shape[1]) & (ys >= 0) & (ys < canvas.shape[0])
                 if inside.any():
                     shade = np.where(across[inside] < 0, 1.12, 0.88)[:, None]
@@ -133,10 +133,10 @@ def blades(canvas, x, y, length, lean, width, colour, tip):
                 canvas[ys[seen], xs[seen]] = shade[seen]
 
 
-def blur(image, radius):
-    """Three box averages, nearly a Gaussian; radius in canvas samples."""
+def blur(image, radius, passes=3):
+    """Box averages, three of them nearly a Gaussian; radius in canvas samples."""
     for axis in (0, 1):
-        for _ in range(3):
+        for _ in range(passes):
             pad = [(radius + 1, radius) if i == axis else (0, 0) for i in range(image.ndim)]
             sums = np.cumsum(np.pad(image, pad, mode="edge"), axis)
             size = image.shape[axis]
@@ -193,7 +193,7 @@ def cloud_density(x, y):
         heap = np.maximum(heap, 1 - ((x - centre) / half_width) ** 2 - vertical**2)
     warp_x = fractal(x / 60, y / 60, 4, 41)
     warp_y = fractal(x / 60 + 31, y / 60 + 17, 4, 45)
-    boil = fractal(x / 46 + 0.55 * warp_x, y / 40 + 0.55 * warp_y, 7, 51, 0.56)
+    boil = fractal(x / 46 + 0.55 * warp_x, y / 40 + 0.55 * warp_y, 5, 51, 0.52)
     puffs = 1 - np.abs(fractal(x / 30 + 0.5 * warp_y, y / 27 + 0.5 * warp_x, 5, 61, 0.55)) * 2.4
     heap = np.where(heap > 0, 0.75 * heap, 1.5 * heap)  # nothing drifts far from its heap
     return heap + 0.95 * boil + 0.38 * puffs - 0.24
@@ -239,11 +239,11 @@ def paint_hills(canvas):
 def paint_far_shore(canvas):
     """A belt of single trees, the far and small ones first."""
     random = random_for(101)
-    count = 420
+    count = 210
     centre = random.uniform(-10, WIDTH + 10, count)
     # Taller toward both edges, low in the middle: the eye is led down the lake.
     edge = np.abs(centre / WIDTH - 0.46) * 2
-    height = random.uniform(8, 17, count) + 26 * edge**1.6 * random.uniform(0.3, 1.3, count)
+    height = random.uniform(14, 26, count) + 34 * edge**1.6 * random.uniform(0.3, 1.3, count)
     height[::9] *= 1.45  # old pines stand above the rest
     root = FAR_SHORE - random.uniform(-0.5, 3.0, count)
     for i in np.argsort(-root + height * 0.15)[::-1]:
@@ -254,23 +254,23 @@ def paint_far_shore(canvas):
 
 
 def conifer(canvas, random, centre, root, height, haze):
-    n = int(70 + height * 12)
+    n = int(30 + height * 4)
     t = np.sort(random.random(n) ** 0.7)  # 0 at the top, 1 at the root
     side = random.uniform(-1, 1, n)
-    tiers = 0.72 + 0.28 * ((t * height / 4.5) % 1)
+    tiers = 0.62 + 0.38 * ((t * height / 8) % 1)
     x = centre + side * 0.21 * height * t**0.85 * tiers
     y = root - height * (1 - t) * 0.98 + np.abs(side) * 0.05 * height
-    light = np.clip(0.36 - 0.6 * side + random.normal(0, 0.36, n), 0, 1.3)
+    light = np.clip(0.36 - 0.8 * side + random.normal(0, 0.10, n), 0, 1.3)
     base = mix(ink("#0d2420"), ink("#1b3422"), random.random())
     colour = mix(base, mix(ink("#6f8c40"), ink("#b3b055"), random.random()), light[:, None])
     colour = mix(colour, ink("#cdbfa6"), haze)
     angle = side * 0.7
-    dabs(canvas, x, y, np.full(n, 1.1), np.full(n, 0.6), angle, colour)
+    dabs(canvas, x, y, np.full(n, 2.6), np.full(n, 1.4), angle, colour)
 
 
 def broadleaf(canvas, random, centre, root, height, haze):
-    clumps = int(7 + height / 3)
-    n = clumps * int(16 + height * 0.8)
+    clumps = int(5 + height / 5)
+    n = clumps * int(8 + height * 0.3)
     clump_x, clump_y = random.uniform(-1, 1, (2, clumps))
     clump_y *= np.sqrt(1 - 0.6 * clump_x**2)
     owner = np.sort(random.integers(0, clumps, n))
@@ -279,12 +279,12 @@ def broadleaf(canvas, random, centre, root, height, haze):
     x = centre + 0.30 * height * (clump_x[owner] + 0.42 * dx)
     y = root - 0.58 * height + 0.36 * height * (clump_y[owner] + 0.42 * dy)
     light = 0.40 - 0.34 * (dx + clump_x[owner] * 0.5) - 0.42 * (dy + 0.4 * clump_y[owner])
-    light = np.clip(light + random.normal(0, 0.27, n), 0, 1.35)
+    light = np.clip(light + random.normal(0, 0.10, n), 0, 1.35)
     autumn = random.random() ** 2.2
     dark = mix(ink("#162c1a"), ink("#3d2810"), autumn)
     bright = mix(ink("#a0b850"), ink("#f2b044"), autumn)
     colour = mix(mix(dark, bright, light[:, None]), ink("#cdbfa6"), haze)
-    dabs(canvas, x, y, np.full(n, 1.15), np.full(n, 0.8), angle, colour)
+    dabs(canvas, x, y, np.full(n, 2.6), np.full(n, 1.9), angle, colour)
 
 
 def paint_shoreline(canvas, random):
@@ -305,7 +305,7 @@ def ripples_at(x, y):
     below = y - HORIZON
     depth = 600 / below  # grows with distance, as on any plane seen from above it
     across = (x - WIDTH / 2) * depth / 60
-    waves = fractal(across * 0.9, depth * 2.6, 6, 121, 0.72)
+    waves = fractal(across * 0.55, depth * 1.5, 3, 121, 0.55)
     swell = fractal(across * 0.22 + 9, depth * 0.8, 3, 131, 0.5)
     gust = smoothstep(-0.28, 0.30, fractal(across * 0.10 + 3, depth * 0.32, 3, 141))
     return (0.45 + 1.15 * gust) * (1.05 * waves + 0.45 * swell), gust
@@ -529,7 +529,7 @@ def paint_bank(canvas):
     edge = bank_edge(x)
     inland = y - edge
     patches = fractal(x / 60, y / 26, 4, 181)
-    soil = fractal(x / 5, y / 3, 4, 191)
+    soil = fractal(x / 16, y / 8, 3, 191)
     green = mix(ink("#3c4f1e"), ink("#7d8434"), np.clip(0.5 + patches + 0.6 * soil, 0, 1)[..., None])
     sand = mix(ink("#5d5038"), ink("#c9b186"), np.clip(0.5 + 1.2 * soil, 0, 1)[..., None])
     colour = mix(sand, green, smoothstep(3, 14, inland + 6 * patches)[..., None])
@@ -572,18 +572,18 @@ def paint_grass(canvas, near, far, seed, count):
     x, y = x[rooted], y[rooted]
     n = len(x)
     nearness = (y - HORIZON) / (HEIGHT - HORIZON)
-    length = (3 + 24 * nearness**1.5) * random.uniform(0.45, 1.3, n)
+    length = (5 + 44 * nearness**1.6) * random.uniform(0.5, 1.3, n)
     lean = length * (0.25 + random.normal(0, 0.45, n))
     patch = np.clip(0.5 + fractal(x / 38, y / 17, 3, 221) + random.normal(0, 0.22, n), 0, 1)[:, None]
     root = mix(ink("#16240a"), ink("#37430f"), patch)
-    tip = mix(ink("#6d8a28"), ink("#e2d074"), patch**1.3) * random.uniform(0.45, 1.45, (n, 1))
-    blades(canvas, x, y, length, lean, 0.45 + 0.8 * nearness, root, tip)
+    tip = mix(ink("#6d8a28"), ink("#e2d074"), patch**1.3) * random.choice((0.12, 0.8, 2.0), (n, 1))
+    blades(canvas, x, y, length, lean, 1.0 + 3.6 * nearness**1.5, root, tip)
 
 
 def paint_flowers(canvas):
     """Daisies, lupins and poppies, in drifts."""
     random = random_for(231)
-    n = 1500
+    n = 700
     x, y = random.uniform(0, WIDTH, n), random.uniform(440, HEIGHT + 6, n)
     drift = fractal(x / 70, y / 34, 3, 241)
     kept = (drift > 0.10) & (y > bank_edge(x) + 10)
@@ -594,9 +594,9 @@ def paint_flowers(canvas):
     for px, py in zip(x, y):
         scale = (py - HORIZON) / (HEIGHT - HORIZON)
         kind = kinds[random.choice(4, p=(0.42, 0.22, 0.24, 0.12))]
-        height, petals = 16 * scale * random.uniform(0.6, 1.3), 7
+        height, petals = 26 * scale * random.uniform(0.6, 1.3), 7
         angle = np.arange(petals) * 2 * np.pi / petals + random.random()
-        radius = 2.6 * scale
+        radius = 4.6 * scale
         head = np.array([px + random.normal(0, 2), py - height])
         blades(canvas, np.array([px]), np.array([py]), np.array([height]), np.array([head[0] - px]),
                np.array([0.8]), ink("#2f4416")[None], ink("#6f8a35")[None])  # fmt: skip
@@ -613,15 +613,15 @@ def paint_flowers(canvas):
 def paint_reeds(canvas):
     """Tall reeds and cattails in the left corner, between the viewer and the water."""
     random = random_for(251)
-    n = 210
+    n = 330
     x = np.concatenate([random.normal(46, 46, n // 2), random.uniform(-20, 250, n - n // 2)])
-    height = (60 + 105 * np.exp(-((x - 30) / 85.0) ** 2)) * random.uniform(0.5, 1.15, n)
+    height = (66 + 120 * np.exp(-((x - 20) / 80.0) ** 2)) * random.uniform(0.5, 1.15, n)
     order = np.argsort(random.random(n))
     x, height = x[order], height[order]
     lean = random.normal(9, 17, n)
     tint = random.random((n, 1))
     root, tip = mix(ink("#1c2a10"), ink("#3a4218"), tint), mix(ink("#7d8f36"), ink("#d9bd6a"), tint)
-    blades(canvas, x, np.full(n, HEIGHT + 8.0), height, lean, random.uniform(1.0, 2.4, n), root, tip)
+    blades(canvas, x, np.full(n, HEIGHT + 8.0), height, lean, random.uniform(1.6, 5.0, n), root, tip * random.choice((0.15, 1.0, 1.7), (n, 1)))
     heads = np.flatnonzero(height > 95)[::4]
     at_x, at_y = x[heads] + lean[heads] * 0.9, HEIGHT + 8 - height[heads] * 0.74
     brown = mix(ink("#4a2c16"), ink("#8a5a2e"), random.random((len(heads), 1)))
@@ -639,6 +639,8 @@ def paint_branches(canvas):
         ((770, -12), 2.45, 210, 4.5),
         ((640, -14), 2.60, 170, 3.5),
         ((812, 150), 2.70, 120, 4.0),
+        ((-12, 30), 0.12, 250, 6.0),
+        ((-12, 96), 0.25, 120, 4.0),
     ):
         grow(random, np.array(begin, float), angle, length, width, 0, twigs, leaves)
     for x, y, width in twigs:
@@ -650,11 +652,12 @@ def paint_branches(canvas):
     n = len(leaves)
     depth = np.sort(random.random(n))[:, None]  # the first drawn are the farthest, in shade
     warm = np.clip(fractal(leaves[:, 0] / 50, leaves[:, 1] / 50, 3, 271) * 1.2 + 0.45, 0, 1)[:, None]
-    shade = mix(ink("#1f3212"), ink("#4a2f10"), warm)
-    lit = mix(ink("#8fae3a"), ink("#f0a93a"), warm)
-    light = np.clip(0.05 + 0.85 * depth + random.normal(0, 0.30, (n, 1)), 0.0, 1.25)
-    length = random.uniform(1.7, 4.3, n)
-    dabs(canvas, leaves[:, 0], leaves[:, 1], length, length * random.uniform(0.38, 0.6, n),
+    shade = mix(ink("#12200c"), ink("#341f0a"), warm)
+    lit = mix(ink("#a9cc46"), ink("#ff9a2e"), warm)
+    lit = mix(lit, ink("#e2502a"), (random.random((n, 1)) < 0.25 * warm) * 0.8)
+    light = np.clip(random.choice((0.0, 0.25, 1.0), (n, 1), p=(0.35, 0.2, 0.45)) + 0.3 * (depth - 0.5), 0.0, 1.3)
+    length = random.uniform(5.5, 12.0, n)
+    dabs(canvas, leaves[:, 0], leaves[:, 1], length, length * random.uniform(0.42, 0.62, n),
          random.normal(1.2, 0.7, n), mix(shade, lit, light))  # fmt: skip
 
 
@@ -667,9 +670,9 @@ def grow(random, begin, angle, length, width, generation, twigs, leaves):
     y = begin[1] + np.cumsum(np.sin(bend) * -0.35 + 0.22) * length / n
     twigs.append((x, y, np.maximum(width * (1 - 0.8 * t) / 2, 0.5)))
     if generation >= 1:
-        count = int(length * (1.3 if generation == 1 else 2.1))
+        count = int(length * (0.26 if generation == 1 else 0.42))
         at = random.integers(n // 5, n, count)
-        spread = random.uniform(7, 17)
+        spread = random.uniform(8, 24)
         leaves.append(np.stack([x[at] + random.normal(0, spread, count),
                                 y[at] + random.normal(4, spread, count)], axis=1))  # fmt: skip
     if generation < 2:
@@ -699,12 +702,12 @@ def paint():
         adirondack_chair(red).moved(-0.42, (0.72, 0, 5.05)),
         adirondack_chair(red).moved(0.10, (1.98, 0, 5.25)),
     ]
-    paint_grass(canvas, 462, 385, 301, 14000)
+    paint_grass(canvas, 462, 385, 301, 3000)
     for chair in chairs:
         cast_shadows(canvas, chair, 0.0)
     for chair in chairs:
         draw_boards(canvas, chair)
-    paint_grass(canvas, HEIGHT + 14, 476, 302, 9000)
+    paint_grass(canvas, HEIGHT + 30, 476, 302, 1900)
     paint_flowers(canvas)
     paint_reeds(canvas)
     paint_branches(canvas)
@@ -713,13 +716,13 @@ def paint():
 
 def develop(canvas):
     """Average the samples, roll off the highlights, darken the corners, encode as sRGB bytes."""
-    picture = canvas.reshape(HEIGHT, SAMPLES, WIDTH, SAMPLES, 3).mean(axis=(1, 3))
+    picture = blur(canvas, 1, passes=2).reshape(HEIGHT, SAMPLES, WIDTH, SAMPLES, 3).mean(axis=(1, 3))
     x, y = np.linspace(-1, 1, WIDTH)[None, :], np.linspace(-1, 1, HEIGHT)[:, None]
     picture = picture * (1 - 0.16 * (x**2 + y**2) ** 1.4)[..., None]
     bright = np.maximum(picture - 0.7, 0)
     picture = np.minimum(picture, 0.7) + 0.3 * (1 - np.exp(-bright / 0.3))
     encoded = np.clip(picture, 0, 1) ** (1 / 2.2)
-    encoded = mix(encoded, encoded * encoded * (3 - 2 * encoded), 0.22)
+    encoded = mix(encoded, encoded * encoded * (3 - 2 * encoded), 0.85)
     return np.floor(encoded * 255 + 0.5).astype(np.uint8)
 
 
