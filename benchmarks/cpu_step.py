@@ -19,6 +19,7 @@ import ctypes
 import json
 import math
 import multiprocessing
+import os
 import platform
 import statistics
 import sys
@@ -94,7 +95,7 @@ def pytorch(image, config, compiled):
             target = sample(target_image, uv)
             sub_cell = torch.sin(2 * math.pi * (uv * cells - 0.5))
             angles = (2 * math.pi * uv[:, :, None] * waves).flatten(1)
-            padding = torch.zeros(len(uv), 3)
+            padding = torch.ones(len(uv), 3)
         hidden = torch.cat(
             [sample(grid, uv), sub_cell, torch.sin(angles), torch.cos(angles), padding], 1
         )
@@ -139,6 +140,8 @@ def work(name, pipe, threads, eager):
         numba.set_num_threads(threads)
         run = ours(image, config)
     else:
+        # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
+        os.environ.pop("OMP_WAIT_POLICY", None)
         import torch
 
         keep_freed_memory()

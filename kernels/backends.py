@@ -8,7 +8,7 @@
 
 `CudaBackend` launches the staged kernels one after another; `CpuBackend` calls `cpu.py`. Both draw
 the same batches from the same seed. Their float32 sums are added in different orders, so their
-losses agree to about 1 part in 1,000 after 100 steps, not to the last bit.
+losses agree to about 1 part in 500 after 100 steps, not to the last bit.
 """
 
 import platform

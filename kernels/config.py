@@ -17,7 +17,8 @@ from kernels.errors import InputError
 GRID_CHANNELS = 3  # what a cell of the feature grid stores
 SUB_CELL_FEATURES = 2  # one sinusoid an axis: where between its neighbours a sample lies
 FOURIER_OCTAVES = 2  # sine and cosine of one and of two waves across the picture, each axis
-FEATURES = 16  # 3 + 2 + 8 = 13 encoded channels, padded with zeros to one tile
+ENCODED = 13  # 3 + 2 + 8 channels that say something about the coordinate,
+FEATURES = 16  # padded with ones to one tile
 OUTPUTS = 16  # what the last layer computes: one tile, of which
 COLOURS = 3  # the first three are red, green and blue
 HIDDEN_WIDTHS = (16, 32, 64)

@@ -18,7 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, prange, uint64
 
-from kernels.config import COLOURS, FEATURES, FOURIER_OCTAVES, GRID_CHANNELS, MAX_HIDDEN, OUTPUTS
+from kernels.config import (
+    COLOURS,
+    ENCODED,
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    MAX_HIDDEN,
+    OUTPUTS,
+)
 from kernels.cpu_adam import adam_grid_rows, adam_weights
 from kernels.cpu_compile import compiled, compiled_parallel
 from kernels.cpu_matrix import QUAD, add_outer, multiply
@@ -56,10 +64,13 @@ def make_workspace(config, partitions):
     def zeros(*shape):
         return aligned_zeros((partitions, *shape))
 
+    features = zeros(FEATURES, BLOCK)
+    features[:, ENCODED:] = 1  # the padding; `encode` writes only what changes
+
     return Workspace(
         uv=zeros(2, BLOCK),
         target=zeros(COLOURS, BLOCK),
-        features=zeros(FEATURES, BLOCK),
+        features=features,
         hidden=zeros(config.layers, config.hidden, BLOCK),
         outputs=zeros(QUAD, BLOCK),
         deltas=zeros(2, MAX_HIDDEN, BLOCK),

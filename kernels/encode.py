@@ -10,7 +10,8 @@ with its input. So each sample brings along
     channels 3-4    one sinusoid an axis with the period of one grid cell: where between the grid
                     points the sample lies, which the grid itself cannot say
     channels 5-12   sines and cosines of one and two waves across the picture: roughly where
-    channels 13-15  zeros that fill up a tile of 16, so that the matrix kernels need no edge case
+    channels 13-15  ones that fill up a tile of 16, so that the matrix kernels need no edge case;
+                    their weights act as a bias of the first layer, which zeros would not
 
 Sources: Fourier features, Tancik et al., NeurIPS 2020; learnable grids, Mueller et al., "Instant
 Neural Graphics Primitives", SIGGRAPH 2022.
@@ -57,7 +58,7 @@ def encode(uv, feature_grid, features):
             waves *= float32(2)
 
     for padding in range(channel, FEATURES):
-        features[sample, padding] = float32(0)
+        features[sample, padding] = float32(1)
 
 
 def launch_encode(uv, feature_grid, features):

@@ -11,7 +11,7 @@ A block has 16 x 16 threads. Thread (lane, row) computes unit `lane` of the curr
 four samples row, row + 16, row + 32, row + 48: each weight it reads serves four multiply-adds.
 
 `weights` holds all matrices one after another, each row-major (fan_in, fan_out); there are no
-biases (the encoding's cosines can play that part). Source: the fully fused networks of Mueller
+biases (the encoding pads with ones, whose weights play that part in the first layer). Source: the fully fused networks of Mueller
 et al., "Real-time Neural Radiance Caching for Path Tracing", SIGGRAPH 2021.
 """
 

@@ -128,11 +128,11 @@ def encode(uv, feature_grid):
 
     uv: (B, 2); feature_grid: (GH, GW, 3). Returns features (B, 16):
     0-2 the feature grid's values, 3-4 the position within the cell as a sine, so that it
-    has no jump where one cell ends and the next begins, 5-12 Fourier, 13-15 zero.
+    has no jump where one cell ends and the next begins, 5-12 Fourier, 13-15 one.
     """
     grid_height, grid_width, _ = feature_grid.shape
     _, _, fractions = bilinear_corners(uv, grid_width, grid_height)
-    padding = np.zeros((len(uv), 3))
+    padding = np.ones((len(uv), 3))
     return np.hstack(
         [bilinear(feature_grid, uv), np.sin(2 * np.pi * fractions), fourier(uv), padding]
     )

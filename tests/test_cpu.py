@@ -48,7 +48,7 @@ def test_draw_and_look_up_give_the_reference_batch():
 
 def test_encode():
     grid, uv = random(5, 7, 3), random(2, cpu.BLOCK, low=0, high=1)
-    features = np.zeros((16, cpu.BLOCK), np.float32)
+    features = np.ones((16, cpu.BLOCK), np.float32)
     cpu.encode(uv, grid, features)
     np.testing.assert_allclose(features.T, reference.encode(uv.T, grid), atol=1e-5)
 

@@ -212,7 +212,7 @@ def test_encode_by_hand():
     grid_and_position = [47, -47, 48, 1, -1]
     waves = [1, 0, 0, -1, -SQRT_HALF, -SQRT_HALF, 1, 0]
     features = reference.encode(np.array([[0.25, 0.625]]), feature_grid)
-    assert_allclose(features, [[*grid_and_position, *waves, 0, 0, 0]], atol=1e-13)
+    assert_allclose(features, [[*grid_and_position, *waves, 1, 1, 1]], atol=1e-13)
 
 
 def test_encode_is_continuous_where_cells_and_the_clamped_edge_begin():

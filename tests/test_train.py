@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from kernels import checkpoint, cpu, trainer
 from kernels.backends import CpuBackend, CudaBackend
 from kernels.config import Config
 from kernels.image_files import load_image, to_uint8
+from kernels.state import initial_state
 
 TINY = "--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1 --steps 60 --checkpoint-every 20"
 TINY = [*TINY.split(), "--quiet"]
@@ -240,12 +242,20 @@ def test_training_converges_and_beats_the_baseline(image, tmp_path):
     assert summary["psnr_db"] > summary["baseline_psnr_db"] + 1
 
 
-def test_learning_rates_are_constant_and_then_fall_in_a_straight_line():
-    anything = np.zeros((1, 1, 3), np.float32)
-    rates = trainer.Trainer(anything, TINY_CONFIG, CpuBackend).learning_rates(1, 60)
-    initial = TINY_CONFIG.learning_rate_mlp, TINY_CONFIG.learning_rate_grid
+def test_learning_rates_are_constant_and_then_fall_in_a_straight_line(monkeypatch):
+    seen = {}
+
+    def record(backend, first_step, learning_rates):
+        seen.update(enumerate(learning_rates, first_step))
+
+    monkeypatch.setattr(CpuBackend, "run", record)
+    recorded = trainer.Trainer(np.zeros((1, 1, 3), np.float32), TINY_CONFIG, CpuBackend)
+    for stop in (1, 20, 33, 60):
+        recorded.advance(stop)
+    assert list(seen) == list(range(1, 61))
     factors = np.minimum(1, np.arange(60, 0, -1) / 30)
-    np.testing.assert_allclose(rates, np.outer(factors, initial), rtol=1e-6)
+    initial = TINY_CONFIG.learning_rate_mlp, TINY_CONFIG.learning_rate_grid
+    np.testing.assert_allclose(list(seen.values()), np.outer(factors, initial), rtol=1e-6)
 
 
 def test_the_seed_decides_everything(finished, image, tmp_path):
@@ -253,6 +263,9 @@ def test_the_seed_decides_everything(finished, image, tmp_path):
     assert_same(tmp_path / "same", finished)
     ours, other = (content(folder)["model.npz"] for folder in (finished, tmp_path / "other"))
     assert ours["weights"] != other["weights"] and ours["feature_grid"] != other["feature_grid"]
+    states = [initial_state(replace(TINY_CONFIG, seed=seed)) for seed in (1, 2)]
+    assert not np.array_equal(states[0].weights, states[1].weights)
+    assert not np.array_equal(states[0].feature_grid, states[1].feature_grid)
 
 
 def test_cuda_and_cpu_draw_the_same_batches_and_agree():
