@@ -328,9 +328,9 @@ def test_every_weight_gradient_of_a_tiny_net_matches_central_differences():
     ).grad_weights
     expected = [central_difference(loss_of_weights, flat, index) for index in range(flat.size)]
     assert_allclose(grad_weights, expected, rtol=1e-5, atol=1e-9)
-    # The zero features and the padded outputs take no part; everything else does.
+    # The padded features are three times the same bias; the padded outputs take no part.
     first, _, last = reference.split_weights(grad_weights, 3, 2)
-    assert not first[13:].any() and not last[:, 3:].any()
+    assert first[13].any() and (first[13:] == first[13]).all() and not last[:, 3:].any()
     assert first[:13].all(axis=1).any() and last[:, :3].any()
 
 
