@@ -155,7 +155,8 @@ def train(options):
 def verdict(summary):
     ours, baseline = summary["psnr_db"], summary["baseline_psnr_db"]
     # A picture of one colour is painted without any error, and then there is no difference in dB.
-    gain = f" ({ours - baseline:+.2f} dB)" if math.isfinite(ours) and math.isfinite(baseline) else ""
+    gain = ours - baseline
+    gain = f" ({gain:+.2f} dB)" if math.isfinite(gain) else ""
     return f"PSNR {psnr_label(ours)}, bilinear baseline {psnr_label(baseline)}{gain}"
 
 
@@ -201,7 +202,7 @@ def loop(trainer, options, results, interrupted):
             loss = trainer.log()
             bar.set_postfix_str(f"loss {loss:.5f}, PSNR {psnr_of_loss(loss):.2f} dB")
             if stop in frames:
-                results.add_frame(trainer, loss)
+                results.add_frame(trainer)
             if stop in results.snapshots:
                 results.save_snapshot(trainer)
             if stop in checkpoints:

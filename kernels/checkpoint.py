@@ -23,7 +23,7 @@ class Progress:
     """How far a run has come.
 
     pending: losses of the `pending_steps` steps since the last log entry; history: (step, mean
-    loss) of every log entry; frames: (step, loss, small uint8 picture) of the animation.
+    loss) of every log entry; frames: (step, PSNR, small uint8 picture) of the animation.
     """
 
     step: int = 0
@@ -46,7 +46,7 @@ def save_checkpoint(path, config, image_digest, progress, state):
         "pending": progress.pending,
         "pending_steps": progress.pending_steps,
         "history": progress.history,
-        "frames": [(step, loss) for step, loss, _ in progress.frames],
+        "frames": [(step, decibels) for step, decibels, _ in progress.frames],
     }
     arrays = state._asdict()
     for i, (_, _, picture) in enumerate(progress.frames):
@@ -67,8 +67,8 @@ def load_checkpoint(path, config, image_digest):
             pending_steps=header["pending_steps"],
             history=[tuple(entry) for entry in header["history"]],
             frames=[
-                (step, loss, arrays[f"frame_{i}"])
-                for i, (step, loss) in enumerate(header["frames"])
+                (step, decibels, arrays[f"frame_{i}"])
+                for i, (step, decibels) in enumerate(header["frames"])
             ],
         )
         state = State(*(arrays[name] for name in State._fields))

@@ -82,7 +82,7 @@ def loss_plot(steps, losses, psnr, baseline_psnr):
 
     levels = np.append(psnr, baseline_psnr)
     right = Panel(sheet, panel + LEFT, x_axis, LinearAxis(levels[np.isfinite(levels)]))
-    right.frame("PSNR", "dB, higher is better")
+    right.frame("PSNR", "of the batches, in dB")
     if math.isfinite(baseline_psnr):
         right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", steps, psnr)
     right.curve(steps, psnr, PSNR_COLOUR, "{:.1f} dB")

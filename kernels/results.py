@@ -37,10 +37,11 @@ class Results:
 
     # ------------------------------------------------------------ while training
 
-    def add_frame(self, trainer, loss):
+    def add_frame(self, trainer):
         """Keep a small picture for the animation."""
-        frame = pictures.frame(trainer.render())
-        trainer.progress.frames.append((trainer.step, loss, frame))
+        picture = trainer.render()
+        entry = (trainer.step, psnr(picture, trainer.image), pictures.frame(picture))
+        trainer.progress.frames.append(entry)
 
     def save_snapshot(self, trainer):
         save_image(self.still(f"prediction_at_{trainer.step}"), trainer.render())
@@ -71,11 +72,9 @@ class Results:
         summary["psnr_db"] = psnr(prediction, trainer.image)
         summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
         self.write_history(trainer.progress.history, summary["baseline_psnr_db"])
-        self.write_overview(trainer.progress)
-        steps, losses, frames = zip(*trainer.progress.frames)
-        pictures.training_gif(
-            self.folder / "training.gif", frames, steps, list(map(psnr_of_loss, losses))
-        )
+        self.write_overview(trainer)
+        steps, decibels, frames = zip(*trainer.progress.frames)
+        pictures.training_gif(self.folder / "training.gif", frames, steps, decibels)
         # JSON knows no infinity, which is the PSNR of a picture without any error.
         finite = {key: None if value == math.inf else value for key, value in summary.items()}
         self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
@@ -91,19 +90,18 @@ class Results:
         chart = plot.loss_plot(steps, losses, list(map(psnr_of_loss, losses)), baseline_psnr)
         save_image(self.folder / "loss.png", chart)
 
-    def write_overview(self, progress):
+    def write_overview(self, trainer):
         """The contact sheet, from the snapshot files, so that a resumed run shows all of them."""
-        losses = dict(progress.history)
         taken = [
             step
             for step in self.snapshots
-            if step in losses and self.still(f"prediction_at_{step}").exists()
+            if step <= trainer.step and self.still(f"prediction_at_{step}").exists()
         ]
         if not taken:
             return
         predictions = [load_image(self.still(f"prediction_at_{step}")) for step in taken]
         grids = [load_image(self.still(f"feature_at_{step}")) for step in taken]
-        decibels = [psnr_of_loss(losses[step]) for step in taken]
+        decibels = [psnr(prediction, trainer.image) for prediction in predictions]
         sheet = pictures.contact_sheet(taken, predictions, grids, decibels)
         save_image(self.still("contact_sheet"), sheet)
 

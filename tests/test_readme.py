@@ -1,0 +1,44 @@
+"""What the README promises must be there: files, commands, options."""
+
+import re
+from pathlib import Path
+
+import train
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"```\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("python ")
+]
+
+
+def test_every_linked_or_listed_file_exists():
+    for page in [ROOT / "README.md", *ROOT.glob("*/README.md")]:
+        links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+        for link in links:
+            if not link.startswith("https://"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_train_command_parses():
+    commands = [c.split()[2:] for c in COMMANDS if c.startswith("python train.py")]
+    assert len(commands) >= 4
+    for arguments in commands:
+        if arguments != ["--help"]:
+            train.parse(arguments)
+
+
+def test_the_first_train_command_runs(tmp_path):
+    assert "python train.py" in COMMANDS
+    small = ["--steps", "2", "--batch", "64", "--backend", "cpu", "--out", str(tmp_path / "run")]
+    assert train.main(["--quiet", *small]) == 0
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text()
+    for command in ("python -m pip install -r requirements.txt", "python -m pytest"):
+        assert command in COMMANDS
+        assert command.replace(" install -r", " install --quiet -r") in script or command in script
