@@ -17,7 +17,7 @@ from kernels.backends import CHOICES, choose_backend
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
 from kernels.files import OBSTACLES, make_output_folder, unwritable
-from kernels.image_files import load_image, save_image
+from kernels.image_files import load_image, require_image_suffix, save_image
 from kernels.pictures import psnr_label
 from kernels.results import Results
 from kernels.trainer import Trainer, image_digest, psnr_of_loss
@@ -253,6 +253,7 @@ def render_model(options):
     """Paint a trained network at any size; the positional argument is the file to write."""
     if not options.image:
         raise InputError("--render needs a file to write, as in: --render model.npz --scale 4 out.png")
+    require_image_suffix(options.image)
     if not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
     config, state, width, height = checkpoint.load_model(options.render)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from kernels.errors import InputError
 
+UNFINISHED = ".unfinished-"  # how the name of a file begins that is not whole yet
+
 OTHER_PLACE = "Write to another place, for example with --out"
 FORBIDDEN = ("permission denied", "Use a folder of yours, and close programs showing the file")
 
@@ -61,12 +63,15 @@ def write_atomically(path, write):
 def make_output_folder(path):
     """Create a folder and its parents if missing, prove that a file can be written there.
 
+    What a killed program left unfinished there is removed.
     Returns it as a Path. Raises InputError if it is a file, or cannot be made or written.
     """
     path = Path(path)
     trial = temporary_beside(path / "trial")
     try:
         path.mkdir(parents=True, exist_ok=True)
+        for leftover in path.glob(UNFINISHED + "*"):
+            leftover.unlink(missing_ok=True)
         with open(trial, "xb") as file:
             file.write(bytes(4096))
     except OSError as error:
@@ -79,7 +84,7 @@ def make_output_folder(path):
 
 def temporary_beside(path):
     # Not made of the file's name, which may already have the greatest length allowed.
-    return Path(path).parent / f".unfinished-{secrets.token_hex(6)}"
+    return Path(path).parent / f"{UNFINISHED}{secrets.token_hex(6)}"
 
 
 def unwritable(path, error):

@@ -4,7 +4,6 @@ Reading turns whatever still image Pillow can open into (H, W, 3) float32 in
 [0, 1]. Writing rounds to 8 bits, and never leaves half a file.
 """
 
-import io
 import logging
 import os
 import stat
@@ -12,6 +11,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
+import imageio.v3 as imageio
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -24,15 +24,16 @@ MAX_MEGAPIXELS = 64
 READABLE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF")
 EIGHT_BIT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr")
 
+# What each format's encoder is told, by suffix.
 WRITERS = {
-    ".png": ("PNG", {}),
-    ".ppm": ("PPM", {}),
-    ".bmp": ("BMP", {}),
-    ".tif": ("TIFF", {}),
-    ".tiff": ("TIFF", {}),
-    ".webp": ("WEBP", {"lossless": True}),
-    ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
-    ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
+    ".png": {},
+    ".ppm": {},
+    ".bmp": {},
+    ".tif": {},
+    ".tiff": {},
+    ".webp": {"lossless": True},
+    ".jpg": {"quality": 95, "subsampling": 0},
+    ".jpeg": {"quality": 95, "subsampling": 0},
 }
 
 
@@ -190,20 +191,28 @@ def save_image(path, image):
     uint8. Raises InputError for an unknown suffix, for NaN, and whenever the
     file cannot be written; an older file at `path` then stays as it was.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in WRITERS:
-        what = f"the suffix {suffix!r} names no image format" if suffix else "it has no suffix"
-        raise InputError(f"cannot write {path}: {what}. Use one of {', '.join(WRITERS)}.")
+    suffix = require_image_suffix(path)
     try:
         pixels = to_uint8(image)
     except InputError as error:
         raise InputError(f"cannot write {path}: {error}") from None
-    image_format, options = WRITERS[suffix]
-    encoded = io.BytesIO()
+    if pixels.ndim == 2:
+        pixels = np.repeat(pixels[:, :, None], 3, axis=2)
     try:
-        Image.fromarray(pixels).convert("RGB").save(encoded, image_format, **options)
+        encoded = imageio.imwrite(
+            "<bytes>", pixels, plugin="pillow", extension=suffix, **WRITERS[suffix]
+        )
     except (OSError, ValueError) as error:
         height, width = pixels.shape[:2]
-        reason = f"{image_format} cannot hold {width:,} x {height:,} pixels"
+        reason = f"a {suffix} file cannot hold {width:,} x {height:,} pixels"
         raise InputError(f"cannot write {path}: {reason}. Use .png or .ppm.") from error
-    write_atomically(path, lambda file: file.write(encoded.getbuffer()))
+    write_atomically(path, lambda file: file.write(encoded))
+
+
+def require_image_suffix(path):
+    """Return the suffix of a path to write to; InputError if it names no format we write."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in WRITERS:
+        what = f"the suffix {suffix!r} names no image format" if suffix else "it has no suffix"
+        raise InputError(f"cannot write {path}: {what}. Use one of {', '.join(WRITERS)}.")
+    return suffix
