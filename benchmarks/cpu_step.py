@@ -196,7 +196,7 @@ def main():
         "device": cpu_name(),
         "threads": options.threads,
         "batch": config.batch,
-        "versions": versions() | {"system": platform.platform()},
+        "versions": versions() | {"system": f"{platform.system()} {platform.machine()}"},
         "command": " ".join(["python -m benchmarks.cpu_step", *sys.argv[1:]]),
         "rows": [],
     }
