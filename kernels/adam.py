@@ -19,7 +19,7 @@ from numba import cuda, float32
 
 from kernels.config import GRID_CHANNELS, THREADS
 from kernels.field_math import adam_step
-from kernels.sampler import blocks_for
+from kernels.launch import blocks_for, on_gpu
 
 
 def bias_corrections(beta1, beta2):
@@ -102,15 +102,21 @@ def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learnin
         grad_feature_grid[at] = float32(0)
 
 
-def launch_adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, rates):
-    adam_weights[blocks_for(weights.shape[0]), THREADS](
-        weights, grad_weights, m, v, np.int32(step), corrections, np.float32(learning_rate), rates
-    )
+def launch_adam_weights(
+    weights, grad_weights, m, v, step, corrections, learning_rate, rates, launch=on_gpu
+):
+    step, learning_rate = np.int32(step), np.float32(learning_rate)
+    launch(
+        adam_weights, blocks_for(weights.shape[0]), THREADS,
+        weights, grad_weights, m, v, step, corrections, learning_rate, rates,
+    )  # fmt: skip
 
 
 def launch_adam_grid(
-    feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates
+    feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates, launch=on_gpu
 ):
-    adam_grid[blocks_for(steps.size), THREADS](
-        feature_grid, grad_feature_grid, m, v, steps, corrections, np.float32(learning_rate), rates
-    )
+    learning_rate = np.float32(learning_rate)
+    launch(
+        adam_grid, blocks_for(steps.size), THREADS,
+        feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates,
+    )  # fmt: skip

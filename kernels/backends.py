@@ -21,6 +21,7 @@ from numba import cuda
 from kernels import adam, backward, cpu, cpu_images, encode, image_ops, mlp_forward, sampler
 from kernels.config import COLOURS, FEATURES, OUTPUTS
 from kernels.errors import InputError
+from kernels.launch import on_gpu
 from kernels.state import State
 
 
@@ -28,39 +29,34 @@ from kernels.state import State
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
-class CudaBackend:
-    """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
+class StagedBackend:
+    """The staged kernels, one launch after another, on whatever `launch` starts them on.
 
-    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, each
-    of which costs the host more time than the GPU needs for the work.
+    A subclass says where arrays live (`to_device`, `empty`, `to_host`) and what starts a kernel.
     """
-
-    name = "cuda"
 
     def __init__(self, image, config, state, partitions=None):
         self.config = config
-        self.image = cuda.to_device(image)
-        self.parameters = State(*(cuda.to_device(array) for array in state))
-        self.corrections = cuda.to_device(adam.bias_corrections(config.beta1, config.beta2))
-        self.grad_weights = cuda.to_device(np.zeros_like(state.weights))
-        self.grad_feature_grid = cuda.to_device(np.zeros_like(state.feature_grid))
-        self.loss_sum = cuda.to_device(np.zeros(1, np.float32))
+        self.image = self.to_device(image)
+        self.parameters = State(*(self.to_device(array) for array in state))
+        self.corrections = self.to_device(adam.bias_corrections(config.beta1, config.beta2))
+        self.grad_weights = self.to_device(np.zeros_like(state.weights))
+        self.grad_feature_grid = self.to_device(np.zeros_like(state.feature_grid))
+        self.loss_sum = self.to_device(np.zeros(1, np.float32))
         batch = config.batch
-        self.uv = cuda.device_array((batch, 2), np.float32)
-        self.target = cuda.device_array((batch, COLOURS), np.float32)
-        self.features = cuda.device_array((batch, FEATURES), np.float32)
-        self.hidden = cuda.device_array((config.layers, batch, config.hidden), np.float32)
-        self.outputs = cuda.device_array((batch, OUTPUTS), np.float32)
+        self.uv = self.empty((batch, 2))
+        self.target = self.empty((batch, COLOURS))
+        self.features = self.empty((batch, FEATURES))
+        self.hidden = self.empty((config.layers, batch, config.hidden))
+        self.outputs = self.empty((batch, OUTPUTS))
         self.partitions = 1
-
-    @property
-    def device(self):
-        return gpu_name()
 
     def run(self, first_step, learning_rates):
         parameters, config = self.parameters, self.config
         for step, (rate_mlp, rate_grid) in enumerate(learning_rates, first_step):
-            sampler.launch_sample_batch(self.image, config.seed, step, self.uv, self.target)
+            sampler.launch_sample_batch(
+                self.image, config.seed, step, self.uv, self.target, launch=self.launch
+            )
             self.evaluate()
             backward.launch_backward(
                 self.uv,
@@ -72,6 +68,7 @@ class CudaBackend:
                 self.grad_weights,
                 self.grad_feature_grid,
                 self.loss_sum,
+                launch=self.launch,
             )
             adam.launch_adam_weights(
                 parameters.weights,
@@ -82,6 +79,7 @@ class CudaBackend:
                 self.corrections,
                 rate_mlp,
                 config.adam_rates,
+                launch=self.launch,
             )
             adam.launch_adam_grid(
                 parameters.feature_grid,
@@ -92,43 +90,69 @@ class CudaBackend:
                 self.corrections,
                 rate_grid,
                 config.adam_rates,
+                launch=self.launch,
             )
 
     def evaluate(self):
         """uv -> features -> outputs, for training and for rendering alike."""
-        encode.launch_encode(self.uv, self.parameters.feature_grid, self.features)
+        parameters, launch = self.parameters, self.launch
+        encode.launch_encode(self.uv, parameters.feature_grid, self.features, launch=launch)
         mlp_forward.launch_mlp_forward(
-            self.features, self.parameters.weights, self.hidden, self.outputs
+            self.features, parameters.weights, self.hidden, self.outputs, launch=launch
         )
 
     def take_losses(self):
-        loss = float(self.loss_sum.copy_to_host()[0])
-        self.loss_sum.copy_to_device(np.zeros(1, np.float32))
+        loss = float(self.to_host(self.loss_sum)[0])
+        self.loss_sum = self.to_device(np.zeros(1, np.float32))
         return [loss]
 
     def state(self):
-        return State(*(array.copy_to_host() for array in self.parameters))
+        return State(*(self.to_host(array) for array in self.parameters))
 
     def feature_grid(self):
-        return self.parameters.feature_grid.copy_to_host()
+        return self.to_host(self.parameters.feature_grid)
 
     def render(self, width, height):
         pixels = width * height
         colours = np.empty((pixels, COLOURS), np.float32)
         for first in range(0, pixels, self.config.batch):
-            sampler.launch_pixel_centres(first, width, height, self.uv)
+            sampler.launch_pixel_centres(first, width, height, self.uv, launch=self.launch)
             self.evaluate()
             count = min(self.config.batch, pixels - first)
-            colours[first : first + count] = self.outputs.copy_to_host()[:count, :COLOURS]
+            colours[first : first + count] = self.to_host(self.outputs)[:count, :COLOURS]
         return colours.reshape(height, width, COLOURS)
 
+    @classmethod
+    def bilinear_baseline(cls, image, width, height):
+        small, large = cls.empty((height, width, COLOURS)), cls.empty(image.shape)
+        launch = cls.launch
+        image_ops.launch_over_pixels(image_ops.downsample, cls.to_device(image), small, launch)
+        image_ops.launch_over_pixels(image_ops.upsample, small, large, launch)
+        return cls.to_host(large)
+
+
+class CudaBackend(StagedBackend):
+    """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
+
+    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, each
+    of which costs the host more time than the GPU needs for the work.
+    """
+
+    name = "cuda"
+    launch = staticmethod(on_gpu)
+    to_device = staticmethod(cuda.to_device)
+
     @staticmethod
-    def bilinear_baseline(image, width, height):
-        small = cuda.device_array((height, width, COLOURS), np.float32)
-        large = cuda.device_array(image.shape, np.float32)
-        image_ops.launch_over_pixels(image_ops.downsample, cuda.to_device(image), small)
-        image_ops.launch_over_pixels(image_ops.upsample, small, large)
-        return large.copy_to_host()
+    def empty(shape):
+        return cuda.device_array(shape, np.float32)
+
+    @staticmethod
+    def to_host(array):
+        return array.copy_to_host()
+
+    @property
+    def device(self):
+        return gpu_name()
 
 
 class CpuBackend:

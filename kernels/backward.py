@@ -33,7 +33,7 @@ from kernels.config import (
     TILE_SAMPLES,
 )
 from kernels.field_math import corner_weights, neighbours
-from kernels.sampler import blocks_for
+from kernels.launch import blocks_for, on_gpu
 
 BLOCK_THREADS = TILE * TILE
 WEIGHT_PITCH = TILE + 1  # rows of a weight tile are read across: an odd pitch keeps banks apart
@@ -170,9 +170,11 @@ def scatter(grad_feature_grid, u, v, channel, gradient):
 
 
 def launch_backward(
-    uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
-):
+    uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum,
+    launch=on_gpu,
+):  # fmt: skip
     blocks = blocks_for(uv.shape[0], TILE_SAMPLES)
-    backward[blocks, (TILE, TILE)](
-        uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
-    )
+    launch(
+        backward, blocks, (TILE, TILE),
+        uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum,
+    )  # fmt: skip

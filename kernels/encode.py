@@ -21,7 +21,7 @@ from numba import cuda, float32
 
 from kernels.config import FEATURES, FOURIER_OCTAVES, THREADS
 from kernels.field_math import bilinear, neighbours, sine_of_turns
-from kernels.sampler import blocks_for
+from kernels.launch import blocks_for, on_gpu
 
 
 @cuda.jit
@@ -61,5 +61,5 @@ def encode(uv, feature_grid, features):
         features[sample, padding] = float32(1)
 
 
-def launch_encode(uv, feature_grid, features):
-    encode[blocks_for(uv.shape[0]), THREADS](uv, feature_grid, features)
+def launch_encode(uv, feature_grid, features, launch=on_gpu):
+    launch(encode, blocks_for(uv.shape[0]), THREADS, uv, feature_grid, features)

@@ -11,7 +11,7 @@ from numba import cuda
 
 from kernels.config import COLOURS, TILE
 from kernels.field_math import area_average, bilinear, luminance, pixel_centre
-from kernels.sampler import blocks_for
+from kernels.launch import blocks_for, on_gpu
 
 
 @cuda.jit
@@ -52,7 +52,8 @@ def upsample(small, large):
     large[y, x, 2] = blue
 
 
-def launch_over_pixels(kernel, source, result):
+def launch_over_pixels(kernel, source, result, launch=on_gpu):
     """Run an image kernel with one thread for each pixel of `result`, in blocks of 16 x 16."""
     height, width = result.shape[:2]
-    kernel[(blocks_for(width, TILE), blocks_for(height, TILE)), (TILE, TILE)](source, result)
+    blocks = blocks_for(width, TILE), blocks_for(height, TILE)
+    launch(kernel, blocks, (TILE, TILE), source, result)

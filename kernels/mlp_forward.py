@@ -11,8 +11,9 @@ A block has 16 x 16 threads. Thread (lane, row) computes unit `lane` of the curr
 four samples row, row + 16, row + 32, row + 48: each weight it reads serves four multiply-adds.
 
 `weights` holds all matrices one after another, each row-major (fan_in, fan_out); there are no
-biases (the encoding pads with ones, whose weights play that part in the first layer). Source: the fully fused networks of Mueller
-et al., "Real-time Neural Radiance Caching for Path Tracing", SIGGRAPH 2021.
+biases (the encoding pads with ones, whose weights play that part in the first layer).
+Source: the fully fused networks of Mueller et al., "Real-time Neural Radiance Caching for Path
+Tracing", SIGGRAPH 2021.
 """
 
 from numba import cuda, float32
@@ -26,7 +27,7 @@ from kernels.config import (
     TILE_SAMPLES,
 )
 from kernels.field_math import relu, sigmoid
-from kernels.sampler import blocks_for
+from kernels.launch import blocks_for, on_gpu
 
 
 @cuda.jit
@@ -94,6 +95,6 @@ def mlp_forward(features, weights, hidden, outputs):
         fan_in = fan_out
 
 
-def launch_mlp_forward(features, weights, hidden, outputs):
+def launch_mlp_forward(features, weights, hidden, outputs, launch=on_gpu):
     blocks = blocks_for(features.shape[0], TILE_SAMPLES)
-    mlp_forward[blocks, (TILE, TILE)](features, weights, hidden, outputs)
+    launch(mlp_forward, blocks, (TILE, TILE), features, weights, hidden, outputs)

@@ -13,6 +13,7 @@ from numba import cuda, uint64
 
 from kernels.config import THREADS
 from kernels.field_math import bilinear, pixel_centre, random_uv
+from kernels.launch import blocks_for, on_gpu
 
 
 @cuda.jit
@@ -50,17 +51,12 @@ def pixel_centres(first_pixel, width, height, uv):
     uv[sample, 0], uv[sample, 1] = pixel_centre(first_pixel + sample, width, height)
 
 
-def blocks_for(items, threads=THREADS):
-    """Number of blocks of `threads` threads that cover `items`: division, rounded up."""
-    return (items + threads - 1) // threads
-
-
-def launch_sample_batch(image, seed, step, uv, target):
+def launch_sample_batch(image, seed, step, uv, target, launch=on_gpu):
     blocks = blocks_for(uv.shape[0])
-    sample_batch[blocks, THREADS](image, np.uint64(seed), np.uint64(step), uv, target)
+    launch(sample_batch, blocks, THREADS, image, np.uint64(seed), np.uint64(step), uv, target)
 
 
-def launch_pixel_centres(first_pixel, width, height, uv):
-    pixel_centres[blocks_for(uv.shape[0]), THREADS](
-        np.int64(first_pixel), np.int32(width), np.int32(height), uv
-    )
+def launch_pixel_centres(first_pixel, width, height, uv, launch=on_gpu):
+    blocks = blocks_for(uv.shape[0])
+    first_pixel, width, height = np.int64(first_pixel), np.int32(width), np.int32(height)
+    launch(pixel_centres, blocks, THREADS, first_pixel, width, height, uv)
