@@ -1,0 +1,189 @@
+"""Arithmetic with the types Numba gives a kernel's numbers, on many threads at once.
+
+Python's own numbers would hide what a GPU does: `1 << 40` never overflows, and a float is always
+double. Here a value is a NumPy scalar (the same in all threads) or a NumPy vector (one element a
+thread), always with the dtype that Numba would infer: an `int32` plus an `int32` is an `int64`,
+a `float32` times the literal `0.5` is a `float64`. The rules are not written down a second time:
+Numba's own type inference is asked, once for each combination.
+"""
+
+import functools
+import math
+import operator
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.np.numpy_support import as_dtype, from_dtype
+
+
+class TypeProblem(Exception):
+    """An operation that Numba has no types for; the message says which."""
+
+
+BINARY = {
+    "Add": (operator.add, np.add),
+    "Sub": (operator.sub, np.subtract),
+    "Mult": (operator.mul, np.multiply),
+    "Div": (operator.truediv, np.true_divide),
+    "FloorDiv": (operator.floordiv, np.floor_divide),
+    "Mod": (operator.mod, np.remainder),
+    "Pow": (operator.pow, np.power),
+    "LShift": (operator.lshift, np.left_shift),
+    "RShift": (operator.rshift, np.right_shift),
+    "BitAnd": (operator.and_, np.bitwise_and),
+    "BitOr": (operator.or_, np.bitwise_or),
+    "BitXor": (operator.xor, np.bitwise_xor),
+}
+COMPARE = {
+    "Eq": (operator.eq, np.equal),
+    "NotEq": (operator.ne, np.not_equal),
+    "Lt": (operator.lt, np.less),
+    "LtE": (operator.le, np.less_equal),
+    "Gt": (operator.gt, np.greater),
+    "GtE": (operator.ge, np.greater_equal),
+}
+UNARY = {
+    "USub": (operator.neg, np.negative),
+    "UAdd": (operator.pos, np.positive),
+    "Invert": (operator.invert, np.invert),
+}
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+_gamma = np.vectorize(math.gamma, otypes=[np.float64])
+MATH = {
+    math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log,
+    math.log2: np.log2, math.log10: np.log10, math.log1p: np.log1p, math.sin: np.sin,
+    math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos,
+    math.atan: np.arctan, math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh,
+    math.asinh: np.arcsinh, math.acosh: np.arccosh, math.atanh: np.arctanh,
+    math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, math.fabs: np.fabs,
+    math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite,
+    math.degrees: np.degrees, math.radians: np.radians, math.erf: _erf, math.erfc: _erfc,
+    math.gamma: _gamma, math.atan2: np.arctan2, math.hypot: np.hypot, math.pow: np.power,
+    math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp, abs: np.abs,
+}  # fmt: skip
+
+FLOAT64 = np.dtype(np.float64)
+FLOAT32 = np.dtype(np.float32)
+
+
+def typed(value):
+    """A Python or NumPy number as a NumPy scalar of the type Numba gives it."""
+    if isinstance(value, np.generic):
+        return value
+    if isinstance(value, bool):
+        return np.bool_(value)
+    if isinstance(value, int):
+        if -(1 << 63) <= value < 1 << 63:
+            return np.int64(value)
+        if 0 <= value < 1 << 64:
+            return np.uint64(value)
+        raise TypeProblem(f"the number {value} does not fit into 64 bits")
+    return np.float64(value)
+
+
+def is_number(value):
+    return isinstance(value, np.generic) or type(value) is np.ndarray
+
+
+def convert(value, dtype):
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+@functools.lru_cache(maxsize=4096)
+def signature(function, *dtypes):
+    """(argument dtypes, result dtype) that Numba infers for a call."""
+    context = cpu_target.typing_context
+    if not signature.ready:
+        context.refresh()
+        signature.ready = True
+    try:
+        found = context.resolve_function_type(function, tuple(map(from_dtype, dtypes)), {})
+    except (NumbaError, ValueError, TypeError):
+        found = None
+    if found is None:
+        name = getattr(function, "__name__", str(function))
+        raise TypeProblem(f"{name} does not accept {' and '.join(map(str, dtypes))}")
+    return tuple(as_dtype(t) for t in found.args), as_dtype(found.return_type)
+
+
+signature.ready = False
+
+
+def binary(operation, left, right):
+    """Apply a binary operator of the syntax tree ("Add", "Mult", ...)."""
+    python, vectorised = BINARY[operation]
+    if operation == "Pow" and left.dtype.kind == "f" and right.dtype.kind in "iu":
+        return vectorised(left, right.astype(left.dtype))
+    _, result = signature(python, left.dtype, right.dtype)
+    return vectorised(convert(left, result), convert(right, result))
+
+
+def compare(operation, left, right):
+    python, vectorised = COMPARE[operation]
+    arguments, _ = signature(python, left.dtype, right.dtype)
+    common = arguments[0] if arguments[0] == arguments[1] else np.promote_types(*arguments)
+    return vectorised(convert(left, common), convert(right, common))
+
+
+def unary(operation, value):
+    python, vectorised = UNARY[operation]
+    _, result = signature(python, value.dtype)
+    return vectorised(convert(value, result))
+
+
+def call_math(function, arguments):
+    """Apply a function of the `math` module, or `abs`."""
+    _, result = signature(function, *(a.dtype for a in arguments))
+    inputs = [convert(a, FLOAT64) if a.dtype.kind in "iub" and function is not abs else a
+              for a in arguments]  # fmt: skip
+    return convert(np.asarray(MATH[function](*inputs))[()], result)
+
+
+def extreme(function, arguments):
+    """Python's `min` or `max` of two or more numbers."""
+    vectorised = np.minimum if function is min else np.maximum
+    dtype = common_dtype([a.dtype for a in arguments])
+    result = convert(arguments[0], dtype)
+    for argument in arguments[1:]:
+        result = vectorised(result, convert(argument, dtype))
+    return result
+
+
+def common_dtype(dtypes):
+    """The type of a variable that has one of these types on each path through a kernel."""
+    result = dtypes[0]
+    for dtype in dtypes[1:]:
+        result = np.promote_types(result, dtype)
+    return result
+
+
+def truth(value):
+    return value if value.dtype == np.bool_ else value != 0
+
+
+def dtype_of_type(kind):
+    """NumPy dtype of `numba.float32`, `np.float32`, "float32", `int`, ...; None for others."""
+    if isinstance(kind, (types.Number, types.Boolean)):
+        return as_dtype(kind)
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        return np.dtype(kind)
+    if isinstance(kind, np.dtype):
+        return kind
+    if kind is int:
+        return np.dtype(np.int64)
+    if kind is float:
+        return FLOAT64
+    if kind is bool:
+        return np.dtype(np.bool_)
+    if isinstance(kind, str):
+        try:
+            return np.dtype(kind)
+        except TypeError:
+            return None
+    if isinstance(kind, numba.core.types.functions.NumberClass):
+        return as_dtype(kind.instance_type)
+    return None

@@ -1,0 +1,79 @@
+"""Find a kernel's Python source, as a syntax tree whose line numbers are those of its file."""
+
+import ast
+import builtins
+import functools
+import inspect
+import textwrap
+from typing import NamedTuple
+
+from kernels.errors import InputError
+
+MISSING = object()
+
+
+class Source(NamedTuple):
+    """A function's text and tree, and how to look up the names it uses."""
+
+    function: object  # the plain Python function
+    tree: ast.FunctionDef
+    filename: str
+    lines: dict  # line number -> text of that line
+
+    def line(self, number):
+        return self.lines.get(number, "").strip()
+
+    def lookup(self, name):
+        """Value of a name from outside the function: closure, module, builtin; else MISSING."""
+        function = self.function
+        if name in function.__code__.co_freevars:
+            cell = function.__closure__[function.__code__.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:  # a function that is assigned only after this one was made
+                return MISSING
+        if name in function.__globals__:
+            return function.__globals__[name]
+        return getattr(builtins, name, MISSING)
+
+
+def python_function(kernel):
+    """The plain function inside a kernel, device function or `njit` function.
+
+    A dispatcher keeps it as `py_func`, Numba's own simulator as `fn`.
+    """
+    for attribute in ("py_func", "fn"):
+        inner = getattr(kernel, attribute, None)
+        if inspect.isfunction(inner):
+            return inner
+    if inspect.isfunction(kernel):
+        return kernel
+    raise InputError(
+        f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, without calling it"
+    )
+
+
+def read_source(kernel):
+    """The `Source` of a kernel. Raises `InputError` if its text cannot be found."""
+    return source_of_function(python_function(kernel))
+
+
+@functools.lru_cache(maxsize=1024)
+def source_of_function(function):
+    name = function.__name__
+    try:
+        text, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise InputError(
+            f"the source of {name} cannot be read: write the kernel in a .py file and import it"
+        ) from None
+    try:
+        tree = ast.parse(textwrap.dedent("".join(text)))
+    except SyntaxError:
+        raise InputError(f"{name} must be written with def, not as a lambda") from None
+    if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+        raise InputError(f"{name} must be written with def, not as a lambda")
+    first = max(first, 1)
+    ast.increment_lineno(tree, first - 1)
+    lines = {first + offset: line.rstrip("\n") for offset, line in enumerate(text)}
+    return Source(function, tree.body[0], function.__code__.co_filename, lines)
