@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from kernels import checkpoint
-from kernels.backends import CHOICES, choose_backend
+from kernels.backends import BACKENDS, choose_backend
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
 from kernels.files import OBSTACLES, make_output_folder, unwritable
@@ -24,6 +24,7 @@ from kernels.trainer import Trainer, image_digest, psnr_of_loss
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
+BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 EARLY_LOG_STEPS = (1, 2, 5, 10, 20, 50)
 MAX_RENDER_PIXELS = 1 << 28
 EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
@@ -76,7 +77,9 @@ def parse(arguments):
     add("image", nargs="?", help="picture to learn (with --render: file to write); default: the lake")
     add("--steps", type=int, default=defaults.steps, help="training steps")
     add("--batch", type=int, default=defaults.batch, help="random samples a step")
-    add("--backend", choices=CHOICES, default="auto", help="where to train")
+    add("--backend", choices=BACKEND_CHOICES, default="auto",
+        help="where to train: auto takes a GPU if there is one, else cpu; native runs the CUDA "
+        "kernels on the CPU, as they are written")  # fmt: skip
     add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
     add("--out", help="folder for everything the run writes; default: runs/IMAGE")
     add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
@@ -128,12 +131,21 @@ def config_from(options):
 # ---------------------------------------------------------------- a run
 
 
+def find_backend(choice):
+    """(backend class, one line that says what was taken and why), as `choose_backend`."""
+    if choice != "native":
+        return choose_backend(choice)
+    from lessons.lab.native_backend import NativeBackend
+
+    return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
+
+
 def train(options):
     config = config_from(options)
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
-    backend_class, explanation = choose_backend(options.backend)
+    backend_class, explanation = find_backend(options.backend)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
     say = (lambda text: None) if options.quiet else print
@@ -264,7 +276,7 @@ def render_model(options):
             f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
         )
     width, height = max(1, round(width)), max(1, round(height))
-    backend_class, _ = choose_backend(options.backend)
+    backend_class, _ = find_backend(options.backend)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = backend_class(nothing, config, state).render(width, height)
     save_image(options.image, picture)

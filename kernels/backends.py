@@ -18,11 +18,13 @@ import numba
 import numpy as np
 from numba import cuda
 
-from kernels import adam, backward, cpu, cpu_images, encode, image_ops, mlp_forward, sampler
+from kernels import adam, cpu, cpu_images, image_ops
 from kernels.config import COLOURS, FEATURES, OUTPUTS
 from kernels.errors import InputError
 from kernels.launch import on_gpu
+from kernels.stages import Stages
 from kernels.state import State
+from kernels.training_step import Arrays
 
 
 # Training a small network means small grids; Numba's advice to use larger ones is well meant.
@@ -32,94 +34,56 @@ numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 class StagedBackend:
     """The staged kernels, one launch after another, on whatever `launch` starts them on.
 
-    A subclass says where arrays live (`to_device`, `empty`, `to_host`) and what starts a kernel.
+    A subclass says where arrays live (`to_device`, `empty`, `to_host`) and what starts a kernel;
+    it may exchange some of the `stages`.
     """
+
+    stages = Stages()
 
     def __init__(self, image, config, state, partitions=None):
         self.config = config
-        self.image = self.to_device(image)
-        self.parameters = State(*(self.to_device(array) for array in state))
-        self.corrections = self.to_device(adam.bias_corrections(config.beta1, config.beta2))
-        self.grad_weights = self.to_device(np.zeros_like(state.weights))
-        self.grad_feature_grid = self.to_device(np.zeros_like(state.feature_grid))
-        self.loss_sum = self.to_device(np.zeros(1, np.float32))
-        batch = config.batch
-        self.uv = self.empty((batch, 2))
-        self.target = self.empty((batch, COLOURS))
-        self.features = self.empty((batch, FEATURES))
-        self.hidden = self.empty((config.layers, batch, config.hidden))
-        self.outputs = self.empty((batch, OUTPUTS))
         self.partitions = 1
-
-    def run(self, first_step, learning_rates):
-        parameters, config = self.parameters, self.config
-        for step, (rate_mlp, rate_grid) in enumerate(learning_rates, first_step):
-            sampler.launch_sample_batch(
-                self.image, config.seed, step, self.uv, self.target, launch=self.launch
-            )
-            self.evaluate()
-            backward.launch_backward(
-                self.uv,
-                self.features,
-                self.hidden,
-                self.outputs,
-                self.target,
-                parameters.weights,
-                self.grad_weights,
-                self.grad_feature_grid,
-                self.loss_sum,
-                launch=self.launch,
-            )
-            adam.launch_adam_weights(
-                parameters.weights,
-                self.grad_weights,
-                parameters.weights_m,
-                parameters.weights_v,
-                step,
-                self.corrections,
-                rate_mlp,
-                config.adam_rates,
-                launch=self.launch,
-            )
-            adam.launch_adam_grid(
-                parameters.feature_grid,
-                self.grad_feature_grid,
-                parameters.grid_m,
-                parameters.grid_v,
-                parameters.grid_steps,
-                self.corrections,
-                rate_grid,
-                config.adam_rates,
-                launch=self.launch,
-            )
-
-    def evaluate(self):
-        """uv -> features -> outputs, for training and for rendering alike."""
-        parameters, launch = self.parameters, self.launch
-        encode.launch_encode(self.uv, parameters.feature_grid, self.features, launch=launch)
-        mlp_forward.launch_mlp_forward(
-            self.features, parameters.weights, self.hidden, self.outputs, launch=launch
+        batch = config.batch
+        self.arrays = Arrays(
+            image=self.to_device(image),
+            parameters=State(*(self.to_device(array) for array in state)),
+            corrections=self.to_device(adam.bias_corrections(config.beta1, config.beta2)),
+            grad_weights=self.to_device(np.zeros_like(state.weights)),
+            grad_feature_grid=self.to_device(np.zeros_like(state.feature_grid)),
+            loss_sum=self.to_device(np.zeros(1, np.float32)),
+            uv=self.empty((batch, 2)),
+            target=self.empty((batch, COLOURS)),
+            features=self.empty((batch, FEATURES)),
+            hidden=self.empty((config.layers, batch, config.hidden)),
+            outputs=self.empty((batch, OUTPUTS)),
         )
 
+    def run(self, first_step, learning_rates):
+        for step, (rate_mlp, rate_grid) in enumerate(learning_rates, first_step):
+            self.stages.training_step(
+                self.stages, self.arrays, self.config, step, rate_mlp, rate_grid, self.launch
+            )
+
     def take_losses(self):
-        loss = float(self.to_host(self.loss_sum)[0])
-        self.loss_sum = self.to_device(np.zeros(1, np.float32))
+        loss = float(self.to_host(self.arrays.loss_sum)[0])
+        self.arrays = self.arrays._replace(loss_sum=self.to_device(np.zeros(1, np.float32)))
         return [loss]
 
     def state(self):
-        return State(*(self.to_host(array) for array in self.parameters))
+        return State(*(self.to_host(array) for array in self.arrays.parameters))
 
     def feature_grid(self):
-        return self.to_host(self.parameters.feature_grid)
+        return self.to_host(self.arrays.parameters.feature_grid)
 
     def render(self, width, height):
         pixels = width * height
         colours = np.empty((pixels, COLOURS), np.float32)
+        uv, outputs = self.arrays.uv, self.arrays.outputs
         for first in range(0, pixels, self.config.batch):
-            sampler.launch_pixel_centres(first, width, height, self.uv, launch=self.launch)
-            self.evaluate()
+            self.stages.pixel_centres(first, width, height, uv, launch=self.launch)
+            self.stages.evaluate(self.stages, self.arrays, self.launch)
             count = min(self.config.batch, pixels - first)
-            colours[first : first + count] = self.to_host(self.outputs)[:count, :COLOURS]
+            colours[first : first + count] = self.to_host(outputs)[:count, :COLOURS]
         return colours.reshape(height, width, COLOURS)
 
     @classmethod
@@ -204,7 +168,9 @@ class CpuBackend:
 
     def render(self, width, height):
         image = np.empty((height, width, COLOURS), np.float32)
-        cpu_images.render(self.parameters.feature_grid, self.parameters.weights, self.workspace, image)
+        cpu_images.render(
+            self.parameters.feature_grid, self.parameters.weights, self.workspace, image
+        )
         return image
 
     @staticmethod
@@ -217,7 +183,6 @@ class CpuBackend:
 
 
 BACKENDS = {"cuda": CudaBackend, "cpu": CpuBackend}
-CHOICES = ("auto", *BACKENDS)
 
 
 def choose_backend(choice):

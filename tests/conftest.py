@@ -1,12 +1,13 @@
-"""One test suite, two places to run it.
+"""One test suite, several places to run it.
 
-`pytest` needs no GPU: kernels run in Numba's CUDA simulator. `pytest -m gpu --require-gpu` runs the
-tests marked `gpu` on a real GPU, and fails at once, rather than skip in silence, if there is none.
+`pytest` needs no GPU: kernels run on the lab's checked simulator and on its native engine.
+`pytest -m gpu --require-gpu` runs the tests marked `gpu` on a real GPU, and fails at once, rather
+than skip in silence, if there is none.
 """
 
-import os
-
 import pytest
+
+from tests.engines import ENGINES
 
 
 def pytest_addoption(parser):
@@ -16,13 +17,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "gpu: runs kernels, in the simulator or on a GPU")
+    config.addinivalue_line("markers", "gpu: runs kernels, on the lab's engines or on a GPU")
     if not config.getoption("--require-gpu"):
-        # Numba reads this when it is first imported, which no test module has done yet.
-        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
         return
 
-    os.environ.pop("NUMBA_ENABLE_CUDASIM", None)
     from kernels.backends import why_no_gpu
 
     obstacle = why_no_gpu()
@@ -30,8 +28,16 @@ def pytest_configure(config):
         raise pytest.UsageError(f"--require-gpu: {obstacle}")
 
 
+def pytest_generate_tests(metafunc):
+    """A test that asks for `engine` runs once on each."""
+    if "engine" in metafunc.fixturenames:
+        on_gpu = metafunc.config.getoption("--require-gpu")
+        names = ["cuda"] if on_gpu else ["checked", "native"]
+        metafunc.parametrize("engine", [ENGINES[name]() for name in names], ids=names)
+
+
 @pytest.fixture
 def real_gpu(request):
-    """Skips, visibly, the tests that mean nothing in a simulator."""
+    """Skips, visibly, the tests that mean nothing without a GPU."""
     if not request.config.getoption("--require-gpu"):
         pytest.skip("needs a GPU: pytest -m gpu --require-gpu")

@@ -1,6 +1,6 @@
-"""The GPU and the CPU learn the same thing from the same seed.
+"""The staged kernels and the CPU's own step learn the same thing from the same seed.
 
-In the simulator a few steps on a tiny picture; on a GPU real training at the default sizes.
+Without a GPU a few steps on a tiny picture, and 64 on the native engine; on a GPU real training.
 """
 
 import numpy as np
@@ -8,8 +8,8 @@ import pytest
 
 from kernels.backends import CpuBackend, CudaBackend
 from kernels.config import Config
-from kernels.state import initial_state
 from kernels.trainer import Trainer, psnr
+from lessons.lab.native_backend import NativeBackend
 
 pytestmark = pytest.mark.gpu
 
@@ -30,8 +30,8 @@ def picture(height, width):
     return image.astype(np.float32)
 
 
-def train_both(image, config, steps):
-    trainers = [Trainer(image, config, kind) for kind in (CudaBackend, CpuBackend)]
+def train_both(image, config, steps, staged=CudaBackend):
+    trainers = [Trainer(image, config, kind) for kind in (staged, CpuBackend)]
     for trainer in trainers:
         for step in steps:
             trainer.advance(step)
@@ -43,15 +43,21 @@ def losses(trainer):
     return [loss for _, loss in trainer.progress.history]
 
 
-def test_a_few_steps_agree():
+def test_a_few_steps_agree(engine):
     config = Config(steps=4, batch=40, hidden=16, layers=1, grid_width=5, grid_height=4)
-    cuda, cpu = train_both(picture(6, 8), config, range(1, 5))
+    cuda, cpu = train_both(picture(6, 8), config, range(1, 5), engine.backend)
     np.testing.assert_allclose(losses(cuda), losses(cpu), rtol=1e-5)
     for mine, theirs in zip(cuda.backend.state(), cpu.backend.state()):
         np.testing.assert_allclose(mine, theirs, atol=1e-4)
     np.testing.assert_array_equal(cuda.backend.state().grid_steps, cpu.backend.state().grid_steps)
     np.testing.assert_allclose(cuda.render(), cpu.render(), atol=1e-4)
     np.testing.assert_allclose(cuda.baseline(), cpu.baseline(), atol=1e-6)
+
+
+def test_64_steps_of_the_native_engine_agree():
+    config = Config(steps=128, batch=4096)
+    native, cpu = train_both(picture(55, 80), config, range(8, 65, 8), NativeBackend)
+    np.testing.assert_allclose(losses(native), losses(cpu), rtol=LOSS_TOLERANCE)
 
 
 @pytest.mark.usefixtures("real_gpu")

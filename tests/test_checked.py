@@ -92,8 +92,12 @@ def tiled_matmul(a, b, c):
     column, row = cuda.threadIdx.x, cuda.threadIdx.y
     total = float32(0)
     for first in range(0, a.shape[1], TILE):
-        a_tile[row, column] = a[y, first + column] if y < a.shape[0] and first + column < a.shape[1] else float32(0)
-        b_tile[row, column] = b[first + row, x] if first + row < b.shape[0] and x < b.shape[1] else float32(0)
+        a_tile[row, column] = (
+            a[y, first + column] if y < a.shape[0] and first + column < a.shape[1] else float32(0)
+        )
+        b_tile[row, column] = (
+            b[first + row, x] if first + row < b.shape[0] and x < b.shape[1] else float32(0)
+        )
         cuda.syncthreads()
         for k in range(TILE):
             total += a_tile[row, k] * b_tile[k, column]
@@ -243,7 +247,9 @@ def reverse_across_the_grid(values, middle, out):
 
 def test_grid_barrier_over_several_blocks():
     values, middle, out = floats(96), np.zeros(96, np.float32), np.zeros(96, np.float32)
-    clean(checked_run(reverse_across_the_grid, 3, 32, values, middle, out, schedule=["reverse", 1, 2]))
+    clean(
+        checked_run(reverse_across_the_grid, 3, 32, values, middle, out, schedule=["reverse", 1, 2])
+    )
     np.testing.assert_array_equal(out, values[::-1])
 
 
@@ -401,7 +407,9 @@ def missing_barrier(values, out):
 
 def test_race_in_shared_memory():
     report = checked_run(missing_barrier, 1, 64, floats(64), np.zeros(64, np.float32))
-    found = expect(missing_barrier, "race", report, "tile[63]", "thread 0 ", "thread 63 ", "syncthreads")
+    found = expect(
+        missing_barrier, "race", report, "tile[63]", "thread 0 ", "thread 63 ", "syncthreads"
+    )
     assert f"line {line_of_comment(missing_barrier) - 1}" in found[0].message
 
 
@@ -534,7 +542,15 @@ def no_guard(values, out):
 def test_out_of_bounds():
     out = np.zeros(50, np.float32)
     report = checked_run(no_guard, 2, 32, floats(50), out)
-    expect(no_guard, "out-of-bounds", report, "values[50]", "out[50]", "thread 18 of block 1", "13 more")
+    expect(
+        no_guard,
+        "out-of-bounds",
+        report,
+        "values[50]",
+        "out[50]",
+        "thread 18 of block 1",
+        "13 more",
+    )
 
 
 @cuda.jit
@@ -600,7 +616,9 @@ def unassigned_variable(out):
 
 def test_a_variable_assigned_on_one_path_only():
     report = checked_run(unassigned_variable, 1, 32, np.zeros(32, np.float32))
-    expect(unassigned_variable, "uninitialised", report, "`value`", "thread 0 of block 0 and 3 more")
+    expect(
+        unassigned_variable, "uninitialised", report, "`value`", "thread 0 of block 0 and 3 more"
+    )
 
 
 # ---------------------------------------------------------------- barriers, deadlock, endless
@@ -779,7 +797,9 @@ def test_result_that_depends_on_the_order_of_threads():
     arrays = np.zeros(1, np.int32), np.zeros(64, np.int32)
     clean(checked_run(in_order_of_arrival, 2, 32, *(a.copy() for a in arrays)))
     for schedule in ("reverse", 7):
-        report = checked_run(in_order_of_arrival, 2, 32, *(a.copy() for a in arrays), schedule=schedule)
+        report = checked_run(
+            in_order_of_arrival, 2, 32, *(a.copy() for a in arrays), schedule=schedule
+        )
         assert [f.kind for f in problems(report)] == ["order"]
         assert "out[0] is 0, but" in report.findings[-1].message
 
@@ -1111,7 +1131,11 @@ def bank_conflicts(out):
 def test_bank_conflicts():
     report = checked_run(bank_conflicts, 1, 32, np.zeros(32, np.float32))
     traffic = traffic_on(report, line_of_comment(bank_conflicts))
-    assert (traffic.shared_requests, traffic.shared_passes, traffic.worst_conflict) == (32, 1024, 32)
+    assert (traffic.shared_requests, traffic.shared_passes, traffic.worst_conflict) == (
+        32,
+        1024,
+        32,
+    )
     assert traffic_on(report, line_of_comment(bank_conflicts) - 4).worst_conflict == 1
 
 

@@ -1,4 +1,4 @@
-"""Every CUDA kernel against the float64 reference, in the simulator or on a GPU.
+"""Every CUDA kernel against the float64 reference, on each engine there is (see `engines`).
 
 Sizes are ragged (no multiple of any block or tile), images are not square and every element is
 different, so a missing guard, a transposed index or a shifted tile cannot pass. Outputs lie between
@@ -7,7 +7,6 @@ guard zones and start as a sentinel, so a write outside or a missing write shows
 
 import numpy as np
 import pytest
-from numba import cuda
 
 from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
 from kernels.config import Config
@@ -18,34 +17,9 @@ pytestmark = pytest.mark.gpu
 
 SEED = 0x1234_5678_9ABC_DEF0
 STEP = 7
-SENTINEL = np.float32(-7777.25)
-GUARD = 64
 RAGGED_BATCH = 70  # one full tile of 64 samples and a bit
 RAGGED_IMAGE = (9, 14, 3)
 RAGGED_GRID = (5, 7, 3)
-
-
-class Output:
-    """A device array for a kernel to write, with sentinels in it and guard zones around it."""
-
-    def __init__(self, shape, initial=None):
-        self.shape = shape
-        self.size = int(np.prod(shape))
-        buffer = np.full(self.size + 2 * GUARD, SENTINEL, np.float32)
-        if initial is not None:
-            buffer[GUARD : GUARD + self.size] = np.ravel(initial)
-        self.buffer = cuda.to_device(buffer)
-        self.array = self.buffer[GUARD : GUARD + self.size].reshape(shape)
-
-    def read(self):
-        buffer = self.buffer.copy_to_host()
-        assert (buffer[:GUARD] == SENTINEL).all(), "written before the array's beginning"
-        assert (buffer[-GUARD:] == SENTINEL).all(), "written past the array's end"
-        return buffer[GUARD : GUARD + self.size].reshape(self.shape)
-
-
-def device(array, dtype=np.float32):
-    return cuda.to_device(np.ascontiguousarray(array, dtype))
 
 
 def random(*shape, seed=0, low=-1.0, high=1.0):
@@ -96,33 +70,37 @@ def test_philox_gives_the_published_answers(counter, key, words):
 
 
 @pytest.mark.parametrize("step", [1, STEP, (1 << 32) + 5])
-def test_sample_batch_draws_the_reference_batch_bit_for_bit(step):
+def test_sample_batch_draws_the_reference_batch_bit_for_bit(engine, step):
     image = random(*RAGGED_IMAGE, low=0)
-    uv, target = Output((RAGGED_BATCH, 2)), Output((RAGGED_BATCH, 3))
-    sampler.launch_sample_batch(device(image), SEED, step, uv.array, target.array)
+    uv, target = engine.output((RAGGED_BATCH, 2)), engine.output((RAGGED_BATCH, 3))
+    sampler.launch_sample_batch(
+        engine.array(image), SEED, step, uv.array, target.array, launch=engine.launch
+    )
     expected_uv, expected_target = reference.sample(image, step, SEED, RAGGED_BATCH)
     np.testing.assert_array_equal(uv.read(), expected_uv)
     np.testing.assert_allclose(target.read(), expected_target, atol=2e-6)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 3), (3, 2, 3), (1, 17, 3)])
-def test_sample_batch_works_on_tiny_images(shape):
+def test_sample_batch_works_on_tiny_images(engine, shape):
     image = random(*shape, low=0)
-    uv, target = Output((5, 2)), Output((5, 3))
-    sampler.launch_sample_batch(device(image), 3, 1, uv.array, target.array)
+    uv, target = engine.output((5, 2)), engine.output((5, 3))
+    sampler.launch_sample_batch(
+        engine.array(image), 3, 1, uv.array, target.array, launch=engine.launch
+    )
     np.testing.assert_allclose(target.read(), reference.sample(image, 1, 3, 5)[1], atol=1e-6)
 
 
-def test_pixel_centres_go_row_by_row_from_any_pixel():
-    uv = Output((RAGGED_BATCH, 2))
-    sampler.launch_pixel_centres(10, 14, 9, uv.array)
+def test_pixel_centres_go_row_by_row_from_any_pixel(engine):
+    uv = engine.output((RAGGED_BATCH, 2))
+    sampler.launch_pixel_centres(10, 14, 9, uv.array, launch=engine.launch)
     expected = reference.pixel_centres(14, 9)[10 : 10 + RAGGED_BATCH]
     np.testing.assert_allclose(uv.read(), expected, atol=1e-7)
 
 
-def test_pixel_centres_past_the_picture_stay_inside_it():
-    uv = Output((40, 2))
-    sampler.launch_pixel_centres(0, 5, 3, uv.array)
+def test_pixel_centres_past_the_picture_stay_inside_it(engine):
+    uv = engine.output((40, 2))
+    sampler.launch_pixel_centres(0, 5, 3, uv.array, launch=engine.launch)
     written = uv.read()
     np.testing.assert_allclose(written[:15], reference.pixel_centres(5, 3), atol=1e-7)
     assert ((written > 0) & (written < 1)).all()
@@ -132,10 +110,10 @@ def test_pixel_centres_past_the_picture_stay_inside_it():
 
 
 @pytest.mark.parametrize("grid_shape", [RAGGED_GRID, (1, 1, 3), (1, 6, 3), (8, 2, 3)])
-def test_encode(grid_shape):
+def test_encode(engine, grid_shape):
     uv, grid = random_uv(RAGGED_BATCH), random(*grid_shape)
-    features = Output((RAGGED_BATCH, 16))
-    encode.launch_encode(device(uv), device(grid), features.array)
+    features = engine.output((RAGGED_BATCH, 16))
+    encode.launch_encode(engine.array(uv), engine.array(grid), features.array, launch=engine.launch)
     np.testing.assert_allclose(features.read(), reference.encode(uv, grid), atol=1e-5)
 
 
@@ -143,13 +121,14 @@ def test_encode(grid_shape):
 
 
 @pytest.mark.parametrize("layers, hidden", [(1, 16), (2, 32), (4, 16), (3, 64)])
-def test_mlp_forward(layers, hidden):
+def test_mlp_forward(engine, layers, hidden):
     features, weights = random(RAGGED_BATCH, 16), random_weights(hidden, layers)
-    hidden_out = Output((layers, RAGGED_BATCH, hidden))
-    outputs = Output((RAGGED_BATCH, 16))
+    hidden_out = engine.output((layers, RAGGED_BATCH, hidden))
+    outputs = engine.output((RAGGED_BATCH, 16))
     mlp_forward.launch_mlp_forward(
-        device(features), device(weights), hidden_out.array, outputs.array
-    )
+        engine.array(features), engine.array(weights), hidden_out.array, outputs.array,
+        launch=engine.launch,
+    )  # fmt: skip
     matrices = reference.split_weights(weights, hidden, layers)
     expected, activations = reference.mlp_forward(features, matrices)
     np.testing.assert_allclose(outputs.read(), expected, atol=2e-6)
@@ -157,12 +136,13 @@ def test_mlp_forward(layers, hidden):
 
 
 @pytest.mark.parametrize("batch", [1, 63, 64])
-def test_mlp_forward_at_the_edges_of_a_tile(batch):
+def test_mlp_forward_at_the_edges_of_a_tile(engine, batch):
     features, weights = random(batch, 16), random_weights(16, 1)
-    hidden_out, outputs = Output((1, batch, 16)), Output((batch, 16))
+    hidden_out, outputs = engine.output((1, batch, 16)), engine.output((batch, 16))
     mlp_forward.launch_mlp_forward(
-        device(features), device(weights), hidden_out.array, outputs.array
-    )
+        engine.array(features), engine.array(weights), hidden_out.array, outputs.array,
+        launch=engine.launch,
+    )  # fmt: skip
     expected, _ = reference.mlp_forward(features, reference.split_weights(weights, 16, 1))
     np.testing.assert_allclose(outputs.read(), expected, atol=2e-6)
 
@@ -171,17 +151,19 @@ def test_mlp_forward_at_the_edges_of_a_tile(batch):
 
 
 @pytest.mark.parametrize("layers, hidden", [(1, 16), (2, 32), (4, 16), (2, 64)])
-def test_backward(layers, hidden):
+def test_backward(engine, layers, hidden):
     uv, grid, weights, target, matrices, features, outputs, activations = network(
         RAGGED_BATCH, hidden, layers
     )
     already = np.float32(2**-12)  # gradients are added to what is there; small, to lose no digits
-    grad_weights = Output(weights.shape, np.full(weights.shape, already))
-    grad_grid = Output(grid.shape, np.full(grid.shape, already))
-    loss_sum = Output((1,), [already])
+    grad_weights = engine.output(weights.shape, np.full(weights.shape, already))
+    grad_grid = engine.output(grid.shape, np.full(grid.shape, already))
+    loss_sum = engine.output((1,), [already])
     backward.launch_backward(
-        device(uv), device(features), device(np.stack(activations[1:])), device(outputs),
-        device(target), device(weights), grad_weights.array, grad_grid.array, loss_sum.array,
+        engine.array(uv), engine.array(features), engine.array(np.stack(activations[1:])),
+        engine.array(outputs), engine.array(target), engine.array(weights),
+        grad_weights.array, grad_grid.array, loss_sum.array,
+        launch=engine.launch,
     )  # fmt: skip
     expected = reference.backward(uv, grid, matrices, target)
     np.testing.assert_allclose(loss_sum.read() - already, expected.loss, rtol=1e-5)
@@ -207,15 +189,16 @@ def adam_inputs(shape):
 
 
 @pytest.mark.parametrize("step", [1, 2, 100, 5000])
-def test_adam_weights(step):
+def test_adam_weights(engine, step):
     config = Config()
     parameter, grad, m, v = adam_inputs((203,))
-    outputs = [Output((203,), array) for array in (parameter, grad, m, v)]
+    outputs = [engine.output((203,), array) for array in (parameter, grad, m, v)]
     weights, gradient, mean, square = (output.array for output in outputs)
-    corrections = device(adam.bias_corrections(config.beta1, config.beta2))
+    corrections = engine.array(adam.bias_corrections(config.beta1, config.beta2))
     adam.launch_adam_weights(
-        weights, gradient, mean, square, step, corrections, 0.01, config.adam_rates
-    )
+        weights, gradient, mean, square, step, corrections, 0.01, config.adam_rates,
+        launch=engine.launch,
+    )  # fmt: skip
     expected = reference.adam(
         parameter, grad, m, v, step, 0.01, config.beta1, config.beta2, config.epsilon
     )
@@ -226,7 +209,7 @@ def test_adam_weights(step):
     assert (new_grad == 0).all()
 
 
-def test_adam_grid_moves_touched_cells_and_no_other_bit():
+def test_adam_grid_moves_touched_cells_and_no_other_bit(engine):
     config = Config()
     shape = (5, 27, 3)
     parameter, grad, m, v = adam_inputs(shape)
@@ -234,13 +217,14 @@ def test_adam_grid_moves_touched_cells_and_no_other_bit():
     touched = np.random.default_rng(10).random(shape[:2]) < 0.5
     grad[~touched] = 0
     grad[touched, 0] = 0  # one channel without a gradient does not make a cell untouched
-    outputs = [Output(shape, array) for array in (parameter, grad, m, v)]
+    outputs = [engine.output(shape, array) for array in (parameter, grad, m, v)]
     grid, gradient, mean, square = (output.array for output in outputs)
-    device_steps = device(steps, np.int32)
-    corrections = device(adam.bias_corrections(config.beta1, config.beta2))
+    steps_after = engine.array(steps, np.int32)
+    corrections = engine.array(adam.bias_corrections(config.beta1, config.beta2))
     adam.launch_adam_grid(
-        grid, gradient, mean, square, device_steps, corrections, 0.02, config.adam_rates
-    )
+        grid, gradient, mean, square, steps_after, corrections, 0.02, config.adam_rates,
+        launch=engine.launch,
+    )  # fmt: skip
     expected = reference.adam_grid(
         parameter, grad, m, v, steps, 0.02, config.beta1, config.beta2, config.epsilon
     )
@@ -248,7 +232,7 @@ def test_adam_grid_moves_touched_cells_and_no_other_bit():
     np.testing.assert_allclose(new_parameter, expected[0], atol=1e-6)
     np.testing.assert_allclose(new_m, expected[1], rtol=1e-5, atol=1e-10)
     np.testing.assert_allclose(new_v, expected[2], rtol=1e-5)
-    np.testing.assert_array_equal(device_steps.copy_to_host(), expected[3])
+    np.testing.assert_array_equal(engine.to_host(steps_after), expected[3])
     for before, after in ((parameter, new_parameter), (m, new_m), (v, new_v)):
         np.testing.assert_array_equal(after[~touched], before[~touched])
         assert (after[touched] != before[touched]).any()
@@ -266,20 +250,26 @@ def test_bias_corrections_end_where_float32_shows_no_difference():
 # ---------------------------------------------------------------- whole images
 
 
-def test_grayscale():
-    image, gray = random(*RAGGED_IMAGE, low=0), Output(RAGGED_IMAGE[:2])
-    image_ops.launch_over_pixels(image_ops.grayscale, device(image), gray.array)
+def test_grayscale(engine):
+    image, gray = random(*RAGGED_IMAGE, low=0), engine.output(RAGGED_IMAGE[:2])
+    image_ops.launch_over_pixels(
+        image_ops.grayscale, engine.array(image), gray.array, engine.launch
+    )
     np.testing.assert_allclose(gray.read(), reference.grayscale(image), atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [(7, 4), (14, 9), (1, 1), (3, 20), (17, 2)])
-def test_downsample_and_upsample_between_any_sizes(size):
+def test_downsample_and_upsample_between_any_sizes(engine, size):
     width, height = size
     image = random(*RAGGED_IMAGE, low=0)
-    small, large = Output((height, width, 3)), Output(RAGGED_IMAGE)
-    image_ops.launch_over_pixels(image_ops.downsample, device(image), small.array)
+    small, large = engine.output((height, width, 3)), engine.output(RAGGED_IMAGE)
+    image_ops.launch_over_pixels(
+        image_ops.downsample, engine.array(image), small.array, engine.launch
+    )
     expected = reference.area_downsample(image, width, height)
     np.testing.assert_allclose(small.read(), expected, atol=2e-6)
-    image_ops.launch_over_pixels(image_ops.upsample, device(expected), large.array)
+    image_ops.launch_over_pixels(
+        image_ops.upsample, engine.array(expected), large.array, engine.launch
+    )
     upsampled = reference.bilinear_upsample(expected, RAGGED_IMAGE[1], RAGGED_IMAGE[0])
     np.testing.assert_allclose(large.read(), upsampled, atol=5e-6)

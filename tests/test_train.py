@@ -29,7 +29,7 @@ from PIL import Image
 
 import train
 from kernels import checkpoint, cpu, trainer
-from kernels.backends import CpuBackend, CudaBackend
+from kernels.backends import CpuBackend
 from kernels.config import Config
 from kernels.image_files import load_image, to_uint8
 from kernels.state import initial_state
@@ -269,24 +269,25 @@ def test_the_seed_decides_everything(finished, image, tmp_path):
     assert not np.array_equal(states[0].feature_grid, states[1].feature_grid)
 
 
-def test_cuda_and_cpu_draw_the_same_batches_and_agree():
+def test_staged_kernels_and_cpu_draw_the_same_batches_and_agree(engine):
     config = Config(steps=3, batch=40, grid_width=3, grid_height=2, hidden=16, layers=1)
     target = pixels(4, 6).astype(np.float32) / 255
-    cuda, ours = (trainer.Trainer(target, config, backend) for backend in (CudaBackend, CpuBackend))
+    backends = engine.backend, CpuBackend
+    staged, ours = (trainer.Trainer(target, config, backend) for backend in backends)
     uv = np.empty((2, config.batch), np.float32)
     for step in (1, 2, 3):
-        cuda.advance(step)
+        staged.advance(step)
         ours.advance(step)
-        assert cuda.log() == pytest.approx(ours.log(), rel=1e-3)
+        assert staged.log() == pytest.approx(ours.log(), rel=1e-3)
         cpu.draw_uv(np.uint64(config.seed), step, 0, uv)
-        np.testing.assert_array_equal(cuda.backend.uv.copy_to_host(), uv.T)
+        np.testing.assert_array_equal(engine.to_host(staged.backend.arrays.uv), uv.T)
 
 
-def test_the_cuda_backend_from_the_command_line(tmp_path):
+def test_the_native_backend_from_the_command_line(tmp_path):
     image = save(tmp_path / "two.png", pixels(2, 2))
-    small = "--backend cuda --steps 2 --batch 4 --grid 2x2 --snapshots none".split()
+    small = "--backend native --steps 2 --batch 4 --grid 2x2 --snapshots none".split()
     assert run(image, tmp_path / "out", *small) == 0
-    assert read_summary(tmp_path / "out")["backend"] == "cuda"
+    assert read_summary(tmp_path / "out")["backend"] == "native"
 
 
 # ---------------------------------------------------------------- kill -9

@@ -4,6 +4,6 @@
 """
 
 from lessons.lab.checked import checked_run
-# from lessons.lab.native import native
+from lessons.lab.native import native
 
-__all__ = ["checked_run", ]
+__all__ = ["checked_run", "native"]

@@ -37,13 +37,15 @@ class Access:
     # ------------------------------------------------------------ which element
 
     def locate(self, view, indices, mask, node):
-        """(element, mask): the element each lane addresses, without the lanes that miss the array."""
+        """(element, mask): what each lane addresses, without the lanes that miss the array."""
         element = view.offset
         for axis, (index, length, stride) in enumerate(zip(indices, view.shape, view.strides)):
             if index.dtype.kind not in "iu":
                 raise Unsupported(
-                    node, f"index {axis} of {view.memory.name} is a {index.dtype}; an index must "
-                    "be a whole number: write int32(...)")  # fmt: skip
+                    node,
+                    f"index {axis} of {view.memory.name} is a {index.dtype}; an index must "
+                    "be a whole number: write int32(...)",
+                )
             index = convert(index, np.dtype(np.int64))
             # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
             outside = index.view(np.uint64) >= np.uint64(max(0, int(length)))
@@ -69,12 +71,14 @@ class Access:
             else f"axis {axis} is empty"
         )
         self.add_finding(
-            "out-of-bounds", node,
-            f"{view.memory.name}[{where}] is outside its shape {tuple(map(int, view.shape))}: {problem}; "
+            "out-of-bounds",
+            node,
+            f"{view.memory.name}[{where}] is outside its shape {tuple(map(int, view.shape))}: "
+            f"{problem}; "
             f"{self.name_position(position)}{self.and_others(wrong)}. Is a guard such as "
             "`if i >= n: return` missing, or off by one?",
             key=view.memory.name,
-        )  # fmt: skip
+        )
 
     def name_element(self, memory, element):
         """ "tile[3, 4]": a history's element number as the kernel would index it."""
@@ -94,7 +98,7 @@ class Access:
     # ------------------------------------------------------------ load, store, atomic
 
     def load(self, view, indices, mask, node):
-        """Value of view[indices] for the lanes in `mask`; a smaller `View` if indices are missing."""
+        """Value of view[indices] for the lanes in `mask`; a smaller `View` if some are missing."""
         if len(indices) < len(view.shape):
             element, _ = self.locate(view, indices, mask, node)
             rest = len(indices)
@@ -130,12 +134,13 @@ class Access:
         memory.data[touched] = value
 
     def change(self, view, indices, value, operation, mask, node):
-        """Atomics: each lane in turn replaces old by operation(old, value, position). Returns old."""
+        """Atomics: lanes in turn replace old by operation(old, value, position). Returns old."""
         memory = view.memory
         if len(indices) != len(view.shape):
             raise Unsupported(
-                node, f"{memory.name} has {len(view.shape)} dimensions; give the atomic one index for each"
-            )  # fmt: skip
+                node,
+                f"{memory.name} has {len(view.shape)} dimensions; give an index for each",
+            )
         element, mask = self.locate(view, indices, mask, node)
         active = np.flatnonzero(mask)
         old = np.zeros(self.size, memory.data.dtype)
@@ -147,9 +152,12 @@ class Access:
         self.check(memory, touched, known, "atomic", node)
         if memory.space == "shared" and memory.data.dtype.kind == "f":
             self.add_finding(
-                "slow", node, "a GPU has no atomic for floats in shared memory: this becomes a loop of "
-                "compare-and-swap; let each thread write an element of its own and sum after a barrier",
-                advice=True)  # fmt: skip
+                "slow",
+                node,
+                "a GPU has no atomic for floats in shared memory: this becomes a loop of "
+                "compare-and-swap; let each thread write its own element and sum after a barrier",
+                advice=True,
+            )
         if node is self.discarded and operation is ATOMIC_ADD:
             np.add.at(memory.data, touched, value[active])
             return None
@@ -186,11 +194,12 @@ class Access:
         place = self.name_element(memory, element[first])
         advice = "is a barrier or a store missing?" if memory.space == "shared" else "set it first"
         self.add_finding(
-            "uninitialised", node,
+            "uninitialised",
+            node,
             f"{place} is read by {self.launch.name_lane(lane[first])}, but nobody has written it "
             f"yet; {memory.space} memory starts with garbage on a GPU: {advice}",
             key=memory.name,
-        )  # fmt: skip
+        )
         memory.initialised[element] = True
 
     # ------------------------------------------------------------ races
@@ -204,7 +213,7 @@ class Access:
             for racing in history.racing_changes(clock, element, lane):
                 self.report_race(memory, element, lane, racing, kind, "atomic", node, value)
         if kind == "read":
-            history.note_read(element, lane, tick)
+            history.note_read(clock, element, lane, tick)
             return
         for racing in history.racing_reads(clock, element, lane):
             self.report_race(memory, element, lane, racing, kind, "read", node, value)
@@ -227,13 +236,14 @@ class Access:
             return
         first = int(np.flatnonzero(lost)[0])
         self.add_finding(
-            "race", node,
+            "race",
+            node,
             f"{self.name_element(memory, element[first] - memory.first_in_history)} is written by "
-            f"{self.launch.name_lane(lane[first])} and by {self.launch.name_lane(kept[first])} with "
-            "different values, and only one of them stays. Give each thread an element of its own, "
-            "or use cuda.atomic.add to add to a shared one",
+            f"{self.launch.name_lane(lane[first])} and by "
+            f"{self.launch.name_lane(kept[first])} with different values, and only one of them "
+            "stays. Give each thread an element of its own, or add with cuda.atomic.add",
             key=(memory.name, node.lineno),
-        )  # fmt: skip
+        )
 
     def report_race(self, memory, element, lane, racing, kind, former_kind, node, value):
         mask, former_lane, former_tick = racing
@@ -247,23 +257,25 @@ class Access:
         source, line = self.launch.place_of_tick.get(int(former_tick[first]), (self.source, 0))
         place = self.name_element(memory, element[first] - memory.first_in_history)
         verbs = {"read": "reads", "write": "writes", "atomic": "changes atomically"}
+        remedy = self.remedy(lane[first], former_lane[first], kind, former_kind)
         where = f"line {line}" if source is self.source else f"line {line} of {name_of(source)}"
         self.add_finding(
-            "race", node,
+            "race",
+            node,
             f"{self.launch.name_lane(lane[first])} {verbs[kind]} {place}, "
             f"{self.launch.name_lane(former_lane[first])} {verbs[former_kind]} it ({where}), and "
-            f"nothing puts the two in order: {self.remedy(memory, lane[first], former_lane[first], kind, former_kind)}",
+            f"nothing puts the two in order: {remedy}",
             key=(memory.name, source.filename, line),
-        )  # fmt: skip
+        )
 
-    def remedy(self, memory, lane, former_lane, kind, former_kind):
+    def remedy(self, lane, former_lane, kind, former_kind):
         if "atomic" in (kind, former_kind):
             return "an atomic protects only against other atomics; put a barrier between them"
         clock = self.launch.clock
         if clock.block_of[lane] != clock.block_of[former_lane]:
             return (
-                "blocks run in any order, and cuda.syncthreads() does not reach across them; use an "
-                "atomic, or one launch after the other"
+                "blocks run in any order, and cuda.syncthreads() does not reach across them; use "
+                "an atomic, or one launch after the other"
             )
         if clock.warp_of[lane] == clock.warp_of[former_lane]:
             return (
@@ -312,9 +324,18 @@ class Access:
         within = element % memory.instance
         report.events.append(
             AccessEvent(
-                self.launch.phase, self.launch.instruction, node.lineno, self.source.line(node.lineno),
-                memory.name, memory.space, kind, tuple(int(n) for n in memory.shape), block, thread, within,
-            )  # fmt: skip
+                self.launch.phase,
+                self.launch.instruction,
+                node.lineno,
+                self.source.line(node.lineno),
+                memory.name,
+                memory.space,
+                kind,
+                tuple(int(n) for n in memory.shape),
+                block,
+                thread,
+                within,
+            )
         )
 
 

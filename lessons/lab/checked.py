@@ -78,7 +78,9 @@ def checked_run(
     quiet = (False, False, budget, dynamic_shared)
     for order in as_orders(schedule):
         again = copies(before)
-        run_teams(report, again, quiet, lambda launch: ordered_teams(launch, order, division), False)
+        run_teams(
+            report, again, quiet, lambda launch: ordered_teams(launch, order, division), False
+        )
         compare_results(report, arguments, again, f"in another order of threads ({order})")
     for other_grid, other_block in other_shapes:
         again = copies(before)
@@ -133,9 +135,13 @@ def run_teams(report, arguments, options, division, may_divide):
     if launch.signed_index is not None:
         line, text = launch.signed_index
         report.add(
-            "slow", line, f"the index in `{text}` is signed: Numba adds instructions so that negative ones "
+            "slow",
+            line,
+            f"the index in `{text}` is signed: Numba adds instructions so that negative ones "
             "count from the end; in a kernel that only moves memory, uint32(...) is faster",
-            "signed", advice=True)  # fmt: skip
+            "signed",
+            advice=True,
+        )
 
 
 def as_orders(schedule):
@@ -151,9 +157,14 @@ def ordered_teams(launch, order, division):
     if isinstance(order, (int, np.integer)) and order >= 0:
         if division is machine.team_a_thread:
             teams = division(launch)
-            return [teams[i] for i in np.random.Generator(np.random.Philox(order)).permutation(len(teams))]
+            return [
+                teams[i]
+                for i in np.random.Generator(np.random.Philox(order)).permutation(len(teams))
+            ]
         return machine.shuffled_teams(launch, order)
-    raise ValueError(f'a schedule is None, "reverse", a seed >= 0, or a list of these, not {order!r}')
+    raise ValueError(
+        f'a schedule is None, "reverse", a seed >= 0, or a list of these, not {order!r}'
+    )
 
 
 # ---------------------------------------------------------------- arguments
@@ -176,9 +187,13 @@ def check_argument(name, value):
             check_argument(name, item)
     elif isinstance(value, np.ndarray):
         if value.dtype.kind not in "iufb":
-            raise TypeError(f"argument {name} is an array of {value.dtype}; use numbers, such as float32")
+            raise TypeError(
+                f"argument {name} is an array of {value.dtype}; use numbers, such as float32"
+            )
         if any(stride < 0 or stride % value.itemsize for stride in value.strides):
-            raise TypeError(f"argument {name} runs backward in memory; pass np.ascontiguousarray({name})")
+            raise TypeError(
+                f"argument {name} runs backward in memory; pass np.ascontiguousarray({name})"
+            )
     elif not isinstance(value, (bool, int, float, np.generic)):
         raise TypeError(
             f"argument {name} is a {type(value).__name__}; a kernel takes NumPy arrays and numbers"
@@ -193,8 +208,12 @@ def wrap_arguments(report, arguments):
     for name, array in arrays.items():
         if array.dtype == np.float64:
             report.add(
-                "slow", report.source.tree.lineno, f"argument {name} is a float64 array; most GPUs compute "
-                f"float32 32 or 64 times faster: pass {name}.astype(np.float32)", name)  # fmt: skip
+                "slow",
+                report.source.tree.lineno,
+                f"argument {name} is a float64 array; most GPUs compute "
+                f"float32 32 or 64 times faster: pass {name}.astype(np.float32)",
+                name,
+            )
     views = wrap_global_arrays(arrays)
     return [wrap(name, value, views) for name, value in zip(names, arguments)]
 
@@ -250,14 +269,24 @@ def check_limits(report):
     line = report.source.tree.lineno
     threads = count(report.block)
     if threads > machine.MAX_THREADS:
-        report.add("limits", line, f"a block of {threads:,} threads: the hardware allows "
-                   f"{machine.MAX_THREADS:,}; use smaller blocks and more of them")  # fmt: skip
+        report.add(
+            "limits",
+            line,
+            f"a block of {threads:,} threads: the hardware allows "
+            f"{machine.MAX_THREADS:,}; use smaller blocks and more of them",
+        )
     for axis, (size, limit) in enumerate(zip(report.block, machine.MAX_BLOCK)):
         if size > limit and threads <= machine.MAX_THREADS:
-            report.add("limits", line, f"a block of size {size} along {'xyz'[axis]}: the limit is {limit}")
+            report.add(
+                "limits", line, f"a block of size {size} along {'xyz'[axis]}: the limit is {limit}"
+            )
     for axis, (size, limit) in enumerate(zip(report.grid, machine.MAX_GRID)):
         if size > limit:
-            report.add("limits", line, f"a grid of size {size:,} along {'xyz'[axis]}: the limit is {limit:,}")
+            report.add(
+                "limits",
+                line,
+                f"a grid of size {size:,} along {'xyz'[axis]}: the limit is {limit:,}",
+            )
 
 
 def compare_results(report, arguments, again, how):
@@ -269,15 +298,21 @@ def compare_results(report, arguments, again, how):
             place = np.unravel_index(int(np.flatnonzero(differing(first, second))[0]), first.shape)
             index = ", ".join(str(int(i)) for i in place)
             report.add(
-                "order", report.source.tree.lineno, f"{name}[{index}] is {first[place]}, but {second[place]} "
-                f"{how}: the result must not depend on which thread comes first", name)  # fmt: skip
+                "order",
+                report.source.tree.lineno,
+                f"{name}[{index}] is {first[place]}, but {second[place]} "
+                f"{how}: the result must not depend on which thread comes first",
+                name,
+            )
 
 
 def differing(first, second):
     if first.dtype.kind != "f":
         return (first != second).reshape(-1)
     scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
-    close = np.isclose(first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True)
+    close = np.isclose(
+        first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
+    )
     return ~close.reshape(-1)
 
 
@@ -293,6 +328,3 @@ def launch(kernel, blocks, threads, *arguments):
     report = checked_run(kernel, blocks, threads, *arguments, measure=False)
     if not report.ok:
         raise InputError(str(report))
-
-
-

@@ -15,11 +15,11 @@ from lessons.lab.numbers_like_cuda import MATH, dtype_of_type
 from lessons.lab.source import MISSING, python_function, source_of_function
 
 REFUSED = {
-    ast.ListComp: "a comprehension builds a list, and kernels have no heap to put it on: write a loop",
+    ast.ListComp: "a comprehension builds a list, which kernels do not have: write a loop",
     ast.SetComp: "a comprehension builds a set, which kernels do not have: write a loop",
     ast.DictComp: "a comprehension builds a dict, which kernels do not have: write a loop",
     ast.GeneratorExp: "generators do not exist in kernels: write a loop",
-    ast.List: "lists do not exist in kernels: use a tuple, or cuda.local.array for numbers that change",
+    ast.List: "lists do not exist in kernels: use a tuple, or cuda.local.array",
     ast.Dict: "dicts do not exist in kernels",
     ast.Set: "sets do not exist in kernels",
     ast.JoinedStr: "strings cannot be made in kernels",
@@ -62,7 +62,9 @@ def is_unpacking_target(node):
 def add(report, source, node, message):
     if source.function is not report.source.function:
         message = f"in {source.function.__name__}: {message}"
-    report.add("compile", node.lineno, message, None if source is report.source else source.filename)
+    report.add(
+        "compile", node.lineno, message, None if source is report.source else source.filename
+    )
 
 
 def check_call(source, node, report, seen):
@@ -74,9 +76,17 @@ def check_call(source, node, report, seen):
     if is_numpy_function(function):
         text = ast.unparse(node.func)
         name = getattr(function, "__name__", "")
-        twin = f"write math.{name}" if name in {f.__name__ for f in MATH} - {"abs"} else (
-            "use a loop, and cuda.local.array for small arrays")  # fmt: skip
-        add(report, source, node, f"`{text}` is a NumPy call, and kernels compile without NumPy: {twin}")
+        twin = (
+            f"write math.{name}"
+            if name in {f.__name__ for f in MATH} - {"abs"}
+            else ("use a loop, and cuda.local.array for small arrays")
+        )
+        add(
+            report,
+            source,
+            node,
+            f"`{text}` is a NumPy call, and kernels compile without NumPy: {twin}",
+        )
         return
     if function is MISSING or not callable(function) or isinstance(function, type):
         return
@@ -132,11 +142,13 @@ def problem_of_size(source, node):
         return None if isinstance(node.value, int) else "must be a whole number"
     if isinstance(node, ast.Name):
         return problem_of_name(source, node.id)
-    if isinstance(node, ast.BinOp) and all(isinstance(n, ast.Constant) for n in (node.left, node.right)):
+    if isinstance(node, ast.BinOp) and all(
+        isinstance(n, ast.Constant) for n in (node.left, node.right)
+    ):
         return None  # 16 * 2 is folded by Python itself
     return (
-        "is computed inside the kernel, and Numba must know it before: give it a module-level name, "
-        "such as TILE_PITCH = TILE + 1, and use that"
+        "is computed inside the kernel, and Numba must know it before: give it a module-level "
+        "name, such as TILE_PITCH = TILE + 1, and use that"
     )
 
 
@@ -149,7 +161,8 @@ def problem_of_name(source, name):
     if isinstance(value, tuple) and all(type(item) is int for item in value):
         return None
     if type(value) is not int:
-        return f"is a {type(value).__name__}; Numba takes only a plain int here: write int(...) where it is defined"
+        kind = type(value).__name__
+        return f"is a {kind}; Numba takes only a plain int here: write int(...) where it is defined"
     return None
 
 

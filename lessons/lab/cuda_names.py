@@ -26,7 +26,9 @@ def recognise(value):
     if isinstance(value, types.ModuleType):
         if value is cuda or value.__name__ in ("numba.cuda", "numba_cuda.numba.cuda"):
             return CudaName("")
-        if value.__name__.startswith(("numba.cuda", "numba_cuda")) and value.__name__.endswith("cg"):
+        if value.__name__.startswith(("numba.cuda", "numba_cuda")) and value.__name__.endswith(
+            "cg"
+        ):
             return CudaName("cg")
         return None
     for path in KNOWN_PATHS:
@@ -64,15 +66,22 @@ def value_of(machine, path):
 
 
 def grid(machine, node, arguments, mask):
-    return per_axis(machine, node, arguments, lambda axis: (
-        machine.team.block_index[axis].astype(np.int64) * machine.launch.block[axis]
-        + machine.team.thread_index[axis]
-    ))  # fmt: skip
+    return per_axis(
+        machine,
+        node,
+        arguments,
+        lambda axis: (
+            machine.team.block_index[axis].astype(np.int64) * machine.launch.block[axis]
+            + machine.team.thread_index[axis]
+        ),
+    )
 
 
 def gridsize(machine, node, arguments, mask):
     launch = machine.launch
-    return per_axis(machine, node, arguments, lambda axis: np.int64(launch.grid[axis] * launch.block[axis]))
+    return per_axis(
+        machine, node, arguments, lambda axis: np.int64(launch.grid[axis] * launch.block[axis])
+    )
 
 
 def per_axis(machine, node, arguments, value):
@@ -98,9 +107,11 @@ def shared_array(machine, node, arguments, mask):
         launch.shared_bytes = address + size * dtype.itemsize
         if launch.shared_bytes > MAX_SHARED_BYTES and not launch.dynamic_shared:
             machine.add_finding(
-                "limits", node,
+                "limits",
+                node,
                 f"the shared arrays of a block need {launch.shared_bytes:,} bytes; a block has "
-                f"{MAX_SHARED_BYTES:,}: use smaller tiles")  # fmt: skip
+                f"{MAX_SHARED_BYTES:,}: use smaller tiles",
+            )
             raise Stop
         data = np.zeros(size * launch.blocks, dtype)
         launch.shared[node] = Memory(
@@ -125,8 +136,11 @@ def local_array(machine, node, arguments, mask):
 def warn_of_double(machine, node, dtype):
     if dtype == np.float64:
         machine.add_finding(
-            "slow", node, "this array holds float64; most GPUs compute float32 32 or 64 times "
-            "faster: write float32")  # fmt: skip
+            "slow",
+            node,
+            "this array holds float64; most GPUs compute float32 32 or 64 times "
+            "faster: write float32",
+        )
 
 
 def shape_and_dtype(machine, node, arguments):
@@ -135,8 +149,10 @@ def shape_and_dtype(machine, node, arguments):
     shape = arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],)
     if any(np.ndim(length) for length in shape):
         raise Unsupported(
-            node, "the size of this array differs from thread to thread or is known only when the "
-            "kernel runs; it must be a number, or a module-level name for one")  # fmt: skip
+            node,
+            "the size of this array differs from thread to thread or is known only when the "
+            "kernel runs; it must be a number, or a module-level name for one",
+        )
     dtype = dtype_of_type(arguments[1])
     if dtype is None:
         raise Unsupported(node, "the type of an array must be one of numba's, such as float32")
@@ -181,7 +197,9 @@ def count_in_block(machine, node, arguments, mask):
 
 
 def syncwarp(machine, node, arguments, mask):
-    check_warp_mask(machine, node, arguments[0] if arguments else np.int64(FULL_WARP), mask, "cuda.syncwarp()")
+    check_warp_mask(
+        machine, node, arguments[0] if arguments else np.int64(FULL_WARP), mask, "cuda.syncwarp()"
+    )
     machine.launch.clock.meet_in_warp(machine.team.lanes[mask])
 
 
@@ -259,16 +277,20 @@ def check_warp_mask(machine, node, members, mask, what):
     if absent.any():
         position = int(np.flatnonzero(absent)[0])
         machine.add_finding(
-            "barrier", node,
+            "barrier",
+            node,
             f"{what} waits for {machine.name_position(position)}, which "
-            f"{machine.explain_absence(position)}; name in the mask only the lanes that come")  # fmt: skip
+            f"{machine.explain_absence(position)}; name in the mask only the lanes that come",
+        )
         raise Stop
     unnamed = mask & ((members >> team.lane_in_warp) & 1 == 0)
     if unnamed.any():
         position = int(np.flatnonzero(unnamed)[0])
         machine.add_finding(
-            "barrier", node,
-            f"{machine.name_position(position)} calls {what} with a mask that does not name it")  # fmt: skip
+            "barrier",
+            node,
+            f"{machine.name_position(position)} calls {what} with a mask that does not name it",
+        )
 
 
 def in_lane_order(machine, value):
@@ -289,9 +311,11 @@ def shuffle(source_lane):
         if absent.any():
             position = int(np.flatnonzero(absent)[0])
             machine.add_finding(
-                "uninitialised", node,
+                "uninitialised",
+                node,
                 f"{machine.name_position(position)} reads the register of lane {int(source[position])} "
-                "of its warp, which does not take part in this shuffle")  # fmt: skip
+                "of its warp, which does not take part in this shuffle",
+            )
         return in_lane_order(machine, value)[machine.team.row, source]
 
     return exchange
@@ -435,4 +459,3 @@ def unknown(path):
     if target is None:
         return f"there is no cuda.{path}; is it misspelt?"
     return f"the checked simulator does not know cuda.{path}"
-

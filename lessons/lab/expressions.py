@@ -84,11 +84,13 @@ class Expressions:
         if missing.any():
             position = int(np.flatnonzero(missing)[0])
             self.add_finding(
-                "uninitialised", node,
-                f"`{node.id}` has no value in {self.name_position(position)}{self.and_others(missing)}: "
-                "it is assigned only on another path; give it a value before the branch",
+                "uninitialised",
+                node,
+                f"`{node.id}` has no value in {self.name_position(position)}"
+                f"{self.and_others(missing)}: it is assigned only on another path; give it a value "
+                "before the branch",
                 key=node.id,
-            )  # fmt: skip
+            )
 
     def from_outside(self, node, value, name):
         """A module-level or closure value as the kernel sees it."""
@@ -109,9 +111,11 @@ class Expressions:
         if isinstance(value, (types.ModuleType, str)) or callable(value) or value is None:
             return value
         raise Unsupported(
-            node, f"`{name}` is a Python object ({type(value).__name__}); a kernel can use numbers, "
+            node,
+            f"`{name}` is a Python object ({type(value).__name__}); a kernel can use numbers, "
             "tuples, arrays and functions from outside: bind what you need to a module-level name, "
-            f"such as TILE = {name}.tile")  # fmt: skip
+            f"such as TILE = {name}.tile",
+        )
 
     def constant_view(self, name, array):
         flat = np.ascontiguousarray(array).reshape(-1)
@@ -134,7 +138,9 @@ class Expressions:
             if not hasattr(value, node.attr):
                 raise Unsupported(node, f"{value.__name__} has no `{node.attr}`")
             return self.from_outside(node, getattr(value, node.attr), ast.unparse(node))
-        raise Unsupported(node, f"`{ast.unparse(node)}`: a kernel cannot look up `.{node.attr}` there")
+        raise Unsupported(
+            node, f"`{ast.unparse(node)}`: a kernel cannot look up `.{node.attr}` there"
+        )
 
     def array_attribute(self, node, view):
         if node.attr == "shape":
@@ -152,8 +158,10 @@ class Expressions:
         if node.attr == "T":
             return View(view.memory, view.offset, view.shape[::-1], view.strides[::-1])
         raise Unsupported(
-            node, f"`{ast.unparse(node)}`: whole-array operations of NumPy do not exist in a kernel; "
-            "write a loop over the elements")  # fmt: skip
+            node,
+            f"`{ast.unparse(node)}`: whole-array operations of NumPy do not exist in a kernel; "
+            "write a loop over the elements",
+        )
 
     # ------------------------------------------------------------ arithmetic
 
@@ -226,13 +234,19 @@ class Expressions:
             if yes is no:
                 return yes
             raise Unsupported(
-                node, "this name stands for different kinds of things on two paths, such as an array "
-                "and a number; Numba needs one type for each name")  # fmt: skip
+                node,
+                "this name stands for different kinds of things on two paths, such as an array "
+                "and a number; Numba needs one type for each name",
+            )
         dtype = common_dtype([yes.dtype, no.dtype])
         if dtype == FLOAT64 and FLOAT32 in (yes.dtype, no.dtype):
             self.add_finding(
-                "slow", node, f"this is {yes.dtype} on one path and {no.dtype} on the other, so Numba "
-                "makes it a double (float64); write float32(...) on both", key="path")  # fmt: skip
+                "slow",
+                node,
+                f"this is {yes.dtype} on one path and {no.dtype} on the other, so Numba "
+                "makes it a double (float64); write float32(...) on both",
+                key="path",
+            )
         return np.where(condition, convert(yes, dtype), convert(no, dtype))
 
     def tuple_of(self, node, mask):
@@ -267,7 +281,9 @@ class Expressions:
         if FLOAT64 not in dtypes and (FLOAT32 not in dtypes or dtypes[0] == dtypes[-1]):
             return False
         for part, value in zip(parts, values):
-            if value.dtype != FLOAT32 and not (self.is_constant(part) and np.float32(value) == value):
+            if value.dtype != FLOAT32 and not (
+                self.is_constant(part) and np.float32(value) == value
+            ):
                 return True
         return False
 
@@ -285,16 +301,22 @@ class Expressions:
             text = ast.unparse(whole)
             extra = ""
             if isinstance(whole, ast.Name) and whole.id in self.frame.variables:
-                extra = f" (its first value, in line {self.frame.variables[whole.id][2]}, is a whole number)"
-            return f"`{text}` is a whole number{extra}; with a float32 it makes a double: write float32({text})"
+                extra = f" (since line {self.frame.variables[whole.id][2]})"
+            return (
+                f"`{text}` is a whole number{extra}; with a float32 it makes a double: "
+                f"write float32({text})"
+            )
         text = ast.unparse(parts[dtypes.index(FLOAT64)])
         extra = ""
         if text in self.frame.variables:
             extra = f" since line {self.frame.variables[text][2]}"
-        return f"`{text}` is a double (float64){extra}, so this is computed in double precision; make it a float32"
+        return (
+            f"`{text}` is a double (float64){extra}, so this is computed in double precision; "
+            "make it a float32"
+        )
 
     def is_constant(self, node):
-        """Whether the compiler knows the value: literals, names of numbers outside, and sums of them."""
+        """Whether the compiler knows the value: literals, names of numbers outside, sums of them."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.Name):
@@ -306,7 +328,12 @@ class Expressions:
             value = self.source.lookup(node.value.id) if isinstance(node.value, ast.Name) else None
             return isinstance(value, types.ModuleType) and value is not cuda
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-            return all(map(self.is_constant, (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))))
+            return all(
+                map(
+                    self.is_constant,
+                    (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)),
+                )
+            )
         if isinstance(node, ast.Call):
             return self.is_constant(node.func) and all(map(self.is_constant, node.args))
         return False
@@ -337,10 +364,13 @@ class Expressions:
         indices = list(index) if isinstance(index, tuple) else [index]
         for part in indices:
             if not is_number(part):
-                raise Unsupported(node, f"`{ast.unparse(node.slice)}` cannot index an array in a kernel")
+                raise Unsupported(
+                    node, f"`{ast.unparse(node.slice)}` cannot index an array in a kernel"
+                )
         if len(indices) > len(value.shape):
             raise Unsupported(
-                node, f"{value.memory.name} has {len(value.shape)} dimensions, not {len(indices)}")  # fmt: skip
+                node, f"{value.memory.name} has {len(value.shape)} dimensions, not {len(indices)}"
+            )
         self.note_signed(node, value, indices)
         return value, indices
 
@@ -357,7 +387,11 @@ class Expressions:
             part = parts[axis] if axis < len(parts) else ast.Slice()
             if not isinstance(part, ast.Slice):
                 element, _ = self.locate(
-                    View(view.memory, offset, (length,), (stride,)), [self.number(part, mask)], mask, node)  # fmt: skip
+                    View(view.memory, offset, (length,), (stride,)),
+                    [self.number(part, mask)],
+                    mask,
+                    node,
+                )
                 offset = element
                 continue
             if part.step is not None:
@@ -365,10 +399,14 @@ class Expressions:
             begin = self.slice_end(part.lower, 0, length, mask)
             end = self.slice_end(part.upper, length, length, mask)
             offset = offset + begin * stride
-            shape.append(np.maximum(end - begin, 0) if np.ndim(end - begin) else max(0, int(end - begin)))
+            shape.append(
+                np.maximum(end - begin, 0) if np.ndim(end - begin) else max(0, int(end - begin))
+            )
             strides.append(stride)
         if any(np.ndim(length) for length in shape):
-            raise Unsupported(node, "the checked simulator needs slices of the same length in all threads")
+            raise Unsupported(
+                node, "the checked simulator needs slices of the same length in all threads"
+            )
         return View(view.memory, offset, tuple(shape), tuple(strides))
 
     def slice_end(self, node, default, length, mask):
@@ -381,12 +419,16 @@ class Expressions:
 
     def call(self, node, mask):
         if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise Unsupported(node, "a call with *arguments cannot be compiled here; write them out")
+            raise Unsupported(
+                node, "a call with *arguments cannot be compiled here; write them out"
+            )
         function = self.evaluate(node.func, mask)
         arguments = [self.evaluate(argument, mask) for argument in node.args]
         keywords = {k.arg: self.evaluate(k.value, mask) for k in node.keywords}
         if isinstance(function, CudaName):
-            return cuda_names.call(self, node, function.path, arguments + list(keywords.values()), mask)
+            return cuda_names.call(
+                self, node, function.path, arguments + list(keywords.values()), mask
+            )
         dtype = None if isinstance(function, str) else dtype_of_type(function)
         if dtype is not None:
             return self.cast(node, function, dtype, arguments)
@@ -431,19 +473,28 @@ class Expressions:
         name = getattr(function, "__name__", "")
         if name in SCALAR_UFUNCS and len(arguments) == 1 and is_number(arguments[0]):
             self.add_finding(
-                "compile", node, f"`{ast.unparse(node.func)}` is a NumPy call, and kernels compile without "
-                f"NumPy: write math.{name}" if name != "abs" else "write abs(...)")  # fmt: skip
+                "compile",
+                node,
+                f"`{ast.unparse(node.func)}` is a NumPy call, and kernels compile without "
+                f"NumPy: write math.{name}"
+                if name != "abs"
+                else "write abs(...)",
+            )
             return call_math(SCALAR_UFUNCS[name], arguments)
         raise Unsupported(
-            node, f"`{ast.unparse(node.func)}` is a NumPy call: it makes or works on whole arrays, "
-            "which a GPU thread cannot; use a loop, and cuda.local.array for small arrays")  # fmt: skip
+            node,
+            f"`{ast.unparse(node.func)}` is a NumPy call: it makes or works on whole arrays, "
+            "which a GPU thread cannot; use a loop, and cuda.local.array for small arrays",
+        )
 
     def call_builtin(self, node, function, arguments, mask):
         name = function.__name__
         if function in (min, max) and len(arguments) == 1 and isinstance(arguments[0], tuple):
             arguments = list(arguments[0])
         if function in (min, max) and len(arguments) > 1 and all(map(is_number, arguments)):
-            self.note_double(node, node.args[:2], arguments[:2], common_dtype([a.dtype for a in arguments]))
+            self.note_double(
+                node, node.args[:2], arguments[:2], common_dtype([a.dtype for a in arguments])
+            )
             return extreme(function, arguments)
         if function is len and len(arguments) == 1 and isinstance(arguments[0], (View, tuple)):
             value = arguments[0]
@@ -491,7 +542,10 @@ class WarpArray:
     def indices(self, index):
         parts = index if isinstance(index, tuple) else (index,)
         team = self.machine.team
-        return [np.broadcast_to(p, (len(team.lanes) // 32, 32))[team.row, team.lane_in_warp] for p in parts]
+        return [
+            np.broadcast_to(p, (len(team.lanes) // 32, 32))[team.row, team.lane_in_warp]
+            for p in parts
+        ]
 
     def __getitem__(self, index):
         value = self.machine.load(self.view, self.indices(index), self.mask, self.node)

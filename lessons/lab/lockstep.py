@@ -103,7 +103,11 @@ class Lockstep(Expressions, Access):
     def array_name(self, call):
         """The name a new array is assigned to."""
         for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Assign) and node.value is call and isinstance(node.targets[0], ast.Name):
+            if (
+                isinstance(node, ast.Assign)
+                and node.value is call
+                and isinstance(node.targets[0], ast.Name)
+            ):
                 return node.targets[0].id
         return "array"
 
@@ -155,21 +159,29 @@ class Lockstep(Expressions, Access):
 
     def unpack(self, target, value):
         if any(isinstance(part, ast.Starred) for part in target.elts):
-            raise Unsupported(target, "a starred name cannot be compiled for a GPU; name each value")
+            raise Unsupported(
+                target, "a starred name cannot be compiled for a GPU; name each value"
+            )
         if not isinstance(value, tuple) or len(value) != len(target.elts):
             count = len(value) if isinstance(value, tuple) else "no tuple"
-            raise Unsupported(target, f"{len(target.elts)} names on the left, but {count} on the right")
+            raise Unsupported(
+                target, f"{len(target.elts)} names on the left, but {count} on the right"
+            )
         return value
 
     def store_subscript(self, target, value, mask):
         array = self.evaluate(target.value, mask)
         if isinstance(array, tuple):
-            raise Unsupported(target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed")
+            raise Unsupported(
+                target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed"
+            )
         view, indices = self.view_and_indices(target, array, mask)
         if indices is None or len(indices) < len(view.shape):
             raise Unsupported(
-                target, f"`{ast.unparse(target)}` is a whole row or slice; a thread writes one element at "
-                "a time: give every index, in a loop")  # fmt: skip
+                target,
+                f"`{ast.unparse(target)}` is a whole row or slice; a thread writes one element at "
+                "a time: give every index, in a loop",
+            )
         if not is_number(value):
             raise Unsupported(target, "only a number can be stored in an array's element")
         self.store(view, indices, value, mask, target)
@@ -290,12 +302,17 @@ class Lockstep(Expressions, Access):
     def for_each(self, node, mask, loop):
         values = self.evaluate(node.iter, mask)
         if isinstance(values, View) and len(values.shape) == 1:
-            items = (self.load(values, [np.int64(i)], running_mask, node.iter)
-                     for i in range(int(values.shape[0])) for running_mask in [mask])  # fmt: skip
+            items = (
+                self.load(values, [np.int64(i)], running_mask, node.iter)
+                for i in range(int(values.shape[0]))
+                for running_mask in [mask]
+            )
         elif isinstance(values, tuple):
             items = values
         else:
-            raise Unsupported(node, f"a kernel cannot loop over `{ast.unparse(node.iter)}`; use range")
+            raise Unsupported(
+                node, f"a kernel cannot loop over `{ast.unparse(node.iter)}`; use range"
+            )
         running = mask
         for item in items:
             self.bind_target(node.target, item, running)
@@ -306,7 +323,11 @@ class Lockstep(Expressions, Access):
     def one_round(self, node, running, mask, loop):
         loop.continued = self.nobody
         if running is mask:
-            return self.body(node.body, running) | loop.continued if self.has_continue(node) else self.body(node.body, running)
+            return (
+                self.body(node.body, running) | loop.continued
+                if self.has_continue(node)
+                else self.body(node.body, running)
+            )
         return self.inside(node, running, node.body) | loop.continued
 
     def has_continue(self, node):
@@ -318,14 +339,21 @@ class Lockstep(Expressions, Access):
         self.store_to(target, value, mask)
 
     def is_range(self, node):
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "range"
+        )
 
     def range_limits(self, node, mask):
         """(begin, end, step), all of the type that the loop's variable gets."""
         limits = [self.number(argument, mask) for argument in node.args]
         for limit, argument in zip(limits, node.args):
             if limit.dtype.kind not in "iu":
-                raise Unsupported(argument, f"`{ast.unparse(argument)}` is a {limit.dtype}; range needs whole numbers")
+                raise Unsupported(
+                    argument,
+                    f"`{ast.unparse(argument)}` is a {limit.dtype}; range needs whole numbers",
+                )
         small = all(limit.dtype == np.int32 for limit in limits)
         unsigned = all(limit.dtype.kind == "u" for limit in limits)
         dtype = np.dtype(np.int32 if small else np.uint64 if unsigned else np.int64)
@@ -358,7 +386,7 @@ class Lockstep(Expressions, Access):
         return self.nobody
 
     def watch_loop(self, node, running, mask, rounds):
-        """Notice a loop that does not end, and one that waits for threads kept waiting themselves."""
+        """Notice a loop that does not end, or that waits for threads kept waiting themselves."""
         self.launch.spend(node.lineno)
         scheduler = self.launch.scheduler
         if scheduler.several and rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
@@ -368,17 +396,25 @@ class Lockstep(Expressions, Access):
             raise Stuck
         if rounds <= MAX_WHILE_ROUNDS:
             return
-        waits_for_memory = any(isinstance(n, (ast.Subscript, ast.Call)) for n in ast.walk(node.test))
+        waits_for_memory = any(
+            isinstance(n, (ast.Subscript, ast.Call)) for n in ast.walk(node.test)
+        )
         position = int(np.flatnonzero(running)[0])
         who = f"{self.name_position(position)}{self.and_others(running)}"
         if waits_for_memory:
             self.add_finding(
-                "deadlock", node, f"{who} went round {MAX_WHILE_ROUNDS:,} times waiting for "
-                f"`{ast.unparse(node.test)}` to change, and no other thread changes it any more")  # fmt: skip
+                "deadlock",
+                node,
+                f"{who} went round {MAX_WHILE_ROUNDS:,} times waiting for "
+                f"`{ast.unparse(node.test)}` to change, and no other thread changes it any more",
+            )
         else:
             self.add_finding(
-                "endless", node, f"{who} went round {MAX_WHILE_ROUNDS:,} times: nothing in this loop makes "
-                f"`{ast.unparse(node.test)}` false")  # fmt: skip
+                "endless",
+                node,
+                f"{who} went round {MAX_WHILE_ROUNDS:,} times: nothing in this loop makes "
+                f"`{ast.unparse(node.test)}` false",
+            )
         raise Stop
 
     def give_back(self, node, mask):
@@ -417,7 +453,9 @@ class Lockstep(Expressions, Access):
 
     def call_function(self, node, source, arguments, keywords, mask):
         if self.depth >= MAX_DEPTH:
-            raise Unsupported(node, f"{source.function.__name__} calls itself; recursion is not for kernels")
+            raise Unsupported(
+                node, f"{source.function.__name__} calls itself; recursion is not for kernels"
+            )
         try:
             bound = inspect.signature(source.function).bind(*arguments, **keywords)
         except TypeError as error:
@@ -427,7 +465,9 @@ class Lockstep(Expressions, Access):
         self.frame, self.source = Frame(source, mask), source
         self.depth += 1
         for name, value in bound.arguments.items():
-            value = self.from_outside(node, value, name) if isinstance(value, (int, float)) else value
+            value = (
+                self.from_outside(node, value, name) if isinstance(value, (int, float)) else value
+            )
             self.frame.variables[name] = (value, None, source.tree.lineno)
         try:
             fell_through = self.body(source.tree.body, mask)
@@ -440,7 +480,9 @@ class Lockstep(Expressions, Access):
             self.frame, self.source = outer
             self.depth -= 1
         if returned is not None and result is not None and fell_through.any():
-            raise Unsupported(node, f"{source.function.__name__} returns a value on some paths only")
+            raise Unsupported(
+                node, f"{source.function.__name__} returns a value on some paths only"
+            )
         return result
 
     # ------------------------------------------------------------ barriers
@@ -468,8 +510,11 @@ class Lockstep(Expressions, Access):
         if missing.any():
             position, waiting = int(np.flatnonzero(missing)[0]), int(np.flatnonzero(mask)[0])
             self.add_finding(
-                "deadlock", node, f"{self.name_position(waiting)} waits at this grid-wide barrier for "
-                f"{self.name_position(position)}, which {self.explain_absence(position)}")  # fmt: skip
+                "deadlock",
+                node,
+                f"{self.name_position(waiting)} waits at this grid-wide barrier for "
+                f"{self.name_position(position)}, which {self.explain_absence(position)}",
+            )
             raise Stop
         scheduler = self.launch.scheduler
         if scheduler.several:
@@ -483,10 +528,13 @@ class Lockstep(Expressions, Access):
         block = self.team.block_number[position]
         waiting = int(np.flatnonzero(mask & (self.team.block_number == block))[0])
         self.add_finding(
-            "barrier", node,
-            f"{self.name_position(waiting)} waits at this barrier for {self.name_position(position)}, which "
-            f"{self.explain_absence(position)}; every thread of a block must reach each barrier: move it "
-            "out of the branch, or keep the threads with no work until the end")  # fmt: skip
+            "barrier",
+            node,
+            f"{self.name_position(waiting)} waits at this barrier for "
+            f"{self.name_position(position)}, which {self.explain_absence(position)}; every thread of "
+            "a block must reach each barrier: move it out of the branch, or keep the threads with "
+            "no work until the end",
+        )
         raise Stop
 
     def explain_absence(self, position):

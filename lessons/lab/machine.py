@@ -76,9 +76,11 @@ class Launch:
         self.budget -= 1
         if self.budget < 0:
             self.report.add(
-                "endless", line, "the kernel was stopped here: its loops have gone round more often "
+                "endless",
+                line,
+                "the kernel was stopped here: its loops have gone round more often "
                 "than the budget of the checked simulator allows; does this loop ever end?",
-            )  # fmt: skip
+            )
             raise Stop
 
     def block_index(self, number):
@@ -127,7 +129,10 @@ def whole_grid(launch):
 
 
 def team_a_block(launch):
-    return [team_of(launch, block, range(launch.lanes_a_block // WARP)) for block in range(launch.blocks)]
+    return [
+        team_of(launch, block, range(launch.lanes_a_block // WARP))
+        for block in range(launch.blocks)
+    ]
 
 
 def team_of(launch, block, warps, random=None):

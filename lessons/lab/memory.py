@@ -13,6 +13,7 @@ compute-sanitizer's racecheck work on the same principle.
 import numpy as np
 
 NEVER = 0
+MAX_UNSORTED = 20_000_000
 
 
 class Clock:
@@ -132,6 +133,7 @@ class History:
         self.size = size
         self.across_blocks = across_blocks
         self.unsorted_reads = []  # (element, lane, tick), not yet in `readers`
+        self.unsorted = 0  # elements in them
         self.readers = None
         self.changers = None
 
@@ -158,15 +160,18 @@ class History:
         if self.readers is not None:
             yield from self.readers.conflicts(clock, element, lane)
 
-    def note_read(self, element, lane, tick):
+    def note_read(self, clock, element, lane, tick):
         # Most arrays are only read, or read between two barriers: sorting the readers can wait
         # until someone writes, and is often not needed at all.
         self.unsorted_reads.append((element, lane, tick))
+        self.unsorted += len(element)
+        if self.unsorted > MAX_UNSORTED:
+            self.sort_reads(clock)
 
     def sort_reads(self, clock):
         settled = self.settled_before(clock)
         pending = [read for read in self.unsorted_reads if read[2] > settled]
-        self.unsorted_reads = []
+        self.unsorted_reads, self.unsorted = [], 0
         if not pending:
             return
         if self.readers is None:
@@ -177,7 +182,7 @@ class History:
     def forget_settled_reads(self, clock):
         """After a barrier: drop reads that nothing can race with any more."""
         if self.unsorted_reads and self.unsorted_reads[-1][2] <= self.settled_before(clock):
-            self.unsorted_reads = []
+            self.unsorted_reads, self.unsorted = [], 0
 
     def note_write(self, element, lane, tick):
         self.write_tick[element] = tick
@@ -251,7 +256,11 @@ def span(array):
 
 
 def address_on_gpu(array):
-    """Where an array would begin on a GPU, which aligns what it allocates: at 0, unless it is a view."""
+    """Where an array would begin on a GPU, in bytes: at 0, unless it is a view.
+
+    A GPU's allocations are aligned to 256 bytes, NumPy's to 16 or so; counting sectors from where
+    NumPy happened to put an array would give other figures in every run.
+    """
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -65,17 +65,20 @@ class Report:
         from lessons.lab.access_picture import draw_accesses
 
         title = f"{self.name}: {describe(self.grid)} blocks of {describe(self.block)} threads"
+        if self.events_left_out:
+            title += f", the first {len(self.events)} accesses"
         draw_accesses(self.events, path, title, self.grid, self.block)
 
     def __str__(self):
         problems = [str(f) for f in self.findings if not f.advice]
         advice = [f"{f} (advice)" for f in self.findings if f.advice]
-        head = f"{self.name}: " + ("no problem found" if not problems else
-                                   f"{len(problems)} problem{'s' * (len(problems) > 1)} found")  # fmt: skip
-        return "\n".join([head, *problems, *advice])
+        count = f"{len(problems)} problem{'s' * (len(problems) > 1)}" if problems else "no problem"
+        return "\n".join([f"{self.name}: {count} found", *problems, *advice])
 
     __repr__ = __str__
 
 
 def describe(dimensions):
-    return " x ".join(str(size) for size in dimensions)
+    """ "2 x 3" for (2, 3, 1)."""
+    used = max([1] + [axis + 1 for axis in range(3) if dimensions[axis] > 1])
+    return " x ".join(str(size) for size in dimensions[:used])

@@ -43,7 +43,9 @@ class TakeTurns:
         """Call work(team) for every team, in turns. Re-raises the first exception."""
         stack_size = threading.stack_size()
         threading.stack_size(1 << 20)
-        threads = [threading.Thread(target=self.body, args=(work, t), daemon=True) for t in self.teams]
+        threads = [
+            threading.Thread(target=self.body, args=(work, t), daemon=True) for t in self.teams
+        ]
         for thread in threads:
             thread.start()
         threading.stack_size(stack_size)
@@ -113,7 +115,9 @@ class TakeTurns:
             if len(lines) == 1 and next(iter(lines))[1] == "block":
                 for member in members:
                     self.waiting.pop(id(member))
-                lanes = range(block * self.launch.lanes_a_block, (block + 1) * self.launch.lanes_a_block)
+                lanes = range(
+                    block * self.launch.lanes_a_block, (block + 1) * self.launch.lanes_a_block
+                )
                 self.launch.clock.meet_in_block(list(lanes))
                 self.launch.phase += 1
 
@@ -136,15 +140,26 @@ class TakeTurns:
                 here = launch.name_lane(team.lanes[team.present][0])
                 there = launch.name_lane(other.lanes[other.present][0])
                 if id(other) in self.finished:
-                    report.add("barrier", line, f"{here} waits at this barrier; {there} has returned "
-                               "and never comes: every thread of a block must reach each barrier")  # fmt: skip
+                    report.add(
+                        "barrier",
+                        line,
+                        f"{here} waits at this barrier; {there} has returned "
+                        "and never comes: every thread of a block must reach each barrier",
+                    )
                     return Stop()
                 if self.waiting[id(other)][0] != line:
                     other_line = self.waiting[id(other)][0]
-                    report.add("barrier", line, f"{here} waits at this barrier, {there} at that of line "
-                               f"{other_line}: all threads of a block must meet at the same barrier")  # fmt: skip
+                    report.add(
+                        "barrier",
+                        line,
+                        f"{here} waits at this barrier, {there} at that of line "
+                        f"{other_line}: all threads of a block must meet at the same barrier",
+                    )
                     return Stop()
         line = self.waiting[id(unfinished[0])][0]
-        report.add("deadlock", line, "all threads wait and nobody can move: some blocks never reach "
-                   "this grid-wide barrier")  # fmt: skip
+        report.add(
+            "deadlock",
+            line,
+            "all threads wait and nobody can move: some blocks never reach this grid-wide barrier",
+        )
         return Stop()

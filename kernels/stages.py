@@ -1,0 +1,19 @@
+"""The stages of a step as a set of functions, so that one can be exchanged for another."""
+
+from typing import Callable, NamedTuple
+
+from kernels import adam, backward, encode, mlp_forward, sampler, training_step
+
+
+class Stages(NamedTuple):
+    """One launch function a stage, and the two functions that put them in order."""
+
+    sample_batch: Callable = sampler.launch_sample_batch
+    pixel_centres: Callable = sampler.launch_pixel_centres
+    encode: Callable = encode.launch_encode
+    mlp_forward: Callable = mlp_forward.launch_mlp_forward
+    backward: Callable = backward.launch_backward
+    adam_weights: Callable = adam.launch_adam_weights
+    adam_grid: Callable = adam.launch_adam_grid
+    evaluate: Callable = training_step.evaluate
+    training_step: Callable = training_step.training_step

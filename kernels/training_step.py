@@ -1,0 +1,66 @@
+"""A training step: every stage once, in the order in which the data flows.
+
+    image -> sample_batch -> encode -> mlp_forward -> backward -> adam_weights, adam_grid
+
+The idea: no stage calls another. Each reads arrays that the one before it has filled, and this file
+is the only place that knows their order. All arrays stay where they are from step to step, so
+nothing is allocated, and nothing travels between the GPU and the host, while training runs.
+"""
+
+from typing import NamedTuple
+
+from kernels.state import State
+
+
+class Arrays(NamedTuple):
+    """All arrays of a run, on whatever device the stages run. B is the batch size."""
+
+    image: object  # (H, W, 3) float32, the picture to learn
+    parameters: State  # what training changes
+    corrections: object  # (rows, 2) float32, see `adam.bias_corrections`
+    grad_weights: object  # (n,) float32, zero between steps
+    grad_feature_grid: object  # (gh, gw, 3) float32, zero between steps
+    loss_sum: object  # (1,) float32: losses of the steps since someone last looked
+    uv: object  # (B, 2) float32
+    target: object  # (B, 3) float32
+    features: object  # (B, 16) float32
+    hidden: object  # (layers, B, width) float32
+    outputs: object  # (B, 16) float32, of which the first three are red, green, blue
+
+
+def evaluate(stages, arrays, launch):
+    """Ask the network for the colours at `arrays.uv`: uv -> features -> outputs.
+
+    stages: `Stages`, the launch functions. launch: what starts a kernel, see `launch`.
+    """
+    parameters = arrays.parameters
+    stages.encode(arrays.uv, parameters.feature_grid, arrays.features, launch=launch)
+    # `hidden` is kept because the backward pass needs the activations again.
+    stages.mlp_forward(
+        arrays.features, parameters.weights, arrays.hidden, arrays.outputs, launch=launch
+    )
+
+
+def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):
+    """Draw a batch, evaluate it, and move every parameter against its gradient.
+
+    step: int from 1; with `config.seed` it decides which batch is drawn. Adds the batch's mean
+    squared error to `arrays.loss_sum`. Leaves both gradients zero for the next step.
+    """
+    parameters, rates = arrays.parameters, config.adam_rates
+    stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target, launch=launch)
+    stages.evaluate(stages, arrays, launch)
+    stages.backward(
+        arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+        parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+        launch=launch,
+    )  # fmt: skip
+    stages.adam_weights(
+        parameters.weights, arrays.grad_weights, parameters.weights_m, parameters.weights_v,
+        step, arrays.corrections, learning_rate_mlp, rates, launch=launch,
+    )  # fmt: skip
+    # The grid counts its steps itself, cell by cell.
+    stages.adam_grid(
+        parameters.feature_grid, arrays.grad_feature_grid, parameters.grid_m, parameters.grid_v,
+        parameters.grid_steps, arrays.corrections, learning_rate_grid, rates, launch=launch,
+    )  # fmt: skip

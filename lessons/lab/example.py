@@ -1,0 +1,56 @@
+"""The lab on one small kernel: first with a bug in it, then repaired, then measured and drawn.
+
+    python -m lessons.lab.example [PICTURE.png]
+
+Each block turns its part of an array around, by way of shared memory. The first version forgets
+that a thread reads what another one wrote.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from numba import cuda, float32
+
+from lessons.lab import checked_run
+
+THREADS = 8
+
+
+@cuda.jit
+def turn_around_too_early(values, result):
+    tile = cuda.shared.array(THREADS, float32)
+    thread = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tile[thread] = values[i]
+    result[i] = tile[THREADS - 1 - thread]
+
+
+@cuda.jit
+def turn_around(values, result):
+    tile = cuda.shared.array(THREADS, float32)
+    thread = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tile[thread] = values[i]
+    # Thread 0 reads what thread 7 writes: nobody may go on before everybody has written.
+    cuda.syncthreads()
+    result[i] = tile[THREADS - 1 - thread]
+
+
+def main():
+    picture = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/lab/accesses.png")
+    values = np.arange(2 * THREADS, dtype=np.float32)
+    result = np.zeros_like(values)
+
+    print(checked_run(turn_around_too_early, 2, THREADS, values, result), end="\n\n")
+
+    report = checked_run(turn_around, 2, THREADS, values, result, record=True)
+    print(report, end="\n\n")
+    print(report.table(), end="\n\n")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    report.picture(picture)
+    print(f"which thread touched which element: {picture}")
+
+
+if __name__ == "__main__":
+    main()
