@@ -27,7 +27,7 @@ from numba.core.errors import NumbaError
 from kernels.errors import InputError
 from lessons.lab import native_runtime as runtime
 from lessons.lab.machine import MAX_THREADS, three
-from lessons.lab.native_rewrite import OPTIONS, NativeRefusal, rewrite
+from lessons.lab.native_rewrite import OPTIONS, WITH_ALLOCATION, NativeRefusal, rewrite
 from lessons.lab.source import read_source
 
 # What shared and local memory hold before anyone writes: garbage that is hard to overlook.
@@ -149,11 +149,16 @@ def make_driver(source, rewritten):
     passed = [f"argument_{i}" for i in range(len(arguments))]
     shared = [f"shared_{i}" for i in range(len(rewritten.shared))]
     local = [f"local_{i}" for i in range(len(rewritten.local))]
-    lines = [f"def run_blocks({', '.join(['first', 'last', 'block_size', 'grid_size', 'error', *passed])}):"]
+    lines = [
+        f"def run_blocks({', '.join(['first', 'last', 'block_size', 'grid_size', 'error', *passed])}):"
+    ]
     lines.append("    threads = block_size[0] * block_size[1] * block_size[2]")
     scope = {"np": np, "position": runtime.position}
     scope["kernel"] = njit(**OPTIONS)(rewritten.function)
-    for names, arrays, rows in ((shared, rewritten.shared, ""), (local, rewritten.local, "threads, ")):
+    for names, arrays, rows in (
+        (shared, rewritten.shared, ""),
+        (local, rewritten.local, "threads, "),
+    ):
         for name, (shape, dtype) in zip(names, arrays):
             scope[f"type_of_{name}"] = dtype.type
             scope[f"garbage_of_{name}"] = dtype.type(GARBAGE[dtype.kind])
@@ -168,7 +173,7 @@ def make_driver(source, rewritten):
     lines += [f"        {name}[:] = garbage_of_{name}" for name in shared]
     lines += BARRIER_BODY if rewritten.has_barrier else PLAIN_BODY
     exec("\n".join(lines).replace("CALL", call), scope)
-    return njit(**OPTIONS)(scope["run_blocks"])
+    return njit(**WITH_ALLOCATION)(scope["run_blocks"])
 
 
 PLAIN_BODY = """\

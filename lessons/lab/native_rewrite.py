@@ -15,7 +15,6 @@ import copy
 import inspect
 from pathlib import Path
 
-import numpy as np
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
@@ -32,7 +31,10 @@ POSITIONS = {
     for number, axis in enumerate("xyz")
 }
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
-OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
+# Without "_nrt", Numba would count references to every array at every barrier, in instructions that
+# lock memory: half of the running time. No thread owns an array, so there is nothing to count.
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
+WITH_ALLOCATION = {**OPTIONS, "_nrt": True}
 
 
 class NativeRefusal(InputError):
@@ -79,6 +81,7 @@ class Writer(ast.NodeTransformer):
         self.namespace = {}
         self.shared = []
         self.local = []
+        self.allocates = False
         self.has_barrier = is_kernel and has_barrier(source)
 
     def compile(self):
@@ -218,6 +221,7 @@ class Writer(ast.NodeTransformer):
         if not self.is_kernel:
             if prefix == "_shared_":
                 self.refuse(node, "a shared array made in a function that a kernel calls")
+            self.allocates = True
             self.namespace[f"_dtype_{node.lineno}"] = dtype.type
             return call("_empty", ast.Constant(shape), name(f"_dtype_{node.lineno}"))
         arrays.append((shape, dtype))
@@ -289,7 +293,8 @@ class Writer(ast.NodeTransformer):
                 return None
             return Called(njit(**OPTIONS)(source.function), False)  # @cuda.jit(device=True)
         writer = Writer(source, self.bounds_check, self.sites, is_kernel=False, done=self.done)
-        return Called(njit(**OPTIONS)(writer.compile()), True)
+        function = writer.compile()
+        return Called(njit(**WITH_ALLOCATION if writer.allocates else OPTIONS)(function), True)
 
     # ------------------------------------------------------------ refusals
 
@@ -351,6 +356,3 @@ def call(function, *arguments):
 
 def finished():
     return ast.Expr(ast.Yield(ast.Constant(True)))
-
-
-__all__ = ["NativeRefusal", "Rewritten", "np", "rewrite"]

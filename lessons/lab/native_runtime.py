@@ -2,14 +2,13 @@
 
 import numpy as np
 from llvmlite import ir
-from numba import int32, int64, njit
+from numba import int32, int64, uint64
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 from numba.np.arrayobj import make_array
 
 ERROR_WORDS = 16  # site + 1, axis, index, length, rank, up to five indices, thread xyz, block xyz
-LARGEST_RANK = 4
 
 
 # ---------------------------------------------------------------- positions
@@ -86,22 +85,34 @@ def outside(site, axis, index, length, at, error):
     return True
 
 
+# The checks return unsigned numbers: for a signed index Numba would add Python's counting from the
+# end, which a checked index never needs, and which keeps loops from being simplified.
+
+
 @overload(inside, inline="never")
 def overload_inside(array, index, site, at, error):
     if not isinstance(array, types.Array):
         return lambda array, index, site, at, error: index
     if isinstance(index, types.Integer):
-
-        def check_one(array, index, site, at, error):
-            if index < 0 or index >= array.shape[0]:
-                outside(site, 0, index, array.shape[0], at, error)
-                raise IndexError
-            return index
-
         return check_one
-    if not isinstance(index, types.BaseTuple) or len(index) > LARGEST_RANK:
+    if not isinstance(index, types.BaseTuple) or len(index) > len(CHECKS):
         return lambda array, index, site, at, error: index
-    return CHECKS[len(index)]
+    return CHECKS[len(index) - 1]
+
+
+def check_one(array, index, site, at, error):
+    if index < 0 or index >= array.shape[0]:
+        outside(site, 0, index, array.shape[0], at, error)
+        raise IndexError
+    return uint64(index)
+
+
+def check_row(array, index, site, at, error):
+    (i,) = index
+    if i < 0 or i >= array.shape[0]:
+        outside(site, 0, i, array.shape[0], at, error)
+        raise IndexError
+    return (uint64(i),)
 
 
 def check_two(array, index, site, at, error):
@@ -112,7 +123,7 @@ def check_two(array, index, site, at, error):
     if j < 0 or j >= array.shape[1]:
         outside(site, 1, j, array.shape[1], at, error)
         raise IndexError
-    return index
+    return uint64(i), uint64(j)
 
 
 def check_three(array, index, site, at, error):
@@ -126,7 +137,7 @@ def check_three(array, index, site, at, error):
     if k < 0 or k >= array.shape[2]:
         outside(site, 2, k, array.shape[2], at, error)
         raise IndexError
-    return index
+    return uint64(i), uint64(j), uint64(k)
 
 
 def check_four(array, index, site, at, error):
@@ -143,17 +154,10 @@ def check_four(array, index, site, at, error):
     if m < 0 or m >= array.shape[3]:
         outside(site, 3, m, array.shape[3], at, error)
         raise IndexError
-    return index
+    return uint64(i), uint64(j), uint64(k), uint64(m)
 
 
-def check_row(array, index, site, at, error):
-    if index[0] < 0 or index[0] >= array.shape[0]:
-        outside(site, 0, index[0], array.shape[0], at, error)
-        raise IndexError
-    return index
-
-
-CHECKS = {1: check_row, 2: check_two, 3: check_three, 4: check_four}
+CHECKS = (check_row, check_two, check_three, check_four)
 
 
 # ---------------------------------------------------------------- atomics
@@ -250,5 +254,3 @@ NAMES = {
     "_gridsize3": gridsize3,
     **{f"_atomic_{operation}": change for operation, change in ATOMICS.items()},
 }
-
-__all__ = ["ATOMICS", "ERROR_WORDS", "NAMES", "njit", "position"]
