@@ -4,15 +4,15 @@
 
     native(kernel)[grid, block](*arrays)
 
-takes the same `@cuda.jit` kernel that a GPU would run, and NumPy arrays. The kernel is rewritten (see
-`native_rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier, so a
+takes the same `@cuda.jit` kernel that a GPU would run, and NumPy arrays. The kernel is rewritten
+(see `native_rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier, so a
 barrier is exact; blocks run side by side on the cores, so atomics are real ones. Compiling takes a
 second or several for each kernel, once in a process.
 
 Honest limits. Threads take turns in one fixed order: a race gives one of its possible results, and
 always the same; `checked_run` is there to find it. Registers are not exchanged between threads
 (no shuffles, votes or `syncwarp`), there is no barrier for the whole grid, and no raw instructions.
-Thread order within a block does not matter to a correct kernel, and this engine does not check that.
+A loop that never ends cannot be interrupted.
 """
 
 import functools

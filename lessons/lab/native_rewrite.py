@@ -188,6 +188,8 @@ class Writer(ast.NodeTransformer):
         target = resolve(self.source, node.func)
         if isinstance(target, CudaName):
             return ast.copy_location(self.cuda_call(node, target.path), node)
+        if target is MISSING:
+            node.func = self.visit(node.func)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         if callable(target) and not isinstance(target, type):

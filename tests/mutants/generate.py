@@ -160,9 +160,9 @@ def functions_of_kernel(tree, kernel):
     return [defined[name] for name in names]
 
 
-def nodes_in_order(function, kind):
-    """The nodes of that type below a function, in the order in which they stand in the text."""
-    nodes = [node for node in ast.walk(function) if isinstance(node, kind)]
+def nodes_in_order(tree, kind):
+    """The nodes of that type in a syntax tree, in the order in which they stand in the text."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, kind)]
     return sorted(nodes, key=lambda node: (node.lineno, node.col_offset, -node.end_col_offset))
 
 
@@ -231,32 +231,31 @@ def drop_guards(source, function):
     for node in nodes_in_order(function, (ast.If, ast.IfExp)):
         if isinstance(node, ast.IfExp):
             if is_zero(node.orelse):
-                new = source.of(node.body)
-                yield replace_node("guard", source, node, new, "guard dropped")
-                yield from drop_operands(source, node)
+                kept = source.of(node.body)
+                yield replace_node("guard", source, node, kept, "guard dropped")
+                yield from drop_operands(source, node.test, source.span(node))
             continue
-        if node.orelse:
-            continue
-        if len(node.body) == 1 and isinstance(node.body[0], ast.Return):
+        head = source.begin(node), source.end(node.test)
+        if is_early_return(node):
             yield replace_node("guard", source, node, "pass", "early return dropped")
-            yield from drop_operands(source, node)
-        elif isinstance(node.test, (ast.Compare, ast.BoolOp)):
-            head = source.begin(node), source.end(node.test)
+            yield from drop_operands(source, node.test, head)
+        elif not node.orelse and isinstance(node.test, (ast.Compare, ast.BoolOp)):
             yield replace_node("guard", source, node.test, "True", "guard dropped", head)
-            yield from drop_operands(source, node)
+            yield from drop_operands(source, node.test, head)
 
 
-def drop_operands(source, guard):
-    """One mutant for each operand of each `and` and `or` of a guard's condition."""
-    head = source.begin(guard), max(source.end(guard.test), source.begin(guard))
-    if isinstance(guard, ast.IfExp):
-        head = source.span(guard)
-    for node in nodes_in_order(guard.test, ast.BoolOp):
+def is_early_return(node):
+    return not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Return)
+
+
+def drop_operands(source, condition, shown):
+    """One mutant for each operand of each `and` and `or` in a guard's condition."""
+    for node in nodes_in_order(condition, ast.BoolOp):
         word = " and " if isinstance(node.op, ast.And) else " or "
         for dropped in node.values:
             rest = [operand_text(source, value) for value in node.values if value is not dropped]
             what = f"`{source.of(dropped)}` dropped from the guard"
-            yield replace_node("guard", source, node, word.join(rest), what, head)
+            yield replace_node("guard", source, node, word.join(rest), what, shown)
 
 
 def operand_text(source, node):
@@ -271,9 +270,10 @@ def make_atomics_plain(source, function):
         array, index, value = node.value.args
         places = index.elts if isinstance(index, ast.Tuple) else [index]
         place = ", ".join(source.of(part) for part in places)
-        new = f"{source.of(array)}[{place}] += ({source.of(value)})"
-        if "\n" not in source.of(value):
-            new = f"{source.of(array)}[{place}] += {source.of(value)}"
+        added = source.of(value)
+        if "\n" in added:
+            added = f"({added})"
+        new = f"{source.of(array)}[{place}] += {added}"
         yield replace_node("atomic", source, node, new, "atomic add made plain")
 
 
