@@ -169,9 +169,10 @@ def problem_of_name(source, name):
 def problem_of_local(source, name):
     """A local name is fine if it is assigned once, to a number or to a name for one."""
     assigned = [
-        node.value for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-    ]  # fmt: skip
+        node.value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign) and name in [ast.unparse(t) for t in node.targets]
+    ]
     if len(assigned) == 1:
         value = assigned[0]
         if isinstance(value, ast.Tuple):

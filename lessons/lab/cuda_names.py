@@ -313,8 +313,8 @@ def shuffle(source_lane):
             machine.add_finding(
                 "uninitialised",
                 node,
-                f"{machine.name_position(position)} reads the register of lane {int(source[position])} "
-                "of its warp, which does not take part in this shuffle",
+                f"{machine.name_position(position)} reads the register of lane "
+                f"{int(source[position])} of its warp, which does not take part in this shuffle",
             )
         return in_lane_order(machine, value)[machine.team.row, source]
 
@@ -437,8 +437,8 @@ FUNCTIONS = {
     "popc": popc, "brev": brev, "clz": clz, "ffs": ffs, "fma": fma, "cbrt": cbrt, "selp": selp,
 }  # fmt: skip
 KNOWN_PATHS = [
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize", "shared", "local", "const",
-    "atomic", "cg", *FUNCTIONS,
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize",
+    "shared", "local", "const", "atomic", "cg", *FUNCTIONS,
 ]  # fmt: skip
 
 

@@ -316,7 +316,7 @@ class Expressions:
         )
 
     def is_constant(self, node):
-        """Whether the compiler knows the value: literals, names of numbers outside, sums of them."""
+        """Whether the compiler knows the value: literals, outside names of numbers, sums of them."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.Name):

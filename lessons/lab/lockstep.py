@@ -524,15 +524,15 @@ class Lockstep(Expressions, Access):
             self.launch.phase += 1
 
     def report_missing(self, node, mask, missing):
-        position, waiting = int(np.flatnonzero(missing)[0]), int(np.flatnonzero(mask)[0])
+        position = int(np.flatnonzero(missing)[0])
         block = self.team.block_number[position]
         waiting = int(np.flatnonzero(mask & (self.team.block_number == block))[0])
         self.add_finding(
             "barrier",
             node,
             f"{self.name_position(waiting)} waits at this barrier for "
-            f"{self.name_position(position)}, which {self.explain_absence(position)}; every thread of "
-            "a block must reach each barrier: move it out of the branch, or keep the threads with "
+            f"{self.name_position(position)}, which {self.explain_absence(position)}; every thread "
+            "of a block must reach each barrier: move it out of the branch, or keep the threads with "
             "no work until the end",
         )
         raise Stop

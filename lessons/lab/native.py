@@ -5,9 +5,9 @@
     native(kernel)[grid, block](*arrays)
 
 takes the same `@cuda.jit` kernel that a GPU would run, and NumPy arrays. The kernel is rewritten
-(see `native_rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier, so a
-barrier is exact; blocks run side by side on the cores, so atomics are real ones. Compiling takes a
-second or several for each kernel, once in a process.
+(see `native_rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier,
+so a barrier is exact; blocks run side by side on the cores, so atomics are real ones. Compiling
+takes a second or several for each kernel, once in a process.
 
 Honest limits. Threads take turns in one fixed order: a race gives one of its possible results, and
 always the same; `checked_run` is there to find it. Registers are not exchanged between threads
@@ -29,9 +29,6 @@ from lessons.lab import native_runtime as runtime
 from lessons.lab.machine import MAX_THREADS, three
 from lessons.lab.native_rewrite import OPTIONS, WITH_ALLOCATION, NativeRefusal, rewrite
 from lessons.lab.source import read_source
-
-# What shared and local memory hold before anyone writes: garbage that is hard to overlook.
-GARBAGE = {"f": np.nan, "i": -0x5A5A, "u": 0xA5, "b": True}
 
 
 class NativeCompileError(InputError):
@@ -143,48 +140,58 @@ def pool():
 def make_driver(source, rewritten):
     """A compiled function that runs blocks first ... last - 1 of one kernel.
 
-    Its text is put together here, because the number of arguments differs from kernel to kernel.
+    Its text is put together here, because kernels differ in their arguments and arrays.
     """
-    arguments = [argument.arg for argument in source.tree.args.args]
-    passed = [f"argument_{i}" for i in range(len(arguments))]
+    passed = [f"argument_{i}" for i in range(len(source.tree.args.args))]
     shared = [f"shared_{i}" for i in range(len(rewritten.shared))]
     local = [f"local_{i}" for i in range(len(rewritten.local))]
-    lines = [
-        f"def run_blocks({', '.join(['first', 'last', 'block_size', 'grid_size', 'error', *passed])}):"
-    ]
-    lines.append("    threads = block_size[0] * block_size[1] * block_size[2]")
-    scope = {"np": np, "position": runtime.position}
-    scope["kernel"] = njit(**OPTIONS)(rewritten.function)
-    for names, arrays, rows in (
-        (shared, rewritten.shared, ""),
-        (local, rewritten.local, "threads, "),
+    scope = {
+        "kernel": njit(**OPTIONS)(rewritten.function),
+        "position": runtime.position,
+        "shared_array": runtime.shared_array,
+        "local_array": runtime.local_array,
+    }
+    make_arrays = []
+    for maker, names, arrays in (
+        ("shared_array", shared, rewritten.shared),
+        ("local_array", local, rewritten.local),
     ):
         for name, (shape, dtype) in zip(names, arrays):
             scope[f"type_of_{name}"] = dtype.type
-            scope[f"garbage_of_{name}"] = dtype.type(GARBAGE[dtype.kind])
-            lengths = ", ".join(map(str, shape))
-            lines.append(f"    {name} = np.empty(({rows}{lengths},), type_of_{name})")
-            if rows:
-                lines.append(f"    {name}[:] = garbage_of_{name}")
-    call = ["position(thread, block, block_size, grid_size)", "error", *shared]
-    call += [f"{name}[thread]" for name in local] + passed
-    call = f"kernel({', '.join(call)})"
-    lines.append("    for block in range(first, last):")
-    lines += [f"        {name}[:] = garbage_of_{name}" for name in shared]
-    lines += BARRIER_BODY if rewritten.has_barrier else PLAIN_BODY
-    exec("\n".join(lines).replace("CALL", call), scope)
+            make_arrays.append(f"{name} = {maker}(threads, {shape}, type_of_{name})")
+    spoil = [f"runtime_spoil({name})" for name in shared]
+    scope["runtime_spoil"] = runtime.spoil
+    where = "position(thread, block, block_size, grid_size)"
+    call = [where, "error", *shared, *(f"{name}[thread]" for name in local), *passed]
+    text = DRIVER.format(
+        arguments=", ".join(passed),
+        make_arrays="; ".join(make_arrays) or "pass",
+        spoil="; ".join(spoil) or "pass",
+        run_threads=TAKE_TURNS if rewritten.has_barrier else ONE_BY_ONE,
+    )
+    exec(text.replace("CALL", f"kernel({', '.join(call)})"), scope)
     return njit(**WITH_ALLOCATION)(scope["run_blocks"])
 
 
-PLAIN_BODY = """\
+DRIVER = """
+def run_blocks(first, last, block_size, grid_size, error, {arguments}):
+    threads = block_size[0] * block_size[1] * block_size[2]
+    {make_arrays}
+    for block in range(first, last):
+        {spoil}
+{run_threads}
+"""
+
+ONE_BY_ONE = """
         for thread in range(threads):
-            CALL""".splitlines()
+            CALL
+"""
 
 # Every thread runs to its next barrier, then all of them to the one after. A generator in a list is
 # a value, not a reference: it has to be put back after it has moved.
-BARRIER_BODY = """\
+TAKE_TURNS = """
         generators = [CALL for thread in range(threads)]
-        finished = np.zeros(threads, np.bool_)
+        finished = [False for thread in range(threads)]
         running = threads
         while running > 0:
             for thread in range(threads):
@@ -194,7 +201,8 @@ BARRIER_BODY = """\
                 if next(generator):
                     finished[thread] = True
                     running -= 1
-                generators[thread] = generator""".splitlines()
+                generators[thread] = generator
+"""
 
 
 def launch(kernel, blocks, threads, *arguments):

@@ -70,6 +70,39 @@ def lane(at):
     return int32((int64(at[0]) + at[6] * (at[1] + int64(at[7]) * at[2])) % 32)
 
 
+# ---------------------------------------------------------------- arrays of a block
+
+GARBAGE = 85  # in whole numbers; floats get NaN: garbage that is hard to overlook
+
+
+@register_jitable
+def shared_array(threads, shape, dtype):
+    """One for all threads of a block."""
+    return np.empty(shape, dtype)
+
+
+@register_jitable
+def local_array(threads, shape, dtype):
+    """One for each thread of a block."""
+    array = np.empty((threads, *shape), dtype)
+    spoil(array)
+    return array
+
+
+def spoil(array):
+    """Fill with what memory might hold before anyone has written to it."""
+
+
+@overload(spoil)
+def overload_spoil(array):
+    value = np.nan if isinstance(array.dtype, types.Float) else GARBAGE
+
+    def fill(array):
+        array[:] = value
+
+    return fill
+
+
 # ---------------------------------------------------------------- checked indices
 
 

@@ -49,7 +49,7 @@ def python_function(kernel):
     if inspect.isfunction(kernel):
         return kernel
     raise InputError(
-        f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, without calling it"
+        f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, and do not call it"
     )
 
 

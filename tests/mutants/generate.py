@@ -229,14 +229,14 @@ def remove_barriers(source, function):
 
 def drop_guards(source, function):
     for node in nodes_in_order(function, (ast.If, ast.IfExp)):
-        if isinstance(node, ast.IfExp):
-            if is_zero(node.orelse):
-                kept = source.of(node.body)
-                yield replace_node("guard", source, node, kept, "guard dropped")
-                yield from drop_operands(source, node.test, source.span(node))
-            continue
         head = source.begin(node), source.end(node.test)
-        if is_early_return(node):
+        if isinstance(node, ast.IfExp):
+            if not is_zero(node.orelse):
+                continue
+            kept = source.of(node.body)
+            yield replace_node("guard", source, node, kept, "guard dropped")
+            yield from drop_operands(source, node.test, source.span(node))
+        elif is_early_return(node):
             yield replace_node("guard", source, node, "pass", "early return dropped")
             yield from drop_operands(source, node.test, head)
         elif not node.orelse and isinstance(node.test, (ast.Compare, ast.BoolOp)):
@@ -278,7 +278,13 @@ def make_atomics_plain(source, function):
 
 
 def swap_indices(source, function):
-    for shown, indices in index_tuples(function):
+    named = {
+        node.slice.id
+        for node in nodes_in_order(function, ast.Subscript)
+        if isinstance(node.slice, ast.Name)
+    }
+    for shown in nodes_in_order(function, (ast.Subscript, ast.Call, ast.Assign)):
+        indices = index_tuple(shown, named)
         for first, second in zip(indices, indices[1:]):
             a, b = source.of(first), source.of(second)
             if a == b:
@@ -289,22 +295,19 @@ def swap_indices(source, function):
             yield Edit("swap", begin, end, new, source.span(shown), what)
 
 
-def index_tuples(function):
-    """Yield (node to show, indices): subscripts, indices of atomics, and indices with a name."""
-    named = {
-        node.slice.id
-        for node in nodes_in_order(function, ast.Subscript)
-        if isinstance(node.slice, ast.Name)
-    }
-    for node in nodes_in_order(function, (ast.Subscript, ast.Call, ast.Assign)):
-        if isinstance(node, ast.Subscript):
-            yield node, indices_of(node)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("cuda.atomic."):
-            if isinstance(node.args[1], ast.Tuple):
-                yield node, node.args[1].elts
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
-            if isinstance(node.targets[0], ast.Name) and node.targets[0].id in named:
-                yield node, node.value.elts
+def index_tuple(node, named):
+    """The indices in `a[i, j]`, in `cuda.atomic.add(a, (i, j), x)`, and in `at = i, j`.
+
+    named: names that are used as an index. Returns an empty list for any other node.
+    """
+    index = None
+    if isinstance(node, ast.Subscript):
+        index = node.slice
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("cuda.atomic."):
+        index = node.args[1]
+    elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in named:
+        index = node.value
+    return index.elts if isinstance(index, ast.Tuple) else []
 
 
 def shift_shared_indices(source, function):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lessons.lab.checked import checked_run
 from tests.mutants import stages
+from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.generate import load, mutants_of_module
 
 CHECK, VALUE, SURVIVED, ERROR = "check", "value", "survived", "error"
@@ -22,7 +23,7 @@ class Noticed(Exception):
     """What the checking has to say; it ends the stage at the first launch that has findings."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def mutants(kernel):
     """The list of a kernel's mutants; a mutant's number is its place in it."""
     return mutants_of_module(stages.STAGES[kernel].module, kernel)
@@ -46,14 +47,20 @@ def judge_original(kernel):
     return run_stage(kernel, stages.STAGES[kernel].module, launch_checked)
 
 
-def run_stage(kernel, module, launch, cases=None):
+def run_stage(kernel, module, launch):
     try:
-        reason = stages.check(kernel, module, launch, cases)
+        reason = stages.check(kernel, module, launch)
     except Noticed as noticed:
         return Verdict(CHECK, str(noticed))
     except Exception:
+        # Not a catch: either the checking itself is broken, or it was asked something it cannot do.
         return Verdict(ERROR, traceback.format_exc())
     return Verdict(VALUE, reason) if reason else Verdict(SURVIVED, "")
+
+
+def is_equivalent(kernel, number, verdict):
+    """Whether a mutant that nobody noticed is known to be as right as the kernel."""
+    return verdict.caught_by == SURVIVED and mutants(kernel)[number].key in EQUIVALENT
 
 
 def launch_checked(kernel, blocks, threads, *arguments):

@@ -5,7 +5,8 @@ are ragged, not square and different in every element, and outputs lie between g
 begin as a sentinel, as in `tests/test_kernels.py`.
 """
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,20 +30,21 @@ HOST = Checked()  # arrays are NumPy arrays, whatever the launcher does with the
 
 
 class Stage(NamedTuple):
-    """module: where the kernel lives. run(module, launch, **case): raises if something is wrong."""
+    """module: the one that defines the kernel. run(module, launch, **case): raises AssertionError
+    if a result is wrong. cases: keyword arguments of `run`, one dict for each call."""
 
     module: object
     run: Callable
     cases: tuple = ({},)
 
 
-def check(kernel, module, launch, cases=None):
-    """None if the stage computes what the reference does, else the reason, in one line.
+def check(kernel, module, launch):
+    """None if the stage computes what the reference does, else what is wrong, in one line.
 
-    kernel: a key of `STAGES`. cases: how many of its cases to run, from the first; None for all.
+    kernel: a key of `STAGES`. module: the one its kernel is defined in, or a mutant of it.
     """
     stage = STAGES[kernel]
-    for case in stage.cases[:cases]:
+    for case in stage.cases:
         try:
             stage.run(module, launch, **case)
         except AssertionError as reason:
