@@ -75,7 +75,7 @@ def backward(
             delta = float32(2) * scale * error * output * (float32(1) - output)
         tiles[0, local_sample, lane] = delta
 
-    # One atomic a block instead of one a thread: halve the number of partial sums until one is left.
+    # One atomic a block, not one a thread: halve the number of partial sums until one is left.
     squared_errors[thread] = squared_error
     active = BLOCK_THREADS // 2
     while active > 0:
@@ -120,10 +120,9 @@ def backward(
                     total += tiles[below, s, input_tile + row] * tiles[current, s, unit_tile + lane]
                 weight = offset + (input_tile + row) * fan_out + unit_tile + lane
                 cuda.atomic.add(grad_weights, weight, total)
-        # The loop below turns activations into deltas in place: all must have been read by now.
-        cuda.syncthreads()
-
-        # Input gradient: thread (lane, row) owns input `lane` of its four samples.
+        # Input gradient: thread (lane, row) owns input `lane` of its four samples. It turns
+        # activations into deltas in place. No barrier is needed before: by the time a thread has
+        # passed those of its first weight tile, all threads have read what they need above.
         for input_tile in range(0, fan_in, TILE):
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
