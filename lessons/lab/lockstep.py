@@ -394,7 +394,7 @@ class Lockstep(Expressions, Access):
         others_wait = (self.team.present & ~running & (self.exit_line == 0)).any()
         if rounds == ROUNDS_BEFORE_STUCK and others_wait and self.launch.may_divide:
             raise Stuck
-        if rounds <= MAX_WHILE_ROUNDS:
+        if rounds <= MAX_WHILE_ROUNDS // scheduler.teams_count:
             return
         waits_for_memory = any(
             isinstance(n, (ast.Subscript, ast.Call)) for n in ast.walk(node.test)
@@ -405,14 +405,14 @@ class Lockstep(Expressions, Access):
             self.add_finding(
                 "deadlock",
                 node,
-                f"{who} went round {MAX_WHILE_ROUNDS:,} times waiting for "
+                f"{who} went round {rounds:,} times waiting for "
                 f"`{ast.unparse(node.test)}` to change, and no other thread changes it any more",
             )
         else:
             self.add_finding(
                 "endless",
                 node,
-                f"{who} went round {MAX_WHILE_ROUNDS:,} times: nothing in this loop makes "
+                f"{who} went round {rounds:,} times: nothing in this loop makes "
                 f"`{ast.unparse(node.test)}` false",
             )
         raise Stop

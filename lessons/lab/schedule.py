@@ -10,10 +10,16 @@ import threading
 from lessons.lab.machine import Stop
 
 
+# Teams in turns wait for each other in loops; the more there are, the fewer rounds each is given
+# before it counts as waiting for ever.
+MOST_PATIENCE = 40
+
+
 class Alone:
     """The scheduler of a single team: everyone it could wait for is already there."""
 
     several = False
+    teams_count = 1
 
     def wait_for_block(self, team, line):
         pass
@@ -33,6 +39,7 @@ class TakeTurns:
     def __init__(self, launch, teams):
         self.launch = launch
         self.teams = teams
+        self.teams_count = min(len(teams), MOST_PATIENCE)
         self.turn = {id(team): threading.Semaphore(0) for team in teams}
         self.waiting = {}  # id(team) -> (line, scope) of the barrier it stands at
         self.finished = set()

@@ -317,10 +317,16 @@ def shift_shared_indices(source, function):
             continue
         for index in indices_of(node):
             text = source.of(index)
-            simple = isinstance(index, (ast.BinOp, ast.Name, ast.Constant))
-            new = f"{text} + 1" if simple else f"({text}) + 1"
+            new = f"{text} + 1" if binds_like_a_sum(index) else f"({text}) + 1"
             what = f"index `{text}` of a shared array one too large"
             yield replace_node("off by one", source, index, new, what, source.span(node))
+
+
+def binds_like_a_sum(node):
+    """Whether `+ 1` can follow without brackets."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod))
+    return isinstance(node, (ast.Name, ast.Constant))
 
 
 def drop_initialisations(source, function):
