@@ -75,11 +75,16 @@ def parse(arguments):
     )
     add = parser.add_argument
     add("image", nargs="?", help="picture to learn (with --render: file to write); default: the lake")
-    add("--steps", type=int, default=defaults.steps, help="training steps")
-    add("--batch", type=int, default=defaults.batch, help="random samples a step")
+    add("--steps", type=int, default=argparse.SUPPRESS,
+        help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")  # fmt: skip
+    add("--batch", type=int, default=argparse.SUPPRESS,
+        help=f"random samples a step (default: {defaults.batch}; with --use on native: 4096)")  # fmt: skip
     add("--backend", choices=BACKEND_CHOICES, default="auto",
         help="where to train: auto takes a GPU if there is one, else cpu; native runs the CUDA "
         "kernels on the CPU, as they are written")  # fmt: skip
+    add("--use", metavar="LESSONS",
+        help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")  # fmt: skip
+    add("--force", action="store_true", help="with --use: take kernels that fail their checks too")
     add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
     add("--out", help="folder for everything the run writes; default: runs/IMAGE")
     add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
@@ -114,10 +119,10 @@ def step_list(text):
     return sorted({int(part) for part in text.split(",")})
 
 
-def config_from(options):
+def config_from(options, steps, batch):
     return Config(
-        steps=options.steps,
-        batch=options.batch,
+        steps=getattr(options, "steps", steps),
+        batch=getattr(options, "batch", batch),
         seed=options.seed,
         grid_width=options.grid[0],
         grid_height=options.grid[1],
@@ -140,12 +145,28 @@ def find_backend(choice):
     return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
 
 
+def find_training(options):
+    """(config, backend class, explanation) of a run."""
+    if not options.use:
+        backend_class, explanation = find_backend(options.backend)
+        return config_from(options, Config.steps, Config.batch), backend_class, explanation
+    from lessons.lab import student_stages
+
+    config = config_from(options, student_stages.NATIVE_STEPS, student_stages.NATIVE_BATCH)
+    backend_class, explanation = student_stages.student_backend(
+        options.use, options.backend, options.force
+    )
+    if backend_class.name != "native":
+        config = config_from(options, Config.steps, Config.batch)
+    return config, backend_class, explanation
+
+
 def train(options):
-    config = config_from(options)
+    config = config_from(options, Config.steps, Config.batch)  # before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
-    backend_class, explanation = find_backend(options.backend)
+    config, backend_class, explanation = find_training(options)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
     say = (lambda text: None) if options.quiet else print
