@@ -14,6 +14,7 @@ from numba import cuda, float32, float64, int32, uint32, uint64
 from numba.extending import register_jitable
 
 from kernels.errors import InputError
+from lessons.lab import native
 from lessons.lab.checked import checked_run, launch
 
 TILE = 16
@@ -337,6 +338,25 @@ def rows_and_slices(image, out):
     for x in range(len(tail)):
         total += tail[x]
     out[i] = total
+
+
+@cuda.jit
+def arrays_by_name(out):
+    tile = cuda.shared.array(dtype=float32, shape=(4, 8))
+    mine = cuda.local.array(2, dtype=float32)
+    mine[1] = float32(2)
+    tile[cuda.threadIdx.y, cuda.threadIdx.x] = mine[1]
+    cuda.syncthreads()
+    out[cuda.threadIdx.y, cuda.threadIdx.x] = tile[3 - cuda.threadIdx.y, cuda.threadIdx.x]
+
+
+def test_arguments_by_name():
+    out = np.zeros((4, 8), np.float32)
+    clean(checked_run(arrays_by_name, 1, (8, 4), out))
+    assert (out == 2).all()
+    out[:] = 0
+    native(arrays_by_name)[1, (8, 4)](out)
+    assert (out == 2).all()
 
 
 def test_rows_and_slices():

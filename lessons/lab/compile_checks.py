@@ -70,7 +70,7 @@ def add(report, source, node, message):
 def check_call(source, node, report, seen):
     function = resolve(source, node.func)
     if isinstance(function, CudaName):
-        if function.path in ARRAY_MAKERS and node.args:
+        if function.path in ARRAY_MAKERS:
             check_shape(source, node, report)
         return
     if is_numpy_function(function):
@@ -129,12 +129,20 @@ def is_numpy_function(function):
 
 def check_shape(source, call, report):
     """Numba needs numbers here, or plain names for numbers; Python would take anything."""
-    shape = call.args[0]
+    shape = shape_argument(call)
+    if shape is None:
+        return
     parts = shape.elts if isinstance(shape, ast.Tuple) else [shape]
     for part in parts:
         problem = problem_of_size(source, part)
         if problem:
             add(report, source, part, f"the size `{ast.unparse(part)}` of an array {problem}")
+
+
+def shape_argument(call):
+    """The syntax tree of an array's shape, given by position or by name; None if it is missing."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "shape"]
+    return next(iter([*call.args[:1], *named]), None)
 
 
 def problem_of_size(source, node):

@@ -446,6 +446,23 @@ def is_known(path):
     return any(known == path or known.startswith(f"{path}.") for known in KNOWN_PATHS)
 
 
+# Names of the arguments that people like to give by name.
+KEYWORDS = {
+    "shared.array": ("shape", "dtype"),
+    "local.array": ("shape", "dtype"),
+    "syncwarp": ("mask",),
+}
+
+
+def in_order(node, path, given, keywords):
+    """Values of keyword arguments in the order of the function's parameters."""
+    names = KEYWORDS.get(path, ())[given:]
+    unknown_names = [name for name in keywords if name not in names]
+    if unknown_names and unknown_names != ["alignment"]:
+        raise Unsupported(node, f"cuda.{path} has no argument `{unknown_names[0]}` here")
+    return [keywords[name] for name in names if name in keywords]
+
+
 def call(machine, node, path, arguments, mask):
     if path in FUNCTIONS:
         return FUNCTIONS[path](machine, node, arguments, mask)

@@ -426,9 +426,8 @@ class Expressions:
         arguments = [self.evaluate(argument, mask) for argument in node.args]
         keywords = {k.arg: self.evaluate(k.value, mask) for k in node.keywords}
         if isinstance(function, CudaName):
-            return cuda_names.call(
-                self, node, function.path, arguments + list(keywords.values()), mask
-            )
+            arguments += cuda_names.in_order(node, function.path, len(arguments), keywords)
+            return cuda_names.call(self, node, function.path, arguments, mask)
         dtype = None if isinstance(function, str) else dtype_of_type(function)
         if dtype is not None:
             return self.cast(node, function, dtype, arguments)

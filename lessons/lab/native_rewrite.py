@@ -20,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 
 from kernels.errors import InputError
 from lessons.lab import native_runtime as runtime
-from lessons.lab.compile_checks import problem_of_size, resolve
+from lessons.lab.compile_checks import problem_of_size, resolve, shape_argument
 from lessons.lab.cuda_names import CudaName
 from lessons.lab.numbers_like_cuda import dtype_of_type
 from lessons.lab.source import MISSING, python_function, source_of_function
@@ -216,10 +216,14 @@ class Writer(ast.NodeTransformer):
         return call(f"_{path}{dimensions}", name("_at"))
 
     def array(self, node, arrays, prefix):
-        arguments = list(node.args) + [keyword.value for keyword in node.keywords]
-        shape, dtype = self.shape(node, arguments[0]), dtype_of_type(self.constant(arguments[1]))
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
+        kind = node.args[1] if len(node.args) > 1 else named.get("dtype")
+        expression = shape_argument(node)
+        if kind is None or expression is None:
+            self.refuse(node, "an array without a shape and a type")
+        shape, dtype = self.shape(node, expression), dtype_of_type(self.constant(kind))
         if dtype is None:
-            self.refuse(node, f"an array of type {ast.unparse(arguments[1])}")
+            self.refuse(node, f"an array of type {ast.unparse(kind)}")
         if not self.is_kernel:
             if prefix == "_shared_":
                 self.refuse(node, "a shared array made in a function that a kernel calls")
