@@ -5,7 +5,6 @@ Reads top to bottom: the command line, then a run, then what a run leaves behind
 
 import argparse
 import math
-import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
 from kernels.files import OBSTACLES, make_output_folder, unwritable
 from kernels.image_files import load_image, require_image_suffix, save_image
+from kernels.interruption import Interruption
 from kernels.pictures import psnr_label
 from kernels.results import Results
 from kernels.trainer import Trainer, image_digest, psnr_of_loss
@@ -119,10 +119,11 @@ def step_list(text):
     return sorted({int(part) for part in text.split(",")})
 
 
-def config_from(options, steps, batch):
+def config_from(options, backend_class=Config):
+    """The run's `Config`. A backend may have steps and a batch of its own as a start."""
     return Config(
-        steps=getattr(options, "steps", steps),
-        batch=getattr(options, "batch", batch),
+        steps=getattr(options, "steps", getattr(backend_class, "steps", Config.steps)),
+        batch=getattr(options, "batch", getattr(backend_class, "batch", Config.batch)),
         seed=options.seed,
         grid_width=options.grid[0],
         grid_height=options.grid[1],
@@ -136,37 +137,26 @@ def config_from(options, steps, batch):
 # ---------------------------------------------------------------- a run
 
 
-def find_backend(choice):
+def find_backend(options):
     """(backend class, one line that says what was taken and why), as `choose_backend`."""
-    if choice != "native":
-        return choose_backend(choice)
-    from lessons.lab.native_backend import NativeBackend
+    if options.use:
+        from lessons.lab.student_stages import student_backend
 
-    return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
+        return student_backend(options.use, options.backend, options.force)
+    if options.backend == "native":
+        from lessons.lab.native_backend import NativeBackend
 
-
-def find_training(options):
-    """(config, backend class, explanation) of a run."""
-    if not options.use:
-        backend_class, explanation = find_backend(options.backend)
-        return config_from(options, Config.steps, Config.batch), backend_class, explanation
-    from lessons.lab import student_stages
-
-    config = config_from(options, student_stages.NATIVE_STEPS, student_stages.NATIVE_BATCH)
-    backend_class, explanation = student_stages.student_backend(
-        options.use, options.backend, options.force
-    )
-    if backend_class.name != "native":
-        config = config_from(options, Config.steps, Config.batch)
-    return config, backend_class, explanation
+        return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
+    return choose_backend(options.backend)
 
 
 def train(options):
-    config = config_from(options, Config.steps, Config.batch)  # before anything takes time
+    config_from(options)  # complains, if it has to, before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
-    config, backend_class, explanation = find_training(options)
+    backend_class, explanation = find_backend(options)
+    config = config_from(options, backend_class)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
     say = (lambda text: None) if options.quiet else print
@@ -246,31 +236,6 @@ def loop(trainer, options, results, interrupted):
         results.save_checkpoint(trainer)
 
 
-class Interruption:
-    """While open, Ctrl-C only takes a note, so that a step or a file is never cut in half.
-
-    Calling it tells whether Ctrl-C was pressed. A second Ctrl-C ends the program at once.
-    """
-
-    def __init__(self):
-        self.noted = False
-
-    def __call__(self):
-        return self.noted
-
-    def __enter__(self):
-        self.previous = signal.signal(signal.SIGINT, self.note)
-        return self
-
-    def __exit__(self, *exception):
-        signal.signal(signal.SIGINT, self.previous)
-
-    def note(self, *_):
-        if self.noted:
-            raise KeyboardInterrupt
-        self.noted = True
-
-
 def snapshot_steps(choice, steps):
     if choice == "none":
         return []
@@ -297,7 +262,7 @@ def render_model(options):
             f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
         )
     width, height = max(1, round(width)), max(1, round(height))
-    backend_class, _ = find_backend(options.backend)
+    backend_class, _ = find_backend(options)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = backend_class(nothing, config, state).render(width, height)
     save_image(options.image, picture)

@@ -75,6 +75,8 @@ def student_backend(use, backend, force):
     })  # fmt: skip
     base = choose_base(backend)
     yours = type("StudentBackend", (base,), {"stages": stages})
+    if base is NativeBackend:
+        yours.steps, yours.batch = NATIVE_STEPS, NATIVE_BATCH
     rest = [number for number in CONTRIBUTIONS if number not in chosen]
     explanation = f"your lessons {', '.join(map(str, chosen))}"
     if rest:
