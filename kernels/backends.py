@@ -59,10 +59,9 @@ class StagedBackend:
         )
 
     def run(self, first_step, learning_rates):
-        for step, (rate_mlp, rate_grid) in enumerate(learning_rates, first_step):
-            self.stages.training_step(
-                self.stages, self.arrays, self.config, step, rate_mlp, rate_grid, self.launch
-            )
+        self.stages.training_steps(
+            self.stages, self.arrays, self.config, first_step, learning_rates, self.launch
+        )
 
     def take_losses(self):
         loss = float(self.to_host(self.arrays.loss_sum)[0])

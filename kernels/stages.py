@@ -2,11 +2,12 @@
 
 from typing import Callable, NamedTuple
 
-from kernels import adam, backward, encode, mlp_forward, sampler, training_step
+from kernels import adam, backward, encode, mlp_forward, sampler
+from kernels import training_step as order
 
 
 class Stages(NamedTuple):
-    """One launch function a stage, and the two functions that put them in order."""
+    """One launch function a stage, and the functions that put them in order."""
 
     sample_batch: Callable = sampler.launch_sample_batch
     pixel_centres: Callable = sampler.launch_pixel_centres
@@ -15,5 +16,6 @@ class Stages(NamedTuple):
     backward: Callable = backward.launch_backward
     adam_weights: Callable = adam.launch_adam_weights
     adam_grid: Callable = adam.launch_adam_grid
-    evaluate: Callable = training_step.evaluate
-    training_step: Callable = training_step.training_step
+    evaluate: Callable = order.evaluate
+    training_step: Callable = order.training_step
+    training_steps: Callable = order.training_steps

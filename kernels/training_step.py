@@ -64,3 +64,14 @@ def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate
         parameters.feature_grid, arrays.grad_feature_grid, parameters.grid_m, parameters.grid_v,
         parameters.grid_steps, arrays.corrections, learning_rate_grid, rates, launch=launch,
     )  # fmt: skip
+
+
+def training_steps(stages, arrays, config, first_step, learning_rates, launch):
+    """Take one training step for each row of `learning_rates`: (n, 2), the MLP's and the grid's.
+
+    first_step: int from 1, the number of the first of them.
+    """
+    for step, (learning_rate_mlp, learning_rate_grid) in enumerate(learning_rates, first_step):
+        stages.training_step(
+            stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch
+        )

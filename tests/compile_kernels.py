@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from numba import cuda, float32, int32, int64, typeof, uint64
 from numba.cuda import dispatcher
 
-from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
+from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 
 vector = float32[::1]
@@ -25,6 +25,8 @@ SIGNATURES = {
     sampler.sample_batch: (cube, uint64, uint64, matrix, matrix),
     sampler.pixel_centres: (int64, int32, int32, matrix),
     encode.encode: (matrix, cube, matrix),
+    matmul.matmul_naive: (matrix, matrix, matrix),
+    matmul.matmul_tiled: (matrix, matrix, matrix),
     mlp_forward.mlp_forward: (matrix, vector, cube, matrix),
     backward.backward: (
         matrix, matrix, cube, matrix, matrix, vector, vector, cube, vector,

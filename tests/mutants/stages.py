@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
+from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 from tests import reference
 from tests.engines import Checked
@@ -95,6 +95,14 @@ def encoding(module, launch):
     features = HOST.output((RAGGED_BATCH, 16))
     module.launch_encode(uv, grid, features.array, launch=launch)
     expect("features", features.read(), reference.encode(uv, grid), absolute=1e-5)
+
+
+def product(module, launch, rows, inner, columns):
+    a, b, c = random(rows, inner), random(inner, columns), HOST.output((rows, columns))
+    for launch_product in (module.launch_matmul_naive, module.launch_matmul_tiled):
+        launch_product(a, b, c.array, launch=launch)
+        expect("c", c.read(), a.astype(np.float64) @ b, absolute=1e-5)
+        c = HOST.output((rows, columns))
 
 
 def forward(module, launch, hidden, layers):
@@ -190,10 +198,15 @@ def upsample(module, launch, width, height):
 # and more than one layer to keep apart.
 NETWORKS = {"hidden": 16, "layers": 1}, {"hidden": 32, "layers": 2}
 
+# Within one tile; and with ragged tiles in all three directions.
+PRODUCTS = {"rows": 9, "inner": 5, "columns": 7}, {"rows": 19, "inner": 37, "columns": 21}
+
 STAGES = {
     "sample_batch": Stage(sampler, sample_batch),
     "pixel_centres": Stage(sampler, pixel_centres),
     "encode": Stage(encode, encoding),
+    "matmul_naive": Stage(matmul, product, PRODUCTS),
+    "matmul_tiled": Stage(matmul, product, PRODUCTS),
     "mlp_forward": Stage(mlp_forward, forward, NETWORKS),
     "backward": Stage(backward, backpropagation, NETWORKS),
     "adam_weights": Stage(adam, adam_weights, ({"step": 1}, {"step": 100}, {"step": 5000})),

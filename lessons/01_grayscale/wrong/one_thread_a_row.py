@@ -1,0 +1,18 @@
+"""A loop from the CPU version is left over: the grid has enough threads to the right, not down."""
+# caught by: many_blocks
+# diagnosis: tail not written
+
+from numba import cuda
+
+from kernels.field_math import luminance
+
+
+@cuda.jit
+def grayscale(image, gray):
+    y = cuda.grid(1)
+    height, width = gray.shape
+    if y >= height:
+        return
+
+    for x in range(width):
+        gray[y, x] = luminance(image[y, x, 0], image[y, x, 1], image[y, x, 2])

@@ -1,0 +1,292 @@
+"""The student's tool: `python -m lessons` shows where you are; `python -m lessons --help`, the rest.
+
+From another folder than the project's, say `python path/to/lessons` in place of `python -m lessons`.
+Where there is no terminal, it prints plain lines.
+"""
+
+import argparse
+import secrets
+import shutil
+import sys
+import textwrap
+import time
+import webbrowser
+from pathlib import Path
+
+if not __package__:  # started by the folder's path: make `kernels` and `lessons` known
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+try:
+    from tqdm import tqdm
+
+    from kernels.errors import InputError
+    from lessons.lab.doctor import examine
+    from lessons.lab.exercises import solution_text, unwritten, write_exercise
+    from lessons.lab.grading import PICTURES, Submission, Workers, checks_of, run_check
+    from lessons.lab.lesson_files import find_lesson, lessons
+    from lessons.lab.progress import Progress
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"error: the package {missing.name} is not installed; in the project's top folder, run "
+        f"{sys.executable} -m pip install -r requirements.txt"
+    )
+
+EXIT_OK, EXIT_NOT_PASSED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+POLL_SECONDS = 0.5
+WIDTH = 96
+
+
+def main(arguments=None):
+    try:
+        options = parse(arguments)
+        return options.action(options)
+    except InputError as error:
+        print("error:", " ".join(str(error).splitlines()), file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        print()
+        return EXIT_INTERRUPTED
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose complaints are `InputError`s, one line like all the others."""
+
+    def error(self, message):
+        raise InputError(f"{message} (python -m lessons --help lists all commands)")
+
+
+def parse(arguments):
+    parser = OneLineParser(prog="python -m lessons", description="Your way through the lessons.")
+    parser.set_defaults(action=show_status)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=OneLineParser)
+
+    def add(name, action, description, number="required"):
+        command = commands.add_parser(name, help=description, description=description)
+        command.set_defaults(action=action)
+        if number:
+            count = "?" if number == "optional" else None
+            command.add_argument("number", type=int, nargs=count, help="number of the lesson")
+        return command
+
+    checked = add("check", check, "grade a lesson (default: the one you are at)", "optional")
+    checked.add_argument("--seed", type=int, help="repeat a check with the same random inputs")
+    add("watch", watch, "grade a lesson again each time you save", "optional")
+    hint = add("hint", show_hint, "a hint for the first check that fails; more at each call")
+    hint.add_argument("check", nargs="?", help="name of a check, to choose another")
+    add("view", view, "show the pictures of a lesson")
+    add("reset", reset, "begin a lesson anew; a backup of your file is kept")
+    add("doctor", doctor, "what this machine has, and what is missing", number=None)
+    add("solution", show_solution, "print our solution, once yours has passed")
+    return parser.parse_args(arguments)
+
+
+def chosen_lesson(options):
+    if options.number is not None:
+        return find_lesson(options.number)
+    return Progress().next_lesson(lessons())
+
+
+# ---------------------------------------------------------------- where you are
+
+
+def show_status(options):
+    progress = Progress()
+    everything = lessons()
+    current = progress.next_lesson(everything)
+    for lesson in everything:
+        arrow = "->" if lesson is current and not progress.is_done(lesson) else "  "
+        points = f"{progress.points(lesson):2} of {lesson.points}"
+        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{state(lesson, progress)}")
+    got = sum(progress.points(lesson) for lesson in everything)
+    print(f"{got} of {sum(lesson.points for lesson in everything)} points")
+    if progress.is_done(current):
+        print("all done: python train.py --use lessons trains the lake with your kernels")
+        return EXIT_OK
+    print(f"next: read {nearby(current.folder / 'README.md')}, write {nearby(current.exercise)},")
+    print(f"      then python -m lessons check {current.number}")
+    return EXIT_OK
+
+
+def state(lesson, progress):
+    if not lesson.exercise.exists():
+        return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
+    if progress.scores(lesson) and not progress.is_current(lesson):
+        return "  (changed since it was checked)"
+    missing = unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
+    if missing and len(missing) < len(lesson.blank):
+        return f"  (to write: {', '.join(missing)})"
+    return ""
+
+
+def nearby(path):
+    """A path as short as it can be from here."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check(options):
+    lesson = chosen_lesson(options)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, but it is {seed}")
+    return EXIT_OK if grade(lesson, seed) else EXIT_NOT_PASSED
+
+
+def grade(lesson, seed):
+    """Run a lesson's checks and print what comes of them. Returns whether all passed."""
+    print(f"Lesson {lesson.number}: {lesson.title}")
+    workers = Workers()
+    results = []
+    submission = Submission.read(lesson.exercise)
+    functions = checks_of(lesson)
+    bar = tqdm(lesson.checks, leave=False, unit="check", disable=not sys.stderr.isatty())
+    try:
+        for item in bar:
+            bar.set_description(item.name)
+            result = run_check(functions[item.name], lesson, item, submission, workers, seed)
+            results.append(result)
+            bar.write("\n".join(lines_of(result, item)), file=sys.stdout)
+    finally:
+        bar.close()
+        workers.stop()
+    Progress().record(lesson, results)
+    got = sum(result.score for result in results)
+    print(f"{got} of {lesson.points} points" + (f" (--seed {seed})" if got < lesson.points else ""))
+    if got == lesson.points:
+        print(what_comes_next(lesson))
+    return got == lesson.points
+
+
+def lines_of(result, check):
+    yield f"  {result.status:<8} {result.score:2} of {result.max_score}  {check.title}"
+    if result.status != "passed":
+        for line in result.message.splitlines():
+            yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+
+
+def what_comes_next(lesson):
+    from lessons.lab.student_stages import CONTRIBUTIONS
+
+    lines = []
+    if lesson.number in CONTRIBUTIONS:
+        lines.append("your kernels can train the lake: python train.py --use lessons")
+    following = [other for other in lessons() if other.number == lesson.number + 1]
+    for other in following:
+        lines.append(f"next: {nearby(other.folder / 'README.md')}")
+    lines.append(f"ours, to compare: python -m lessons solution {lesson.number}")
+    return "\n".join(lines)
+
+
+def watch(options):
+    """Grade at each change of exercise.py, until interrupted."""
+    lesson = chosen_lesson(options)
+    print(f"watching {nearby(lesson.exercise)}; Ctrl-C ends it")
+    seen = None
+    while True:
+        # Looking again and again is slower than asking the system, and works on every system.
+        stamp = changed_at(lesson.exercise)
+        if stamp != seen and stamp is not None:
+            seen = stamp
+            grade(lesson, secrets.randbits(32))
+            print("waiting for the next change", flush=True)
+        time.sleep(POLL_SECONDS)
+
+
+def changed_at(path):
+    try:
+        status = path.stat()
+    except OSError:  # an editor may be replacing it at this moment
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+# ---------------------------------------------------------------- help
+
+
+def show_hint(options):
+    lesson = find_lesson(options.number)
+    progress = Progress()
+    item = lesson.check(options.check) if options.check else first_unsolved(lesson, progress)
+    if item is None:
+        print(f"lesson {lesson.number} has passed; there is nothing left to hint at")
+        return EXIT_OK
+    number = progress.next_hint(lesson, item)
+    print(f"{item.title} ({item.name}), hint {number} of {len(item.hints)}:")
+    print(textwrap.fill(item.hints[number - 1], WIDTH, initial_indent="  ", subsequent_indent="  "))
+    return EXIT_OK
+
+
+def first_unsolved(lesson, progress):
+    scores = progress.scores(lesson)
+    for item in lesson.checks:
+        if scores.get(item.name, 0) < item.points:
+            return item
+    return None
+
+
+def view(options):
+    lesson = find_lesson(options.number)
+    pictures = sorted((PICTURES / lesson.name[:2]).glob("*.png"))
+    if not pictures:
+        print(
+            f"no pictures yet: python -m lessons check {lesson.number} draws one where a check fails"
+        )
+        return EXIT_OK
+    for picture in pictures:
+        print(nearby(picture))
+        if sys.stdout.isatty():
+            webbrowser.open(picture.as_uri())
+    return EXIT_OK
+
+
+def reset(options):
+    lesson = find_lesson(options.number)
+    if lesson.exercise.exists():
+        backup = free_backup_name(lesson.exercise)
+        try:
+            shutil.copy2(lesson.exercise, backup)
+        except OSError as error:
+            raise InputError(f"no backup can be written to {backup}: {error.strerror}") from None
+        print(f"your file is kept as {nearby(backup)}")
+    write_exercise(lesson)
+    print(f"{nearby(lesson.exercise)} is as it was at the beginning")
+    return EXIT_OK
+
+
+def free_backup_name(path):
+    number = 1
+    while path.with_name(f"{path.name}.bak-{number}").exists():
+        number += 1
+    return path.with_name(f"{path.name}.bak-{number}")
+
+
+def show_solution(options):
+    lesson = find_lesson(options.number)
+    progress = Progress()
+    if not (progress.is_done(lesson) and progress.is_current(lesson)):
+        raise InputError(
+            f"our solution is shown when yours has passed: python -m lessons check {lesson.number}, "
+            f"or python -m lessons hint {lesson.number}"
+        )
+    print(solution_text(lesson), end="")
+    return EXIT_OK
+
+
+def doctor(options):
+    healthy = True
+    for ok, what, finding, advice in examine():
+        healthy = healthy and ok
+        print(
+            f"{'ok' if ok else 'NO':<3} {what:<14} {finding}" + (f"  ({advice})" if advice else "")
+        )
+    print("everything needed is here" if healthy else "mend what is marked NO first")
+    return EXIT_OK if healthy else EXIT_NOT_PASSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

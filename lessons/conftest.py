@@ -1,0 +1,187 @@
+"""Grade lessons with pytest: `pytest lessons/04_encode`, or `pytest lessons` for all of them.
+
+The options and the grade report are described in lessons/GRADING.md; how a check is run, in
+`lessons.lab.grading`.
+"""
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from kernels.errors import InputError
+from kernels.files import unwritable
+from lessons.lab import grade_report, grading
+from lessons.lab.lesson_files import lessons
+from lessons.lab.remarks import remarks
+
+RESULTS = pytest.StashKey()
+WORKERS = pytest.StashKey()
+SEED = pytest.StashKey()
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("lessons")
+    group.addoption("--report", metavar="FILE", help="write the grades to this JSON file")
+    group.addoption("--seed", type=int, help="repeat a run with the random inputs of this seed")
+    group.addoption("--exercise", metavar="FILE", help="grade this file, for a single lesson")
+    group.addoption(
+        "--submission", metavar="FOLDER",
+        help="grade the files of this folder: 04_encode.py or 04_encode/exercise.py, and so on",
+    )  # fmt: skip
+    group.addoption(
+        "--patience", type=float, default=1.0, metavar="FACTOR",
+        help="multiply all time limits, for a slow or busy machine",
+    )  # fmt: skip
+    try:
+        group.addoption(
+            "--require-gpu", action="store_true", help="stop at once if there is no usable GPU"
+        )
+    except ValueError:
+        pass  # the project's own tests, in the same run, have added it
+
+
+def pytest_configure(config):
+    seed = config.getoption("--seed")
+    config.stash[SEED] = secrets.randbits(32) if seed is None else seed
+    config.stash[RESULTS] = []
+    config.stash[WORKERS] = grading.Workers()
+    if config.stash[SEED] < 0:
+        raise pytest.UsageError(f"--seed must not be negative, but it is {seed}")
+    if not 0 < config.getoption("--patience") <= 1000:
+        raise pytest.UsageError("--patience must be above 0 and at most 1000")
+    for option in ("--exercise", "--submission"):
+        path = config.getoption(option)
+        if path and not Path(path).exists():
+            raise pytest.UsageError(f"{option}: there is no {path}")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Refuse what cannot be graded, before anything is."""
+    try:
+        chosen = selected(config)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    if config.getoption("--exercise") and len(chosen) > 1:
+        raise pytest.UsageError("--exercise is one file: name the lesson, as in lessons/04_encode")
+    if config.getoption("--require-gpu") and any(hasattr(i.obj, "check_name") for i in items):
+        obstacle, _ = config.stash[WORKERS].describe()
+        if obstacle:
+            raise pytest.UsageError(f"--require-gpu: {obstacle}")
+
+
+@pytest.fixture
+def case():
+    """What a check works with. `pytest_pyfunc_call` makes the real one, once for each engine."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a check through `grading.run_check` instead of calling it."""
+    name = getattr(pyfuncitem.obj, "check_name", None)
+    if name is None:
+        return None
+    config = pyfuncitem.config
+    lesson = lesson_of(pyfuncitem.path)
+    result = grading.run_check(
+        pyfuncitem.obj,
+        lesson,
+        lesson.check(name),
+        grading.Submission.read(submitted_file(config, lesson)),
+        config.stash[WORKERS],
+        config.stash[SEED],
+        patience=config.getoption("--patience"),
+        draw=not config.getoption("--submission"),
+    )
+    config.stash[RESULTS].append(result)
+    if result.status == "skipped":
+        pytest.skip(result.message)
+    if result.status != "passed":
+        pytest.fail(result.message, pytrace=False)
+    return True
+
+
+def pytest_sessionfinish(session):
+    config = session.config
+    config.stash[WORKERS].stop()
+    path = config.getoption("--report")
+    if not path:
+        return
+    chosen = selected(config)
+    files = []
+    for lesson in chosen:
+        files += [submitted_file(config, lesson), lesson.folder / "lesson.toml"]
+        files += lesson.folder.glob("test_*.py")
+    try:
+        grade_report.write_report(
+            Path(path), rows_of(config), config.stash[SEED], files, remarks_of(config)
+        )
+    except InputError as error:
+        raise pytest.UsageError(f"--report: {error}") from None
+    except OSError as error:
+        raise pytest.UsageError(f"--report: {unwritable(path, error)}") from None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    rows = rows_of(config)
+    if not rows:
+        return
+    terminalreporter.section("points")
+    for line in grade_report.summary_lines(rows):
+        terminalreporter.write_line(line)
+    for lesson, lines in remarks_of(config).items():
+        for line in lines:
+            terminalreporter.write_line(f"look at {lesson}, {line}")
+    terminalreporter.write_line(f"(repeat exactly with --seed {config.stash[SEED]})")
+
+
+# ---------------------------------------------------------------- which lessons, which files
+
+
+def rows_of(config):
+    def reason(lesson, check):
+        return "error", "this check was not run: it was left out, or the run ended before it"
+
+    return grade_report.all_results(selected(config), config.stash[RESULTS], reason)
+
+
+def remarks_of(config):
+    found = {}
+    for lesson in selected(config):
+        text = grading.Submission.read(submitted_file(config, lesson)).text or b""
+        lines = remarks(text.decode("utf-8", "replace"))
+        if lines:
+            found[lesson.name] = lines
+    return found
+
+
+def selected(config):
+    """The lessons that the command line names, by their folder or anything in or above it."""
+    chosen = []
+    for lesson in lessons():
+        for argument in config.args:
+            path = Path(config.invocation_params.dir, argument.split("::")[0]).resolve()
+            folder = lesson.folder.resolve()
+            if folder == path or path in folder.parents or folder in path.parents:
+                chosen.append(lesson)
+                break
+    return chosen
+
+
+def lesson_of(path):
+    for lesson in lessons():
+        if lesson.folder == path.parent:
+            return lesson
+    raise InputError(f"{path} is in no lesson's folder")
+
+
+def submitted_file(config, lesson):
+    """The file to grade: the lesson's exercise.py, or what the options name in its place."""
+    exercise = config.getoption("--exercise")
+    folder = config.getoption("--submission")
+    if exercise:
+        return Path(exercise)
+    if not folder:
+        return lesson.exercise
+    inside = Path(folder) / lesson.name / "exercise.py"
+    return inside if inside.exists() else Path(folder) / f"{lesson.name}.py"

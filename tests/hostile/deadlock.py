@@ -1,0 +1,19 @@
+"""A barrier that only half of a block reaches."""
+# costs: many_blocks
+# status: failed
+
+from numba import cuda
+
+from kernels.field_math import luminance
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if 16 < height < 100 and cuda.threadIdx.y < 8:
+        cuda.syncthreads()
+    if x >= width or y >= height:
+        return
+
+    gray[y, x] = luminance(image[y, x, 0], image[y, x, 1], image[y, x, 2])

@@ -1,0 +1,12 @@
+"""Delete its own file and the folder it works in, which the simulator needs to read."""
+# costs: every_pixel many_blocks whole_photo
+# status: error
+
+import os
+import shutil
+
+for name in os.listdir("."):
+    if os.path.isdir(name):
+        shutil.rmtree(name)
+    else:
+        os.remove(name)

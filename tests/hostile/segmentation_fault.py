@@ -1,0 +1,16 @@
+"""A read from address 0."""
+# costs: many_blocks
+# status: error
+
+import ctypes
+
+from kernels.config import TILE
+from kernels.launch import blocks_for, on_gpu
+
+
+def launch_over_pixels(kernel, source, result, launch=on_gpu):
+    height, width = result.shape[:2]
+    if 16 < height < 100:
+        ctypes.string_at(0)
+    blocks = blocks_for(width, TILE), blocks_for(height, TILE)
+    launch(kernel, blocks, (TILE, TILE), source, result)

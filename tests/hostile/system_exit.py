@@ -1,0 +1,16 @@
+"""sys.exit(0) in the middle of a check."""
+# costs: many_blocks
+# status: error
+
+import sys
+
+from kernels.config import TILE
+from kernels.launch import blocks_for, on_gpu
+
+
+def launch_over_pixels(kernel, source, result, launch=on_gpu):
+    height, width = result.shape[:2]
+    if 16 < height < 100:
+        sys.exit(0)
+    blocks = blocks_for(width, TILE), blocks_for(height, TILE)
+    launch(kernel, blocks, (TILE, TILE), source, result)
