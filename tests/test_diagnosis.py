@@ -57,6 +57,7 @@ SPOILED = [
     ("0-255", COLOURS, COLOURS * 255),
     ("constant factor", PICTURE, PICTURE / 3),
     ("constant factor", PICTURE, PICTURE * -2),
+    ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
     ("constant offset", PICTURE, PICTURE + 0.25),
     ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
     ("wrong", PICTURE, values(20, 37, seed=5)),

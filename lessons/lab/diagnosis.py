@@ -61,6 +61,13 @@ class Comparison:
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(first - second) <= self.tolerance
 
+    def fits(self, result):
+        """Whether `got` is this result, with a tolerance that grows with it as rounding does."""
+        largest = np.abs(self.expected).max(initial=0.0)
+        growth = np.abs(result).max(initial=0.0) / largest if largest > 0 else 1.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            return bool((np.abs(result - self.got) <= self.tolerance * max(1.0, growth)).all())
+
     def explains(self, pattern):
         """Whether a result made by a mistake is (nearly) the one that came."""
         if pattern.shape != self.got.shape or not self.wrong.any():
@@ -79,7 +86,7 @@ def known_mistake(case, candidates):
     for code, candidate in candidates.items():
         result, sentence = candidate if isinstance(candidate, tuple) else (candidate, "")
         result = np.asarray(result, np.float64)
-        if result.shape != case.got.shape or not case.close(result, case.got).all():
+        if result.shape != case.got.shape or not case.fits(result):
             continue
         if not case.close(result, case.expected).all():
             return Diagnosis(code, sentence or f"This is the result one gets by: {code}.")
@@ -299,6 +306,21 @@ def constant_offset(case):
     )
 
 
+def added_to_garbage(case):
+    """Expected values on top of the sentinel, up to what float32 can hold there."""
+    if not case.wrong.any():
+        return None
+    room = max(case.tolerance, abs(case.sentinel) * 1e-5)
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(case.got - case.sentinel - case.expected) <= room
+    if case.expected.size == 0 or np.ptp(case.expected) <= room or not fits.all():
+        return None
+    return Diagnosis(
+        "not begun at zero",
+        "The right values were added to what the array held before: begin each sum at zero.",
+    )
+
+
 def lost_updates(case):
     """Sums that came out nearer to zero, most of them, and none larger."""
     if case.wrong.sum() < 4 or not np.isfinite(case.got).all():
@@ -324,7 +346,8 @@ def all_zero(case):
 
 PATTERNS = (
     not_a_number, never_written, first_block_only, tail_not_written, transposed, partly_written,
-    all_zero, flipped, shifted, swapped_channels, up_to_255, constant_factor, constant_offset,
+    all_zero, flipped, shifted, swapped_channels, up_to_255, added_to_garbage,
+    constant_factor, constant_offset,
     lost_updates,
 )  # fmt: skip
 

@@ -1,0 +1,16 @@
+"""The half is forgotten: pixel centres are taken to be at whole numbers."""
+# caught by: between_pixels
+# diagnosis: half a pixel
+
+import math
+
+from numba import float32, int32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def neighbours(coordinate, size):
+    position = coordinate * float32(size)
+    floor = int32(math.floor(position))
+    fraction = position - float32(floor)
+    return max(floor, int32(0)), min(floor + int32(1), int32(size - 1)), fraction

@@ -1,0 +1,13 @@
+"""The overlap is left in units of 1 / cells of a pixel."""
+# caught by: overlap
+# diagnosis: other unit
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def overlap(cell, cells, texel, texels):
+    begin = max(cell * texels, texel * cells)
+    end = min((cell + 1) * texels, (texel + 1) * cells)
+    return float32(end - begin)

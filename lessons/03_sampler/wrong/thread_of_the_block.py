@@ -1,0 +1,22 @@
+"""threadIdx counts within a block: all blocks write the samples of block 0."""
+# caught by: batch
+# diagnosis: first block only
+
+from numba import cuda, uint64
+
+from kernels.field_math import bilinear, random_uv
+
+
+@cuda.jit
+def sample_batch(image, seed, step, uv, target):
+    sample = cuda.threadIdx.x
+    if sample >= uv.shape[0]:
+        return
+
+    u, v = random_uv(uint64(sample), step, seed)
+    uv[sample, 0] = u
+    uv[sample, 1] = v
+    red, green, blue = bilinear(image, u, v)
+    target[sample, 0] = red
+    target[sample, 1] = green
+    target[sample, 2] = blue

@@ -1,0 +1,41 @@
+"""The second axis begins with four waves, because the doubling is never reset."""
+# caught by: fourier
+# diagnosis: goes on doubling
+
+from numba import cuda, float32
+
+from kernels.config import FEATURES, FOURIER_OCTAVES
+from kernels.field_math import bilinear, neighbours, sine_of_turns
+
+
+@cuda.jit
+def encode(uv, feature_grid, features):
+    sample = cuda.grid(1)
+    if sample >= uv.shape[0]:
+        return
+
+    u = uv[sample, 0]
+    v = uv[sample, 1]
+    red, green, blue = bilinear(feature_grid, u, v)
+    features[sample, 0] = red
+    features[sample, 1] = green
+    features[sample, 2] = blue
+
+    _, _, x_fraction = neighbours(u, feature_grid.shape[1])
+    _, _, y_fraction = neighbours(v, feature_grid.shape[0])
+    features[sample, 3] = sine_of_turns(x_fraction)
+    features[sample, 4] = sine_of_turns(y_fraction)
+
+    channel = 5
+    factor = float32(1)
+    for axis in range(2):
+        waves = uv[sample, axis] * factor
+        for _ in range(FOURIER_OCTAVES):
+            factor *= float32(2)
+            features[sample, channel] = sine_of_turns(waves)
+            features[sample, channel + 1] = sine_of_turns(waves + float32(0.25))
+            channel += 2
+            waves *= float32(2)
+
+    for padding in range(channel, FEATURES):
+        features[sample, padding] = float32(1)

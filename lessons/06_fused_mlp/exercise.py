@@ -1,0 +1,39 @@
+"""Lesson 6: the fused MLP. A whole network in one kernel.
+
+Write `mlp_forward`; the story is in README.md beside this file.
+
+    features (B, 16), weights (n,)  ->  hidden (layers, B, width), outputs (B, 16)
+
+Check your work with `python -m lessons check 6`.
+"""
+
+from numba import cuda, float32
+
+from kernels.config import FEATURES, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES
+from kernels.field_math import relu, sigmoid
+from kernels.launch import blocks_for, on_gpu
+
+
+@cuda.jit
+def mlp_forward(features, weights, hidden, outputs):
+    """Evaluate the network; 16 x 16 threads a block, 64 samples a block.
+
+    features: (B, 16) float32. weights: (n,) float32. Writes hidden (layers, B, width) float32,
+    the activations after ReLU that the backward pass needs again, and outputs (B, 16) float32
+    after the sigmoid; the first three are red, green, blue.
+    """
+    # Two buffers: a layer reads one and writes the other, so no thread overwrites an activation
+    # that another thread still needs.
+
+    # No thread leaves early: a thread without a sample still loads its share of each weight tile
+    # and meets the others at every barrier. It computes on zeros and stores nothing.
+
+    # The tile (and the activations it meets) must be complete before anyone reads.
+
+    # Everyone must be done with the tile before the next one replaces it.
+    raise NotImplementedError("write me")
+
+
+def launch_mlp_forward(features, weights, hidden, outputs, launch=on_gpu):
+    blocks = blocks_for(features.shape[0], TILE_SAMPLES)
+    launch(mlp_forward, blocks, (TILE, TILE), features, weights, hidden, outputs)

@@ -1,0 +1,71 @@
+"""Lesson 7: the backward pass. From the error back to every weight and every grid cell.
+
+Write `backward` and `scatter`; the story is in README.md beside this file.
+
+    uv, features, hidden, outputs, target, weights
+        ->  grad_weights (n,), grad_feature_grid (gh, gw, 3), loss_sum (1,)      all added to
+
+Check your work with `python -m lessons check 7`.
+"""
+
+from numba import cuda, float32
+from numba.extending import register_jitable
+
+from kernels.backward import BLOCK_THREADS, WEIGHT_PITCH
+from kernels.config import (
+    COLOURS, FEATURES, GRID_CHANNELS, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES,
+)
+from kernels.field_math import corner_weights, neighbours
+from kernels.launch import blocks_for, on_gpu
+
+
+@cuda.jit
+def backward(
+    uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
+):
+    """Add one batch's gradients and loss; 16 x 16 threads a block, 64 samples a block.
+
+    uv (B, 2), features (B, 16), hidden (layers, B, width), outputs (B, 16), target (B, 3),
+    weights (n,): float32, as the earlier stages left them.
+    Adds to grad_weights (n,), grad_feature_grid (gh, gw, 3) and loss_sum (1,): float32.
+    """
+    # tiles[current] holds this layer's delta, tiles[1 - current] the activations it was fed with.
+
+    # Output delta. Samples past the batch and the padding outputs get zero: they add nothing.
+
+    # One atomic a block, not one a thread: halve the number of partial sums until one is left.
+
+    # Nobody may read a partial sum before its owner has written it.
+
+    # Both tiles must be complete before the products read across all samples.
+
+    # Weight gradient: thread (lane, row) owns the weight from input `row` to unit `lane`.
+
+    # Input gradient: thread (lane, row) owns input `lane` of its four samples. It turns
+    # activations into deltas in place. No barrier is needed before: by the time a thread has
+    # passed those of its first weight tile, all threads have read what they need above.
+
+    # The weight tile must be complete before anyone reads it ...
+
+    # ... and no longer in use when the next one replaces it.
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def scatter(grad_feature_grid, u, v, channel, gradient):
+    """Hand one channel's gradient to the four grid cells that the encoding blended at (u, v).
+
+    Other samples add to the same cells at the same time, hence the atomics.
+    """
+    raise NotImplementedError("write me")
+
+
+def launch_backward(
+    uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum,
+    launch=on_gpu,
+):  # fmt: skip
+    blocks = blocks_for(uv.shape[0], TILE_SAMPLES)
+    launch(
+        backward, blocks, (TILE, TILE),
+        uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum,
+    )  # fmt: skip

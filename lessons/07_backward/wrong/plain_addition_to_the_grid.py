@@ -1,0 +1,18 @@
+"""The grid's gradients are added with +=, although many samples share a cell."""
+# caught by: grid
+# diagnosis: race
+
+from numba.extending import register_jitable
+
+from kernels.field_math import corner_weights, neighbours
+
+
+@register_jitable
+def scatter(grad_feature_grid, u, v, channel, gradient):
+    left, right, x_fraction = neighbours(u, grad_feature_grid.shape[1])
+    top, bottom, y_fraction = neighbours(v, grad_feature_grid.shape[0])
+    w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
+    grad_feature_grid[top, left, channel] += w0 * gradient
+    grad_feature_grid[top, right, channel] += w1 * gradient
+    grad_feature_grid[bottom, left, channel] += w2 * gradient
+    grad_feature_grid[bottom, right, channel] += w3 * gradient
