@@ -90,10 +90,7 @@ def network(case, batch, hidden, layers):
     uv, grid = case.random((batch, 2)), case.random(GRID_SHAPE, -1, 1)
     widths = [16, *[hidden] * layers, 16]
     weights = np.concatenate(
-        [
-            case.random(a * b, -1, 1) * np.sqrt(6 / (a + b))
-            for a, b in zip(widths[:-1], widths[1:])
-        ]
+        [case.random(a * b, -1, 1) * np.sqrt(6 / (a + b)) for a, b in zip(widths[:-1], widths[1:])]
     ).astype(np.float32)
     matrices = reference.split_weights(weights, hidden, layers)
     features = reference.encode(uv, grid)

@@ -5,7 +5,16 @@
 from numba import cuda, float32
 
 from kernels.backward import BLOCK_THREADS, WEIGHT_PITCH, scatter
-from kernels.config import COLOURS, FEATURES, GRID_CHANNELS, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES
+from kernels.config import (
+    COLOURS,
+    FEATURES,
+    GRID_CHANNELS,
+    OUTPUTS,
+    SAMPLES_PER_THREAD,
+    TILE,
+    TILE_PITCH,
+    TILE_SAMPLES,
+)
 
 
 @cuda.jit

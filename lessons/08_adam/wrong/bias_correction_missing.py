@@ -1,0 +1,18 @@
+"""m and v are used as they are: the first steps are far too small or large."""
+# caught by: one_step
+# diagnosis: bias correction missing
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * gradient * gradient
+    unbiased_m = m
+    unbiased_v = v
+    step = learning_rate * unbiased_m / (math.sqrt(unbiased_v) + rates.epsilon)
+    return parameter - step, m, v

@@ -1,0 +1,40 @@
+"""Untouched cells do not count a step, but they are moved."""
+# caught by: grid
+# diagnosis: untouched cells moved
+
+from numba import cuda, float32
+
+from kernels.config import GRID_CHANNELS
+from kernels.field_math import adam_step
+
+
+@cuda.jit
+def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates):
+    cell = cuda.grid(1)
+    height, width = steps.shape
+    if cell >= height * width:
+        return
+
+    row = cell // width
+    column = cell % width
+    touched = False
+    for channel in range(GRID_CHANNELS):
+        touched |= grad_feature_grid[row, column, channel] != float32(0)
+
+    step = steps[row, column] + 1 if touched else max(steps[row, column], 1)
+    if touched:
+        steps[row, column] = step
+    entry = min(step, corrections.shape[0] - 1)
+    for channel in range(GRID_CHANNELS):
+        at = row, column, channel
+        feature_grid[at], m[at], v[at] = adam_step(
+            feature_grid[at],
+            grad_feature_grid[at],
+            m[at],
+            v[at],
+            corrections[entry, 0],
+            corrections[entry, 1],
+            learning_rate,
+            rates,
+        )
+        grad_feature_grid[at] = float32(0)

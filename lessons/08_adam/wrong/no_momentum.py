@@ -1,0 +1,17 @@
+"""m is kept, but the step uses the gradient itself."""
+# caught by: one_step
+# diagnosis: no momentum
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * gradient * gradient
+    unbiased_v = v * correction_v
+    step = learning_rate * gradient / (math.sqrt(unbiased_v) + rates.epsilon)
+    return parameter - step, m, v

@@ -1,0 +1,36 @@
+"""Every cell is updated: those without a sample drift on with old momentum."""
+# caught by: grid
+# diagnosis: every cell counts
+
+from numba import cuda, float32
+
+from kernels.config import GRID_CHANNELS
+from kernels.field_math import adam_step
+
+
+@cuda.jit
+def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates):
+    cell = cuda.grid(1)
+    height, width = steps.shape
+    if cell >= height * width:
+        return
+
+    row = cell // width
+    column = cell % width
+
+    step = steps[row, column] + 1
+    steps[row, column] = step
+    entry = min(step, corrections.shape[0] - 1)
+    for channel in range(GRID_CHANNELS):
+        at = row, column, channel
+        feature_grid[at], m[at], v[at] = adam_step(
+            feature_grid[at],
+            grad_feature_grid[at],
+            m[at],
+            v[at],
+            corrections[entry, 0],
+            corrections[entry, 1],
+            learning_rate,
+            rates,
+        )
+        grad_feature_grid[at] = float32(0)
