@@ -3,10 +3,11 @@
     a (m, k), b (k, n)  ->  c (m, n) = a @ b
 
 The idea: an element of c is the product of a row of a and a column of b. Neighbouring elements
-need the same rows and columns, so the naive kernel reads every number of a n times, and every number
-of b m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each once, into memory
-that the block shares, and use it sixteen times. The network's layers are such products; the fused
-network (`mlp_forward`) keeps this pattern and adds what comes before and after.
+need the same rows and columns, so the naive kernel reads every number of a n times, and every
+number of b m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each once,
+into memory that the block shares, and use it sixteen times. The network's layers are such
+products; the fused network (`mlp_forward`) keeps this pattern and adds what comes before and
+after.
 
 Source: Kirk and Hwu, "Programming Massively Parallel Processors", chapter on memory and tiling.
 """
@@ -40,8 +41,8 @@ def matmul_tiled(a, b, c):
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     column, row = cuda.grid(2)
 
-    # No thread may leave early, even one with no element of c: its block needs it to fetch a part of
-    # the tiles, and to arrive at the barriers.
+    # No thread may leave early, even one with no element of c: its block needs it to fetch a part
+    # of the tiles, and to arrive at the barriers.
     total = float32(0)
     for start in range(0, a.shape[1], TILE):
         # Zeros beyond the edges of a and b add nothing to a sum, so the loop below needs no guard.

@@ -1,4 +1,4 @@
-"""`python -m lessons`: the student's tool, tried on a copy of lesson 1."""
+"""`python -m lessons`, the student's tool, tried on copies of lessons 1 and 4."""
 
 import shutil
 import subprocess
@@ -155,12 +155,13 @@ def test_it_runs_from_any_folder(tmp_path):
 # ---------------------------------------------------------------- train.py --use
 
 
-def test_use_takes_what_is_written_and_fills_the_rest(course, monkeypatch):
+def test_use_takes_what_is_written_and_fills_the_rest(course):
     solve(4)
     backend, explanation = student_stages.student_backend("lessons:4", "native", force=False)
     assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
     assert backend.stages.backward.__module__ == "kernels.backward"
     assert "your lessons 4, the rest from kernels/" in explanation
+    sys.modules.pop("exercise_of_lesson_4", None)
 
 
 @pytest.mark.parametrize(
@@ -192,4 +193,20 @@ def test_use_refuses_a_stage_that_fails_unless_forced(course):
         student_stages.student_backend("lessons:4", "native", force=False)
     backend, _ = student_stages.student_backend("lessons:4", "native", force=True)
     assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
+    sys.modules.pop("exercise_of_lesson_4", None)
+
+
+def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
+    solve(4)
+    assert tool.main(["check", "4"]) == 0
+
+    def refuse(*_):
+        raise AssertionError("graded again")
+
+    monkeypatch.setattr(student_stages, "run_check", refuse)
+    student_stages.student_backend("lessons:4", "native", force=False)
+    with open(find_lesson(4).exercise, "a") as file:
+        file.write("\n# changed\n")
+    with pytest.raises(AssertionError, match="graded again"):
+        student_stages.student_backend("lessons:4", "native", force=False)
     sys.modules.pop("exercise_of_lesson_4", None)

@@ -25,8 +25,8 @@ def matmul_tiled(a, b, c):
     # x counts columns: the threads of a warp then read neighbouring elements of b and write
     # neighbouring elements of c, and in shared memory they meet in no bank.
 
-    # No thread may leave early, even one with no element of c: its block needs it to fetch a part of
-    # the tiles, and to arrive at the barriers.
+    # No thread may leave early, even one with no element of c: its block needs it to fetch a part
+    # of the tiles, and to arrive at the barriers.
 
     # Zeros beyond the edges of a and b add nothing to a sum, so the loop below needs no guard.
 

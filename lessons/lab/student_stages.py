@@ -13,6 +13,7 @@ from lessons.lab.exercises import unwritten
 from lessons.lab.grading import Submission, Workers, checks_of, run_check
 from lessons.lab.lesson_files import lessons
 from lessons.lab.native_backend import NativeBackend
+from lessons.lab.progress import Progress
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py.
 # Lessons 1, 2 and 5 teach what the others build on; no stage of the step is made of them alone.
@@ -102,8 +103,14 @@ def is_written(lesson):
 
 
 def refuse_failing(chosen):
-    """Grade the lessons. Raises `InputError` that names the first check that does not pass."""
+    """Grade the lessons. Raises `InputError` that names the first check that does not pass.
+
+    A lesson that `python -m lessons check` has passed is not graded again until its file changes.
+    """
+    progress = Progress()
     for lesson in chosen:
+        if progress.is_done(lesson) and progress.is_current(lesson):
+            continue
         functions = checks_of(lesson)
         workers = Workers()
         submission = Submission.read(lesson.exercise)

@@ -2,8 +2,6 @@
 # costs: many_blocks
 # status: error
 
-import math
-
 from kernels.config import TILE
 from kernels.launch import blocks_for, on_gpu
 
