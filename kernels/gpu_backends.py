@@ -1,0 +1,252 @@
+"""The fast backends: a CUDA graph, tensor cores, and the whole training in one kernel."""
+
+import numpy as np
+from numba import cuda, typeof
+
+from kernels import adam
+from kernels.backends import CudaBackend, gpu_name
+from kernels.config import COLOURS
+from kernels.fused_step import FusedArrays, StepSettings, with_four_channels
+from kernels.graph import (
+    FIRST_STEP,
+    Recorder,
+    adam_grid_by_clock,
+    adam_weights_by_clock,
+    make_fused_kernels,
+    sample_batch_by_clock,
+)
+from kernels.launch import blocks_for
+from kernels.persistent import make_train
+from kernels.state import State
+
+MAX_STEPS_A_RUN = 4096  # rows of learning rates that lie on the GPU
+
+
+class Clock:
+    """The step's number and the learning rates, where recorded kernels find them."""
+
+    def __init__(self):
+        self.clock = cuda.to_device(np.zeros(3, np.int64))
+        self.learning_rates = cuda.to_device(np.zeros((MAX_STEPS_A_RUN, 2), np.float32))
+
+    def set(self, first_step, learning_rates):
+        clock = np.zeros(3, np.int64)
+        clock[FIRST_STEP] = first_step
+        self.clock.copy_to_device(clock)
+        rates = np.zeros((MAX_STEPS_A_RUN, 2), np.float32)
+        rates[: len(learning_rates)] = learning_rates
+        self.learning_rates.copy_to_device(rates)
+
+
+class Recorded:
+    """Mixed into a backend whose `launch_step(stream)` is recorded once and then replayed."""
+
+    def prepare_recording(self):
+        self.clock = Clock()
+        self.recorder = Recorder(self.launch_step)
+
+    def run(self, first_step, learning_rates):
+        if not self.recorder.graphs:
+            self.rehearse()
+            self.recorder.record()
+        for begin in range(0, len(learning_rates), MAX_STEPS_A_RUN):
+            part = learning_rates[begin : begin + MAX_STEPS_A_RUN]
+            self.clock.set(first_step + begin, part)
+            self.recorder.replay(len(part))
+
+    def rehearse(self):
+        """Launch a step on copies of all arrays: what is recorded must be compiled before."""
+        copy = type(self)(self.image, self.config, self.state())
+        copy.launch_step(0)
+        cuda.synchronize()
+
+
+class GraphBackend(Recorded, CudaBackend):
+    """The staged float32 kernels, recorded as a CUDA graph of many steps.
+
+    Gains: nearly all of the launches' cost. Gives up: whatever changes from step to step must be
+    read from the GPU's memory, and every array still travels through it between two kernels.
+    """
+
+    name = "graph"
+    samples_a_chunk = 1 << 24
+
+    def __init__(self, image, config, state, partitions=None):
+        super().__init__(image, config, state, partitions)
+        self.image = image
+        self.prepare_recording()
+
+    def launch_step(self, stream):
+        def launch(kernel, blocks, threads, *arguments):
+            kernel[blocks, threads, stream](*arguments)
+
+        arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
+        clock, learning_rates = self.clock.clock, self.clock.learning_rates
+        batch, threads = blocks_for(self.config.batch), 128
+        launch(
+            sample_batch_by_clock, batch, threads,
+            clock, arrays.image, np.uint64(self.config.seed), arrays.uv, arrays.target,
+        )  # fmt: skip
+        self.stages.evaluate(self.stages, arrays, launch)
+        self.stages.backward(
+            arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+            parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+            launch=launch,
+        )  # fmt: skip
+        launch(
+            adam_weights_by_clock, blocks_for(parameters.weights.size), threads,
+            clock, learning_rates, parameters.weights, arrays.grad_weights,
+            parameters.weights_m, parameters.weights_v, arrays.corrections, rates,
+        )  # fmt: skip
+        launch(
+            adam_grid_by_clock, blocks_for(parameters.grid_steps.size), threads,
+            clock, learning_rates, parameters.feature_grid, arrays.grad_feature_grid,
+            parameters.grid_m, parameters.grid_v, parameters.grid_steps, arrays.corrections,
+            rates,
+        )  # fmt: skip
+
+    def take_losses(self):
+        # Emptied in place: the recorded kernels know only this array.
+        loss = float(self.to_host(self.arrays.loss_sum)[0])
+        self.arrays.loss_sum.copy_to_device(np.zeros(1, np.float32))
+        return [loss]
+
+
+class FusedBackend:
+    """What the tensor-core backends share: arrays of four channels, painting, losses.
+
+    deterministic: add the grid's gradients as whole numbers, for the same bits in every run.
+    """
+
+    samples_a_chunk = 1 << 24
+    deterministic = False
+
+    def __init__(self, image, config, state, partitions=None):
+        self.image = image
+        self.config = config
+        self.partitions = 1
+        self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
+        self.prepare_kernels()
+        padded = with_four_channels
+        grid = padded(state.feature_grid)
+        gradient_type = np.int64 if self.deterministic else np.float32
+        self.arrays = FusedArrays(
+            image=cuda.to_device(padded(image)),
+            feature_grid=cuda.to_device(grid),
+            grad_feature_grid=cuda.to_device(np.zeros(grid.shape, gradient_type)),
+            grid_m=cuda.to_device(padded(state.grid_m)),
+            grid_v=cuda.to_device(padded(state.grid_v)),
+            grid_steps=cuda.to_device(state.grid_steps),
+            weights=cuda.to_device(state.weights),
+            grad_weights=cuda.to_device(np.zeros((1, len(state.weights)), np.float32)),
+            weights_m=cuda.to_device(state.weights_m),
+            weights_v=cuda.to_device(state.weights_v),
+            corrections=cuda.to_device(adam.bias_corrections(config.beta1, config.beta2)),
+            squared_errors=cuda.to_device(np.zeros(1, np.float32)),
+        )
+        self.settings = StepSettings(
+            np.uint64(config.seed), np.int32(config.batch), config.adam_rates
+        )
+        self.blocks = min(blocks_for(config.batch, self.threads), self.most_blocks())
+        self.arrays = self.arrays._replace(
+            grad_weights=cuda.to_device(np.zeros((self.blocks, len(state.weights)), np.float32)),
+            squared_errors=cuda.to_device(np.zeros(self.blocks * self.threads, np.float32)),
+        )
+
+    @property
+    def device(self):
+        return gpu_name()
+
+    @property
+    def variant(self):
+        return self.config.hidden, self.config.layers, self.deterministic, self.vector_atomics
+
+    def take_losses(self):
+        errors = self.arrays.squared_errors.copy_to_host().astype(np.float64)
+        self.arrays.squared_errors.copy_to_device(np.zeros(len(errors), np.float32))
+        return [float(errors.sum()) / (self.config.batch * COLOURS)]
+
+    def state(self):
+        def three(array):
+            return np.ascontiguousarray(array.copy_to_host()[:, :, :COLOURS])
+
+        arrays = self.arrays
+        return State(
+            feature_grid=three(arrays.feature_grid),
+            grid_m=three(arrays.grid_m),
+            grid_v=three(arrays.grid_v),
+            grid_steps=arrays.grid_steps.copy_to_host(),
+            weights=arrays.weights.copy_to_host(),
+            weights_m=arrays.weights_m.copy_to_host(),
+            weights_v=arrays.weights_v.copy_to_host(),
+        )
+
+    def feature_grid(self):
+        return self.state().feature_grid
+
+    def render(self, width, height):
+        colours = cuda.device_array((width * height, COLOURS), np.float32)
+        self.paint_into(colours, width, height)
+        return colours.copy_to_host().reshape(height, width, COLOURS)
+
+    def paint_into(self, colours, width, height):
+        blocks = min(blocks_for(width * height, self.threads), 1 << 12)
+        arrays = self.arrays
+        self.paint[blocks, self.threads](
+            arrays.feature_grid, arrays.weights, colours, np.int64(width), np.int64(height)
+        )
+
+    bilinear_baseline = CudaBackend.bilinear_baseline
+
+
+class TensorBackend(Recorded, FusedBackend):
+    """Two fused kernels a step, on tensor cores, recorded as a CUDA graph.
+
+    Gains: nothing but parameters and gradients passes through memory, and products are a tensor
+    core's work. Gives up: operands of 16 bits, and kernels that must be written warp by warp.
+    """
+
+    name = "tensor"
+
+    def prepare_kernels(self):
+        self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
+        self.prepare_recording()
+
+    def most_blocks(self):
+        """As many blocks as the GPU can hold at once; more would only wait."""
+        arguments = self.clock.clock, self.arrays, self.settings
+        kernel = self.first.compile(tuple(map(typeof, arguments)))
+        return kernel.max_cooperative_grid_blocks(self.threads)
+
+    def launch_step(self, stream):
+        shape = self.blocks, self.threads, stream
+        clock = self.clock.clock
+        self.first[shape](clock, self.arrays, self.settings)
+        self.second[shape](clock, self.clock.learning_rates, self.arrays, self.settings)
+
+
+class PersistentBackend(FusedBackend):
+    """All steps in one kernel, whose blocks meet twice a step.
+
+    Gains: no launches at all; what stays from step to step stays on the chip. Gives up: the GPU
+    is held for a whole chunk of steps, and all blocks must fit onto it at once.
+    """
+
+    name = "persistent"
+
+    def prepare_kernels(self):
+        self.train, self.threads = make_train(*self.variant)
+        _, _, self.paint, _ = make_fused_kernels(*self.variant)
+
+    def most_blocks(self):
+        rates = cuda.to_device(np.zeros((0, 2), np.float32))
+        arguments = self.arrays, rates, np.int64(1), self.settings
+        kernel = self.train.compile(tuple(map(typeof, arguments)))
+        return kernel.max_cooperative_grid_blocks(self.threads)
+
+    def run(self, first_step, learning_rates):
+        rates = cuda.to_device(np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2))
+        self.train[self.blocks, self.threads](
+            self.arrays, rates, np.int64(first_step), self.settings
+        )
+        cuda.synchronize()
