@@ -8,12 +8,10 @@ samples; within a part, no block needs another. So a step needs two meetings of 
 not one more. How they meet is for others to say: as two kernels of a CUDA graph (`graph`), or
 at a barrier inside one kernel that never ends (`persistent`).
 
-A thread takes one sample from its random numbers to its features, as in `sampler` and `encode`,
-and hands them to its warp, which goes through the network on tensor cores (`mlp_tensor_core`).
-Image and grid are stored with four channels, the last one empty: a texel is then 16 bytes, which
-are read, and added to, in one go.
+A thread takes one sample from its random numbers to its features (`fused_sample`) and hands them
+to its warp, which goes through the network on tensor cores (`mlp_tensor_core`).
 
-Atomic additions end in a different order each time, and float sums depend on it. With
+Atomic additions end in a different order each time, and sums of floats depend on it. With
 `deterministic`, the grid's gradients are added as whole numbers, whose sums do not.
 """
 
@@ -21,36 +19,41 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, int32, int64, uint32, uint64
+from numba import cuda, float32, int32, uint32, uint64
 
-from kernels.config import COLOURS, FEATURES, FOURIER_OCTAVES
-from kernels.field_math import (
-    adam_step,
-    corner_weights,
-    neighbours,
-    pixel_centre,
-    random_uv,
-    sine_of_turns,
+from kernels.config import COLOURS
+from kernels.field_math import pixel_centre, random_uv, sigmoid
+from kernels.fused_adam import (
+    clear_floats,
+    clear_whole_numbers,
+    make_update_cells,
+    make_update_weights,
+    read_floats,
+    read_whole_numbers,
 )
-from kernels.mlp_tensor_core import FEATURE_PITCH, TILES, WARP, make_mlp
-from kernels.ptx import add_four, load_four, pack_halves, store_four
-
-TEXEL = 4  # floats of a texel, of which three are used
-GROUP = 16  # neighbouring weights that a block sums and updates together
-FIXED_POINT = 2.0**32  # steps of a whole-number gradient in 1
+from kernels.fused_sample import (
+    add_floats,
+    add_floats_singly,
+    add_whole_numbers,
+    bilinear_four,
+    encode_one,
+    make_scatter,
+)
+from kernels.mlp_tensor_core import FEATURE_PITCH, make_mlp
+from kernels.tensor_products import TILES, WARP
 
 
 class FusedArrays(NamedTuple):
     """What the fused kernels work on, in one argument. All float32 unless said."""
 
-    image: Any  # (H, W, 4)
-    feature_grid: Any  # (gh, gw, 4)
-    grad_feature_grid: Any  # (gh, gw, 4); int64 if deterministic
-    grid_m: Any  # (gh, gw, 4)
-    grid_v: Any  # (gh, gw, 4)
-    grid_steps: Any  # (gh, gw) int32
+    image: Any  # (H * W, 4)
+    feature_grid: Any  # (gh * gw, 4)
+    grad_feature_grid: Any  # (gh * gw, 4); int64 if deterministic
+    grid_m: Any  # (gh * gw, 4)
+    grid_v: Any  # (gh * gw, 4)
+    grid_steps: Any  # (gh * gw,) int32
     weights: Any  # (n,)
-    grad_weights: Any  # (blocks, n): a sum for each block
+    grad_weights: Any  # (`rows_to_sum`, n): a sum for each block, other rows zero
     weights_m: Any  # (n,)
     weights_v: Any  # (n,)
     corrections: Any  # (rows, 2), see `adam.bias_corrections`
@@ -62,6 +65,10 @@ class StepSettings(NamedTuple):
 
     seed: np.uint64
     batch: np.int32
+    image_width: np.int32
+    image_height: np.int32
+    grid_width: np.int32
+    grid_height: np.int32
     rates: Any  # `AdamRates`
 
 
@@ -69,197 +76,10 @@ class FusedStep(NamedTuple):
     """The two parts as device functions, and a kernel that paints, for one size of network."""
 
     threads: int  # a block; also its samples
+    draw: Any
     gradients: Any
     update: Any
     paint: Any
-
-
-def with_four_channels(array):
-    """(h, w, 3) -> (h, w, 4), the last channel zero."""
-    return np.concatenate([array, np.zeros_like(array[:, :, :1])], axis=2)
-
-
-# ---------------------------------------------------------------- one sample
-
-
-@cuda.jit(device=True)
-def bilinear_four(texture, u, v):
-    """`field_math.bilinear` on a texture of four channels, four loads in all."""
-    left, right, x_fraction = neighbours(u, texture.shape[1])
-    top, bottom, y_fraction = neighbours(v, texture.shape[0])
-    w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
-    r0, g0, b0, _ = load_four(texture, top, left)
-    r1, g1, b1, _ = load_four(texture, top, right)
-    r2, g2, b2, _ = load_four(texture, bottom, left)
-    r3, g3, b3, _ = load_four(texture, bottom, right)
-    return (
-        w0 * r0 + w1 * r1 + w2 * r2 + w3 * r3,
-        w0 * g0 + w1 * g1 + w2 * g2 + w3 * g3,
-        w0 * b0 + w1 * b1 + w2 * b2 + w3 * b3,
-    )
-
-
-@cuda.jit(device=True)
-def encode_one(feature_grid, u, v, words, thread):
-    """The sixteen features of `encode`, packed to eight words of a row of shared memory."""
-    features = cuda.local.array(FEATURES, float32)
-    features[0], features[1], features[2] = bilinear_four(feature_grid, u, v)
-    _, _, x_fraction = neighbours(u, feature_grid.shape[1])
-    _, _, y_fraction = neighbours(v, feature_grid.shape[0])
-    features[3] = sine_of_turns(x_fraction)
-    features[4] = sine_of_turns(y_fraction)
-    channel = 5
-    waves = u
-    for _ in range(FOURIER_OCTAVES):
-        features[channel] = sine_of_turns(waves)
-        features[channel + 1] = sine_of_turns(waves + float32(0.25))
-        channel += 2
-        waves *= float32(2)
-    waves = v
-    for _ in range(FOURIER_OCTAVES):
-        features[channel] = sine_of_turns(waves)
-        features[channel + 1] = sine_of_turns(waves + float32(0.25))
-        channel += 2
-        waves *= float32(2)
-    for padding in range(13, FEATURES):
-        features[padding] = float32(1)
-    for pair in range(FEATURES // 2):
-        words[thread, pair] = pack_halves(features[2 * pair], features[2 * pair + 1])
-
-
-@cuda.jit(device=True)
-def add_floats(grad, row, column, weight, red, green, blue):
-    add_four(grad, row, column, weight * red, weight * green, weight * blue, float32(0))
-
-
-@cuda.jit(device=True)
-def add_floats_singly(grad, row, column, weight, red, green, blue):
-    """For GPUs before compute capability 9.0, which add one float at a time."""
-    cuda.atomic.add(grad, (row, column, 0), weight * red)
-    cuda.atomic.add(grad, (row, column, 1), weight * green)
-    cuda.atomic.add(grad, (row, column, 2), weight * blue)
-
-
-@cuda.jit(device=True)
-def add_whole_numbers(grad, row, column, weight, red, green, blue):
-    """Sums of whole numbers are the same in any order."""
-    scale = weight * float32(FIXED_POINT)
-    cuda.atomic.add(grad, (row, column, 0), int64(scale * red))
-    cuda.atomic.add(grad, (row, column, 1), int64(scale * green))
-    cuda.atomic.add(grad, (row, column, 2), int64(scale * blue))
-
-
-def make_scatter(add):
-    """`backward.scatter` for all three channels of a sample."""
-
-    @cuda.jit(device=True)
-    def scatter(grad, u, v, red, green, blue):
-        left, right, x_fraction = neighbours(u, grad.shape[1])
-        top, bottom, y_fraction = neighbours(v, grad.shape[0])
-        w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
-        add(grad, top, left, w0, red, green, blue)
-        add(grad, top, right, w1, red, green, blue)
-        add(grad, bottom, left, w2, red, green, blue)
-        add(grad, bottom, right, w3, red, green, blue)
-
-    return scatter
-
-
-# ---------------------------------------------------------------- Adam
-
-
-@cuda.jit(device=True)
-def take_floats(grad, row, column):
-    """A cell's gradient; the cell is cleared for the next step."""
-    red, green, blue, _ = load_four(grad, row, column)
-    if red != float32(0) or green != float32(0) or blue != float32(0):
-        store_four(grad, row, column, float32(0), float32(0), float32(0), float32(0))
-    return red, green, blue
-
-
-@cuda.jit(device=True)
-def take_whole_numbers(grad, row, column):
-    unit = float32(1 / FIXED_POINT)
-    red = float32(grad[row, column, 0]) * unit
-    green = float32(grad[row, column, 1]) * unit
-    blue = float32(grad[row, column, 2]) * unit
-    for channel in range(COLOURS):
-        grad[row, column, channel] = int64(0)
-    return red, green, blue
-
-
-def make_update_cell(take):
-    @cuda.jit(device=True)
-    def update_cell(arrays, cell, learning_rate, rates):
-        """`adam.adam_grid` for one cell: one that no sample touched stays as it is."""
-        width = arrays.grid_steps.shape[1]
-        row, column = cell // width, cell % width
-        red, green, blue = take(arrays.grad_feature_grid, row, column)
-        if red == float32(0) and green == float32(0) and blue == float32(0):
-            return
-        p0, p1, p2, _ = load_four(arrays.feature_grid, row, column)
-        m0, m1, m2, _ = load_four(arrays.grid_m, row, column)
-        v0, v1, v2, _ = load_four(arrays.grid_v, row, column)
-        step = arrays.grid_steps[row, column] + int32(1)
-        arrays.grid_steps[row, column] = step
-        entry = min(step, arrays.corrections.shape[0] - 1)
-        for_m, for_v = arrays.corrections[entry, 0], arrays.corrections[entry, 1]
-        p0, m0, v0 = adam_step(p0, red, m0, v0, for_m, for_v, learning_rate, rates)
-        p1, m1, v1 = adam_step(p1, green, m1, v1, for_m, for_v, learning_rate, rates)
-        p2, m2, v2 = adam_step(p2, blue, m2, v2, for_m, for_v, learning_rate, rates)
-        store_four(arrays.feature_grid, row, column, p0, p1, p2, float32(0))
-        store_four(arrays.grid_m, row, column, m0, m1, m2, float32(0))
-        store_four(arrays.grid_v, row, column, v0, v1, v2, float32(0))
-
-    return update_cell
-
-
-def make_update_weights(threads):
-    rows = threads // GROUP
-
-    @cuda.jit(device=True)
-    def update_weights(arrays, step, learning_rate, rates):
-        """Sum the blocks' gradients, always in the same order, and move the weights.
-
-        A block takes 16 neighbouring weights at a time; its threads stand in rows of 16 and read
-        the sums of 8 blocks at once, so that every read fills two sectors of 32 bytes.
-        """
-        partial_sums = cuda.shared.array((rows, GROUP), float32)
-        thread = cuda.threadIdx.x
-        row, column = thread // GROUP, thread % GROUP
-        blocks = arrays.grad_weights.shape[0]
-        entry = min(step, arrays.corrections.shape[0] - 1)
-        for group in range(cuda.blockIdx.x, arrays.weights.shape[0] // GROUP, cuda.gridDim.x):
-            weight = group * GROUP + column
-            total = float32(0)
-            for block in range(row, blocks, rows):
-                total += arrays.grad_weights[block, weight]
-            partial_sums[row, column] = total
-            # All rows must be there before they are summed ...
-            cuda.syncthreads()
-            if row == 0:
-                gradient = float32(0)
-                for other in range(rows):
-                    gradient += partial_sums[other, column]
-                arrays.weights[weight], arrays.weights_m[weight], arrays.weights_v[weight] = (
-                    adam_step(
-                        arrays.weights[weight],
-                        gradient,
-                        arrays.weights_m[weight],
-                        arrays.weights_v[weight],
-                        arrays.corrections[entry, 0],
-                        arrays.corrections[entry, 1],
-                        learning_rate,
-                        rates,
-                    )  # fmt: skip
-                )
-            # ... and have been summed before the next group's come.
-            cuda.syncthreads()
-
-    return update_weights
-
-
-# ---------------------------------------------------------------- the two parts
 
 
 @lru_cache(maxsize=None)
@@ -270,89 +90,140 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     """
     mlp = make_mlp(hidden, layers)
     pack_weights, forward, forward_backward = mlp.pack_weights, mlp.forward, mlp.forward_backward
-    shape_words, shape_activations, shape_deltas = (
-        mlp.shape_words, mlp.shape_activations, mlp.shape_deltas,
-    )  # fmt: skip
+    words_needed, shape_activations, shape_deltas = mlp[1:4]
     samples = threads = mlp.warps * WARP
     add = add_floats if vector_atomics else add_floats_singly
     scatter = make_scatter(add_whole_numbers if deterministic else add)
-    update_cell = make_update_cell(take_whole_numbers if deterministic else take_floats)
+    update_cells = make_update_cells(
+        read_whole_numbers if deterministic else read_floats,
+        clear_whole_numbers if deterministic else clear_floats,
+    )
     update_weights = make_update_weights(threads)
 
     @cuda.jit(device=True)
-    def gradients(arrays, step, settings):
-        """Part one. step: from 1. Returns the sum of squared errors that this thread has seen."""
-        words = cuda.shared.array(shape_words, uint32)
-        feature_words = cuda.shared.array((samples, FEATURE_PITCH), uint32)
+    def draw(arrays, first, step, settings):
+        """This thread's sample of a tile: (u, v, red, green, blue). Depends on no parameter."""
+        sample = uint64(first + cuda.threadIdx.x)
+        u, v = random_uv(sample, uint64(step), settings.seed)
+        red, green, blue = bilinear_four(
+            arrays.image, u, v, settings.image_width, settings.image_height
+        )
+        return u, v, red, green, blue
+
+    @cuda.jit(device=True)
+    def gradients(arrays, step, settings, drawn):
+        """Part one. step: from 1. drawn: from `draw`, for the first tile of this block.
+
+        Returns the sum of squared errors that this thread has seen.
+        """
+        words = cuda.shared.array(words_needed, uint32)
+        rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
         activations = cuda.shared.array(shape_activations, uint32)
         deltas = cuda.shared.array(shape_deltas, uint32)
         open_units = cuda.shared.array((layers, TILES, threads), uint32)
 
         thread = cuda.threadIdx.x
-        warp, lane = thread // WARP, thread % WARP
+        width, height = settings.grid_width, settings.grid_height
         gradient = arrays.grad_weights[cuda.blockIdx.x]
         scale = float32(2) / (float32(settings.batch) * float32(COLOURS))
         squared_error = float32(0)
+        u, v, red, green, blue = drawn
+        encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
         pack_weights(arrays.weights, words, thread)
-        for first in range(cuda.blockIdx.x * samples, settings.batch, cuda.gridDim.x * samples):
-            count = min(int32(samples), settings.batch - first)
-            u, v = random_uv(uint64(first + thread), uint64(step), settings.seed)
-            exchange[thread, 0], exchange[thread, 1], exchange[thread, 2] = bilinear_four(
-                arrays.image, u, v
-            )
-            encode_one(arrays.feature_grid, u, v, feature_words, thread)
+        stride = cuda.gridDim.x * samples
+        for first in range(cuda.blockIdx.x * samples, settings.batch, stride):
+            inside = first + thread < settings.batch
             # Weights are packed, rows are written, and nobody is still busy with the last tile.
             cuda.syncthreads()
-            begin = first == cuda.blockIdx.x * samples
+            begin = first < stride
             squared_error += forward_backward(
-                words, feature_words, exchange, activations, deltas, open_units, count, scale,
-                gradient, begin, warp, lane,
+                words, rows, exchange, activations, deltas, open_units, (red, green, blue), inside,
+                scale, gradient, begin, thread,
             )  # fmt: skip
             # The gradients of a sample's features come from other lanes of its warp.
             cuda.syncwarp()
-            if thread < count:
+            if inside:
                 scatter(
-                    arrays.grad_feature_grid, u, v,
-                    exchange[thread, 0], exchange[thread, 1], exchange[thread, 2],
+                    arrays.grad_feature_grid, u, v, width, height, scale * exchange[thread, 0],
+                    scale * exchange[thread, 1], scale * exchange[thread, 2],
                 )  # fmt: skip
+            if first + stride < settings.batch:
+                u, v, red, green, blue = draw(arrays, first + stride, step, settings)
+                encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
         return squared_error
 
     @cuda.jit(device=True)
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates):
         """Part two. All arguments as in `adam`."""
         update_weights(arrays, step, learning_rate_mlp, rates)
-        cells = arrays.grid_steps.shape[0] * arrays.grid_steps.shape[1]
-        for cell in range(cuda.grid(1), cells, cuda.gridsize(1)):
-            update_cell(arrays, cell, learning_rate_grid, rates)
+        update_cells(arrays, cuda.grid(1), cuda.gridsize(1), learning_rate_grid, rates)
 
-    @cuda.jit
-    def paint(feature_grid, weights, colours, width, height):
+    @cuda.jit(fastmath=True)
+    def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):
         """colours (width * height, 3) float32 in [0, 1]: the network at each pixel's centre.
 
-        feature_grid (gh, gw, 4), weights (n,): float32. width, height: int64.
+        feature_grid (gh * gw, 4), weights (n,): float32. Sizes: int32.
         """
-        words = cuda.shared.array(shape_words, uint32)
-        feature_words = cuda.shared.array((samples, FEATURE_PITCH), uint32)
+        words = cuda.shared.array(words_needed, uint32)
+        rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
         thread = cuda.threadIdx.x
-        warp, lane = thread // WARP, thread % WARP
+        warp, lane = thread >> 5, thread & 31
         pixels = width * height
         pack_weights(weights, words, thread)
         # Weights are packed by all threads and read by all.
         cuda.syncthreads()
         for first in range(cuda.blockIdx.x * samples, pixels, cuda.gridDim.x * samples):
-            u, v = pixel_centre(first + thread, width, height)
-            encode_one(feature_grid, u, v, feature_words, thread)
+            u, v = pixel_centre(int32(first + thread), width, height)
+            encode_one(feature_grid, u, v, grid_width, grid_height, rows, thread)
             # A lane's fragments come from rows that other lanes of its warp have written, ...
             cuda.syncwarp()
-            forward(words, feature_words, exchange, warp, lane)
-            # ... and so do its colours.
+            forward(words, rows, exchange, thread)
+            # ... and so do its colours. Lanes write neighbouring numbers, not a pixel each.
             cuda.syncwarp()
-            for item in range(lane, WARP * COLOURS, WARP):
+            for i in range(COLOURS):
+                item = lane + WARP * i
                 at = (first + WARP * warp) * COLOURS + item
                 if at < pixels * COLOURS:
                     row = WARP * warp + item // COLOURS
-                    colours[at // COLOURS, at % COLOURS] = exchange[row, item % COLOURS]
+                    colours[at] = sigmoid(exchange[row, item % COLOURS])
 
-    return FusedStep(threads, gradients, update, paint)
+    return FusedStep(threads, draw, gradients, update, paint)
+
+
+# ---------------------------------------------------------------- arrays
+
+
+def flat_with_four_channels(array):
+    """(h, w, 3) -> (h * w, 4), the last channel zero."""
+    padded = np.zeros((*array.shape[:2], 4), np.float32)
+    padded[:, :, :COLOURS] = array
+    return padded.reshape(-1, 4)
+
+
+def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic=False):
+    """`FusedArrays` of NumPy arrays. rows: see `rows_to_sum`."""
+    flat = flat_with_four_channels
+    grid = flat(state.feature_grid)
+    return FusedArrays(
+        image=flat(image),
+        feature_grid=grid,
+        grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
+        grid_m=flat(state.grid_m),
+        grid_v=flat(state.grid_v),
+        grid_steps=state.grid_steps.ravel(),
+        weights=state.weights,
+        grad_weights=np.zeros((rows, len(state.weights)), np.float32),
+        weights_m=state.weights_m,
+        weights_v=state.weights_v,
+        corrections=corrections,
+        squared_errors=np.zeros(blocks * threads, np.float32),
+    )
+
+
+def settings_of(config, image):
+    """`StepSettings` for a run; image: (H, W, 3)."""
+    height, width, _ = image.shape
+    sizes = map(np.int32, (config.batch, width, height, config.grid_width, config.grid_height))
+    return StepSettings(np.uint64(config.seed), *sizes, config.adam_rates)

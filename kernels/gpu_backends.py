@@ -6,7 +6,8 @@ from numba import cuda, typeof
 from kernels import adam
 from kernels.backends import CudaBackend, gpu_name
 from kernels.config import COLOURS
-from kernels.fused_step import FusedArrays, StepSettings, with_four_channels
+from kernels.fused_adam import rows_to_sum
+from kernels.fused_step import FusedArrays, fused_arrays, settings_of
 from kernels.graph import (
     FIRST_STEP,
     Recorder,
@@ -127,31 +128,20 @@ class FusedBackend:
         self.partitions = 1
         self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
         self.prepare_kernels()
-        padded = with_four_channels
-        grid = padded(state.feature_grid)
-        gradient_type = np.int64 if self.deterministic else np.float32
-        self.arrays = FusedArrays(
-            image=cuda.to_device(padded(image)),
-            feature_grid=cuda.to_device(grid),
-            grad_feature_grid=cuda.to_device(np.zeros(grid.shape, gradient_type)),
-            grid_m=cuda.to_device(padded(state.grid_m)),
-            grid_v=cuda.to_device(padded(state.grid_v)),
-            grid_steps=cuda.to_device(state.grid_steps),
-            weights=cuda.to_device(state.weights),
-            grad_weights=cuda.to_device(np.zeros((1, len(state.weights)), np.float32)),
-            weights_m=cuda.to_device(state.weights_m),
-            weights_v=cuda.to_device(state.weights_v),
-            corrections=cuda.to_device(adam.bias_corrections(config.beta1, config.beta2)),
-            squared_errors=cuda.to_device(np.zeros(1, np.float32)),
-        )
-        self.settings = StepSettings(
-            np.uint64(config.seed), np.int32(config.batch), config.adam_rates
-        )
+        self.settings = settings_of(config, image)
+        corrections = adam.bias_corrections(config.beta1, config.beta2)
+        self.arrays = self.on_device(fused_arrays(
+            image, state, corrections, 1, 1, self.threads, self.deterministic
+        ))  # fmt: skip
         self.blocks = min(blocks_for(config.batch, self.threads), self.most_blocks())
-        self.arrays = self.arrays._replace(
-            grad_weights=cuda.to_device(np.zeros((self.blocks, len(state.weights)), np.float32)),
-            squared_errors=cuda.to_device(np.zeros(self.blocks * self.threads, np.float32)),
-        )
+        rows = rows_to_sum(self.blocks, self.threads)
+        self.arrays = self.on_device(fused_arrays(
+            image, state, corrections, self.blocks, rows, self.threads, self.deterministic
+        ))  # fmt: skip
+
+    @staticmethod
+    def on_device(arrays):
+        return FusedArrays(*map(cuda.to_device, arrays))
 
     @property
     def device(self):
@@ -167,15 +157,18 @@ class FusedBackend:
         return [float(errors.sum()) / (self.config.batch * COLOURS)]
 
     def state(self):
+        shape = self.config.grid_height, self.config.grid_width
+
         def three(array):
-            return np.ascontiguousarray(array.copy_to_host()[:, :, :COLOURS])
+            channels = array.copy_to_host()[:, :COLOURS]
+            return np.ascontiguousarray(channels).reshape(*shape, COLOURS)
 
         arrays = self.arrays
         return State(
             feature_grid=three(arrays.feature_grid),
             grid_m=three(arrays.grid_m),
             grid_v=three(arrays.grid_v),
-            grid_steps=arrays.grid_steps.copy_to_host(),
+            grid_steps=arrays.grid_steps.copy_to_host().reshape(shape),
             weights=arrays.weights.copy_to_host(),
             weights_m=arrays.weights_m.copy_to_host(),
             weights_v=arrays.weights_v.copy_to_host(),
@@ -185,16 +178,17 @@ class FusedBackend:
         return self.state().feature_grid
 
     def render(self, width, height):
-        colours = cuda.device_array((width * height, COLOURS), np.float32)
+        colours = cuda.device_array(width * height * COLOURS, np.float32)
         self.paint_into(colours, width, height)
         return colours.copy_to_host().reshape(height, width, COLOURS)
 
     def paint_into(self, colours, width, height):
         blocks = min(blocks_for(width * height, self.threads), 1 << 12)
-        arrays = self.arrays
+        sizes = self.settings.grid_width, self.settings.grid_height
         self.paint[blocks, self.threads](
-            arrays.feature_grid, arrays.weights, colours, np.int64(width), np.int64(height)
-        )
+            self.arrays.feature_grid, self.arrays.weights, *sizes, colours,
+            np.int32(width), np.int32(height),
+        )  # fmt: skip
 
     bilinear_baseline = CudaBackend.bilinear_baseline
 
@@ -240,13 +234,15 @@ class PersistentBackend(FusedBackend):
 
     def most_blocks(self):
         rates = cuda.to_device(np.zeros((0, 2), np.float32))
-        arguments = self.arrays, rates, np.int64(1), self.settings
+        self.counter = cuda.to_device(np.zeros(1, np.uint32))
+        arguments = self.arrays, rates, np.int64(1), self.settings, self.counter
         kernel = self.train.compile(tuple(map(typeof, arguments)))
         return kernel.max_cooperative_grid_blocks(self.threads)
 
     def run(self, first_step, learning_rates):
         rates = cuda.to_device(np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2))
+        self.counter.copy_to_device(np.zeros(1, np.uint32))
         self.train[self.blocks, self.threads](
-            self.arrays, rates, np.int64(first_step), self.settings
+            self.arrays, rates, np.int64(first_step), self.settings, self.counter
         )
         cuda.synchronize()

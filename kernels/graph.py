@@ -63,19 +63,21 @@ def adam_grid_by_clock(
 def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True):
     """(gradient kernel, update kernel, paint kernel, threads): see `fused_step`."""
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    gradients, update = fused.gradients, fused.update
+    draw, gradients, update = fused.draw, fused.gradients, fused.update
 
-    @cuda.jit
+    samples = fused.threads
+
+    @cuda.jit(fastmath=True)
     def gradients_by_clock(clock, arrays, settings):
         """First half of a step. clock (3,) int64; arrays: `FusedArrays`; settings: `StepSettings`."""
         position = clock[POSITION]
         if cuda.grid(1) == 0:
             clock[SECOND_HALF] = position
-        arrays.squared_errors[cuda.grid(1)] += gradients(
-            arrays, clock[FIRST_STEP] + position, settings
-        )
+        step = clock[FIRST_STEP] + position
+        drawn = draw(arrays, cuda.blockIdx.x * samples, step, settings)
+        arrays.squared_errors[cuda.grid(1)] += gradients(arrays, step, settings, drawn)
 
-    @cuda.jit
+    @cuda.jit(fastmath=True)
     def update_by_clock(clock, learning_rates, arrays, settings):
         """Second half; and the clock goes on. learning_rates (n, 2) float32."""
         position = clock[SECOND_HALF]

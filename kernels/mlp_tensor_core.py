@@ -29,22 +29,25 @@ from typing import Callable, NamedTuple
 from numba import cuda, float32, uint32
 
 from kernels.config import COLOURS, FEATURES, OUTPUTS
-from kernels.field_math import relu, sigmoid
-from kernels.ptx import (
-    multiply_bfloats,
-    multiply_halves,
-    pack_bfloats,
-    pack_halves,
-    transpose_8x8,
-    unpack_halves,
+from kernels.field_math import sigmoid
+from kernels.ptx import halves_to_bfloats, pack_bfloats, pack_halves
+from kernels.tensor_products import (
+    TILES,
+    UNITS,
+    WARP,
+    keep_transposed,
+    make_activate,
+    make_activate_only,
+    make_backward_product,
+    make_forward_product,
+    make_mask,
+    make_weight_gradient,
 )
 
-WARP = 32
-TILES = 2  # tiles of 16 samples a warp: two chains of products that need not wait for each other
-UNITS = 8  # a tensor core makes 8 units at a time
 USED_OUTPUTS = 8  # of 16: the first three are colours, the others never move
 FEATURE_WORDS = FEATURES // 2
-FEATURE_PITCH = FEATURE_WORDS + 4  # 12 r + c meets no bank twice for r < 8, c < 4
+# A row also holds two words of deltas. 12 r + c meets no bank twice for r < 8, c < 4.
+FEATURE_PITCH = FEATURE_WORDS + 4
 SHARED_BYTES = 48 * 1024
 
 
@@ -52,7 +55,7 @@ class Mlp(NamedTuple):
     """Device functions for one size of network, and what they need."""
 
     warps: int  # a block
-    shape_words: tuple  # shared uint32 arrays: packed weights,
+    shape_words: int  # shared uint32 arrays: packed weights,
     shape_activations: tuple  # transposed activations of all layers,
     shape_deltas: tuple  # transposed deltas of one layer
     pack_weights: Callable
@@ -70,7 +73,7 @@ def word_count(hidden, layers):
 def shared_bytes(hidden, layers, warps):
     samples = warps * WARP
     transposed = (FEATURES + layers * hidden + hidden) * samples * 2
-    exchanged = samples * 4 * (FEATURE_PITCH + COLOURS + 2 * layers)
+    exchanged = samples * 4 * (FEATURE_PITCH + COLOURS + TILES * layers)
     return word_count(hidden, layers) * 4 + transposed + exchanged
 
 
@@ -82,207 +85,18 @@ def warps_that_fit(hidden, layers):
     return 0
 
 
-# ---------------------------------------------------------------- products
-
-
-def make_forward_product(blocks, unit_tiles, pitch):
-    """sums = operand @ weights, for `blocks` x 16 inputs and `unit_tiles` x 8 units."""
-
-    @cuda.jit(device=True)
-    def forward_product(words, first, lane, operand, sums):
-        row, column = lane % 4, lane // 4
-        for unit_tile in range(unit_tiles):
-            for tile in range(TILES):
-                for i in range(4):
-                    sums[tile, unit_tile, i] = float32(0)
-            for block in range(blocks):
-                at = first + (8 * block + row) * pitch + UNITS * unit_tile + column
-                low, high = words[at], words[at + 4 * pitch]
-                for tile in range(TILES):
-                    (
-                        sums[tile, unit_tile, 0],
-                        sums[tile, unit_tile, 1],
-                        sums[tile, unit_tile, 2],
-                        sums[tile, unit_tile, 3],
-                    ) = multiply_halves(
-                        operand[tile, block, 0], operand[tile, block, 1],
-                        operand[tile, block, 2], operand[tile, block, 3], low, high,
-                        sums[tile, unit_tile, 0], sums[tile, unit_tile, 1],
-                        sums[tile, unit_tile, 2], sums[tile, unit_tile, 3],
-                    )  # fmt: skip
-
-    return forward_product
+# ---------------------------------------------------------------- in and out
 
 
 @cuda.jit(device=True)
-def transposed_pair(words, at, upper):
-    """Weights from one input to two neighbouring units: their words also hold another input's."""
-    low_0, high_0 = unpack_halves(words[at])
-    low_1, high_1 = unpack_halves(words[at + 1])
-    return pack_bfloats(high_0 if upper else low_0, high_1 if upper else low_1)
-
-
-def make_backward_product(unit_tiles, input_tiles, pitch):
-    """sums = delta @ weights^T, for `unit_tiles` x 8 units and `input_tiles` x 8 inputs."""
-    blocks = max(1, unit_tiles // 2)
-    half_a_block = unit_tiles == 1
-
-    @cuda.jit(device=True)
-    def backward_product(words, first, lane, operand, sums):
-        unit, local_input = 2 * (lane % 4), lane // 4
-        upper = local_input % 2 == 1
-        for input_tile in range(input_tiles):
-            for tile in range(TILES):
-                for i in range(4):
-                    sums[tile, input_tile, i] = float32(0)
-            for block in range(blocks):
-                at = first + (4 * input_tile + local_input // 2) * pitch + 16 * block + unit
-                low = transposed_pair(words, at, upper)
-                high = uint32(0) if half_a_block else transposed_pair(words, at + UNITS, upper)
-                for tile in range(TILES):
-                    (
-                        sums[tile, input_tile, 0],
-                        sums[tile, input_tile, 1],
-                        sums[tile, input_tile, 2],
-                        sums[tile, input_tile, 3],
-                    ) = multiply_bfloats(
-                        operand[tile, block, 0], operand[tile, block, 1],
-                        operand[tile, block, 2], operand[tile, block, 3], low, high,
-                        sums[tile, input_tile, 0], sums[tile, input_tile, 1],
-                        sums[tile, input_tile, 2], sums[tile, input_tile, 3],
-                    )  # fmt: skip
-
-    return backward_product
-
-
-def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
-    """gradient = activations^T @ delta over all samples of a block, shared out among its warps."""
-    sample_blocks = warps * TILES
-
-    @cuda.jit(device=True)
-    def weight_gradient(activations, first, deltas, warp, lane, scale, gradient, offset, begin):
-        for task in range(warp, input_blocks * unit_tiles, warps):
-            input_block, unit_tile = task // unit_tiles, task % unit_tiles
-            upper = first + 2 * input_block
-            c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
-            for k in range(sample_blocks):
-                c0, c1, c2, c3 = multiply_bfloats(
-                    activations[upper, k, 0, lane], activations[upper + 1, k, 0, lane],
-                    activations[upper, k, 1, lane], activations[upper + 1, k, 1, lane],
-                    deltas[unit_tile, k, 0, lane], deltas[unit_tile, k, 1, lane],
-                    c0, c1, c2, c3,
-                )  # fmt: skip
-            at = (
-                offset
-                + (16 * input_block + lane // 4) * fan_out
-                + UNITS * unit_tile
-                + 2 * (lane % 4)
-            )
-            if begin:
-                gradient[at] = scale * c0
-                gradient[at + 1] = scale * c1
-                gradient[at + 8 * fan_out] = scale * c2
-                gradient[at + 8 * fan_out + 1] = scale * c3
-            else:
-                gradient[at] += scale * c0
-                gradient[at + 1] += scale * c1
-                gradient[at + 8 * fan_out] += scale * c2
-                gradient[at + 8 * fan_out + 1] += scale * c3
-
-    return weight_gradient
-
-
-# ---------------------------------------------------------------- between the products
-
-
-@cuda.jit(device=True)
-def keep_transposed(transposed, unit_tile, sample_block, lane, upper, lower):
-    """Put 16 samples x 8 units into shared memory, so that sums over samples can be formed."""
-    transposed[unit_tile, sample_block, 0, lane] = transpose_8x8(upper)
-    transposed[unit_tile, sample_block, 1, lane] = transpose_8x8(lower)
-
-
-def make_activate_only(unit_tiles):
-    """ReLU: sums -> operand of the next layer."""
-
-    @cuda.jit(device=True)
-    def activate_only(sums, operand):
-        for tile in range(TILES):
-            for unit_tile in range(unit_tiles):
-                block, side = unit_tile // 2, 2 * (unit_tile % 2)
-                operand[tile, block, side] = pack_halves(
-                    relu(sums[tile, unit_tile, 0]), relu(sums[tile, unit_tile, 1])
-                )
-                operand[tile, block, side + 1] = pack_halves(
-                    relu(sums[tile, unit_tile, 2]), relu(sums[tile, unit_tile, 3])
-                )
-
-    return activate_only
-
-
-def make_activate(unit_tiles):
-    """The same, and for the way back: a transposed copy, and which units are open."""
-
-    @cuda.jit(device=True)
-    def activate(sums, operand, open_units, layer, transposed, first, warp, lane):
-        thread = warp * WARP + lane
-        for tile in range(TILES):
-            bits = uint32(0)
-            for unit_tile in range(unit_tiles):
-                for i in range(4):
-                    value = relu(sums[tile, unit_tile, i])
-                    if value > float32(0):
-                        bits |= uint32(1) << uint32(4 * unit_tile + i)
-                    sums[tile, unit_tile, i] = value
-                block, side = unit_tile // 2, 2 * (unit_tile % 2)
-                operand[tile, block, side] = pack_halves(
-                    sums[tile, unit_tile, 0], sums[tile, unit_tile, 1]
-                )
-                operand[tile, block, side + 1] = pack_halves(
-                    sums[tile, unit_tile, 2], sums[tile, unit_tile, 3]
-                )
-                keep_transposed(
-                    transposed, first + unit_tile, TILES * warp + tile, lane,
-                    pack_bfloats(sums[tile, unit_tile, 0], sums[tile, unit_tile, 1]),
-                    pack_bfloats(sums[tile, unit_tile, 2], sums[tile, unit_tile, 3]),
-                )  # fmt: skip
-            open_units[layer, tile, thread] = bits
-
-    return activate
-
-
-def make_mask(unit_tiles):
-    """ReLU's derivative: gradient of activations -> delta, as operand and transposed copy."""
-
-    @cuda.jit(device=True)
-    def mask(sums, operand, open_units, layer, deltas, warp, lane):
-        thread = warp * WARP + lane
-        for tile in range(TILES):
-            bits = open_units[layer, tile, thread]
-            for unit_tile in range(unit_tiles):
-                for i in range(4):
-                    is_open = (bits >> uint32(4 * unit_tile + i)) & uint32(1)
-                    if is_open == uint32(0):
-                        sums[tile, unit_tile, i] = float32(0)
-                block, side = unit_tile // 2, 2 * (unit_tile % 2)
-                upper = pack_bfloats(sums[tile, unit_tile, 0], sums[tile, unit_tile, 1])
-                lower = pack_bfloats(sums[tile, unit_tile, 2], sums[tile, unit_tile, 3])
-                operand[tile, block, side] = upper
-                operand[tile, block, side + 1] = lower
-                keep_transposed(deltas, unit_tile, TILES * warp + tile, lane, upper, lower)
-
-    return mask
-
-
-@cuda.jit(device=True)
-def load_features(feature_words, operand, warp, lane):
+def load_features(rows, operand, warp, lane):
     """Rows of features, a sample each -> operand of the first layer."""
-    row, column = lane // 4, lane % 4
+    row, column = lane >> 2, lane & 3
     for tile in range(TILES):
         sample = WARP * warp + 16 * tile + row
         for side in range(2):
-            operand[tile, 0, 2 * side] = feature_words[sample, 4 * side + column]
-            operand[tile, 0, 2 * side + 1] = feature_words[sample + 8, 4 * side + column]
+            operand[tile, 0, 2 * side] = rows[sample, 4 * side + column]
+            operand[tile, 0, 2 * side + 1] = rows[sample + 8, 4 * side + column]
 
 
 @cuda.jit(device=True)
@@ -290,78 +104,77 @@ def keep_features(operand, transposed, warp, lane):
     """The transposed copy of the features, as bfloats."""
     for tile in range(TILES):
         for side in range(2):
-            u0, u1 = unpack_halves(operand[tile, 0, 2 * side])
-            l0, l1 = unpack_halves(operand[tile, 0, 2 * side + 1])
-            keep_transposed(
-                transposed, side, TILES * warp + tile, lane,
-                pack_bfloats(u0, u1), pack_bfloats(l0, l1),
-            )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def output_delta(sums, operand, exchange, deltas, count, warp, lane):
-    """Sigmoid, error and their derivative, for what a lane holds of the outputs.
-
-    exchange: (samples, 3) float32, the targets. count: samples that are there; others get zero.
-    Returns the sum of squared errors. The factor 2 / (3 B) is left to the end: without it deltas
-    are of a size that 16 bits represent well.
-    """
-    squared_error = float32(0)
-    row, first_column = lane // 4, 2 * (lane % 4)
-    for tile in range(TILES):
-        for i in range(4):
-            sample = WARP * warp + 16 * tile + row + 8 * (i // 2)
-            column = first_column + i % 2
-            delta = float32(0)
-            if column < COLOURS and sample < count:
-                output = sigmoid(sums[tile, 0, i])
-                error = output - exchange[sample, column]
-                squared_error += error * error
-                delta = error * output * (float32(1) - output)
-            sums[tile, 0, i] = delta
-        upper = pack_bfloats(sums[tile, 0, 0], sums[tile, 0, 1])
-        lower = pack_bfloats(sums[tile, 0, 2], sums[tile, 0, 3])
-        operand[tile, 0, 0] = upper
-        operand[tile, 0, 1] = lower
-        operand[tile, 0, 2] = uint32(0)
-        operand[tile, 0, 3] = uint32(0)
-        keep_transposed(deltas, 0, TILES * warp + tile, lane, upper, lower)
-    return squared_error
+            upper = halves_to_bfloats(operand[tile, 0, 2 * side])
+            lower = halves_to_bfloats(operand[tile, 0, 2 * side + 1])
+            keep_transposed(transposed, side, TILES * warp + tile, lane, upper, lower)
 
 
 @cuda.jit(device=True)
 def hand_over(sums, exchange, warp, lane):
-    """Colours, from fragments to rows: (samples, 3) in [0, 1], a sample a row."""
-    row, first_column = lane // 4, 2 * (lane % 4)
+    """The first three columns of the sums, from fragments to rows (samples, 3), a sample a row."""
+    row, first_column = lane >> 2, 2 * (lane & 3)
+    if first_column >= COLOURS:
+        return
     for tile in range(TILES):
-        for i in range(4):
-            column = first_column + i % 2
-            if column < COLOURS:
-                sample = WARP * warp + 16 * tile + row + 8 * (i // 2)
-                exchange[sample, column] = sigmoid(sums[tile, 0, i])
+        sample = WARP * warp + 16 * tile + row
+        exchange[sample, first_column] = sums[tile, 0, 0]
+        exchange[sample + 8, first_column] = sums[tile, 0, 2]
+        if first_column + 1 < COLOURS:
+            exchange[sample, first_column + 1] = sums[tile, 0, 1]
+            exchange[sample + 8, first_column + 1] = sums[tile, 0, 3]
 
 
 @cuda.jit(device=True)
-def hand_back(sums, exchange, scale, warp, lane):
-    """Gradients of features 0 to 2, from fragments to rows: (samples, 3), a sample a row."""
-    row, first_column = lane // 4, 2 * (lane % 4)
+def output_delta(exchange, thread, target, inside, rows):
+    """Sigmoid, error and their derivative, one thread a sample.
+
+    The factor 2 / (3 B) is left to the end: without it deltas are of a size that 16 bits
+    represent well. Packs them behind the sample's features; returns the sum of squared errors.
+    """
+    if not inside:
+        rows[thread, FEATURE_WORDS] = uint32(0)
+        rows[thread, FEATURE_WORDS + 1] = uint32(0)
+        return float32(0)
+    red, green, blue = (
+        sigmoid(exchange[thread, 0]), sigmoid(exchange[thread, 1]), sigmoid(exchange[thread, 2]),
+    )  # fmt: skip
+    red_error, green_error, blue_error = red - target[0], green - target[1], blue - target[2]
+    one = float32(1)
+    rows[thread, FEATURE_WORDS] = pack_bfloats(
+        red_error * red * (one - red), green_error * green * (one - green)
+    )
+    rows[thread, FEATURE_WORDS + 1] = pack_bfloats(blue_error * blue * (one - blue), float32(0))
+    return red_error * red_error + green_error * green_error + blue_error * blue_error
+
+
+@cuda.jit(device=True)
+def load_delta(rows, operand, deltas, warp, lane):
+    """Rows of deltas -> operand of the way back (columns 3 to 15 are zero), transposed copy."""
+    row, column = lane >> 2, lane & 3
     for tile in range(TILES):
-        for i in range(4):
-            column = first_column + i % 2
-            if column < COLOURS:
-                sample = WARP * warp + 16 * tile + row + 8 * (i // 2)
-                exchange[sample, column] = scale * sums[tile, 0, i]
+        sample = WARP * warp + 16 * tile + row
+        upper, lower = uint32(0), uint32(0)
+        if column < 2:
+            upper = rows[sample, FEATURE_WORDS + column]
+            lower = rows[sample + 8, FEATURE_WORDS + column]
+        operand[tile, 0, 0], operand[tile, 0, 1] = upper, lower
+        operand[tile, 0, 2], operand[tile, 0, 3] = uint32(0), uint32(0)
+        keep_transposed(deltas, 0, TILES * warp + tile, lane, upper, lower)
 
 
 def make_pack(fan_in, fan_out, used, pitch, threads):
     """Copy one matrix into shared memory, two inputs' weights of a unit to a word."""
+    items = fan_in // 2 * used
+    rounds = (items + threads - 1) // threads
 
     @cuda.jit(device=True)
     def pack(weights, offset, words, first, thread):
-        for item in range(thread, fan_in // 2 * used, threads):
-            pair, unit = item // used, item % used
-            at = offset + 2 * pair * fan_out + unit
-            words[first + pair * pitch + unit] = pack_halves(weights[at], weights[at + fan_out])
+        for i in range(rounds):
+            item = thread + i * threads
+            if items % threads == 0 or item < items:
+                pair, unit = item // used, item % used
+                at = offset + 2 * pair * fan_out + unit
+                words[first + pair * pitch + unit] = pack_halves(weights[at], weights[at + fan_out])
 
     return pack
 
@@ -407,21 +220,23 @@ def make_mlp(hidden, layers):
 
     @cuda.jit(device=True)
     def forward_backward(
-        words, feature_words, exchange, activations, deltas, open_units, count, scale, gradient,
-        begin, warp, lane,
+        words, rows, exchange, activations, deltas, open_units, target, inside, scale, gradient,
+        begin, thread,
     ):  # fmt: skip
         """Take a warp's samples through the network and back; all warps of the block at once.
 
-        words: packed weights. feature_words (samples, FEATURE_PITCH) uint32: features as halves.
-        exchange (samples, 3) float32: targets; becomes the features' gradients. activations,
-        deltas, open_units: shared arrays of the shapes in `Mlp`. count: samples of the block that
-        are there. gradient (n,) float32: set if `begin`, else added to. Returns the sum of
-        squared errors that this lane has seen.
+        A thread is one sample; `target` (three float32) and `inside` (or beyond the batch) are
+        its own. All else is shared: words, the packed weights; rows (samples, FEATURE_PITCH)
+        uint32, features as halves; exchange (samples, 3) float32, where the gradients of the
+        first three features are left, without `scale`; activations, deltas, open_units of the
+        shapes in `Mlp`. gradient (n,) float32 is set if `begin`, else added to, times `scale`.
+        Returns the sum of squared errors of the sample.
         """
+        warp, lane = thread >> 5, thread & 31
         operand = cuda.local.array((TILES, blocks, 4), uint32)
         sums = cuda.local.array((TILES, tiles, 4), float32)
 
-        load_features(feature_words, operand, warp, lane)
+        load_features(rows, operand, warp, lane)
         keep_features(operand, activations, warp, lane)
         forward_first(words, 0, lane, operand, sums)
         activate(sums, operand, open_units, 0, activations, feature_tiles, warp, lane)
@@ -430,7 +245,12 @@ def make_mlp(hidden, layers):
             first = feature_tiles + layer * tiles
             activate(sums, operand, open_units, layer, activations, first, warp, lane)
         forward_last(words, last_words, lane, operand, sums)
-        squared_error = output_delta(sums, operand, exchange, deltas, count, warp, lane)
+        hand_over(sums, exchange, warp, lane)
+        # From fragments to rows and back: other lanes of the warp wrote what a lane reads.
+        cuda.syncwarp()
+        squared_error = output_delta(exchange, thread, target, inside, rows)
+        cuda.syncwarp()
+        load_delta(rows, operand, deltas, warp, lane)
 
         # Sums over samples need what all warps have put into shared memory.
         cuda.syncthreads()
@@ -457,16 +277,17 @@ def make_mlp(hidden, layers):
         cuda.syncthreads()
         gradient_first(activations, 0, deltas, warp, lane, scale, gradient, 0, begin)
         backward_first(words, 0, lane, operand, sums)
-        hand_back(sums, exchange, scale, warp, lane)
+        hand_over(sums, exchange, warp, lane)
         return squared_error
 
     @cuda.jit(device=True)
-    def forward(words, feature_words, exchange, warp, lane):
-        """Only the colours, to exchange (samples, 3); a warp needs no other."""
+    def forward(words, rows, exchange, thread):
+        """Only the output sums, to exchange (samples, 3); a warp needs no other."""
+        warp, lane = thread >> 5, thread & 31
         operand = cuda.local.array((TILES, blocks, 4), uint32)
         sums = cuda.local.array((TILES, tiles, 4), float32)
 
-        load_features(feature_words, operand, warp, lane)
+        load_features(rows, operand, warp, lane)
         forward_first(words, 0, lane, operand, sums)
         activate_only(sums, operand)
         for layer in range(1, layers):
@@ -478,8 +299,8 @@ def make_mlp(hidden, layers):
     return Mlp(
         warps,
         word_count(hidden, layers),
-        (activation_tiles, warps * TILES, 2, WARP),
-        (tiles, warps * TILES, 2, WARP),
+        (activation_tiles, warps * TILES, WARP, 2),
+        (tiles, warps * TILES, WARP, 2),
         pack_weights,
         forward_backward,
         forward,

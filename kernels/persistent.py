@@ -1,44 +1,87 @@
 """The whole training in one kernel: the GPU stays in it, and only meets itself.
 
 The idea: launching a kernel costs the host more time than this GPU needs for a whole step. So the
-loop over the steps moves into the kernel. All blocks fit onto the GPU at the same time (a
-*cooperative* launch sees to that) and wait for each other at a barrier of the whole grid, twice a
-step: when all gradients have been added, and when all parameters have been moved.
+loop over the steps moves into the kernel. All blocks are on the GPU at the same time (a
+*cooperative* launch sees to that) and wait for each other twice a step: when all gradients have
+been added, and when all parameters have been moved.
 
-The host starts it for some hundred or thousand steps at a time, and then looks after progress
+A barrier of the whole grid is a number in memory. Each block adds 1 when it arrives, and waits
+until all have. Between the two there is time for something that concerns nobody else: each thread
+draws its sample of the next step, which depends on no parameter.
+
+The host starts this kernel for some thousand steps at a time, and in between looks after progress
 bar, pictures and checkpoints.
 """
 
 from functools import lru_cache
 
-from numba import cuda, float32
+from numba import cuda, float32, uint32
 
 from kernels.fused_step import make_fused_step
+from kernels.ptx import arrive, arrived
+
+
+@cuda.jit(device=True)
+def come(counter):
+    """Say that this block has come to the barrier."""
+    # One thread speaks for the block, so all of them must have finished before.
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        arrive(counter)
+
+
+@cuda.jit(device=True)
+def wait(counter, meetings):
+    """Wait until all blocks have come, for the `meetings`-th time."""
+    if cuda.threadIdx.x == 0:
+        everybody = uint32(meetings * cuda.gridDim.x)
+        while arrived(counter) < everybody:
+            pass
+    # The others may go on when the one that looked has seen everybody.
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def come_later(counter):
+    """The same pair as one barrier of CUDA's own, for the checked simulator, which knows it."""
+
+
+@cuda.jit(device=True)
+def wait_for_grid(counter, meetings):
+    cuda.cg.this_grid().sync()
 
 
 @lru_cache(maxsize=None)
-def make_train(hidden, layers, deterministic=False, vector_atomics=True):
+def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_barrier=True):
     """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`."""
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    gradients, update = fused.gradients, fused.update
+    draw, gradients, update, samples = fused.draw, fused.gradients, fused.update, fused.threads
+    enter, leave = (come, wait) if own_barrier else (come_later, wait_for_grid)
 
-    @cuda.jit
-    def train(arrays, learning_rates, first_step, settings):
+    @cuda.jit(fastmath=True)
+    def train(arrays, learning_rates, first_step, settings, counter):
         """Take a step for each row of learning_rates (n, 2) float32: the network's, the grid's.
 
-        arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`.
+        arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
+        uint32, zero.
         """
-        grid = cuda.cg.this_grid()
+        # This makes the launch cooperative: it fails if not all blocks fit at once.
+        cuda.cg.this_grid().sync()
+        first = cuda.blockIdx.x * samples
         squared_error = float32(0)
+        drawn = draw(arrays, first, first_step, settings)
         for i in range(learning_rates.shape[0]):
-            squared_error += gradients(arrays, first_step + i, settings)
+            squared_error += gradients(arrays, first_step + i, settings, drawn)
             # Adam needs the sums over all samples, of all blocks ...
-            grid.sync()
+            enter(counter)
+            leave(counter, 2 * i + 1)
             update(
                 arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1], settings.rates
             )
             # ... and the next step needs all parameters moved.
-            grid.sync()
+            enter(counter)
+            drawn = draw(arrays, first, first_step + i + 1, settings)
+            leave(counter, 2 * i + 2)
         arrays.squared_errors[cuda.grid(1)] += squared_error
 
     return train, fused.threads

@@ -3,8 +3,7 @@
 Python has no words for some things that a GPU can do: multiply small matrices on tensor cores,
 keep two 16-bit floats in one register, move four floats at a time. Here each such instruction is
 a function that kernels call like any other. Compiled, it is one line of PTX, NVIDIA's assembly
-language. In the lab's checked simulator its `twin` runs instead, on arrays of shape (warps, 32),
-a row a warp and a column a lane; so a twin sees all lanes of a warp, as a tensor core does.
+language. In the lab's checked simulator its *twin* runs instead, in plain NumPy (`ptx_twins`).
 
 16-bit floats travel in pairs: a uint32 *word* holds two, the first in its lower half. There are
 two kinds. A *half* (IEEE float16) has 11 bits for digits and 5 for the exponent: the finer one, for
@@ -14,14 +13,14 @@ float32, so that no gradient is too small for it.
 Source: NVIDIA, "Parallel Thread Execution ISA", sections on mma, movmatrix, cvt and red.
 """
 
-import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.typing.templates import signature
 from numba.cuda.extending import intrinsic
 
+from kernels import ptx_twins as twins
+
 FLOAT, WORD = ir.FloatType(), ir.IntType(32)
-LANE = np.arange(32)
 
 
 def with_twin(twin):
@@ -52,38 +51,6 @@ def as_tuple(context, builder, kind, struct):
 # ---------------------------------------------------------------- pairs of 16-bit floats
 
 
-def words_of(low, high):
-    """Arrays of 16-bit patterns, pairwise in uint32 words."""
-    return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))
-
-
-def half_bits(values):
-    with np.errstate(over="ignore"):
-        return values.astype(np.float16).view(np.uint16)
-
-
-def bfloat_bits(values):
-    """The upper half of a float32, rounded to nearest, ties to even."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    return np.where(np.isnan(values), np.uint32(0x7FFF), rounded >> np.uint32(16)).astype(np.uint16)
-
-
-def halves_of(words):
-    """(low, high) as float32 of words that hold two halves."""
-    words = np.ascontiguousarray(words, np.uint32)
-    low = (words & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16)
-    high = (words >> np.uint32(16)).astype(np.uint16).view(np.float16)
-    return low.astype(np.float32), high.astype(np.float32)
-
-
-def bfloats_of(words):
-    """(low, high) as float32 of words that hold two bfloats."""
-    words = np.ascontiguousarray(words, np.uint32)
-    low, high = words << np.uint32(16), words & np.uint32(0xFFFF0000)
-    return low.view(np.float32), high.view(np.float32)
-
-
 def packing(text):
     """Typing of an instruction (float32, float32) -> word. PTX names the upper half first."""
 
@@ -96,25 +63,64 @@ def packing(text):
     return typing
 
 
-def packing_twin(bits):
-    return lambda low, high: words_of(bits(low), bits(high))
+pack_halves = with_twin(twins.packing_twin(twins.half_bits))(
+    packing("cvt.rn.f16x2.f32 $0, $1, $2;")
+)
+pack_bfloats = with_twin(twins.packing_twin(twins.bfloat_bits))(
+    packing("cvt.rn.bf16x2.f32 $0, $1, $2;")
+)
 
 
-pack_halves = with_twin(packing_twin(half_bits))(packing("cvt.rn.f16x2.f32 $0, $1, $2;"))
-pack_bfloats = with_twin(packing_twin(bfloat_bits))(packing("cvt.rn.bf16x2.f32 $0, $1, $2;"))
+pack_open_halves = with_twin(twins.packing_open_twin(twins.half_bits))(
+    packing("cvt.rn.relu.f16x2.f32 $0, $1, $2;")
+)
+pack_open_bfloats = with_twin(twins.packing_open_twin(twins.bfloat_bits))(
+    packing("cvt.rn.relu.bf16x2.f32 $0, $1, $2;")
+)
 
 
-@with_twin(halves_of)
-def unpack_halves(context, word):
-    """word -> (low, high) float32, exact."""
-    kind = types.UniTuple(types.float32, 2)
-    text = "{.reg .b16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h;}"
+def word_to_word(text):
+    """Typing of an instruction (word) -> word."""
+
+    def typing(context, word):
+        def generate(context, builder, signature_, arguments):
+            return emit(builder, text, "=r,r", [WORD], arguments)
+
+        return signature(types.uint32, types.uint32), generate
+
+    return typing
+
+
+# Two halves -> two bfloats, by way of float32.
+halves_to_bfloats = with_twin(
+    lambda word: twins.words_of(*map(twins.bfloat_bits, twins.halves_of(word)))
+)(
+    word_to_word(
+        "{.reg .b16 l, h; .reg .f32 x, y; mov.b32 {l, h}, $1; cvt.f32.f16 x, l;"
+        " cvt.f32.f16 y, h; cvt.rn.bf16x2.f32 $0, y, x;}"
+    )
+)
+
+
+# 0xFFFF for each of the two numbers in a word whose sign bit is set, else 0: the permutation of
+# bytes takes bytes 1, 1, 3, 3, and of each only the sign, eight times.
+mask_of_signs = with_twin(twins.mask_of_signs_twin)(word_to_word("prmt.b32 $0, $1, 0, 0xBB99;"))
+
+
+@with_twin(twins.one_of_each_twin)
+def one_of_each(context, first, second, upper):
+    """A word of the lower halves of two words (upper = 0), or of their upper halves (1)."""
 
     def generate(context, builder, signature_, arguments):
-        struct = emit(builder, text, "=f,=f,r", [FLOAT] * 2, arguments)
-        return as_tuple(context, builder, kind, struct)
+        first, second, upper = arguments
+        # Bytes 1 0 of each word, or 3 2: the second word's bytes are called 4 to 7.
+        lower_bytes, upper_bytes = WORD(0x5410), WORD(0x7632)
+        choice = builder.select(builder.trunc(upper, ir.IntType(1)), upper_bytes, lower_bytes)
+        return emit(
+            builder, "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", [WORD], [first, second, choice]
+        )
 
-    return signature(kind, types.uint32), generate
+    return signature(types.uint32, types.uint32, types.uint32, types.uint32), generate
 
 
 # ---------------------------------------------------------------- tensor cores
@@ -128,40 +134,6 @@ def unpack_halves(context, word):
 #   C (16 x 8), 4 floats:  row r, columns 2 c and 2 c + 1 (0, 1); row r + 8 (2, 3)
 #
 # C packed to words is half an A: the result of one product is the left factor of the next.
-
-
-def a_matrix(unpack, a0, a1, a2, a3):
-    """(warps, 16, 16) float64 that the A fragments of 32 lanes make up."""
-    matrix = np.empty((len(a0), 16, 16))
-    row, column = np.divmod(LANE, 4)
-    for word, (down, right) in zip((a0, a1, a2, a3), ((0, 0), (8, 0), (0, 8), (8, 8))):
-        low, high = unpack(word)
-        matrix[:, row + down, 2 * column + right] = low
-        matrix[:, row + down, 2 * column + right + 1] = high
-    return matrix
-
-
-def b_matrix(unpack, b0, b1):
-    """(warps, 16, 8) float64 that the B fragments of 32 lanes make up."""
-    matrix = np.empty((len(b0), 16, 8))
-    column, row = np.divmod(LANE, 4)
-    for word, down in ((b0, 0), (b1, 8)):
-        low, high = unpack(word)
-        matrix[:, 2 * row + down, column] = low
-        matrix[:, 2 * row + down + 1, column] = high
-    return matrix
-
-
-def multiply_twin(unpack):
-    def twin(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
-        product = a_matrix(unpack, a0, a1, a2, a3) @ b_matrix(unpack, b0, b1)
-        row, column = np.divmod(LANE, 4)
-        return tuple(
-            (product[:, row + down, 2 * column + right] + c).astype(np.float32)
-            for c, (down, right) in zip((c0, c1, c2, c3), ((0, 0), (0, 1), (8, 0), (8, 1)))
-        )
-
-    return twin
 
 
 def multiplying(kind):
@@ -183,18 +155,11 @@ def multiplying(kind):
     return typing
 
 
-multiply_halves = with_twin(multiply_twin(halves_of))(multiplying("f16"))
-multiply_bfloats = with_twin(multiply_twin(bfloats_of))(multiplying("bf16"))
+multiply_halves = with_twin(twins.multiply_twin(twins.halves_of))(multiplying("f16"))
+multiply_bfloats = with_twin(twins.multiply_twin(twins.bfloats_of))(multiplying("bf16"))
 
 
-def transpose_twin(words):
-    words = np.ascontiguousarray(words, np.uint32)
-    matrix = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=-1)
-    turned = matrix.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 32, 2)
-    return words_of(turned[:, :, 0], turned[:, :, 1])
-
-
-@with_twin(transpose_twin)
+@with_twin(twins.transpose_twin)
 def transpose_8x8(context, words):
     """Transpose 8 x 8 16-bit floats; lane 4 r + c holds row r, columns 2 c and 2 c + 1."""
 
@@ -208,75 +173,92 @@ def transpose_8x8(context, words):
 # ---------------------------------------------------------------- four floats at a time
 
 
-def address(context, builder, array_type, array, row, column):
-    """Pointer to element [row, column, 0] of a C-contiguous three-dimensional array."""
+def address(context, builder, array_type, array, row):
+    """Pointer to the four floats of a row of a C-contiguous array (rows, 4)."""
     made = context.make_array(array_type)(context, builder, array)
-    shape = cgutils.unpack_tuple(builder, made.shape, 3)
-    offset = builder.add(builder.mul(row, shape[1]), column)
-    return builder.gep(made.data, [builder.mul(offset, shape[2])])
+    first = builder.shl(row, ir.IntType(64)(2))
+    vector = builder.gep(made.data, [first])
+    return builder.bitcast(vector, ir.VectorType(FLOAT, 4).as_pointer())
 
 
 def index_types(array):
-    if array.ndim != 3 or array.dtype != types.float32 or array.layout != "C":
-        raise TypeError(
-            "four floats at a time need a C-contiguous float32 array (rows, columns, 4)"
-        )
-    return array, types.int64, types.int64
+    if array.ndim != 2 or array.dtype != types.float32 or array.layout != "C":
+        raise TypeError("four floats at a time need a C-contiguous float32 array (rows, 4)")
+    return array, types.int64
 
 
-@with_twin(lambda array, row, column: tuple(array[row, column, i] for i in range(4)))
-def load_four(context, array, row, column):
-    """The four floats array[row, column, 0 ... 3], as one load of 16 bytes."""
+@with_twin(twins.load_four_twin)
+def load_four(context, array, row):
+    """The four floats of array[row], as one load of 16 bytes."""
     kind = types.UniTuple(types.float32, 4)
     arguments_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments)
-        vector = builder.bitcast(pointer, ir.VectorType(FLOAT, 4).as_pointer())
-        four = builder.load(vector, align=16)
+        four = builder.load(address(context, builder, array, *arguments), align=16)
         values = [builder.extract_element(four, WORD(i)) for i in range(4)]
         return context.make_tuple(builder, kind, values)
 
     return signature(kind, *arguments_types), generate
 
 
-def store_four_twin(array, row, column, *values):
-    for i, value in enumerate(values):
-        array[row, column, i] = value
-
-
-@with_twin(store_four_twin)
-def store_four(context, array, row, column, x, y, z, w):
-    """array[row, column, 0 ... 3] = x, y, z, w, as one store of 16 bytes."""
+@with_twin(twins.store_four_twin)
+def store_four(context, array, row, x, y, z, w):
+    """array[row] = x, y, z, w, as one store of 16 bytes."""
     arguments_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments[:3])
-        vector = builder.bitcast(pointer, ir.VectorType(FLOAT, 4).as_pointer())
+        pointer = address(context, builder, array, *arguments[:2])
         four = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
-        for i, value in enumerate(arguments[3:]):
+        for i, value in enumerate(arguments[2:]):
             four = builder.insert_element(four, value, WORD(i))
-        builder.store(four, vector, align=16)
+        builder.store(four, pointer, align=16)
         return context.get_dummy_value()
 
     return signature(types.none, *arguments_types, *[types.float32] * 4), generate
 
 
-def add_four_twin(array, row, column, *values):
-    for i, value in enumerate(values):
-        array.add((row, column, i), value)
-
-
-@with_twin(add_four_twin)
-def add_four(context, array, row, column, x, y, z, w):
-    """Atomically add x, y, z, w to array[row, column, 0 ... 3]; needs compute capability 9.0."""
+@with_twin(twins.add_four_twin)
+def add_four(context, array, row, x, y, z, w):
+    """Atomically add x, y, z, w to array[row]; needs compute capability 9.0."""
     arguments_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments[:3])
+        pointer = address(context, builder, array, *arguments[:2])
         text = "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
         place = builder.ptrtoint(pointer, ir.IntType(64))
-        emit(builder, text, "l,f,f,f,f,~{memory}", [], [place, *arguments[3:]], True)
+        emit(builder, text, "l,f,f,f,f,~{memory}", [], [place, *arguments[2:]], True)
         return context.get_dummy_value()
 
     return signature(types.none, *arguments_types, *[types.float32] * 4), generate
+
+
+# ---------------------------------------------------------------- meeting other blocks
+
+
+def first_of(context, builder, array_type, array):
+    made = context.make_array(array_type)(context, builder, array)
+    return builder.ptrtoint(made.data, ir.IntType(64))
+
+
+@with_twin(twins.arrive_twin)
+def arrive(context, counter):
+    """Add 1 to counter[0] (uint32); whoever sees it also sees all that was written before."""
+
+    def generate(context, builder, signature_, arguments):
+        place = first_of(context, builder, counter, arguments[0])
+        emit(builder, "red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", [], [place], True)
+        return context.get_dummy_value()
+
+    return signature(types.none, counter), generate
+
+
+@with_twin(twins.arrived_twin)
+def arrived(context, counter):
+    """Read counter[0] (uint32); what was written before an `arrive` seen here can be read now."""
+
+    def generate(context, builder, signature_, arguments):
+        place = first_of(context, builder, counter, arguments[0])
+        text = "ld.acquire.gpu.global.u32 $0, [$1];"
+        return emit(builder, text, "=r,l,~{memory}", [WORD], [place], True)
+
+    return signature(types.uint32, counter), generate
