@@ -52,46 +52,50 @@ def corrections_at(corrections, step):
     return corrections[step, 0], corrections[step, 1]
 
 
-def make_update_cells(read, clear):
-    """Move the cells of the feature grid that a sample has touched; two at a time a thread."""
+def make_ask_for_cells(read):
+    """Read what moving a thread's next cells takes: those at first and first + stride."""
 
     @cuda.jit(device=True)
-    def update_cells(arrays, first_thread, threads, learning_rate, rates):
-        grad, grid = arrays.grad_feature_grid, arrays.feature_grid
-        averages_m, averages_v, steps = arrays.grid_m, arrays.grid_v, arrays.grid_steps
-        now = cuda.local.array((CELLS_AT_ONCE, 12), float32)
-        counts = cuda.local.array(CELLS_AT_ONCE, int32)
-        cells = steps.shape[0]
-        for first in range(first_thread, cells, threads * CELLS_AT_ONCE):
-            for i in range(CELLS_AT_ONCE):
-                # Beyond the last cell, the thread's first one is read again; no other thread
-                # writes that.
-                cell = first + i * threads
-                cell = cell if cell < cells else first
-                now[i, 0], now[i, 1], now[i, 2] = read(grad, cell)
-                now[i, 3], now[i, 4], now[i, 5], _ = load_four(grid, cell)
-                now[i, 6], now[i, 7], now[i, 8], _ = load_four(averages_m, cell)
-                now[i, 9], now[i, 10], now[i, 11], _ = load_four(averages_v, cell)
-                counts[i] = steps[cell] + int32(1)
-            for i in range(CELLS_AT_ONCE):
-                cell = first + i * threads
-                touched = (
-                    now[i, 0] != float32(0) or now[i, 1] != float32(0) or now[i, 2] != float32(0)
-                )
-                if cell < cells and touched:
-                    clear(grad, cell)
-                    steps[cell] = counts[i]
-                    for_m, for_v = corrections_at(arrays.corrections, counts[i])
-                    for channel in range(COLOURS):
-                        now[i, 3 + channel], now[i, 6 + channel], now[i, 9 + channel] = adam_step(
-                            now[i, 3 + channel], now[i, channel], now[i, 6 + channel],
-                            now[i, 9 + channel], for_m, for_v, learning_rate, rates,
-                        )  # fmt: skip
-                    store_four(grid, cell, now[i, 3], now[i, 4], now[i, 5], float32(0))
-                    store_four(averages_m, cell, now[i, 6], now[i, 7], now[i, 8], float32(0))
-                    store_four(averages_v, cell, now[i, 9], now[i, 10], now[i, 11], float32(0))
+    def ask_for_cells(arrays, first, stride, asked, counts):
+        for i in range(CELLS_AT_ONCE):
+            cell = first + i * stride
+            if cell < arrays.grid_steps.shape[0]:
+                asked[i, 0], asked[i, 1], asked[i, 2] = read(arrays.grad_feature_grid, cell)
+                asked[i, 3], asked[i, 4], asked[i, 5], _ = load_four(arrays.feature_grid, cell)
+                asked[i, 6], asked[i, 7], asked[i, 8], _ = load_four(arrays.grid_m, cell)
+                asked[i, 9], asked[i, 10], asked[i, 11], _ = load_four(arrays.grid_v, cell)
+                counts[i] = arrays.grid_steps[cell]
+            else:
+                asked[i, 0], asked[i, 1], asked[i, 2] = float32(0), float32(0), float32(0)
 
-    return update_cells
+    return ask_for_cells
+
+
+def make_move_cells(clear):
+    """Move those of the cells that a sample has touched; others stay as they are."""
+
+    @cuda.jit(device=True)
+    def move_cells(arrays, first, stride, asked, counts, learning_rate, rates):
+        for i in range(CELLS_AT_ONCE):
+            cell = first + i * stride
+            if asked[i, 0] != float32(0) or asked[i, 1] != float32(0) or asked[i, 2] != float32(0):
+                clear(arrays.grad_feature_grid, cell)
+                step = counts[i] + int32(1)
+                arrays.grid_steps[cell] = step
+                for_m, for_v = corrections_at(arrays.corrections, step)
+                for channel in range(COLOURS):
+                    parameter, m, v = adam_step(
+                        asked[i, 3 + channel], asked[i, channel], asked[i, 6 + channel],
+                        asked[i, 9 + channel], for_m, for_v, learning_rate, rates,
+                    )  # fmt: skip
+                    asked[i, 3 + channel], asked[i, 6 + channel] = parameter, m
+                    asked[i, 9 + channel] = v
+                none = float32(0)
+                store_four(arrays.feature_grid, cell, asked[i, 3], asked[i, 4], asked[i, 5], none)
+                store_four(arrays.grid_m, cell, asked[i, 6], asked[i, 7], asked[i, 8], none)
+                store_four(arrays.grid_v, cell, asked[i, 9], asked[i, 10], asked[i, 11], none)
+
+    return move_cells
 
 
 def make_update_weights(threads):

@@ -24,9 +24,11 @@ from numba import cuda, float32, int32, uint32, uint64
 from kernels.config import COLOURS
 from kernels.field_math import pixel_centre, random_uv, sigmoid
 from kernels.fused_adam import (
+    CELLS_AT_ONCE,
     clear_floats,
     clear_whole_numbers,
-    make_update_cells,
+    make_ask_for_cells,
+    make_move_cells,
     make_update_weights,
     read_floats,
     read_whole_numbers,
@@ -90,14 +92,13 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     """
     mlp = make_mlp(hidden, layers)
     pack_weights, forward, forward_backward = mlp.pack_weights, mlp.forward, mlp.forward_backward
+    finish_gradient = mlp.finish_gradient
     words_needed, shape_activations, shape_deltas = mlp[1:4]
     samples = threads = mlp.warps * WARP
     add = add_floats if vector_atomics else add_floats_singly
     scatter = make_scatter(add_whole_numbers if deterministic else add)
-    update_cells = make_update_cells(
-        read_whole_numbers if deterministic else read_floats,
-        clear_whole_numbers if deterministic else clear_floats,
-    )
+    ask_for_cells = make_ask_for_cells(read_whole_numbers if deterministic else read_floats)
+    move_cells = make_move_cells(clear_whole_numbers if deterministic else clear_floats)
     update_weights = make_update_weights(threads)
 
     @cuda.jit(device=True)
@@ -119,8 +120,8 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         words = cuda.shared.array(words_needed, uint32)
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
-        activations = cuda.shared.array(shape_activations, uint32)
-        deltas = cuda.shared.array(shape_deltas, uint32)
+        activations = cuda.shared.array(shape_activations, uint32, alignment=8)
+        deltas = cuda.shared.array(shape_deltas, uint32, alignment=8)
         open_units = cuda.shared.array((layers, TILES, threads), uint32)
 
         thread = cuda.threadIdx.x
@@ -141,13 +142,13 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
                 words, rows, exchange, activations, deltas, open_units, (red, green, blue), inside,
                 scale, gradient, begin, thread,
             )  # fmt: skip
-            # The gradients of a sample's features come from other lanes of its warp.
-            cuda.syncwarp()
+            # Additions take their time to arrive: they are sent off before the last products.
             if inside:
                 scatter(
                     arrays.grad_feature_grid, u, v, width, height, scale * exchange[thread, 0],
                     scale * exchange[thread, 1], scale * exchange[thread, 2],
                 )  # fmt: skip
+            finish_gradient(activations, deltas, scale, gradient, begin, thread)
             if first + stride < settings.batch:
                 u, v, red, green, blue = draw(arrays, first + stride, step, settings)
                 encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
@@ -156,8 +157,17 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     @cuda.jit(device=True)
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates):
         """Part two. All arguments as in `adam`."""
+        asked = cuda.local.array((CELLS_AT_ONCE, 12), float32)
+        counts = cuda.local.array(CELLS_AT_ONCE, int32)
+        thread, threads = cuda.grid(1), cuda.gridsize(1)
+        # The first cells' values are on their way while the weights are dealt with.
+        ask_for_cells(arrays, thread, threads, asked, counts)
         update_weights(arrays, step, learning_rate_mlp, rates)
-        update_cells(arrays, cuda.grid(1), cuda.gridsize(1), learning_rate_grid, rates)
+        move_cells(arrays, thread, threads, asked, counts, learning_rate_grid, rates)
+        rest = thread + CELLS_AT_ONCE * threads
+        for first in range(rest, arrays.grid_steps.shape[0], CELLS_AT_ONCE * threads):
+            ask_for_cells(arrays, first, threads, asked, counts)
+            move_cells(arrays, first, threads, asked, counts, learning_rate_grid, rates)
 
     @cuda.jit(fastmath=True)
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):

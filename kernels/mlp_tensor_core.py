@@ -60,6 +60,7 @@ class Mlp(NamedTuple):
     shape_deltas: tuple  # transposed deltas of one layer
     pack_weights: Callable
     forward_backward: Callable
+    finish_gradient: Callable
     forward: Callable
 
 
@@ -230,7 +231,8 @@ def make_mlp(hidden, layers):
         uint32, features as halves; exchange (samples, 3) float32, where the gradients of the
         first three features are left, without `scale`; activations, deltas, open_units of the
         shapes in `Mlp`. gradient (n,) float32 is set if `begin`, else added to, times `scale`.
-        Returns the sum of squared errors of the sample.
+        Returns the sum of squared errors of the sample. What is left to do is
+        `finish_gradient`: the caller may send the features' gradients on their way before.
         """
         warp, lane = thread >> 5, thread & 31
         operand = cuda.local.array((TILES, blocks, 4), uint32)
@@ -274,11 +276,19 @@ def make_mlp(hidden, layers):
             backward_middle(words, words_first + (layer - 1) * words_middle, lane, operand, sums)
         cuda.syncthreads()
         mask(sums, operand, open_units, 0, deltas, warp, lane)
-        cuda.syncthreads()
-        gradient_first(activations, 0, deltas, warp, lane, scale, gradient, 0, begin)
         backward_first(words, 0, lane, operand, sums)
         hand_over(sums, exchange, warp, lane)
+        # For the rows that other lanes have written.
+        cuda.syncwarp()
         return squared_error
+
+    @cuda.jit(device=True)
+    def finish_gradient(activations, deltas, scale, gradient, begin, thread):
+        """The gradient of the first matrix."""
+        # Again everyone must have written before anyone reads.
+        cuda.syncthreads()
+        warp, lane = thread >> 5, thread & 31
+        gradient_first(activations, 0, deltas, warp, lane, scale, gradient, 0, begin)
 
     @cuda.jit(device=True)
     def forward(words, rows, exchange, thread):
@@ -303,5 +313,6 @@ def make_mlp(hidden, layers):
         (tiles, warps * TILES, WARP, 2),
         pack_weights,
         forward_backward,
+        finish_gradient,
         forward,
     )

@@ -109,18 +109,29 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     sample_blocks = warps * TILES
 
     @cuda.jit(device=True)
+    def product(activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3):
+        return multiply_bfloats(
+            activations[upper, k, lane, 0], activations[upper + 1, k, lane, 0],
+            activations[upper, k, lane, 1], activations[upper + 1, k, lane, 1],
+            deltas[unit_tile, k, lane, 0], deltas[unit_tile, k, lane, 1], c0, c1, c2, c3,
+        )  # fmt: skip
+
+    @cuda.jit(device=True)
     def weight_gradient(activations, first, deltas, warp, lane, scale, gradient, offset, begin):
         for task in range(warp, input_blocks * unit_tiles, warps):
             input_block, unit_tile = task // unit_tiles, task % unit_tiles
             upper = first + 2 * input_block
             c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
-            for k in range(sample_blocks):
-                c0, c1, c2, c3 = multiply_bfloats(
-                    activations[upper, k, lane, 0], activations[upper + 1, k, lane, 0],
-                    activations[upper, k, lane, 1], activations[upper + 1, k, lane, 1],
-                    deltas[unit_tile, k, lane, 0], deltas[unit_tile, k, lane, 1],
-                    c0, c1, c2, c3,
-                )  # fmt: skip
+            d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
+            # Two sums of every other block, since a product waits for the one that it adds to.
+            for k in range(0, sample_blocks, 2):
+                c0, c1, c2, c3 = product(
+                    activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3
+                )
+                d0, d1, d2, d3 = product(
+                    activations, upper, deltas, unit_tile, k + 1, lane, d0, d1, d2, d3
+                )
+            c0, c1, c2, c3 = c0 + d0, c1 + d1, c2 + d2, c3 + d3
             at = offset + UNITS * unit_tile + 2 * (lane & 3)
             at += (16 * input_block + (lane >> 2)) * fan_out
             below = at + 8 * fan_out
