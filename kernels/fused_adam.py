@@ -98,7 +98,7 @@ def make_move_cells(clear):
     return move_cells
 
 
-def make_update_weights(threads):
+def make_weight_updates(threads):
     """Sum the blocks' gradients, always in the same order, and move the weights.
 
     A block takes 16 neighbouring weights at a time. Its threads stand in rows of 16, and each row
@@ -114,35 +114,40 @@ def make_update_weights(threads):
         their way at once.
         """
         total = float32(0)
-        for first in range(row, grad_weights.shape[0], rows * READS_AT_ONCE):
+        block = row
+        while block < grad_weights.shape[0]:
             for i in range(READS_AT_ONCE):
-                total += grad_weights[first + i * rows, weight]
+                total += grad_weights[block + i * rows, weight]
+            block += rows * READS_AT_ONCE
         return total
 
     @cuda.jit(device=True)
-    def update_weights(arrays, step, learning_rate, rates):
-        partial_sums = cuda.shared.array((rows, GROUP), float32)
+    def sum_weights(arrays, group, partial_sums):
+        """Leave the sums of every `rows`-th block in shared memory, (rows, 16) float32."""
         thread = cuda.threadIdx.x
         row, column = thread >> 4, thread & 15
-        weights, averages_m, averages_v = arrays.weights, arrays.weights_m, arrays.weights_v
-        for group in range(cuda.blockIdx.x, weights.shape[0] // GROUP, cuda.gridDim.x):
-            weight = group * GROUP + column
-            parameter, m, v = weights[weight], averages_m[weight], averages_v[weight]
-            for_m, for_v = corrections_at(arrays.corrections, step)
-            partial_sums[row, column] = sum_of_blocks(arrays.grad_weights, weight, row)
-            # All rows must be there before they are summed ...
-            cuda.syncthreads()
-            if row == 0:
-                gradient = float32(0)
-                for other in range(rows):
-                    gradient += partial_sums[other, column]
-                weights[weight], averages_m[weight], averages_v[weight] = adam_step(
-                    parameter, gradient, m, v, for_m, for_v, learning_rate, rates
-                )
-            # ... and have been summed before the next group's come.
-            cuda.syncthreads()
+        partial_sums[row, column] = sum_of_blocks(arrays.grad_weights, group * GROUP + column, row)
 
-    return update_weights
+    @cuda.jit(device=True)
+    def move_weights(arrays, group, partial_sums, step, learning_rate, rates):
+        """Add the rows up, and move the group's weights."""
+        # All rows must be there.
+        cuda.syncthreads()
+        thread = cuda.threadIdx.x
+        if thread < GROUP:
+            gradient = float32(0)
+            for row in range(rows):
+                gradient += partial_sums[row, thread]
+            weight = group * GROUP + thread
+            for_m, for_v = corrections_at(arrays.corrections, step)
+            parameter, m, v = adam_step(
+                arrays.weights[weight], gradient, arrays.weights_m[weight],
+                arrays.weights_v[weight], for_m, for_v, learning_rate, rates,
+            )  # fmt: skip
+            arrays.weights[weight] = parameter
+            arrays.weights_m[weight], arrays.weights_v[weight] = m, v
+
+    return sum_weights, move_weights
 
 
 def rows_to_sum(blocks, threads):

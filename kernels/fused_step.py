@@ -25,11 +25,12 @@ from kernels.config import COLOURS
 from kernels.field_math import pixel_centre, random_uv, sigmoid
 from kernels.fused_adam import (
     CELLS_AT_ONCE,
+    GROUP,
     clear_floats,
     clear_whole_numbers,
     make_ask_for_cells,
     make_move_cells,
-    make_update_weights,
+    make_weight_updates,
     read_floats,
     read_whole_numbers,
 )
@@ -99,7 +100,8 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     scatter = make_scatter(add_whole_numbers if deterministic else add)
     ask_for_cells = make_ask_for_cells(read_whole_numbers if deterministic else read_floats)
     move_cells = make_move_cells(clear_whole_numbers if deterministic else clear_floats)
-    update_weights = make_update_weights(threads)
+    sum_weights, move_weights = make_weight_updates(threads)
+    weight_rows = threads // GROUP
 
     @cuda.jit(device=True)
     def draw(arrays, first, step, settings):
@@ -133,7 +135,8 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
         pack_weights(arrays.weights, words, thread)
         stride = cuda.gridDim.x * samples
-        for first in range(cuda.blockIdx.x * samples, settings.batch, stride):
+        first = cuda.blockIdx.x * samples
+        while first < settings.batch:
             inside = first + thread < settings.batch
             # Weights are packed, rows are written, and nobody is still busy with the last tile.
             cuda.syncthreads()
@@ -149,8 +152,9 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
                     scale * exchange[thread, 1], scale * exchange[thread, 2],
                 )  # fmt: skip
             finish_gradient(activations, deltas, scale, gradient, begin, thread)
-            if first + stride < settings.batch:
-                u, v, red, green, blue = draw(arrays, first + stride, step, settings)
+            first += stride
+            if first < settings.batch:
+                u, v, red, green, blue = draw(arrays, first, step, settings)
                 encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
         return squared_error
 
@@ -159,15 +163,32 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         """Part two. All arguments as in `adam`."""
         asked = cuda.local.array((CELLS_AT_ONCE, 12), float32)
         counts = cuda.local.array(CELLS_AT_ONCE, int32)
-        thread, threads = cuda.grid(1), cuda.gridsize(1)
-        # The first cells' values are on their way while the weights are dealt with.
-        ask_for_cells(arrays, thread, threads, asked, counts)
-        update_weights(arrays, step, learning_rate_mlp, rates)
-        move_cells(arrays, thread, threads, asked, counts, learning_rate_grid, rates)
-        rest = thread + CELLS_AT_ONCE * threads
-        for first in range(rest, arrays.grid_steps.shape[0], CELLS_AT_ONCE * threads):
-            ask_for_cells(arrays, first, threads, asked, counts)
-            move_cells(arrays, first, threads, asked, counts, learning_rate_grid, rates)
+        partial_sums = cuda.shared.array((weight_rows, GROUP), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // GROUP
+
+        # Cells and weights have nothing to do with each other: while one waits for memory, the
+        # other computes.
+        ask_for_cells(arrays, cell, stride, asked, counts)
+        if group < groups:
+            sum_weights(arrays, group, partial_sums)
+        move_cells(arrays, cell, stride, asked, counts, learning_rate_grid, rates)
+        if group < groups:
+            move_weights(arrays, group, partial_sums, step, learning_rate_mlp, rates)
+
+        # What is left, if the grid is large or the blocks are few.
+        cell += CELLS_AT_ONCE * stride
+        while cell < arrays.grid_steps.shape[0]:
+            ask_for_cells(arrays, cell, stride, asked, counts)
+            move_cells(arrays, cell, stride, asked, counts, learning_rate_grid, rates)
+            cell += CELLS_AT_ONCE * stride
+        group += cuda.gridDim.x
+        while group < groups:
+            # The last group's sums must have been read.
+            cuda.syncthreads()
+            sum_weights(arrays, group, partial_sums)
+            move_weights(arrays, group, partial_sums, step, learning_rate_mlp, rates)
+            group += cuda.gridDim.x
 
     @cuda.jit(fastmath=True)
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):

@@ -107,6 +107,8 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     there. The first tile of samples sets the gradient, later ones add to it.
     """
     sample_blocks = warps * TILES
+    tasks = input_blocks * unit_tiles
+    rounds = (tasks + warps - 1) // warps
 
     @cuda.jit(device=True)
     def product(activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3):
@@ -118,33 +120,38 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
 
     @cuda.jit(device=True)
     def weight_gradient(activations, first, deltas, warp, lane, scale, gradient, offset, begin):
-        for task in range(warp, input_blocks * unit_tiles, warps):
-            input_block, unit_tile = task // unit_tiles, task % unit_tiles
-            upper = first + 2 * input_block
-            c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
-            d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
-            # Two sums of every other block, since a product waits for the one that it adds to.
-            for k in range(0, sample_blocks, 2):
-                c0, c1, c2, c3 = product(
-                    activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3
-                )
-                d0, d1, d2, d3 = product(
-                    activations, upper, deltas, unit_tile, k + 1, lane, d0, d1, d2, d3
-                )
-            c0, c1, c2, c3 = c0 + d0, c1 + d1, c2 + d2, c3 + d3
-            at = offset + UNITS * unit_tile + 2 * (lane & 3)
-            at += (16 * input_block + (lane >> 2)) * fan_out
-            below = at + 8 * fan_out
-            if begin:
-                gradient[at], gradient[at + 1] = scale * c0, scale * c1
-                gradient[below], gradient[below + 1] = scale * c2, scale * c3
-            else:
-                gradient[at] += scale * c0
-                gradient[at + 1] += scale * c1
-                gradient[below] += scale * c2
-                gradient[below + 1] += scale * c3
+        for i in range(rounds):
+            task = warp + i * warps
+            if tasks % warps == 0 or task < tasks:
+                input_block, unit_tile = task // unit_tiles, task % unit_tiles
+                upper = first + 2 * input_block
+                c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
+                d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
+                # Two sums of every other block: a product waits for the one that it adds to.
+                for k in range(0, sample_blocks, 2):
+                    c0, c1, c2, c3 = product(
+                        activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3
+                    )
+                    d0, d1, d2, d3 = product(
+                        activations, upper, deltas, unit_tile, k + 1, lane, d0, d1, d2, d3
+                    )
+                at = offset + UNITS * unit_tile + 2 * (lane & 3)
+                at += (16 * input_block + (lane >> 2)) * fan_out
+                keep(gradient, at, scale * (c0 + d0), scale * (c1 + d1), begin)
+                at += 8 * fan_out
+                keep(gradient, at, scale * (c2 + d2), scale * (c3 + d3), begin)
 
     return weight_gradient
+
+
+@cuda.jit(device=True)
+def keep(gradient, at, left, right, begin):
+    """Set two neighbouring elements, or add to them."""
+    if not begin:
+        left += gradient[at]
+        right += gradient[at + 1]
+    gradient[at] = left
+    gradient[at + 1] = right
 
 
 # ---------------------------------------------------------------- between the products
