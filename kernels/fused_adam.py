@@ -56,33 +56,38 @@ def make_ask_for_cells(read):
     """Read what moving a thread's next cells takes: those at first and first + stride."""
 
     @cuda.jit(device=True)
-    def ask_for_cells(arrays, first, stride, asked, counts):
+    def ask_for_cells(arrays, first, stride, asked):
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
-            if cell < arrays.grid_steps.shape[0]:
+            if cell < arrays.feature_grid.shape[0]:
                 asked[i, 0], asked[i, 1], asked[i, 2] = read(arrays.grad_feature_grid, cell)
                 asked[i, 3], asked[i, 4], asked[i, 5], _ = load_four(arrays.feature_grid, cell)
                 asked[i, 6], asked[i, 7], asked[i, 8], _ = load_four(arrays.grid_m, cell)
-                asked[i, 9], asked[i, 10], asked[i, 11], _ = load_four(arrays.grid_v, cell)
-                counts[i] = arrays.grid_steps[cell]
+                asked[i, 9], asked[i, 10], asked[i, 11], asked[i, 12] = load_four(
+                    arrays.grid_v, cell
+                )
             else:
+                # A cell that is not there has not been touched.
                 asked[i, 0], asked[i, 1], asked[i, 2] = float32(0), float32(0), float32(0)
 
     return ask_for_cells
 
 
 def make_move_cells(clear):
-    """Move those of the cells that a sample has touched; others stay as they are."""
+    """Move those of the cells that a sample has touched; others stay as they are.
+
+    How often a cell has been moved is kept in the fourth place of its `v`.
+    """
 
     @cuda.jit(device=True)
-    def move_cells(arrays, first, stride, asked, counts, learning_rate, rates):
+    def move_cells(arrays, first, stride, asked, learning_rate, rates):
+        none = float32(0)
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
-            if asked[i, 0] != float32(0) or asked[i, 1] != float32(0) or asked[i, 2] != float32(0):
+            if asked[i, 0] != none or asked[i, 1] != none or asked[i, 2] != none:
                 clear(arrays.grad_feature_grid, cell)
-                step = counts[i] + int32(1)
-                arrays.grid_steps[cell] = step
-                for_m, for_v = corrections_at(arrays.corrections, step)
+                steps = asked[i, 12] + float32(1)
+                for_m, for_v = corrections_at(arrays.corrections, int32(steps))
                 for channel in range(COLOURS):
                     parameter, m, v = adam_step(
                         asked[i, 3 + channel], asked[i, channel], asked[i, 6 + channel],
@@ -90,10 +95,9 @@ def make_move_cells(clear):
                     )  # fmt: skip
                     asked[i, 3 + channel], asked[i, 6 + channel] = parameter, m
                     asked[i, 9 + channel] = v
-                none = float32(0)
                 store_four(arrays.feature_grid, cell, asked[i, 3], asked[i, 4], asked[i, 5], none)
                 store_four(arrays.grid_m, cell, asked[i, 6], asked[i, 7], asked[i, 8], none)
-                store_four(arrays.grid_v, cell, asked[i, 9], asked[i, 10], asked[i, 11], none)
+                store_four(arrays.grid_v, cell, asked[i, 9], asked[i, 10], asked[i, 11], steps)
 
     return move_cells
 
@@ -123,13 +127,19 @@ def make_weight_updates(threads):
 
     @cuda.jit(device=True)
     def sum_weights(arrays, group, partial_sums):
-        """Leave the sums of every `rows`-th block in shared memory, (rows, 16) float32."""
+        """Leave the sums of every `rows`-th block in shared memory, (rows, 16) float32.
+
+        Returns (parameter, m, v) of the thread's weight, read at the same time.
+        """
         thread = cuda.threadIdx.x
         row, column = thread >> 4, thread & 15
-        partial_sums[row, column] = sum_of_blocks(arrays.grad_weights, group * GROUP + column, row)
+        weight = group * GROUP + column
+        now = arrays.weights[weight], arrays.weights_m[weight], arrays.weights_v[weight]
+        partial_sums[row, column] = sum_of_blocks(arrays.grad_weights, weight, row)
+        return now
 
     @cuda.jit(device=True)
-    def move_weights(arrays, group, partial_sums, step, learning_rate, rates):
+    def move_weights(arrays, group, now, partial_sums, step, learning_rate, rates):
         """Add the rows up, and move the group's weights."""
         # All rows must be there.
         cuda.syncthreads()
@@ -140,10 +150,10 @@ def make_weight_updates(threads):
                 gradient += partial_sums[row, thread]
             weight = group * GROUP + thread
             for_m, for_v = corrections_at(arrays.corrections, step)
+            parameter, m, v = now
             parameter, m, v = adam_step(
-                arrays.weights[weight], gradient, arrays.weights_m[weight],
-                arrays.weights_v[weight], for_m, for_v, learning_rate, rates,
-            )  # fmt: skip
+                parameter, gradient, m, v, for_m, for_v, learning_rate, rates
+            )
             arrays.weights[weight] = parameter
             arrays.weights_m[weight], arrays.weights_v[weight] = m, v
 

@@ -53,8 +53,7 @@ class FusedArrays(NamedTuple):
     feature_grid: Any  # (gh * gw, 4)
     grad_feature_grid: Any  # (gh * gw, 4); int64 if deterministic
     grid_m: Any  # (gh * gw, 4)
-    grid_v: Any  # (gh * gw, 4)
-    grid_steps: Any  # (gh * gw,) int32
+    grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
     weights: Any  # (n,)
     grad_weights: Any  # (`rows_to_sum`, n): a sum for each block, other rows zero
     weights_m: Any  # (n,)
@@ -161,33 +160,33 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     @cuda.jit(device=True)
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates):
         """Part two. All arguments as in `adam`."""
-        asked = cuda.local.array((CELLS_AT_ONCE, 12), float32)
-        counts = cuda.local.array(CELLS_AT_ONCE, int32)
+        asked = cuda.local.array((CELLS_AT_ONCE, 13), float32)
         partial_sums = cuda.shared.array((weight_rows, GROUP), float32)
-        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        cell, stride, cells = cuda.grid(1), cuda.gridsize(1), arrays.feature_grid.shape[0]
         group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // GROUP
 
         # Cells and weights have nothing to do with each other: while one waits for memory, the
         # other computes.
-        ask_for_cells(arrays, cell, stride, asked, counts)
+        ask_for_cells(arrays, cell, stride, asked)
+        now = float32(0), float32(0), float32(0)
         if group < groups:
-            sum_weights(arrays, group, partial_sums)
-        move_cells(arrays, cell, stride, asked, counts, learning_rate_grid, rates)
+            now = sum_weights(arrays, group, partial_sums)
+        move_cells(arrays, cell, stride, asked, learning_rate_grid, rates)
         if group < groups:
-            move_weights(arrays, group, partial_sums, step, learning_rate_mlp, rates)
+            move_weights(arrays, group, now, partial_sums, step, learning_rate_mlp, rates)
 
         # What is left, if the grid is large or the blocks are few.
         cell += CELLS_AT_ONCE * stride
-        while cell < arrays.grid_steps.shape[0]:
-            ask_for_cells(arrays, cell, stride, asked, counts)
-            move_cells(arrays, cell, stride, asked, counts, learning_rate_grid, rates)
+        while cell < cells:
+            ask_for_cells(arrays, cell, stride, asked)
+            move_cells(arrays, cell, stride, asked, learning_rate_grid, rates)
             cell += CELLS_AT_ONCE * stride
         group += cuda.gridDim.x
         while group < groups:
             # The last group's sums must have been read.
             cuda.syncthreads()
-            sum_weights(arrays, group, partial_sums)
-            move_weights(arrays, group, partial_sums, step, learning_rate_mlp, rates)
+            now = sum_weights(arrays, group, partial_sums)
+            move_weights(arrays, group, now, partial_sums, step, learning_rate_mlp, rates)
             group += cuda.gridDim.x
 
     @cuda.jit(fastmath=True)
@@ -227,9 +226,10 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
 
 
 def flat_with_four_channels(array):
-    """(h, w, 3) -> (h * w, 4), the last channel zero."""
-    padded = np.zeros((*array.shape[:2], 4), np.float32)
-    padded[:, :, :COLOURS] = array
+    """(h, w, 3 or 4) -> (h * w, 4) float32, a missing channel zero."""
+    height, width, channels = array.shape
+    padded = np.zeros((height, width, 4), np.float32)
+    padded[:, :, :channels] = array
     return padded.reshape(-1, 4)
 
 
@@ -242,8 +242,7 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
         feature_grid=grid,
         grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
         grid_m=flat(state.grid_m),
-        grid_v=flat(state.grid_v),
-        grid_steps=state.grid_steps.ravel(),
+        grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
         weights=state.weights,
         grad_weights=np.zeros((rows, len(state.weights)), np.float32),
         weights_m=state.weights_m,

@@ -168,7 +168,7 @@ class FusedBackend:
             feature_grid=three(arrays.feature_grid),
             grid_m=three(arrays.grid_m),
             grid_v=three(arrays.grid_v),
-            grid_steps=arrays.grid_steps.copy_to_host().reshape(shape),
+            grid_steps=arrays.grid_v.copy_to_host()[:, COLOURS].astype(np.int32).reshape(shape),
             weights=arrays.weights.copy_to_host(),
             weights_m=arrays.weights_m.copy_to_host(),
             weights_v=arrays.weights_v.copy_to_host(),

@@ -189,14 +189,20 @@ def index_types(array):
 
 @with_twin(twins.load_four_twin)
 def load_four(context, array, row):
-    """The four floats of array[row], as one load of 16 bytes."""
+    """The four floats of array[row], as one load of 16 bytes.
+
+    It happens where it is written: the compiler would move a load to where its result is needed,
+    and have the thread wait there.
+    """
     kind = types.UniTuple(types.float32, 4)
     arguments_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        four = builder.load(address(context, builder, array, *arguments), align=16)
-        values = [builder.extract_element(four, WORD(i)) for i in range(4)]
-        return context.make_tuple(builder, kind, values)
+        pointer = address(context, builder, array, *arguments)
+        place = builder.ptrtoint(pointer, ir.IntType(64))
+        text = "ld.global.v4.f32 {$0, $1, $2, $3}, [$4];"
+        struct = emit(builder, text, "=f,=f,=f,=f,l,~{memory}", [FLOAT] * 4, [place], True)
+        return as_tuple(context, builder, kind, struct)
 
     return signature(kind, *arguments_types), generate
 
