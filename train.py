@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from kernels import checkpoint
-from kernels.backends import BACKENDS, choose_backend
+from kernels.choice import BACKENDS, choose_backend
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
 from kernels.files import OBSTACLES, make_output_folder, unwritable
@@ -80,8 +80,9 @@ def parse(arguments):
     add("--batch", type=int, default=argparse.SUPPRESS,
         help=f"random samples a step (default: {defaults.batch}; with --use on native: 4096)")  # fmt: skip
     add("--backend", choices=BACKEND_CHOICES, default="auto",
-        help="where to train: auto takes a GPU if there is one, else cpu; native runs the CUDA "
-        "kernels on the CPU, as they are written")  # fmt: skip
+        help="where to train: auto takes the fastest that works; cuda, graph, tensor and "
+        "persistent need a GPU; native runs the CUDA kernels on the CPU")  # fmt: skip
+    add("--deterministic", action="store_true", help="the same bits in every run, also on a GPU")
     add("--use", metavar="LESSONS",
         help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")  # fmt: skip
     add("--force", action="store_true", help="with --use: take kernels that fail their checks too")
@@ -137,8 +138,10 @@ def config_from(options, backend_class=Config):
 # ---------------------------------------------------------------- a run
 
 
-def find_backend(options):
+def find_backend(options, config):
     """(backend class, one line that says what was taken and why), as `choose_backend`."""
+    if options.use and options.deterministic:
+        raise InputError("--deterministic is not for --use: the lessons' kernels add as they come")
     if options.use:
         from lessons.lab.student_stages import student_backend
 
@@ -147,15 +150,15 @@ def find_backend(options):
         from lessons.lab.native_backend import NativeBackend
 
         return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
-    return choose_backend(options.backend)
+    return choose_backend(options.backend, config, options.deterministic)
 
 
 def train(options):
-    config_from(options)  # complains, if it has to, before anything takes time
+    config = config_from(options)  # complains, if it has to, before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
-    backend_class, explanation = find_backend(options)
+    backend_class, explanation = find_backend(options, config)
     config = config_from(options, backend_class)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
@@ -262,7 +265,7 @@ def render_model(options):
             f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
         )
     width, height = max(1, round(width)), max(1, round(height))
-    backend_class, _ = find_backend(options)
+    backend_class, _ = find_backend(options, config)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = backend_class(nothing, config, state).render(width, height)
     save_image(options.image, picture)

@@ -181,29 +181,6 @@ class CpuBackend:
         return large
 
 
-BACKENDS = {"cuda": CudaBackend, "cpu": CpuBackend}
-
-
-def choose_backend(choice):
-    """Return (backend class, one line that says what was taken and why).
-
-    Raises `InputError` if "cuda" was asked for and no GPU can be used.
-    """
-    if choice == "cpu":
-        return CpuBackend, "training on the CPU"
-    if choice == "auto" and numba.config.ENABLE_CUDASIM:
-        return CpuBackend, "NUMBA_ENABLE_CUDASIM is set: training on the CPU"
-    obstacle = why_no_gpu()
-    if obstacle is None:
-        return CudaBackend, f"training on the GPU: {gpu_name()}"
-    if choice == "cuda":
-        raise InputError(
-            f"--backend cuda needs a usable NVIDIA GPU, but {obstacle}; "
-            "train without one with --backend cpu"
-        )
-    return CpuBackend, f"no usable GPU ({obstacle}): training on the CPU"
-
-
 def why_no_gpu():
     """None if kernels can run, else the reason they cannot, as part of a sentence."""
     try:

@@ -243,10 +243,10 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
         grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
         grid_m=flat(state.grid_m),
         grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
-        weights=state.weights,
+        weights=state.weights.copy(),
         grad_weights=np.zeros((rows, len(state.weights)), np.float32),
-        weights_m=state.weights_m,
-        weights_v=state.weights_v,
+        weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(),
         corrections=corrections,
         squared_errors=np.zeros(blocks * threads, np.float32),
     )

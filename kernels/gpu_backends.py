@@ -246,3 +246,6 @@ class PersistentBackend(FusedBackend):
             self.arrays, rates, np.int64(first_step), self.settings, self.counter
         )
         cuda.synchronize()
+
+
+GPU_BACKENDS = {kind.name: kind for kind in (GraphBackend, TensorBackend, PersistentBackend)}

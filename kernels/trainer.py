@@ -49,7 +49,8 @@ class Trainer:
 
     def advance(self, to_step, interrupted=lambda: False):
         """Train until `to_step` is done, or until `interrupted()` says so between two chunks."""
-        chunk = max(1, SAMPLES_A_CHUNK // self.config.batch)
+        samples = getattr(self.backend, "samples_a_chunk", SAMPLES_A_CHUNK)
+        chunk = max(1, samples // self.config.batch)
         while self.step < to_step and not interrupted():
             count = min(chunk, to_step - self.step)
             rates = self.learning_rates(self.step + 1, count)

@@ -10,11 +10,16 @@ import json
 import sys
 from types import SimpleNamespace
 
-from numba import cuda, float32, int32, int64, typeof, uint64
+import numpy as np
+from numba import cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
-from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
+from kernels import adam, backward, encode, graph, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
+from kernels.fused_step import fused_arrays, settings_of
+from kernels.graph import make_fused_kernels
+from kernels.persistent import make_train
+from kernels.state import initial_state
 
 vector = float32[::1]
 matrix = float32[:, ::1]
@@ -29,13 +34,57 @@ SIGNATURES = {
     matmul.matmul_tiled: (matrix, matrix, matrix),
     mlp_forward.mlp_forward: (matrix, vector, cube, matrix),
     backward.backward: (
-        matrix, matrix, cube, matrix, matrix, vector, vector, cube, vector,
+        matrix,
+        matrix,
+        cube,
+        matrix,
+        matrix,
+        vector,
+        vector,
+        cube,
+        vector,
     ),  # fmt: skip
     adam.adam_weights: (
-        vector, vector, vector, vector, int32, matrix, float32, adam_rates,
+        vector,
+        vector,
+        vector,
+        vector,
+        int32,
+        matrix,
+        float32,
+        adam_rates,
     ),  # fmt: skip
     adam.adam_grid: (
-        cube, cube, cube, cube, int32[:, ::1], matrix, float32, adam_rates,
+        cube,
+        cube,
+        cube,
+        cube,
+        int32[:, ::1],
+        matrix,
+        float32,
+        adam_rates,
+    ),  # fmt: skip
+    graph.sample_batch_by_clock: (int64[::1], cube, uint64, matrix, matrix),
+    graph.adam_weights_by_clock: (
+        int64[::1],
+        matrix,
+        vector,
+        vector,
+        vector,
+        vector,
+        matrix,
+        adam_rates,
+    ),  # fmt: skip
+    graph.adam_grid_by_clock: (
+        int64[::1],
+        matrix,
+        cube,
+        cube,
+        cube,
+        cube,
+        int32[:, ::1],
+        matrix,
+        adam_rates,
     ),  # fmt: skip
     image_ops.grayscale: (cube, matrix),
     image_ops.downsample: (cube, cube),
@@ -47,8 +96,32 @@ def compile_to_ptx(kernel, signature, capability):
     # Functions called from a kernel ask the current device what to compile for; there may be none.
     device = SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: device
-    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability)
+    fastmath = kernel.targetoptions.get("fastmath", False)
+    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability, fastmath=fastmath)
     return ptx
+
+
+def fused_kernels(capability):
+    """(name, kernel, signature) of the kernels that are made for a size of network."""
+    sizes = [(32, 2, False), (32, 2, True)]
+    if capability >= (9, 0):
+        sizes += [(16, 1, False), (64, 2, False)]
+    for hidden, layers, deterministic in sizes:
+        variant = hidden, layers, deterministic, capability >= (9, 0)
+        config = Config(hidden=hidden, layers=layers)
+        image = np.zeros((2, 2, 3), np.float32)
+        state = initial_state(config)
+        corrections = np.zeros((2, 2), np.float32)
+        arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
+        settings, clock = typeof(settings_of(config, image)), int64[::1]
+        train, _ = make_train(*variant)
+        yield f"train {variant}", train, (arrays, matrix, int64, settings, uint32[::1])
+        if hidden != 32:
+            continue
+        gradients, update, paint, _ = make_fused_kernels(*variant)
+        yield f"gradients {variant}", gradients, (clock, arrays, settings)
+        yield f"update {variant}", update, (clock, matrix, arrays, settings)
+        yield f"paint {variant}", paint, (matrix, vector, int32, int32, vector, int32, int32)
 
 
 def count_lines(ptx, word):
@@ -56,12 +129,17 @@ def count_lines(ptx, word):
 
 
 def main():
-    major, minor = map(int, sys.argv[1].split("."))
+    capability = tuple(map(int, sys.argv[1].split(".")))
+    kernels = [
+        (kernel.py_func.__name__, kernel, signature) for kernel, signature in SIGNATURES.items()
+    ]
+    if capability >= (8, 0):
+        kernels += fused_kernels(capability)
     report = {}
-    for kernel, signature in SIGNATURES.items():
-        ptx = compile_to_ptx(kernel, signature, (major, minor))
-        report[kernel.py_func.__name__] = {
-            "target": f"sm_{major}{minor}" in ptx,
+    for name, kernel, signature in kernels:
+        ptx = compile_to_ptx(kernel, signature, capability)
+        report[name] = {
+            "target": "sm_{}{}".format(*capability) in ptx,
             "double": count_lines(ptx, ".f64"),
             "local": count_lines(ptx, ".local"),
         }
