@@ -1,0 +1,150 @@
+"""The whole training on a GPU: every backend of ours, PyTorch and JAX, in one run.
+
+    python -m benchmarks.gpu_step --save h200-gpu-step
+
+Each trains the lake for 40,000 steps of 16,384 samples, in a process of its own, one after another;
+time is wall clock around the run, synchronised, batches and Adam inside, compiling not. The PSNR
+stands beside it: a peer that does not learn as well is no peer. Also trains each backend with
+several seeds, on the lake and, with --photo, on a photograph.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+from numba import cuda
+
+from benchmarks.machine import RESULTS, description
+from kernels.choice import backend_class
+from kernels.config import Config
+from kernels.image_files import load_image
+from kernels.trainer import Trainer, psnr
+
+LAKE = "images/lake.png"
+OURS = ("cuda", "graph", "tensor", "persistent", "persistent deterministic")
+COMMAND_BUFFERS = (
+    "--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,WHILE "
+    "--xla_gpu_graph_min_graph_size=1"
+)
+PEERS = [("torch", "f32", ""), ("torch", "bf16", "")] + [
+    ("jax", precision, flags) for precision in ("f32", "bf16") for flags in ("", COMMAND_BUFFERS)
+]
+AS_GOOD = 0.3  # dB that a peer may lie below us
+
+
+def ours(name, image, config):
+    """A whole run, as one call. Returns a row."""
+    kind = backend_class(name.split()[0], "deterministic" in name)
+    begin = time.perf_counter()
+    trainer = Trainer(image, config, kind)
+    trainer.compile()
+    if name == "cuda":
+        trainer.backend.run(1, np.zeros((1, 2), np.float32))
+        trainer = Trainer(image, config, kind)
+    cuda.synchronize()
+    compiled = time.perf_counter()
+    rates = trainer.learning_rates(1, config.steps)
+    start = time.perf_counter()
+    trainer.backend.run(1, rates)
+    cuda.synchronize()
+    seconds = time.perf_counter() - start
+    row = {
+        "backend": name,
+        "batch": config.batch,
+        "us_per_step": seconds / config.steps * 1e6,
+        "seconds": seconds,
+        "psnr_db": psnr(trainer.render(), image),
+        "seconds_to_compile": compiled - begin,
+        "registers": registers(trainer.backend),
+    }
+    return row
+
+
+def registers(backend):
+    """kernel -> (registers a thread, bytes of local memory)."""
+    found = {}
+    for name in ("train", "first", "second", "paint"):
+        kernel = getattr(backend, name, None)
+        for compiled in getattr(kernel, "overloads", {}).values():
+            found[name] = compiled.regs_per_thread, compiled.local_mem_per_thread
+    return found
+
+
+def peer(name, precision, flags, steps):
+    command = [sys.executable, "-m", "benchmarks.peers", name, precision, str(steps), "1"]
+    environment = dict(os.environ, XLA_FLAGS=flags, TF_CPP_MIN_LOG_LEVEL="3")
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if process.returncode:
+        lines = process.stderr.strip().splitlines() or ["no message"]
+        print(f"{name} {precision} {flags}: {lines[-1]}", flush=True)
+        return None
+    return json.loads(process.stdout.strip().splitlines()[-1])
+
+
+def quality(images, seeds, steps):
+    """PSNR of each backend, picture and seed."""
+    rows = []
+    for picture, image in images.items():
+        for name, count in (("cuda", 2), ("graph", 3), ("tensor", seeds), ("persistent", seeds)):
+            reached = []
+            for seed in range(1, count + 1):
+                config = Config(steps=steps, seed=seed)
+                trainer = Trainer(image, config, backend_class(name))
+                trainer.compile()
+                trainer.backend.run(1, trainer.learning_rates(1, steps))
+                reached.append(psnr(trainer.render(), image))
+            row = {"backend": name, "picture": picture, "psnr_db": reached}
+            row["mean_db"] = statistics.mean(reached)
+            rows.append(row)
+            print(f"{picture:8} {name:12} {row['mean_db']:.3f} dB over {count} seeds", flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser.add_argument("--steps", type=int, default=40_000)
+    parser.add_argument("--photo", help="a second picture for the comparison of quality")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--no-peers", action="store_true")
+    options = parser.parse_args()
+    image, config = load_image(LAKE), Config(steps=options.steps)
+    rows = []
+    for name in OURS:
+        best = min((ours(name, image, config) for _ in range(3)), key=lambda r: r["us_per_step"])
+        rows.append(best)
+        print(f"{name:26} {best['us_per_step']:8.2f} us {best['psnr_db']:.2f} dB", flush=True)
+    for each in [] if options.no_peers else PEERS:
+        row = peer(*each, options.steps)
+        if row:
+            rows.append(row)
+            print(f"{row['backend']:26} {row['us_per_step']:8.2f} us {row['psnr_db']:.2f} dB "
+                  f"{row['flags'][:40]}", flush=True)  # fmt: skip
+    fastest = {row["backend"]: row for row in rows}["persistent"]
+    ratios = {}
+    for name in ("torch", "jax"):
+        good = [
+            row["us_per_step"] for row in rows
+            if row["backend"].startswith(name) and row["psnr_db"] > fastest["psnr_db"] - AS_GOOD
+        ]  # fmt: skip
+        if good:
+            ratios[name] = min(good) / fastest["us_per_step"]
+            print(f"persistent is {ratios[name]:.1f} times as fast as {name}'s best", flush=True)
+    images = {"lake": image}
+    if options.photo:
+        images["photo"] = load_image(options.photo)
+    result = {
+        **description(), "steps": options.steps, "rows": rows, "ratios": ratios,
+        "quality": quality(images, options.seeds, options.steps),
+    }  # fmt: skip
+    if options.save:
+        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

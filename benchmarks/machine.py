@@ -1,0 +1,42 @@
+"""Where a benchmark ran: date, device, driver, versions, commit and command."""
+
+import datetime
+import subprocess
+import sys
+from pathlib import Path
+
+from numba import cuda
+
+from kernels.backends import cpu_name
+from kernels.results import versions
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def description():
+    return {
+        "date": datetime.date.today().isoformat(),
+        "device": first_line(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]),
+        "driver": first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]),
+        "cpu": cpu_name(),
+        "versions": versions(),
+        "commit": first_line(["git", "rev-parse", "--short", "HEAD"]),
+        "command": "python -m " + " ".join([module_name(), *sys.argv[1:]]),
+    }
+
+
+def module_name():
+    return f"benchmarks.{Path(sys.argv[0]).stem}"
+
+
+def first_line(command):
+    try:
+        text = subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
+    return text.splitlines()[0].strip() if text.strip() else ""
+
+
+def compute_units():
+    """Streaming multiprocessors of the GPU."""
+    return cuda.get_current_device().MULTIPROCESSOR_COUNT

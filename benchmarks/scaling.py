@@ -1,0 +1,179 @@
+"""How the persistent backend scales with batch and width, and how fast it paints.
+
+    python -m benchmarks.scaling --save h200-scaling
+
+Writes the rows and results/NAME.png: microseconds a step against the batch, with two limits drawn
+in. The *barrier floor* is what two barriers of the whole GPU cost, measured with the same kernel
+and nothing to do. The *tensor-core limit* is the useful arithmetic of a step (no padding counted)
+over the rate of the tensor cores.
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+from numba import cuda
+from PIL import Image
+
+from benchmarks.machine import RESULTS, description
+from kernels.config import COLOURS, ENCODED, GRID_CHANNELS, Config
+from kernels.gpu_backends import PersistentBackend
+from kernels.image_files import load_image
+from kernels.persistent import come, wait
+from kernels.plot import GRID, INK, MUTED, Sheet
+from kernels.state import initial_state
+
+LAKE = "images/lake.png"
+WIDTHS = (16, 32, 64)
+BATCHES = [1 << power for power in range(10, 21)]
+TENSOR_FLOPS = 990e12  # dense, 16-bit operands, H200 datasheet
+COLOUR_OF = {16: (0, 140, 100), 32: (0, 114, 178), 64: (196, 88, 28)}
+PAINTED = ((800, 550), (7680, 4320))
+
+
+def useful_flops(hidden, layers=2):
+    """Multiplications and additions of one sample: forward, and of the way back what is used."""
+    forward = ENCODED * hidden + (layers - 1) * hidden * hidden + hidden * COLOURS
+    back = GRID_CHANNELS * hidden + (layers - 1) * hidden * hidden + hidden * COLOURS
+    return 2 * (2 * forward + back)
+
+
+@cuda.jit
+def only_meet(counter, steps):
+    cuda.cg.this_grid().sync()
+    for i in range(steps):
+        come(counter)
+        wait(counter, 2 * i + 1)
+        come(counter)
+        wait(counter, 2 * i + 2)
+
+
+def best_of(run, rounds=3):
+    run()
+    times = []
+    for _ in range(rounds):
+        cuda.synchronize()
+        begin = time.perf_counter()
+        run()
+        cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def barrier_floor(blocks, threads, steps=20_000):
+    counter = cuda.to_device(np.zeros(1, np.uint32))
+
+    def run():
+        counter.copy_to_device(np.zeros(1, np.uint32))
+        only_meet[blocks, threads](counter, steps)
+
+    return best_of(run) / steps * 1e6
+
+
+def step_time(image, hidden, batch):
+    config = Config(hidden=hidden, batch=batch)
+    backend = PersistentBackend(image, config, initial_state(config))
+    steps = int(min(20_000, max(200, (1 << 29) // batch)))
+    rates = np.full((steps, 2), 0.001, np.float32)
+    seconds = best_of(lambda: backend.run(1, rates))
+    compiled = next(iter(backend.train.overloads.values()))
+    us = seconds / steps * 1e6
+    return {
+        "backend": "persistent", "hidden": hidden, "batch": batch, "us_per_step": us,
+        "blocks": backend.blocks, "registers": compiled.regs_per_thread,
+        "local_bytes": compiled.local_mem_per_thread,
+        "tflops": useful_flops(hidden) * batch / us * 1e-6,
+        "share_of_tensor_peak": useful_flops(hidden) * batch / us * 1e6 / TENSOR_FLOPS,
+    }  # fmt: skip
+
+
+def painting(image):
+    """Pixels a second into the GPU's memory, beside what copying that memory takes."""
+    config = Config()
+    backend = PersistentBackend(image, config, initial_state(config))
+    source = cuda.device_array(1 << 28, np.float32)
+    target = cuda.device_array(1 << 28, np.float32)
+    seconds = best_of(lambda: target.copy_to_device(source), 10)
+    copied = 2 * source.nbytes / seconds
+    rows = []
+    for width, height in PAINTED:
+        colours = cuda.device_array(width * height * COLOURS, np.float32)
+        seconds = best_of(lambda: backend.paint_into(colours, width, height), 20)
+        pixels = width * height / seconds
+        rows.append({
+            "width": width, "height": height, "us": seconds * 1e6, "pixels_per_second": pixels,
+            "share_of_copy_bandwidth": pixels * COLOURS * 4 / copied,
+        })  # fmt: skip
+    return {"copy_bytes_per_second": copied, "rows": rows}
+
+
+# ---------------------------------------------------------------- the plot
+
+
+def plot(rows, floor, path):
+    sheet = Sheet(860, 560)
+    left, right, top, bottom = 90, 640, 70, 480
+    lowest, highest = 1.0, 2000.0
+
+    def place(batch, us):
+        x = left + (np.log2(batch) - 10) / 10 * (right - left)
+        share = np.log(us / lowest) / np.log(highest / lowest)
+        return x, bottom - share * (bottom - top)
+
+    sheet.text(left, 24, "persistent: time of a step against the batch", INK, 18, "la")
+    for us in (1, 10, 100, 1000):
+        y = place(1024, us)[1]
+        sheet.line([(left, y), (right, y)], GRID, 1)
+        sheet.text(left - 10, y, f"{us:,}", MUTED, 14, "rm")
+    for batch in BATCHES[::2]:
+        x = place(batch, 1)[0]
+        sheet.line([(x, top), (x, bottom)], GRID, 1)
+        sheet.text(x, bottom + 10, f"{batch:,}", MUTED, 13, "ma")
+    sheet.text(left, top - 12, "microseconds", MUTED, 14, "ls")
+    sheet.text((left + right) / 2, bottom + 40, "samples a step", MUTED, 14, "ma")
+    y = place(1024, floor)[1]
+    sheet.dashed(left, right, y, MUTED, 1.5)
+    sheet.text(right + 10, y, "two barriers", MUTED, 14, "lm")
+    for hidden, colour in COLOUR_OF.items():
+        points = [place(r["batch"], r["us_per_step"]) for r in rows if r["hidden"] == hidden]
+        sheet.line(points, colour, 2)
+        for x, y in points:
+            sheet.dot(x, y, colour, 3)
+        sheet.text(right + 10, points[-1][1], f"width {hidden}", colour, 15, "lm")
+        limit = [(batch, useful_flops(hidden) * batch / TENSOR_FLOPS * 1e6) for batch in BATCHES]
+        seen = [place(batch, us) for batch, us in limit if us >= lowest]
+        for begin, end in zip(seen[:-1:1], seen[1::1]):
+            sheet.dashed(begin[0], begin[0] + 1, begin[1], colour, 1)
+            sheet.line([begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)], colour, 1)
+        if seen:
+            sheet.text(right + 10, seen[-1][1], f"tensor cores, {hidden}", colour, 13, "lm")
+    Image.fromarray(sheet.finished()).save(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json and NAME.png")
+    options = parser.parse_args()
+    image = load_image(LAKE)
+    rows = []
+    for hidden in WIDTHS:
+        for batch in BATCHES:
+            rows.append(step_time(image, hidden, batch))
+            print("width {hidden:2} batch {batch:9,} {us_per_step:8.2f} us, {tflops:6.1f} TFLOP/s, "
+                  "{registers} registers, {local_bytes} bytes local".format(**rows[-1]),
+                  flush=True)  # fmt: skip
+    floor = barrier_floor(128, 128)
+    print(f"two barriers of 128 blocks: {floor:.2f} us")
+    painted = painting(image)
+    for row in painted["rows"]:
+        print("painting {width} x {height}: {us:.1f} us, {pixels_per_second:.3g} pixels/s, "
+              "{share_of_copy_bandwidth:.1%} of the copy bandwidth".format(**row))  # fmt: skip
+    if options.save:
+        result = {**description(), "rows": rows, "barriers_us": floor, "painting": painted}
+        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+        plot(rows, floor, RESULTS / f"{options.save}.png")
+
+
+if __name__ == "__main__":
+    main()
