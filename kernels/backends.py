@@ -20,7 +20,6 @@ from numba import cuda
 
 from kernels import adam, cpu, cpu_images, image_ops
 from kernels.config import COLOURS, FEATURES, OUTPUTS
-from kernels.errors import InputError
 from kernels.launch import on_gpu
 from kernels.stages import Stages
 from kernels.state import State

@@ -17,6 +17,7 @@ from kernels.ptx import load_four, store_four
 GROUP = 16  # neighbouring weights that a block sums and moves together
 READS_AT_ONCE = 16
 CELLS_AT_ONCE = 2
+STATE = 10  # numbers that Adam keeps about a cell
 
 
 @cuda.jit(device=True)
@@ -52,52 +53,71 @@ def corrections_at(corrections, step):
     return corrections[step, 0], corrections[step, 1]
 
 
-def make_ask_for_cells(read):
-    """Read what moving a thread's next cells takes: those at first and first + stride."""
+@cuda.jit(device=True)
+def read_state(arrays, first, stride, state):
+    """What Adam keeps about a thread's next cells, those at first and first + stride.
 
+    state: (CELLS_AT_ONCE, STATE) float32, for each cell its parameters, m, v, and how often it has
+    been moved, which is kept in the fourth place of its v.
+    """
+    for i in range(CELLS_AT_ONCE):
+        cell = first + i * stride
+        if cell < arrays.feature_grid.shape[0]:
+            state[i, 0], state[i, 1], state[i, 2], _ = load_four(arrays.feature_grid, cell)
+            state[i, 3], state[i, 4], state[i, 5], _ = load_four(arrays.grid_m, cell)
+            state[i, 6], state[i, 7], state[i, 8], state[i, 9] = load_four(arrays.grid_v, cell)
+
+
+@cuda.jit(device=True)
+def write_averages(arrays, first, stride, state):
+    """Put m, v and the count back, where they are not kept in registers."""
+    for i in range(CELLS_AT_ONCE):
+        cell = first + i * stride
+        if cell < arrays.feature_grid.shape[0]:
+            none = float32(0)
+            store_four(arrays.grid_m, cell, state[i, 3], state[i, 4], state[i, 5], none)
+            store_four(arrays.grid_v, cell, state[i, 6], state[i, 7], state[i, 8], state[i, 9])
+
+
+def make_read_gradients(read):
     @cuda.jit(device=True)
-    def ask_for_cells(arrays, first, stride, asked):
+    def read_gradients(arrays, first, stride, gradients):
+        """(CELLS_AT_ONCE, 3) float32; a cell that is not there has not been touched."""
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
+            red, green, blue = float32(0), float32(0), float32(0)
             if cell < arrays.feature_grid.shape[0]:
-                asked[i, 0], asked[i, 1], asked[i, 2] = read(arrays.grad_feature_grid, cell)
-                asked[i, 3], asked[i, 4], asked[i, 5], _ = load_four(arrays.feature_grid, cell)
-                asked[i, 6], asked[i, 7], asked[i, 8], _ = load_four(arrays.grid_m, cell)
-                asked[i, 9], asked[i, 10], asked[i, 11], asked[i, 12] = load_four(
-                    arrays.grid_v, cell
-                )
-            else:
-                # A cell that is not there has not been touched.
-                asked[i, 0], asked[i, 1], asked[i, 2] = float32(0), float32(0), float32(0)
+                red, green, blue = read(arrays.grad_feature_grid, cell)
+            gradients[i, 0], gradients[i, 1], gradients[i, 2] = red, green, blue
 
-    return ask_for_cells
+    return read_gradients
 
 
 def make_move_cells(clear):
-    """Move those of the cells that a sample has touched; others stay as they are.
-
-    How often a cell has been moved is kept in the fourth place of its `v`.
-    """
-
     @cuda.jit(device=True)
-    def move_cells(arrays, first, stride, asked, learning_rate, rates):
-        none = float32(0)
+    def move_cells(arrays, first, stride, gradients, state, learning_rate, rates):
+        """Move those of the cells that a sample has touched; others stay as they are."""
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
-            if asked[i, 0] != none or asked[i, 1] != none or asked[i, 2] != none:
+            touched = (
+                gradients[i, 0] != float32(0)
+                or gradients[i, 1] != float32(0)
+                or gradients[i, 2] != float32(0)
+            )
+            if touched:
                 clear(arrays.grad_feature_grid, cell)
-                steps = asked[i, 12] + float32(1)
-                for_m, for_v = corrections_at(arrays.corrections, int32(steps))
+                state[i, 9] += float32(1)
+                for_m, for_v = corrections_at(arrays.corrections, int32(state[i, 9]))
                 for channel in range(COLOURS):
                     parameter, m, v = adam_step(
-                        asked[i, 3 + channel], asked[i, channel], asked[i, 6 + channel],
-                        asked[i, 9 + channel], for_m, for_v, learning_rate, rates,
+                        state[i, channel], gradients[i, channel], state[i, 3 + channel],
+                        state[i, 6 + channel], for_m, for_v, learning_rate, rates,
                     )  # fmt: skip
-                    asked[i, 3 + channel], asked[i, 6 + channel] = parameter, m
-                    asked[i, 9 + channel] = v
-                store_four(arrays.feature_grid, cell, asked[i, 3], asked[i, 4], asked[i, 5], none)
-                store_four(arrays.grid_m, cell, asked[i, 6], asked[i, 7], asked[i, 8], none)
-                store_four(arrays.grid_v, cell, asked[i, 9], asked[i, 10], asked[i, 11], steps)
+                    state[i, channel] = parameter
+                    state[i, 3 + channel], state[i, 6 + channel] = m, v
+                store_four(
+                    arrays.feature_grid, cell, state[i, 0], state[i, 1], state[i, 2], float32(0)
+                )
 
     return move_cells
 

@@ -26,13 +26,16 @@ from kernels.field_math import pixel_centre, random_uv, sigmoid
 from kernels.fused_adam import (
     CELLS_AT_ONCE,
     GROUP,
+    STATE,
     clear_floats,
     clear_whole_numbers,
-    make_ask_for_cells,
     make_move_cells,
+    make_read_gradients,
     make_weight_updates,
     read_floats,
+    read_state,
     read_whole_numbers,
+    write_averages,
 )
 from kernels.fused_sample import (
     add_floats,
@@ -97,7 +100,7 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     samples = threads = mlp.warps * WARP
     add = add_floats if vector_atomics else add_floats_singly
     scatter = make_scatter(add_whole_numbers if deterministic else add)
-    ask_for_cells = make_ask_for_cells(read_whole_numbers if deterministic else read_floats)
+    read_gradients = make_read_gradients(read_whole_numbers if deterministic else read_floats)
     move_cells = make_move_cells(clear_whole_numbers if deterministic else clear_floats)
     sum_weights, move_weights = make_weight_updates(threads)
     weight_rows = threads // GROUP
@@ -158,28 +161,35 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         return squared_error
 
     @cuda.jit(device=True)
-    def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates):
-        """Part two. All arguments as in `adam`."""
-        asked = cuda.local.array((CELLS_AT_ONCE, 13), float32)
+    def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates, state):
+        """Part two. All arguments as in `adam`.
+
+        state: what Adam keeps about this thread's first cells (see `read_state`). Its averages
+        are not written to memory: the caller keeps them, or writes them.
+        """
+        gradients = cuda.local.array((CELLS_AT_ONCE, COLOURS), float32)
         partial_sums = cuda.shared.array((weight_rows, GROUP), float32)
         cell, stride, cells = cuda.grid(1), cuda.gridsize(1), arrays.feature_grid.shape[0]
         group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // GROUP
 
         # Cells and weights have nothing to do with each other: while one waits for memory, the
         # other computes.
-        ask_for_cells(arrays, cell, stride, asked)
+        read_gradients(arrays, cell, stride, gradients)
         now = float32(0), float32(0), float32(0)
         if group < groups:
             now = sum_weights(arrays, group, partial_sums)
-        move_cells(arrays, cell, stride, asked, learning_rate_grid, rates)
+        move_cells(arrays, cell, stride, gradients, state, learning_rate_grid, rates)
         if group < groups:
             move_weights(arrays, group, now, partial_sums, step, learning_rate_mlp, rates)
 
         # What is left, if the grid is large or the blocks are few.
+        rest = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
         cell += CELLS_AT_ONCE * stride
         while cell < cells:
-            ask_for_cells(arrays, cell, stride, asked)
-            move_cells(arrays, cell, stride, asked, learning_rate_grid, rates)
+            read_gradients(arrays, cell, stride, gradients)
+            read_state(arrays, cell, stride, rest)
+            move_cells(arrays, cell, stride, gradients, rest, learning_rate_grid, rates)
+            write_averages(arrays, cell, stride, rest)
             cell += CELLS_AT_ONCE * stride
         group += cuda.gridDim.x
         while group < groups:

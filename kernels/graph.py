@@ -13,9 +13,10 @@ the next position must not change what its own threads still read.
 
 from functools import lru_cache
 
-from numba import cuda, int32, uint64
+from numba import cuda, float32, int32, uint64
 
 from kernels import adam, sampler
+from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 
 POSITION, SECOND_HALF, FIRST_STEP = 0, 1, 2
@@ -83,10 +84,14 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
         position = clock[SECOND_HALF]
         if cuda.grid(1) == 0:
             clock[POSITION] = position + 1
+        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        read_state(arrays, cell, stride, state)
         update(
             arrays, clock[FIRST_STEP] + position, learning_rates[position, 0],
-            learning_rates[position, 1], settings.rates,
+            learning_rates[position, 1], settings.rates, state,
         )  # fmt: skip
+        write_averages(arrays, cell, stride, state)
 
     return gradients_by_clock, update_by_clock, fused.paint, fused.threads
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from numba import cuda, float32, uint32
 
+from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 from kernels.ptx import arrive, arrived
 
@@ -67,6 +68,10 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
         """
         # This makes the launch cooperative: it fails if not all blocks fit at once.
         cuda.cg.this_grid().sync()
+        # What Adam keeps about this thread's cells stays in its registers until the end.
+        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        read_state(arrays, cell, stride, state)
         first = cuda.blockIdx.x * samples
         squared_error = float32(0)
         drawn = draw(arrays, first, first_step, settings)
@@ -76,12 +81,14 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
             enter(counter)
             leave(counter, 2 * i + 1)
             update(
-                arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1], settings.rates
-            )
+                arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
+                settings.rates, state,
+            )  # fmt: skip
             # ... and the next step needs all parameters moved.
             enter(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
             leave(counter, 2 * i + 2)
+        write_averages(arrays, cell, stride, state)
         arrays.squared_errors[cuda.grid(1)] += squared_error
 
     return train, fused.threads

@@ -14,7 +14,7 @@ from kernels.adam import bias_corrections
 from kernels.backends import CpuBackend
 from kernels.config import Config
 from kernels.errors import InputError
-from kernels.fused_adam import rows_to_sum
+from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, rows_to_sum, write_averages
 from kernels.fused_sample import FIXED_POINT
 from kernels.fused_step import fused_arrays, make_fused_step, settings_of
 from kernels.mlp_tensor_core import FEATURE_PITCH, make_mlp, shared_bytes, warps_that_fit
@@ -202,7 +202,11 @@ def test_second_part_of_a_step(deterministic):
 
     @cuda.jit
     def second_part(arrays, step, rates):
-        update(arrays, step, float32(0.01), float32(0.02), rates)
+        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        read_state(arrays, cell, stride, state)
+        update(arrays, step, float32(0.01), float32(0.02), rates, state)
+        write_averages(arrays, cell, stride, state)
 
     checked(second_part, blocks, fused.threads, arrays, np.int64(5), config.adam_rates)
     expected, m, v = reference.adam(
