@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from numba import cuda
-
 from kernels.backends import cpu_name
 from kernels.results import versions
 
@@ -35,8 +33,3 @@ def first_line(command):
     except OSError:
         return ""
     return text.splitlines()[0].strip() if text.strip() else ""
-
-
-def compute_units():
-    """Streaming multiprocessors of the GPU."""
-    return cuda.get_current_device().MULTIPROCESSOR_COUNT

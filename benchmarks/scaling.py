@@ -16,8 +16,9 @@ import numpy as np
 from numba import cuda
 from PIL import Image
 
+from benchmarks.cpu_step import multiply_adds_per_sample
 from benchmarks.machine import RESULTS, description
-from kernels.config import COLOURS, ENCODED, GRID_CHANNELS, Config
+from kernels.config import COLOURS, Config
 from kernels.gpu_backends import PersistentBackend
 from kernels.image_files import load_image
 from kernels.persistent import come, wait
@@ -32,11 +33,9 @@ COLOUR_OF = {16: (0, 140, 100), 32: (0, 114, 178), 64: (196, 88, 28)}
 PAINTED = ((800, 550), (7680, 4320))
 
 
-def useful_flops(hidden, layers=2):
-    """Multiplications and additions of one sample: forward, and of the way back what is used."""
-    forward = ENCODED * hidden + (layers - 1) * hidden * hidden + hidden * COLOURS
-    back = GRID_CHANNELS * hidden + (layers - 1) * hidden * hidden + hidden * COLOURS
-    return 2 * (2 * forward + back)
+def useful_flops(hidden):
+    """Operations of one sample: forward, and of the way back what is used."""
+    return 2 * multiply_adds_per_sample(Config(hidden=hidden))
 
 
 @cuda.jit
@@ -114,7 +113,7 @@ def painting(image):
 def plot(rows, floor, path):
     sheet = Sheet(860, 560)
     left, right, top, bottom = 90, 640, 70, 480
-    lowest, highest = 1.0, 2000.0
+    lowest, highest = 1.0, 1000.0
 
     def place(batch, us):
         x = left + (np.log2(batch) - 10) / 10 * (right - left)
@@ -143,9 +142,9 @@ def plot(rows, floor, path):
         sheet.text(right + 10, points[-1][1], f"width {hidden}", colour, 15, "lm")
         limit = [(batch, useful_flops(hidden) * batch / TENSOR_FLOPS * 1e6) for batch in BATCHES]
         seen = [place(batch, us) for batch, us in limit if us >= lowest]
-        for begin, end in zip(seen[:-1:1], seen[1::1]):
-            sheet.dashed(begin[0], begin[0] + 1, begin[1], colour, 1)
-            sheet.line([begin, ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)], colour, 1)
+        for begin, end in zip(seen, seen[1:]):  # dashed
+            middle = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2
+            sheet.line([begin, middle], colour, 1)
         if seen:
             sheet.text(right + 10, seen[-1][1], f"tensor cores, {hidden}", colour, 13, "lm")
     Image.fromarray(sheet.finished()).save(path)

@@ -133,7 +133,10 @@ class FusedBackend:
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
-        self.blocks = min(blocks_for(config.batch, self.threads), self.most_blocks())
+        # One block a processor at least: those without samples still move parameters.
+        processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+        wanted = max(blocks_for(config.batch, self.threads), processors)
+        self.blocks = min(wanted, self.most_blocks())
         rows = rows_to_sum(self.blocks, self.threads)
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, self.blocks, rows, self.threads, self.deterministic

@@ -21,6 +21,8 @@ from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 from kernels.ptx import arrive, arrived
 
+WIDEST_WITH_ROOM = 32  # hidden width up to which 255 registers a thread suffice for everything
+
 
 @cuda.jit(device=True)
 def come(counter):
@@ -58,6 +60,7 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
     draw, gradients, update, samples = fused.draw, fused.gradients, fused.update, fused.threads
     enter, leave = (come, wait) if own_barrier else (come_later, wait_for_grid)
+    kept = hidden <= WIDEST_WITH_ROOM
 
     @cuda.jit(fastmath=True)
     def train(arrays, learning_rates, first_step, settings, counter):
@@ -68,10 +71,12 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
         """
         # This makes the launch cooperative: it fails if not all blocks fit at once.
         cuda.cg.this_grid().sync()
-        # What Adam keeps about this thread's cells stays in its registers until the end.
+        # What Adam keeps about this thread's cells stays in its registers until the end, if a
+        # wide network does not need them.
         state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
         cell, stride = cuda.grid(1), cuda.gridsize(1)
-        read_state(arrays, cell, stride, state)
+        if kept:
+            read_state(arrays, cell, stride, state)
         first = cuda.blockIdx.x * samples
         squared_error = float32(0)
         drawn = draw(arrays, first, first_step, settings)
@@ -80,15 +85,20 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
             # Adam needs the sums over all samples, of all blocks ...
             enter(counter)
             leave(counter, 2 * i + 1)
+            if not kept:
+                read_state(arrays, cell, stride, state)
             update(
                 arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
                 settings.rates, state,
             )  # fmt: skip
+            if not kept:
+                write_averages(arrays, cell, stride, state)
             # ... and the next step needs all parameters moved.
             enter(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
             leave(counter, 2 * i + 2)
-        write_averages(arrays, cell, stride, state)
+        if kept:
+            write_averages(arrays, cell, stride, state)
         arrays.squared_errors[cuda.grid(1)] += squared_error
 
     return train, fused.threads

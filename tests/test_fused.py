@@ -148,10 +148,10 @@ def run_gradients(config, image, arrays, step, fused, blocks):
 
 @pytest.mark.parametrize(
     "batch, blocks, deterministic, vector_atomics",
-    [(200, 2, False, True), (450, 2, False, False), (130, 1, True, True)],
+    [(200, 2, False, True), (450, 2, False, False), (130, 1, True, True), (130, 3, False, True)],
 )
 def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics):
-    """Several tiles a block and a ragged last one: loss and gradients, against float64."""
+    """Several tiles a block, a ragged last one, a block with none: against float64."""
     config = Config(steps=40, batch=batch, grid_width=23, grid_height=29, seed=5)
     image = picture(31, 44)
     fused = make_fused_step(32, 2, deterministic, vector_atomics)

@@ -1,0 +1,168 @@
+"""Where the CPU backend's time goes, against what the processor can do, and how it scales.
+
+    python -m benchmarks.cpu_profile --save cpu-profile
+
+The peak is measured: chains of multiply-adds that stay in vector registers, on as many threads as
+train. Stages are timed one by one on one thread, each on a block of 512 samples that stays in the
+cache, as in training. Then whole steps, with 1, 2, 4, ... threads, each in a process of its own.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+from numba import float32
+
+from benchmarks.cpu_step import multiply_adds_per_sample
+from benchmarks.machine import RESULTS, description
+from kernels import cpu
+from kernels.adam import bias_corrections
+from kernels.backends import CpuBackend
+from kernels.config import Config
+from kernels.cpu_adam import adam_grid_rows
+from kernels.cpu_compile import compiled
+from kernels.image_files import load_image
+from kernels.state import initial_state
+
+LAKE = "images/lake.png"
+CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add
+ROUNDS = 500_000
+
+
+@numba.njit(fastmath=True, nogil=True)
+def multiply_add(values, rounds):
+    a, b = float32(0.999), float32(0.001)
+    x = values.copy()
+    for _ in range(rounds):
+        for i in range(CHAINS):
+            x[i] = x[i] * a + b
+    return x.sum()
+
+
+def step_flops(config):
+    return 2 * multiply_adds_per_sample(config) * config.batch
+
+
+def seconds_of(run, rounds=7):
+    run()
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def peak_gflops(threads):
+    values = np.ones(CHAINS, np.float32)
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = seconds_of(
+            lambda: list(pool.map(lambda _: multiply_add(values, ROUNDS), range(threads)))
+        )
+    return 2 * CHAINS * ROUNDS * threads / seconds * 1e-9
+
+
+def whole_step(threads):
+    """Seconds a step of the default training on `threads` threads, and the measured peak."""
+    numba.set_num_threads(threads)
+    config = Config()
+    backend = CpuBackend(load_image(LAKE), config, initial_state(config), threads)
+    rates = np.full((50, 2), 0.001, np.float32)
+    seconds = seconds_of(lambda: backend.run(1, rates), 5) / len(rates)
+    peak, flops = peak_gflops(threads), step_flops(config)
+    return {
+        "backend": "cpu", "threads": threads, "batch": config.batch, "us_per_step": seconds * 1e6,
+        "gflops": flops / seconds * 1e-9, "peak_gflops": peak,
+    }  # fmt: skip
+
+
+@compiled
+def blocks_of(
+    stage, blocks, uv, target, features, hidden, outputs, deltas, grads, grid_grad, image, state
+):
+    for block in range(blocks):
+        if stage == 0:
+            cpu.draw_uv(np.uint64(1), 5, block * 512, uv)
+        elif stage == 1:
+            cpu.look_up(image, uv, target)
+        elif stage == 2:
+            cpu.encode(uv, state.feature_grid, features)
+        elif stage == 3:
+            cpu.mlp_forward(features, state.weights, hidden, outputs)
+        elif stage == 4:
+            cpu.output_delta(outputs, target, 512, float32(1e-5), deltas[0])
+        elif stage == 5:
+            cpu.mlp_backward(features, state.weights, hidden, deltas, grads)
+        elif stage == 6:
+            cpu.scatter(uv, deltas[1], 512, grid_grad)
+
+
+STAGES = ("random points", "colours", "encode", "forward", "loss", "backward", "scatter")
+
+
+def stage_times():
+    """stage -> microseconds of one thread for a batch of 16,384."""
+    config = Config()
+    image, state = load_image(LAKE), initial_state(config)
+    w = cpu.make_workspace(config, 1)
+    corrections = bias_corrections(config.beta1, config.beta2)
+    blocks = config.batch // cpu.BLOCK
+    times = {}
+    for number, name in enumerate(STAGES):
+        times[name] = 1e6 * seconds_of(lambda: blocks_of(
+            number, blocks, w.uv[0], w.target[0], w.features[0], w.hidden[0], w.outputs[0],
+            w.deltas[0], w.grad_weights[0], w.grad_feature_grid[0], image, state,
+        ), 15)  # fmt: skip
+    rows = config.grid_height
+
+    def adam():
+        w.grad_feature_grid[:] = 1e-6
+        adam_grid_rows(
+            0, rows, state, w.grad_feature_grid, corrections, float32(0.01), config.adam_rates
+        )
+
+    def fill():
+        w.grad_feature_grid[:] = 1e-6
+
+    times["Adam, grid"] = 1e6 * (seconds_of(adam, 15) - seconds_of(fill, 15))
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser.add_argument("--threads", type=int, help="only a whole step on so many threads")
+    options = parser.parse_args()
+    if options.threads:
+        print(json.dumps(whole_step(options.threads)))
+        return
+    rows, threads = [], 1
+    while threads <= len(os.sched_getaffinity(0)):
+        command = [sys.executable, "-m", "benchmarks.cpu_profile", "--threads", str(threads)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows.append(json.loads(text.splitlines()[-1]))
+        print("{threads:2} threads: {us_per_step:7.0f} us a step, {gflops:6.1f} GFLOP/s of "
+              "{peak_gflops:.0f}".format(**rows[-1]), flush=True)  # fmt: skip
+        threads *= 2
+    stages = stage_times()
+    total = sum(stages.values())
+    flops = step_flops(Config())
+    for name, us in stages.items():
+        print(f"{name:14} {us:7.0f} us on one thread, {us / total:5.1%}")
+    network = stages["forward"] + stages["backward"]
+    share = flops / network * 1e-3 / rows[0]["peak_gflops"]
+    print(f"network: {flops / network * 1e-3:.1f} GFLOP/s on one thread, {share:.0%} of its peak")
+    if options.save:
+        result = {**description(), "rows": rows, "stages_us": stages, "network_share": share}
+        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
