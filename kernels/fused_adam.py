@@ -7,7 +7,7 @@ memory takes longer than all of the arithmetic, so each thread first asks for ev
 will need, and only then begins to compute.
 """
 
-from numba import cuda, float32, int32, int64
+from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import COLOURS
 from kernels.field_math import adam_step
@@ -131,18 +131,18 @@ def make_weight_updates(threads):
     rows = threads // GROUP
 
     @cuda.jit(device=True)
-    def sum_of_blocks(grad_weights, weight, row):
-        """This thread's share: the sums of every `rows`-th block.
+    def sum_of_blocks(grad_weights, count, weight, row):
+        """This thread's share of one of `count` weights: the sums of every `rows`-th block.
 
         grad_weights is as long as a whole number of rounds, so that 16 reads are always on
-        their way at once.
+        their way at once. (Unsigned: a place that cannot be negative costs less to find.)
         """
         total = float32(0)
-        block = row
-        while block < grad_weights.shape[0]:
+        at, stride = uint32(row * count + weight), uint32(rows * count)
+        while at < grad_weights.shape[0]:
             for i in range(READS_AT_ONCE):
-                total += grad_weights[block + i * rows, weight]
-            block += rows * READS_AT_ONCE
+                total += grad_weights[at]
+                at = uint32(at + stride)
         return total
 
     @cuda.jit(device=True)
@@ -155,7 +155,9 @@ def make_weight_updates(threads):
         row, column = thread >> 4, thread & 15
         weight = group * GROUP + column
         now = arrays.weights[weight], arrays.weights_m[weight], arrays.weights_v[weight]
-        partial_sums[row, column] = sum_of_blocks(arrays.grad_weights, weight, row)
+        partial_sums[row, column] = sum_of_blocks(
+            arrays.grad_weights, arrays.weights.shape[0], weight, row
+        )
         return now
 
     @cuda.jit(device=True)

@@ -32,9 +32,9 @@ def corners(u, v, width, height):
 
 
 @cuda.jit(device=True)
-def bilinear_four(texture, u, v, width, height):
-    """`field_math.bilinear` on a texture of four channels: four loads in all."""
-    p0, p1, p2, p3, w0, w1, w2, w3 = corners(u, v, width, height)
+def bilinear_four(texture, corner):
+    """`field_math.bilinear` on a texture of four channels, at `corners`: four loads in all."""
+    p0, p1, p2, p3, w0, w1, w2, w3 = corner
     r0, g0, b0, _ = load_four(texture, p0)
     r1, g1, b1, _ = load_four(texture, p1)
     r2, g2, b2, _ = load_four(texture, p2)
@@ -56,11 +56,8 @@ def waves(turns, features, first):
 
 
 @cuda.jit(device=True)
-def encode_one(feature_grid, u, v, width, height, rows, thread):
-    """The sixteen features of `encode`, packed to eight words of a row of shared memory."""
-    features = cuda.local.array(FEATURES, float32)
-    red, green, blue = bilinear_four(feature_grid, u, v, width, height)
-    features[0], features[1], features[2] = red, green, blue
+def encode_position(u, v, width, height, features):
+    """Features 3 to 15 of `encode`: all that no parameter has a say in."""
     _, _, x_fraction = neighbours(u, width)
     _, _, y_fraction = neighbours(v, height)
     features[3] = sine_of_turns(x_fraction)
@@ -69,6 +66,12 @@ def encode_one(feature_grid, u, v, width, height, rows, thread):
     waves(v, features, 5 + 2 * FOURIER_OCTAVES)
     for padding in range(5 + 4 * FOURIER_OCTAVES, FEATURES):
         features[padding] = float32(1)
+
+
+@cuda.jit(device=True)
+def encode_grid(feature_grid, corner, features, rows, thread):
+    """Features 0 to 2; and all sixteen packed to eight words of a row of shared memory."""
+    features[0], features[1], features[2] = bilinear_four(feature_grid, corner)
     for pair in range(FEATURES // 2):
         rows[thread, pair] = pack_halves(features[2 * pair], features[2 * pair + 1])
 

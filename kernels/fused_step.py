@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda, float32, int32, uint32, uint64
 
-from kernels.config import COLOURS
+from kernels.config import COLOURS, FEATURES
 from kernels.field_math import pixel_centre, random_uv, sigmoid
 from kernels.fused_adam import (
     CELLS_AT_ONCE,
@@ -42,11 +42,14 @@ from kernels.fused_sample import (
     add_floats_singly,
     add_whole_numbers,
     bilinear_four,
-    encode_one,
+    corners,
+    encode_grid,
+    encode_position,
     make_scatter,
 )
-from kernels.mlp_tensor_core import FEATURE_PITCH, make_mlp
-from kernels.tensor_products import TILES, WARP
+from kernels.mlp_tensor_core import make_mlp
+from kernels.tensor_products import WARP
+from kernels.tensor_rows import FEATURE_PITCH
 
 
 class FusedArrays(NamedTuple):
@@ -58,7 +61,7 @@ class FusedArrays(NamedTuple):
     grid_m: Any  # (gh * gw, 4)
     grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
     weights: Any  # (n,)
-    grad_weights: Any  # (`rows_to_sum`, n): a sum for each block, other rows zero
+    grad_weights: Any  # (`rows_to_sum` * n,): a sum for each block, other rows zero
     weights_m: Any  # (n,)
     weights_v: Any  # (n,)
     corrections: Any  # (rows, 2), see `adam.bias_corrections`
@@ -78,10 +81,11 @@ class StepSettings(NamedTuple):
 
 
 class FusedStep(NamedTuple):
-    """The two parts as device functions, and a kernel that paints, for one size of network."""
+    """The two parts and what precedes them as device functions, and a kernel that paints, for one size of network."""
 
     threads: int  # a block; also its samples
     draw: Any
+    prepare: Any
     gradients: Any
     update: Any
     paint: Any
@@ -96,7 +100,7 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
     mlp = make_mlp(hidden, layers)
     pack_weights, forward, forward_backward = mlp.pack_weights, mlp.forward, mlp.forward_backward
     finish_gradient = mlp.finish_gradient
-    words_needed, shape_activations, shape_deltas = mlp[1:4]
+    shape_words, shape_transposed, shape_open_units = mlp[1:4]
     samples = threads = mlp.warps * WARP
     add = add_floats if vector_atomics else add_floats_singly
     scatter = make_scatter(add_whole_numbers if deterministic else add)
@@ -110,31 +114,34 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         """This thread's sample of a tile: (u, v, red, green, blue). Depends on no parameter."""
         sample = uint64(first + cuda.threadIdx.x)
         u, v = random_uv(sample, uint64(step), settings.seed)
-        red, green, blue = bilinear_four(
-            arrays.image, u, v, settings.image_width, settings.image_height
-        )
+        corner = corners(u, v, settings.image_width, settings.image_height)
+        red, green, blue = bilinear_four(arrays.image, corner)
         return u, v, red, green, blue
 
     @cuda.jit(device=True)
-    def gradients(arrays, step, settings, drawn):
-        """Part one. step: from 1. drawn: from `draw`, for the first tile of this block.
+    def prepare(drawn, settings, features):
+        """Those features that depend on no parameter; returns the `corners` for the others."""
+        u, v = drawn[0], drawn[1]
+        encode_position(u, v, settings.grid_width, settings.grid_height, features)
+        return corners(u, v, settings.grid_width, settings.grid_height)
+
+    @cuda.jit(device=True)
+    def gradients(arrays, step, settings, drawn, corner, features):
+        """Part one. step: from 1. drawn, corner, features: the first tile's, drawn and prepared.
 
         Returns the sum of squared errors that this thread has seen.
         """
-        words = cuda.shared.array(words_needed, uint32)
+        words = cuda.shared.array(shape_words, uint32)
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
-        activations = cuda.shared.array(shape_activations, uint32, alignment=8)
-        deltas = cuda.shared.array(shape_deltas, uint32, alignment=8)
-        open_units = cuda.shared.array((layers, TILES, threads), uint32)
+        transposed = cuda.shared.array(shape_transposed, uint32, alignment=8)
+        open_units = cuda.shared.array(shape_open_units, uint32)
 
         thread = cuda.threadIdx.x
-        width, height = settings.grid_width, settings.grid_height
-        gradient = arrays.grad_weights[cuda.blockIdx.x]
+        base = cuda.blockIdx.x * arrays.weights.shape[0]
         scale = float32(2) / (float32(settings.batch) * float32(COLOURS))
         squared_error = float32(0)
-        u, v, red, green, blue = drawn
-        encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
+        encode_grid(arrays.feature_grid, corner, features, rows, thread)
         pack_weights(arrays.weights, words, thread)
         stride = cuda.gridDim.x * samples
         first = cuda.blockIdx.x * samples
@@ -143,21 +150,24 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
             # Weights are packed, rows are written, and nobody is still busy with the last tile.
             cuda.syncthreads()
             begin = first < stride
+            u, v, red, green, blue = drawn
             squared_error += forward_backward(
-                words, rows, exchange, activations, deltas, open_units, (red, green, blue), inside,
-                scale, gradient, begin, thread,
+                words, rows, exchange, transposed, open_units, (red, green, blue), inside, scale,
+                arrays.grad_weights, base, begin, thread,
             )  # fmt: skip
             # Additions take their time to arrive: they are sent off before the last products.
             if inside:
                 scatter(
-                    arrays.grad_feature_grid, u, v, width, height, scale * exchange[thread, 0],
-                    scale * exchange[thread, 1], scale * exchange[thread, 2],
+                    arrays.grad_feature_grid, u, v, settings.grid_width, settings.grid_height,
+                    scale * exchange[thread, 0], scale * exchange[thread, 1],
+                    scale * exchange[thread, 2],
                 )  # fmt: skip
-            finish_gradient(activations, deltas, scale, gradient, begin, thread)
+            finish_gradient(transposed, scale, arrays.grad_weights, base, begin, thread)
             first += stride
             if first < settings.batch:
-                u, v, red, green, blue = draw(arrays, first, step, settings)
-                encode_one(arrays.feature_grid, u, v, width, height, rows, thread)
+                drawn = draw(arrays, first, step, settings)
+                corner = prepare(drawn, settings, features)
+                encode_grid(arrays.feature_grid, corner, features, rows, thread)
         return squared_error
 
     @cuda.jit(device=True)
@@ -205,9 +215,10 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
 
         feature_grid (gh * gw, 4), weights (n,): float32. Sizes: int32.
         """
-        words = cuda.shared.array(words_needed, uint32)
+        words = cuda.shared.array(shape_words, uint32)
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
+        features = cuda.local.array(FEATURES, float32)
         thread = cuda.threadIdx.x
         warp, lane = thread >> 5, thread & 31
         pixels = width * height
@@ -216,7 +227,9 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         cuda.syncthreads()
         for first in range(cuda.blockIdx.x * samples, pixels, cuda.gridDim.x * samples):
             u, v = pixel_centre(int32(first + thread), width, height)
-            encode_one(feature_grid, u, v, grid_width, grid_height, rows, thread)
+            encode_position(u, v, grid_width, grid_height, features)
+            corner = corners(u, v, grid_width, grid_height)
+            encode_grid(feature_grid, corner, features, rows, thread)
             # A lane's fragments come from rows that other lanes of its warp have written, ...
             cuda.syncwarp()
             forward(words, rows, exchange, thread)
@@ -229,7 +242,7 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
                     row = WARP * warp + item // COLOURS
                     colours[at] = sigmoid(exchange[row, item % COLOURS])
 
-    return FusedStep(threads, draw, gradients, update, paint)
+    return FusedStep(threads, draw, prepare, gradients, update, paint)
 
 
 # ---------------------------------------------------------------- arrays
@@ -254,7 +267,7 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
         grid_m=flat(state.grid_m),
         grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
         weights=state.weights.copy(),
-        grad_weights=np.zeros((rows, len(state.weights)), np.float32),
+        grad_weights=np.zeros(rows * len(state.weights), np.float32),
         weights_m=state.weights_m.copy(),
         weights_v=state.weights_v.copy(),
         corrections=corrections,

@@ -135,9 +135,9 @@ class FusedBackend:
         ))  # fmt: skip
         # One block a processor at least: those without samples still move parameters.
         processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
-        wanted = max(blocks_for(config.batch, self.threads), processors)
-        self.blocks = min(wanted, self.most_blocks())
-        rows = rows_to_sum(self.blocks, self.threads)
+        with_samples = blocks_for(config.batch, self.threads)
+        self.blocks = min(max(with_samples, processors), self.most_blocks())
+        rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, self.blocks, rows, self.threads, self.deterministic
         ))  # fmt: skip

@@ -16,6 +16,7 @@ from functools import lru_cache
 from numba import cuda, float32, int32, uint64
 
 from kernels import adam, sampler
+from kernels.config import FEATURES
 from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 
@@ -64,8 +65,7 @@ def adam_grid_by_clock(
 def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True):
     """(gradient kernel, update kernel, paint kernel, threads): see `fused_step`."""
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    draw, gradients, update = fused.draw, fused.gradients, fused.update
-
+    draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
     samples = fused.threads
 
     @cuda.jit(fastmath=True)
@@ -75,8 +75,12 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
         if cuda.grid(1) == 0:
             clock[SECOND_HALF] = position
         step = clock[FIRST_STEP] + position
+        features = cuda.local.array(FEATURES, float32)
         drawn = draw(arrays, cuda.blockIdx.x * samples, step, settings)
-        arrays.squared_errors[cuda.grid(1)] += gradients(arrays, step, settings, drawn)
+        corner = prepare(drawn, settings, features)
+        arrays.squared_errors[cuda.grid(1)] += gradients(
+            arrays, step, settings, drawn, corner, features
+        )
 
     @cuda.jit(fastmath=True)
     def update_by_clock(clock, learning_rates, arrays, settings):

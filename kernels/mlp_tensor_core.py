@@ -14,7 +14,9 @@ moves: each block packs a 16-bit copy of them once a step.
 
 The gradient of a weight is a sum over samples, which different warps hold. They put activations
 and deltas into shared memory, transposed, fragment by fragment: then any warp can multiply what
-all warps have put there, 128 samples at a time, and no sums have to be exchanged.
+all warps have put there, 128 samples at a time, and no sums have to be exchanged. On the way back,
+the deltas of a layer take the place of the activations one layer above, which nobody needs any
+more: so they may be written while slower warps still read the deltas before.
 
 Sizes must be known when a kernel is compiled, or arrays of registers would end up in memory.
 Hence `make_mlp`, a function that makes the functions for one size of network.
@@ -29,13 +31,11 @@ from typing import Callable, NamedTuple
 from numba import cuda, float32, uint32
 
 from kernels.config import COLOURS, FEATURES, OUTPUTS
-from kernels.field_math import sigmoid
-from kernels.ptx import halves_to_bfloats, pack_bfloats, pack_halves
+from kernels.ptx import pack_halves
 from kernels.tensor_products import (
     TILES,
     UNITS,
     WARP,
-    keep_transposed,
     make_activate,
     make_activate_only,
     make_backward_product,
@@ -43,11 +43,17 @@ from kernels.tensor_products import (
     make_mask,
     make_weight_gradient,
 )
+from kernels.tensor_rows import (
+    FEATURE_PITCH,
+    hand_over,
+    keep_features,
+    load_delta,
+    load_features,
+    output_delta,
+)
 
 USED_OUTPUTS = 8  # of 16: the first three are colours, the others never move
-FEATURE_WORDS = FEATURES // 2
-# A row also holds two words of deltas. 12 r + c meets no bank twice for r < 8, c < 4.
-FEATURE_PITCH = FEATURE_WORDS + 4
+FEATURE_TILES = FEATURES // UNITS
 SHARED_BYTES = 48 * 1024
 
 
@@ -56,8 +62,8 @@ class Mlp(NamedTuple):
 
     warps: int  # a block
     shape_words: int  # shared uint32 arrays: packed weights,
-    shape_activations: tuple  # transposed activations of all layers,
-    shape_deltas: tuple  # transposed deltas of one layer
+    shape_transposed: tuple  # transposed activations and deltas,
+    shape_open_units: tuple  # and which ReLUs let through
     pack_weights: Callable
     forward_backward: Callable
     finish_gradient: Callable
@@ -71,11 +77,17 @@ def word_count(hidden, layers):
     return first + middle + hidden // 2 * USED_OUTPUTS
 
 
+def transposed_tiles(hidden, layers):
+    """Tiles of 8 units: features, all layers, place for the last deltas, deltas of the outputs."""
+    return FEATURE_TILES + (layers + 1) * hidden // UNITS + 1
+
+
 def shared_bytes(hidden, layers, warps):
     samples = warps * WARP
-    transposed = (FEATURES + layers * hidden + hidden) * samples * 2
-    exchanged = samples * 4 * (FEATURE_PITCH + COLOURS + TILES * layers)
-    return word_count(hidden, layers) * 4 + transposed + exchanged
+    transposed = transposed_tiles(hidden, layers) * UNITS * samples * 2
+    # Rows, exchanged colours, open units; and a float a thread when weights are moved.
+    by_thread = samples * 4 * (FEATURE_PITCH + COLOURS + TILES * layers + 1)
+    return word_count(hidden, layers) * 4 + transposed + by_thread
 
 
 def warps_that_fit(hidden, layers):
@@ -84,83 +96,6 @@ def warps_that_fit(hidden, layers):
         if shared_bytes(hidden, layers, warps) <= SHARED_BYTES:
             return warps
     return 0
-
-
-# ---------------------------------------------------------------- in and out
-
-
-@cuda.jit(device=True)
-def load_features(rows, operand, warp, lane):
-    """Rows of features, a sample each -> operand of the first layer."""
-    row, column = lane >> 2, lane & 3
-    for tile in range(TILES):
-        sample = WARP * warp + 16 * tile + row
-        for side in range(2):
-            operand[tile, 0, 2 * side] = rows[sample, 4 * side + column]
-            operand[tile, 0, 2 * side + 1] = rows[sample + 8, 4 * side + column]
-
-
-@cuda.jit(device=True)
-def keep_features(operand, transposed, warp, lane):
-    """The transposed copy of the features, as bfloats."""
-    for tile in range(TILES):
-        for side in range(2):
-            upper = halves_to_bfloats(operand[tile, 0, 2 * side])
-            lower = halves_to_bfloats(operand[tile, 0, 2 * side + 1])
-            keep_transposed(transposed, side, TILES * warp + tile, lane, upper, lower)
-
-
-@cuda.jit(device=True)
-def hand_over(sums, exchange, warp, lane):
-    """The first three columns of the sums, from fragments to rows (samples, 3), a sample a row."""
-    row, first_column = lane >> 2, 2 * (lane & 3)
-    if first_column >= COLOURS:
-        return
-    for tile in range(TILES):
-        sample = WARP * warp + 16 * tile + row
-        exchange[sample, first_column] = sums[tile, 0, 0]
-        exchange[sample + 8, first_column] = sums[tile, 0, 2]
-        if first_column + 1 < COLOURS:
-            exchange[sample, first_column + 1] = sums[tile, 0, 1]
-            exchange[sample + 8, first_column + 1] = sums[tile, 0, 3]
-
-
-@cuda.jit(device=True)
-def output_delta(exchange, thread, target, inside, rows):
-    """Sigmoid, error and their derivative, one thread a sample.
-
-    The factor 2 / (3 B) is left to the end: without it deltas are of a size that 16 bits
-    represent well. Packs them behind the sample's features; returns the sum of squared errors.
-    """
-    if not inside:
-        rows[thread, FEATURE_WORDS] = uint32(0)
-        rows[thread, FEATURE_WORDS + 1] = uint32(0)
-        return float32(0)
-    red, green, blue = (
-        sigmoid(exchange[thread, 0]), sigmoid(exchange[thread, 1]), sigmoid(exchange[thread, 2]),
-    )  # fmt: skip
-    red_error, green_error, blue_error = red - target[0], green - target[1], blue - target[2]
-    one = float32(1)
-    rows[thread, FEATURE_WORDS] = pack_bfloats(
-        red_error * red * (one - red), green_error * green * (one - green)
-    )
-    rows[thread, FEATURE_WORDS + 1] = pack_bfloats(blue_error * blue * (one - blue), float32(0))
-    return red_error * red_error + green_error * green_error + blue_error * blue_error
-
-
-@cuda.jit(device=True)
-def load_delta(rows, operand, deltas, warp, lane):
-    """Rows of deltas -> operand of the way back (columns 3 to 15 are zero), transposed copy."""
-    row, column = lane >> 2, lane & 3
-    for tile in range(TILES):
-        sample = WARP * warp + 16 * tile + row
-        upper, lower = uint32(0), uint32(0)
-        if column < 2:
-            upper = rows[sample, FEATURE_WORDS + column]
-            lower = rows[sample + 8, FEATURE_WORDS + column]
-        operand[tile, 0, 0], operand[tile, 0, 1] = upper, lower
-        operand[tile, 0, 2], operand[tile, 0, 3] = uint32(0), uint32(0)
-        keep_transposed(deltas, 0, TILES * warp + tile, lane, upper, lower)
 
 
 def make_pack(fan_in, fan_out, used, pitch, threads):
@@ -189,11 +124,11 @@ def make_mlp(hidden, layers):
     warps = warps_that_fit(hidden, layers)
     threads = warps * WARP
     tiles, blocks, pitch = hidden // UNITS, hidden // 16, hidden + UNITS
-    feature_tiles = FEATURES // UNITS
+    all_tiles = transposed_tiles(hidden, layers)
+    output_place = all_tiles - 1
     last_offset = FEATURES * hidden + (layers - 1) * hidden * hidden
     last_words = word_count(hidden, layers) - hidden // 2 * USED_OUTPUTS
     words_first, words_middle = FEATURES // 2 * pitch, hidden // 2 * pitch
-    activation_tiles = feature_tiles + layers * tiles
 
     forward_first = make_forward_product(1, tiles, pitch)
     forward_middle = make_forward_product(blocks, tiles, pitch)
@@ -221,7 +156,7 @@ def make_mlp(hidden, layers):
 
     @cuda.jit(device=True)
     def forward_backward(
-        words, rows, exchange, activations, deltas, open_units, target, inside, scale, gradient,
+        words, rows, exchange, transposed, open_units, target, inside, scale, gradient, base,
         begin, thread,
     ):  # fmt: skip
         """Take a warp's samples through the network and back; all warps of the block at once.
@@ -229,8 +164,8 @@ def make_mlp(hidden, layers):
         A thread is one sample; `target` (three float32) and `inside` (or beyond the batch) are
         its own. All else is shared: words, the packed weights; rows (samples, FEATURE_PITCH)
         uint32, features as halves; exchange (samples, 3) float32, where the gradients of the
-        first three features are left, without `scale`; activations, deltas, open_units of the
-        shapes in `Mlp`. gradient (n,) float32 is set if `begin`, else added to, times `scale`.
+        first three features are left, without `scale`; transposed and open_units of the shapes in
+        `Mlp`. gradient, float32 from `base` on, is set if `begin`, else added to, times `scale`.
         Returns the sum of squared errors of the sample. What is left to do is
         `finish_gradient`: the caller may send the features' gradients on their way before.
         """
@@ -239,43 +174,41 @@ def make_mlp(hidden, layers):
         sums = cuda.local.array((TILES, tiles, 4), float32)
 
         load_features(rows, operand, warp, lane)
-        keep_features(operand, activations, warp, lane)
+        keep_features(operand, transposed, warp, lane)
         forward_first(words, 0, lane, operand, sums)
-        activate(sums, operand, open_units, 0, activations, feature_tiles, warp, lane)
+        activate(sums, operand, open_units, 0, transposed, FEATURE_TILES, warp, lane)
         for layer in range(1, layers):
             forward_middle(words, words_first + (layer - 1) * words_middle, lane, operand, sums)
-            first = feature_tiles + layer * tiles
-            activate(sums, operand, open_units, layer, activations, first, warp, lane)
+            place = FEATURE_TILES + layer * tiles
+            activate(sums, operand, open_units, layer, transposed, place, warp, lane)
         forward_last(words, last_words, lane, operand, sums)
         hand_over(sums, exchange, warp, lane)
         # From fragments to rows and back: other lanes of the warp wrote what a lane reads.
         cuda.syncwarp()
         squared_error = output_delta(exchange, thread, target, inside, rows)
         cuda.syncwarp()
-        load_delta(rows, operand, deltas, warp, lane)
+        load_delta(rows, operand, transposed, output_place, warp, lane)
 
         # Sums over samples need what all warps have put into shared memory.
         cuda.syncthreads()
+        place = FEATURE_TILES + (layers - 1) * tiles
         gradient_last(
-            activations, feature_tiles + (layers - 1) * tiles, deltas, warp, lane, scale,
-            gradient, last_offset, begin,
-        )  # fmt: skip
+            transposed, place, output_place, warp, lane, scale, gradient, base + last_offset, begin
+        )
         backward_last(words, last_words, lane, operand, sums)
         for step in range(layers - 1):
             layer = layers - 1 - step
-            # Everyone must have read the deltas above before these take their place ...
+            place = FEATURE_TILES + layer * tiles
+            mask(sums, operand, open_units, layer, transposed, place + tiles, warp, lane)
+            # Everyone must have written before anyone reads. Beyond this barrier nobody reads the
+            # activations of this layer any more: the next deltas may take their place.
             cuda.syncthreads()
-            mask(sums, operand, open_units, layer, deltas, warp, lane)
-            # ... and everyone must have written before anyone reads.
-            cuda.syncthreads()
-            offset = FEATURES * hidden + (layer - 1) * hidden * hidden
+            offset = base + FEATURES * hidden + (layer - 1) * hidden * hidden
             gradient_middle(
-                activations, feature_tiles + (layer - 1) * tiles, deltas, warp, lane, scale,
-                gradient, offset, begin,
-            )  # fmt: skip
+                transposed, place - tiles, place + tiles, warp, lane, scale, gradient, offset, begin
+            )
             backward_middle(words, words_first + (layer - 1) * words_middle, lane, operand, sums)
-        cuda.syncthreads()
-        mask(sums, operand, open_units, 0, deltas, warp, lane)
+        mask(sums, operand, open_units, 0, transposed, FEATURE_TILES + tiles, warp, lane)
         backward_first(words, 0, lane, operand, sums)
         hand_over(sums, exchange, warp, lane)
         # For the rows that other lanes have written.
@@ -283,12 +216,13 @@ def make_mlp(hidden, layers):
         return squared_error
 
     @cuda.jit(device=True)
-    def finish_gradient(activations, deltas, scale, gradient, begin, thread):
+    def finish_gradient(transposed, scale, gradient, base, begin, thread):
         """The gradient of the first matrix."""
         # Again everyone must have written before anyone reads.
         cuda.syncthreads()
         warp, lane = thread >> 5, thread & 31
-        gradient_first(activations, 0, deltas, warp, lane, scale, gradient, 0, begin)
+        deltas = FEATURE_TILES + tiles
+        gradient_first(transposed, 0, deltas, warp, lane, scale, gradient, base, begin)
 
     @cuda.jit(device=True)
     def forward(words, rows, exchange, thread):
@@ -309,8 +243,8 @@ def make_mlp(hidden, layers):
     return Mlp(
         warps,
         word_count(hidden, layers),
-        (activation_tiles, warps * TILES, WARP, 2),
-        (tiles, warps * TILES, WARP, 2),
+        (all_tiles, warps * TILES, WARP, 2),
+        (layers, TILES, threads),
         pack_weights,
         forward_backward,
         finish_gradient,

@@ -7,7 +7,7 @@ been added, and when all parameters have been moved.
 
 A barrier of the whole grid is a number in memory. Each block adds 1 when it arrives, and waits
 until all have. Between the two there is time for something that concerns nobody else: each thread
-draws its sample of the next step, which depends on no parameter.
+draws its sample of the next step, and computes those of its features that depend on no parameter.
 
 The host starts this kernel for some thousand steps at a time, and in between looks after progress
 bar, pictures and checkpoints.
@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from numba import cuda, float32, uint32
 
+from kernels.config import FEATURES
 from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 from kernels.ptx import arrive, arrived
@@ -58,7 +59,8 @@ def wait_for_grid(counter, meetings):
 def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_barrier=True):
     """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`."""
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    draw, gradients, update, samples = fused.draw, fused.gradients, fused.update, fused.threads
+    draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
+    samples = fused.threads
     enter, leave = (come, wait) if own_barrier else (come_later, wait_for_grid)
     kept = hidden <= WIDEST_WITH_ROOM
 
@@ -69,8 +71,6 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
         arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
         uint32, zero.
         """
-        # This makes the launch cooperative: it fails if not all blocks fit at once.
-        cuda.cg.this_grid().sync()
         # What Adam keeps about this thread's cells stays in its registers until the end, if a
         # wide network does not need them.
         state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
@@ -79,9 +79,11 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
             read_state(arrays, cell, stride, state)
         first = cuda.blockIdx.x * samples
         squared_error = float32(0)
+        features = cuda.local.array(FEATURES, float32)
         drawn = draw(arrays, first, first_step, settings)
+        corner = prepare(drawn, settings, features)
         for i in range(learning_rates.shape[0]):
-            squared_error += gradients(arrays, first_step + i, settings, drawn)
+            squared_error += gradients(arrays, first_step + i, settings, drawn, corner, features)
             # Adam needs the sums over all samples, of all blocks ...
             enter(counter)
             leave(counter, 2 * i + 1)
@@ -96,6 +98,7 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
             # ... and the next step needs all parameters moved.
             enter(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
+            corner = prepare(drawn, settings, features)
             leave(counter, 2 * i + 2)
         if kept:
             write_averages(arrays, cell, stride, state)

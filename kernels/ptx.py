@@ -248,9 +248,14 @@ def first_of(context, builder, array_type, array):
 
 @with_twin(twins.arrive_twin)
 def arrive(context, counter):
-    """Add 1 to counter[0] (uint32); whoever sees it also sees all that was written before."""
+    """Add 1 to counter[0] (uint32); whoever sees it also sees all that was written before.
+
+    Blocks that wait for each other must all be on the GPU at once. So a kernel that calls this is
+    launched *cooperatively*: the launch fails if they do not fit.
+    """
 
     def generate(context, builder, signature_, arguments):
+        context.active_code_library.use_cooperative = True
         place = first_of(context, builder, counter, arguments[0])
         emit(builder, "red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", [], [place], True)
         return context.get_dummy_value()

@@ -103,38 +103,36 @@ def make_backward_product(unit_tiles, input_tiles, pitch):
 def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     """gradient = activations^T @ delta over all samples of a block, shared out among its warps.
 
-    Both factors come from shared memory, transposed (see `keep_transposed`), whoever put them
-    there. The first tile of samples sets the gradient, later ones add to it.
+    Both factors come from shared memory, transposed (see `keep_transposed`), from the places
+    `activations` and `deltas`, whoever put them there. The first tile of samples sets the gradient, later ones add to it.
     """
     sample_blocks = warps * TILES
     tasks = input_blocks * unit_tiles
     rounds = (tasks + warps - 1) // warps
 
     @cuda.jit(device=True)
-    def product(activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3):
+    def product(transposed, inputs, delta, k, lane, c0, c1, c2, c3):
         return multiply_bfloats(
-            activations[upper, k, lane, 0], activations[upper + 1, k, lane, 0],
-            activations[upper, k, lane, 1], activations[upper + 1, k, lane, 1],
-            deltas[unit_tile, k, lane, 0], deltas[unit_tile, k, lane, 1], c0, c1, c2, c3,
+            transposed[inputs, k, lane, 0], transposed[inputs + 1, k, lane, 0],
+            transposed[inputs, k, lane, 1], transposed[inputs + 1, k, lane, 1],
+            transposed[delta, k, lane, 0], transposed[delta, k, lane, 1], c0, c1, c2, c3,
         )  # fmt: skip
 
     @cuda.jit(device=True)
-    def weight_gradient(activations, first, deltas, warp, lane, scale, gradient, offset, begin):
+    def weight_gradient(
+        transposed, activations, deltas, warp, lane, scale, gradient, offset, begin
+    ):
         for i in range(rounds):
             task = warp + i * warps
             if tasks % warps == 0 or task < tasks:
                 input_block, unit_tile = task // unit_tiles, task % unit_tiles
-                upper = first + 2 * input_block
+                inputs, delta = activations + 2 * input_block, deltas + unit_tile
                 c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
                 d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
                 # Two sums of every other block: a product waits for the one that it adds to.
                 for k in range(0, sample_blocks, 2):
-                    c0, c1, c2, c3 = product(
-                        activations, upper, deltas, unit_tile, k, lane, c0, c1, c2, c3
-                    )
-                    d0, d1, d2, d3 = product(
-                        activations, upper, deltas, unit_tile, k + 1, lane, d0, d1, d2, d3
-                    )
+                    c0, c1, c2, c3 = product(transposed, inputs, delta, k, lane, c0, c1, c2, c3)
+                    d0, d1, d2, d3 = product(transposed, inputs, delta, k + 1, lane, d0, d1, d2, d3)
                 at = offset + UNITS * unit_tile + 2 * (lane & 3)
                 at += (16 * input_block + (lane >> 2)) * fan_out
                 keep(gradient, at, scale * (c0 + d0), scale * (c1 + d1), begin)
@@ -224,7 +222,7 @@ def make_mask(unit_tiles):
     """ReLU's derivative: gradient of activations -> delta, as operand and transposed copy."""
 
     @cuda.jit(device=True)
-    def mask(sums, operand, open_units, layer, deltas, warp, lane):
+    def mask(sums, operand, open_units, layer, transposed, first, warp, lane):
         for tile in range(TILES):
             bits = open_units[layer, tile, WARP * warp + lane]
             for unit_tile in range(unit_tiles):
@@ -235,6 +233,8 @@ def make_mask(unit_tiles):
                 block, side = unit_tile // 2, 2 * (unit_tile % 2)
                 operand[tile, block, side] = upper
                 operand[tile, block, side + 1] = lower
-                keep_transposed(deltas, unit_tile, TILES * warp + tile, lane, upper, lower)
+                keep_transposed(
+                    transposed, first + unit_tile, TILES * warp + tile, lane, upper, lower
+                )
 
     return mask

@@ -3,6 +3,7 @@
 Python runs much that the compiler refuses, and a stray `0.5` computes in double without a word.
 """
 
+import functools
 import importlib.util
 import json
 import os
@@ -29,10 +30,15 @@ def run_without_simulator(*arguments):
     return process.stdout
 
 
+@functools.cache
+def report_for(capability):
+    return json.loads(run_without_simulator("-m", "tests.compile_kernels", capability))
+
+
 @needs_compiler
 @pytest.mark.parametrize("capability", ["7.5", "8.0", "9.0"])
 def test_kernels_compile_without_double_precision_or_local_memory(capability):
-    report = json.loads(run_without_simulator("-m", "tests.compile_kernels", capability))
+    report = report_for(capability)
     good = {"target": True, "double": 0, "local": 0}
     assert report and {name: found for name, found in report.items() if found != good} == {}
 
@@ -40,8 +46,7 @@ def test_kernels_compile_without_double_precision_or_local_memory(capability):
 @needs_compiler
 def test_every_kernel_of_the_package_is_compiled():
     source = "".join(path.read_text() for path in (ROOT / "kernels").glob("*.py"))
-    report = json.loads(run_without_simulator("-m", "tests.compile_kernels", "9.0"))
-    assert len(report) == source.count("\n@cuda.jit\n") + len(FUSED)
+    assert len(report_for("9.0")) == source.count("\n@cuda.jit\n") + len(FUSED)
 
 
 # Kernels that are made for a size of network, compiled for several.
