@@ -151,7 +151,7 @@ def make_weight_updates(threads):
 
         Returns (parameter, m, v) of the thread's weight, read at the same time.
         """
-        thread = cuda.threadIdx.x
+        thread = cuda.threadIdx.x & (threads - 1)
         row, column = thread >> 4, thread & 15
         weight = group * GROUP + column
         now = arrays.weights[weight], arrays.weights_m[weight], arrays.weights_v[weight]
@@ -165,7 +165,7 @@ def make_weight_updates(threads):
         """Add the rows up, and move the group's weights."""
         # All rows must be there.
         cuda.syncthreads()
-        thread = cuda.threadIdx.x
+        thread = cuda.threadIdx.x & (threads - 1)
         if thread < GROUP:
             gradient = float32(0)
             for row in range(rows):

@@ -137,7 +137,7 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         transposed = cuda.shared.array(shape_transposed, uint32, alignment=8)
         open_units = cuda.shared.array(shape_open_units, uint32)
 
-        thread = cuda.threadIdx.x
+        thread = cuda.threadIdx.x & (threads - 1)  # never negative: see `tensor_products`
         base = cuda.blockIdx.x * arrays.weights.shape[0]
         scale = float32(2) / (float32(settings.batch) * float32(COLOURS))
         squared_error = float32(0)
@@ -219,7 +219,7 @@ def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
         exchange = cuda.shared.array((samples, COLOURS), float32)
         features = cuda.local.array(FEATURES, float32)
-        thread = cuda.threadIdx.x
+        thread = cuda.threadIdx.x & (threads - 1)
         warp, lane = thread >> 5, thread & 31
         pixels = width * height
         pack_weights(weights, words, thread)

@@ -113,6 +113,11 @@ class GraphBackend(Recorded, CudaBackend):
         return [loss]
 
 
+def processors():
+    """How many streaming multiprocessors the GPU has."""
+    return cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
 class FusedBackend:
     """What the tensor-core backends share: arrays of four channels, painting, losses.
 
@@ -134,9 +139,8 @@ class FusedBackend:
             image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
         # One block a processor at least: those without samples still move parameters.
-        processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
         with_samples = blocks_for(config.batch, self.threads)
-        self.blocks = min(max(with_samples, processors), self.most_blocks())
+        self.blocks = min(max(with_samples, processors()), self.most_blocks())
         rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, self.blocks, rows, self.threads, self.deterministic
@@ -232,8 +236,9 @@ class PersistentBackend(FusedBackend):
     name = "persistent"
 
     def prepare_kernels(self):
-        self.train, self.threads = make_train(*self.variant)
-        _, _, self.paint, _ = make_fused_kernels(*self.variant)
+        _, _, self.paint, self.threads = make_fused_kernels(*self.variant)
+        small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
+        self.train, _ = make_train(*self.variant, keep_state=small)
 
     def most_blocks(self):
         rates = cuda.to_device(np.zeros((0, 2), np.float32))

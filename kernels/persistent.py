@@ -22,8 +22,6 @@ from kernels.fused_adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fused_step import make_fused_step
 from kernels.ptx import arrive, arrived
 
-WIDEST_WITH_ROOM = 32  # hidden width up to which 255 registers a thread suffice for everything
-
 
 @cuda.jit(device=True)
 def come(counter):
@@ -56,13 +54,18 @@ def wait_for_grid(counter, meetings):
 
 
 @lru_cache(maxsize=None)
-def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_barrier=True):
-    """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`."""
+def make_train(
+    hidden, layers, deterministic=False, vector_atomics=True, keep_state=True, own_barrier=True
+):
+    """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`.
+
+    keep_state: what Adam keeps about a thread's first cells stays in its registers from step to
+    step. Without, more blocks fit onto the GPU at once, which large batches make use of.
+    """
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
     draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
     samples = fused.threads
     enter, leave = (come, wait) if own_barrier else (come_later, wait_for_grid)
-    kept = hidden <= WIDEST_WITH_ROOM
 
     @cuda.jit(fastmath=True)
     def train(arrays, learning_rates, first_step, settings, counter):
@@ -71,11 +74,9 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
         arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
         uint32, zero.
         """
-        # What Adam keeps about this thread's cells stays in its registers until the end, if a
-        # wide network does not need them.
         state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
         cell, stride = cuda.grid(1), cuda.gridsize(1)
-        if kept:
+        if keep_state:
             read_state(arrays, cell, stride, state)
         first = cuda.blockIdx.x * samples
         squared_error = float32(0)
@@ -87,20 +88,20 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, own_bar
             # Adam needs the sums over all samples, of all blocks ...
             enter(counter)
             leave(counter, 2 * i + 1)
-            if not kept:
+            if not keep_state:
                 read_state(arrays, cell, stride, state)
             update(
                 arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
                 settings.rates, state,
             )  # fmt: skip
-            if not kept:
+            if not keep_state:
                 write_averages(arrays, cell, stride, state)
             # ... and the next step needs all parameters moved.
             enter(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
             corner = prepare(drawn, settings, features)
             leave(counter, 2 * i + 2)
-        if kept:
+        if keep_state:
             write_averages(arrays, cell, stride, state)
         arrays.squared_errors[cuda.grid(1)] += squared_error
 

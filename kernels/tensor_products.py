@@ -11,7 +11,9 @@ that a warp reads at once lie in 32 different banks.
 
 Loops here have constant ends, and are unrolled: only then are arrays of registers registers. So
 each function is made for one size by a function around it. Divisions by 4 and 32 are written as
-shifts, because `//` and `%` take care of negative numbers, which costs instructions.
+shifts, because `//` and `%` take care of negative numbers, which costs instructions. So does an
+index that may be negative, and would then count from the end: the number of a thread is masked
+where it is read, and a place in memory likewise, which changes neither, but lets the compiler know.
 """
 
 from numba import cuda, float32, uint32
@@ -33,6 +35,7 @@ TILES = 2  # tiles of 16 samples a warp: two chains of products that need not wa
 UNITS = 8  # a tensor core makes 8 units at a time
 SIGNS = 0x80008000  # of both 16-bit numbers in a word
 BELOW_SIGNS = 0x7FFF7FFF
+NOT_NEGATIVE = 0x7FFFFFFF
 
 
 def make_forward_product(blocks, unit_tiles, pitch):
@@ -104,11 +107,18 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     """gradient = activations^T @ delta over all samples of a block, shared out among its warps.
 
     Both factors come from shared memory, transposed (see `keep_transposed`), from the places
-    `activations` and `deltas`, whoever put them there. The first tile of samples sets the gradient, later ones add to it.
+    `activations` and `deltas`, whoever put them there. The first tile of samples sets the
+    gradient, later ones add to it.
+
+    Neighbouring warps take neighbouring tiles of units; if there are more warps than such tiles,
+    the rest share the inputs. A warp's next tile is then a constant distance away.
     """
     sample_blocks = warps * TILES
-    tasks = input_blocks * unit_tiles
-    rounds = (tasks + warps - 1) // warps
+    warps_by_unit = min(warps, unit_tiles)
+    warps_by_input = warps // warps_by_unit
+    shift = warps_by_unit.bit_length() - 1
+    input_rounds = (input_blocks + warps_by_input - 1) // warps_by_input
+    always = input_blocks % warps_by_input == 0
 
     @cuda.jit(device=True)
     def product(transposed, inputs, delta, k, lane, c0, c1, c2, c3):
@@ -119,25 +129,31 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
         )  # fmt: skip
 
     @cuda.jit(device=True)
+    def tile(transposed, inputs, delta, lane, scale, gradient, at, begin):
+        c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
+        d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
+        # Two sums of every other block: a product waits for the one that it adds to.
+        for k in range(0, sample_blocks, 2):
+            c0, c1, c2, c3 = product(transposed, inputs, delta, k, lane, c0, c1, c2, c3)
+            d0, d1, d2, d3 = product(transposed, inputs, delta, k + 1, lane, d0, d1, d2, d3)
+        keep(gradient, at, scale * (c0 + d0), scale * (c1 + d1), begin)
+        at += 8 * fan_out
+        keep(gradient, at, scale * (c2 + d2), scale * (c3 + d3), begin)
+
+    @cuda.jit(device=True)
     def weight_gradient(
         transposed, activations, deltas, warp, lane, scale, gradient, offset, begin
     ):
-        for i in range(rounds):
-            task = warp + i * warps
-            if tasks % warps == 0 or task < tasks:
-                input_block, unit_tile = task // unit_tiles, task % unit_tiles
-                inputs, delta = activations + 2 * input_block, deltas + unit_tile
-                c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
-                d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
-                # Two sums of every other block: a product waits for the one that it adds to.
-                for k in range(0, sample_blocks, 2):
-                    c0, c1, c2, c3 = product(transposed, inputs, delta, k, lane, c0, c1, c2, c3)
-                    d0, d1, d2, d3 = product(transposed, inputs, delta, k + 1, lane, d0, d1, d2, d3)
-                at = offset + UNITS * unit_tile + 2 * (lane & 3)
-                at += (16 * input_block + (lane >> 2)) * fan_out
-                keep(gradient, at, scale * (c0 + d0), scale * (c1 + d1), begin)
-                at += 8 * fan_out
-                keep(gradient, at, scale * (c2 + d2), scale * (c3 + d3), begin)
+        warp_unit, warp_input = warp & (warps_by_unit - 1), warp >> shift
+        at = offset + UNITS * warp_unit + 2 * (lane & 3)
+        at = (at + (16 * warp_input + (lane >> 2)) * fan_out) & NOT_NEGATIVE
+        for i in range(input_rounds):
+            if always or warp_input + i * warps_by_input < input_blocks:
+                for j in range(unit_tiles // warps_by_unit):
+                    inputs = activations + 2 * (warp_input + i * warps_by_input)
+                    delta = deltas + warp_unit + j * warps_by_unit
+                    first = at + 16 * i * warps_by_input * fan_out + UNITS * j * warps_by_unit
+                    tile(transposed, inputs, delta, lane, scale, gradient, first, begin)
 
     return weight_gradient
 

@@ -1,12 +1,14 @@
-"""Compile every kernel to PTX for one compute capability, on a machine with or without a GPU.
+"""Compile every kernel for one compute capability, on a machine with or without a GPU.
 
     python -m tests.compile_kernels 9.0
 
-prints one JSON object: kernel name -> how many lines of PTX use double precision or local memory.
+prints one JSON object: kernel name -> how many lines of PTX use double precision; registers and
+bytes of local memory a thread, as CUDA's assembler reports them.
 A process of its own, because Numba's simulator, in which the tests run, cannot compile.
 """
 
 import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -114,8 +116,10 @@ def fused_kernels(capability):
         corrections = np.zeros((2, 2), np.float32)
         arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
         settings, clock = typeof(settings_of(config, image)), int64[::1]
-        train, _ = make_train(*variant)
-        yield f"train {variant}", train, (arrays, matrix, int64, settings, uint32[::1])
+        for keep_state in (True, False):
+            train, _ = make_train(*variant, keep_state)
+            name = f"train {variant} {keep_state}"
+            yield name, train, (arrays, matrix, int64, settings, uint32[::1])
         if hidden != 32:
             continue
         gradients, update, paint, _ = make_fused_kernels(*variant)
@@ -124,8 +128,19 @@ def fused_kernels(capability):
         yield f"paint {variant}", paint, (matrix, vector, int32, int32, vector, int32, int32)
 
 
-def count_lines(ptx, word):
-    return sum(word in line for line in ptx.splitlines())
+def assemble(ptx, capability):
+    """(registers, bytes of stack, of local memory) a thread, from the assembler's own report."""
+    from cuda.bindings import nvjitlink
+
+    program = ptx.encode()
+    linker = nvjitlink.create(2, ["-arch=sm_{}{}".format(*capability), "-verbose"])
+    nvjitlink.add_data(linker, nvjitlink.InputType.PTX, program, len(program), "kernel")
+    nvjitlink.complete(linker)
+    report = bytearray(nvjitlink.get_info_log_size(linker))
+    nvjitlink.get_info_log(linker, report)
+    nvjitlink.destroy(linker)
+    used = re.search(r"used (\d+) registers.* (\d+) stack.* (\d+) bytes lmem", report.decode())
+    return tuple(map(int, used.groups()))
 
 
 def main():
@@ -138,10 +153,12 @@ def main():
     report = {}
     for name, kernel, signature in kernels:
         ptx = compile_to_ptx(kernel, signature, capability)
+        registers, stack, local = assemble(ptx, capability)
         report[name] = {
             "target": "sm_{}{}".format(*capability) in ptx,
-            "double": count_lines(ptx, ".f64"),
-            "local": count_lines(ptx, ".local"),
+            "double": sum(".f64" in line for line in ptx.splitlines()),
+            "local": stack + local,
+            "registers": registers,
         }
     print(json.dumps(report))
 

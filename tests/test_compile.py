@@ -40,7 +40,11 @@ def report_for(capability):
 def test_kernels_compile_without_double_precision_or_local_memory(capability):
     report = report_for(capability)
     good = {"target": True, "double": 0, "local": 0}
-    assert report and {name: found for name, found in report.items() if found != good} == {}
+    assert (
+        report
+        and {name: found for name, found in report.items() if not good.items() <= found.items()}
+        == {}
+    )
 
 
 @needs_compiler
@@ -51,8 +55,9 @@ def test_every_kernel_of_the_package_is_compiled():
 
 # Kernels that are made for a size of network, compiled for several.
 FUSED = [
-    *("train", "gradients", "update", "paint") * 2,  # 32 x 2, as fast as can be and deterministic
-    *("train",) * 2,  # 16 x 1 and 64 x 2
+    # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
+    *("train", "train", "gradients", "update", "paint") * 2,
+    *("train",) * 4,  # 16 x 1 and 64 x 2
 ]
 
 

@@ -236,11 +236,12 @@ def test_second_part_of_a_step(deterministic):
     assert (arrays.grad_feature_grid == 0).all()
 
 
-def test_steps_in_one_kernel():
+@pytest.mark.parametrize("keep_state", [True, False])
+def test_steps_in_one_kernel(keep_state):
     """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
     config = Config(steps=40, batch=200, grid_width=9, grid_height=7)
     image = picture(31, 44)
-    train, threads = make_train(32, 2, own_barrier=False)
+    train, threads = make_train(32, 2, keep_state=keep_state, own_barrier=False)
     arrays = arrays_for(config, image, 2, threads, False)
     cpu = Trainer(image, config, CpuBackend)
     rates = cpu.learning_rates(1, 4)
