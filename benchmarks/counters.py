@@ -45,9 +45,9 @@ def kernels_in(text):
     """Nsight Compute's report -> [(kernel, {metric: value})]; durations in microseconds."""
     found = []
     for line in text.splitlines():
-        heading = re.match(r"  (\w+)\[", line)
-        if heading:
-            found.append((heading[1], {}))
+        if line.startswith("  ") and ", Context " in line:
+            name = re.split(r"[\[(]", line.strip())[0]
+            found.append((name.rpartition("::")[2], {}))
         row = re.match(r"\s+(\w+__[\w.]+)\s+(\S+)\s+([\d,.]+)\s*$", line)
         if row and found:
             metric, unit, number = row.groups()

@@ -3,14 +3,13 @@
     python -m benchmarks.cpu_profile --save cpu-profile
 
 The peak is measured: chains of multiply-adds that stay in vector registers, on as many threads as
-train. Stages are timed one by one on one thread, each on a block of 512 samples that stays in the
-cache, as in training. Then whole steps, with 1, 2, 4, ... threads, each in a process of its own.
+train. Stages are timed one by one on one thread, block after block of 512 samples, at the points that
+a step draws: what stays in the cache in training stays there. Then whole steps, with 1, 2, 4, ... threads, each in a process of its own.
 """
 
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -51,13 +50,14 @@ def step_flops(config):
 
 
 def seconds_of(run, rounds=7):
+    """The fastest of several rounds: others may have shared the machine."""
     run()
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
         run()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+    return min(times)
 
 
 def peak_gflops(threads):
@@ -85,15 +85,15 @@ def whole_step(threads):
 
 @compiled
 def blocks_of(
-    stage, blocks, uv, target, features, hidden, outputs, deltas, grads, grid_grad, image, state
+    stage, points, uv, target, features, hidden, outputs, deltas, grads, grid_grad, image, state
 ):
-    for block in range(blocks):
+    for block in range(points.shape[0]):
         if stage == 0:
             cpu.draw_uv(np.uint64(1), 5, block * 512, uv)
         elif stage == 1:
-            cpu.look_up(image, uv, target)
+            cpu.look_up(image, points[block], target)
         elif stage == 2:
-            cpu.encode(uv, state.feature_grid, features)
+            cpu.encode(points[block], state.feature_grid, features)
         elif stage == 3:
             cpu.mlp_forward(features, state.weights, hidden, outputs)
         elif stage == 4:
@@ -101,7 +101,7 @@ def blocks_of(
         elif stage == 5:
             cpu.mlp_backward(features, state.weights, hidden, deltas, grads)
         elif stage == 6:
-            cpu.scatter(uv, deltas[1], 512, grid_grad)
+            cpu.scatter(points[block], deltas[1], 512, grid_grad)
 
 
 STAGES = ("random points", "colours", "encode", "forward", "loss", "backward", "scatter")
@@ -113,11 +113,12 @@ def stage_times():
     image, state = load_image(LAKE), initial_state(config)
     w = cpu.make_workspace(config, 1)
     corrections = bias_corrections(config.beta1, config.beta2)
-    blocks = config.batch // cpu.BLOCK
+    random = np.random.default_rng(1)
+    points = random.random((config.batch // cpu.BLOCK, 2, cpu.BLOCK), np.float32)
     times = {}
     for number, name in enumerate(STAGES):
         times[name] = 1e6 * seconds_of(lambda: blocks_of(
-            number, blocks, w.uv[0], w.target[0], w.features[0], w.hidden[0], w.outputs[0],
+            number, points, w.uv[0], w.target[0], w.features[0], w.hidden[0], w.outputs[0],
             w.deltas[0], w.grad_weights[0], w.grad_feature_grid[0], image, state,
         ), 15)  # fmt: skip
     rows = config.grid_height

@@ -139,11 +139,12 @@ def plot(rows, floor, path):
         for x, y in points:
             sheet.dot(x, y, colour, 3)
         sheet.text(right + 10, points[-1][1], f"width {hidden}", colour, 15, "lm")
-        limit = [(batch, useful_flops(hidden) * batch / TENSOR_FLOPS * 1e6) for batch in BATCHES]
-        seen = [place(batch, us) for batch, us in limit if us >= lowest]
-        for begin, end in zip(seen, seen[1:]):  # dashed
-            middle = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2
-            sheet.line([begin, middle], colour, 1)
+        # Dashes at equal distances; below the plot there is nothing to see.
+        batches = np.logspace(10, 20, 81, base=2)
+        limit = useful_flops(hidden) * batches / TENSOR_FLOPS * 1e6
+        seen = [place(batch, us) for batch, us in zip(batches, limit) if us >= lowest]
+        for begin, end in zip(seen[::2], seen[1::2]):
+            sheet.line([begin, end], colour, 1)
         if seen:
             sheet.text(right + 10, seen[-1][1], f"tensor cores, {hidden}", colour, 13, "lm")
     Image.fromarray(sheet.finished()).save(path)
