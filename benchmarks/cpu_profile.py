@@ -75,7 +75,7 @@ def whole_step(threads):
     config = Config()
     backend = CpuBackend(load_image(LAKE), config, initial_state(config), threads)
     rates = np.full((50, 2), 0.001, np.float32)
-    seconds = seconds_of(lambda: backend.run(1, rates), 5) / len(rates)
+    seconds = seconds_of(lambda: backend.run(1, rates), 40) / len(rates)
     peak, flops = peak_gflops(threads), step_flops(config)
     return {
         "backend": "cpu", "threads": threads, "batch": config.batch, "us_per_step": seconds * 1e6,

@@ -116,7 +116,9 @@ def main():
     image, config = load_image(LAKE), Config(steps=options.steps)
     rows = []
     for name in OURS:
-        best = min((ours(name, image, config) for _ in range(3)), key=lambda r: r["us_per_step"])
+        runs = [ours(name, image, config) for _ in range(3)]
+        best = min(runs, key=lambda row: row["us_per_step"])
+        best["seconds_to_compile"] = runs[0]["seconds_to_compile"]
         rows.append(best)
         print(f"{name:26} {best['us_per_step']:8.2f} us {best['psnr_db']:.2f} dB", flush=True)
     for each in [] if options.no_peers else PEERS:
