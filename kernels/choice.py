@@ -19,8 +19,9 @@ def choose_backend(choice, config, deterministic=False):
     """Return (backend class, one line that says what was taken and why).
 
     choice: "auto" or one of `BACKENDS`. config: what is to be trained; its network must fit.
-    deterministic: the same bits in every run on the same machine. Raises `InputError` if what was
-    asked for cannot be had.
+    deterministic: the same bits in every run on the same machine. Where there are no tensor cores,
+    or the network is too large for them, the float32 kernels take their place. Raises
+    `InputError` if what was asked for cannot be had.
     """
     if choice == "cpu":
         return CpuBackend, "training on the CPU"
@@ -42,9 +43,12 @@ def choose_backend(choice, config, deterministic=False):
     if choice == "auto":
         return first_that_works(config, deterministic)
     obstacle = why_not(choice, config)
+    if obstacle and deterministic:
+        raise InputError(f"--backend {choice} --deterministic: {obstacle}; try --backend cpu")
+    line = f"training on the GPU: {gpu_name()}, "
     if obstacle:
-        raise InputError(f"--backend {choice}: {obstacle}; try --backend auto")
-    return backend_class(choice, deterministic), f"training on the GPU: {gpu_name()}, {choice}"
+        return backend_class("graph"), f"{line}graph, in float32 (not {choice}: {obstacle})"
+    return backend_class(choice, deterministic), line + choice
 
 
 def first_that_works(config, deterministic):

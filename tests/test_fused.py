@@ -5,6 +5,8 @@ instructions compute, and looks for races, also between the two halves of a step
 backends train for real.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numba import cuda, float32, uint32
@@ -290,6 +292,23 @@ def test_what_was_asked_for_and_cannot_be_had_is_told(monkeypatch):
     monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
     with pytest.raises(InputError, match="order that changes"):
         choice.choose_backend("graph", Config(), deterministic=True)
+
+
+def test_without_tensor_cores_float32_takes_their_place(monkeypatch):
+    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(choice, "gpu_name", lambda: "an old GPU")
+    monkeypatch.setattr(choice, "backend_class", lambda name, deterministic=False: name)
+    old = SimpleNamespace(compute_capability=(7, 5))
+    monkeypatch.setattr(choice.cuda, "get_current_device", lambda: old, raising=False)
+    kind, line = choice.choose_backend("tensor", Config())
+    assert kind == "graph" and "float32 (not tensor:" in line and "has 7.5" in line
+    with pytest.raises(InputError, match="has 7.5"):
+        choice.choose_backend("persistent", Config(), deterministic=True)
+    monkeypatch.setattr(choice, "why_it_does_not_learn", lambda kind, config: None)
+    kind, line = choice.choose_backend("auto", Config())
+    assert kind == "graph" and "has 7.5" in line
+    with pytest.raises(InputError, match="cannot be had here"):
+        choice.choose_backend("auto", Config(), deterministic=True)
 
 
 def test_auto_falls_back_until_something_works(monkeypatch):
