@@ -85,15 +85,17 @@ def whole_step(threads):
 
 @compiled
 def blocks_of(
-    stage, points, uv, target, features, hidden, outputs, deltas, grads, grid_grad, image, state
-):
+    stage, points, places, corners, shares, uv, target, features, hidden, outputs, deltas, grads,
+    grid_grad, image, state,
+):  # fmt: skip
     for block in range(points.shape[0]):
         if stage == 0:
             cpu.draw_uv(np.uint64(1), 5, block * 512, uv)
         elif stage == 1:
-            cpu.look_up(image, points[block], target)
+            cpu.locate(points[block], image, corners, shares)
+            cpu.look_up(image, corners, shares, target)
         elif stage == 2:
-            cpu.encode(points[block], state.feature_grid, features)
+            cpu.encode(points[block], state.feature_grid, corners, shares, features)
         elif stage == 3:
             cpu.mlp_forward(features, state.weights, hidden, outputs)
         elif stage == 4:
@@ -101,7 +103,7 @@ def blocks_of(
         elif stage == 5:
             cpu.mlp_backward(features, state.weights, hidden, deltas, grads)
         elif stage == 6:
-            cpu.scatter(points[block], deltas[1], 512, grid_grad)
+            cpu.scatter(places[block], shares, deltas[1], 512, grid_grad)
 
 
 STAGES = ("random points", "colours", "encode", "forward", "loss", "backward", "scatter")
@@ -115,11 +117,15 @@ def stage_times():
     corrections = bias_corrections(config.beta1, config.beta2)
     random = np.random.default_rng(1)
     points = random.random((config.batch // cpu.BLOCK, 2, cpu.BLOCK), np.float32)
+    places = np.empty((len(points), 4, cpu.BLOCK), np.uint32)
+    for block, place in zip(points, places):
+        cpu.locate(block, state.feature_grid, place, w.shares[0])
     times = {}
     for number, name in enumerate(STAGES):
         times[name] = 1e6 * seconds_of(lambda: blocks_of(
-            number, points, w.uv[0], w.target[0], w.features[0], w.hidden[0], w.outputs[0],
-            w.deltas[0], w.grad_weights[0], w.grad_feature_grid[0], image, state,
+            number, points, places, w.corners[0], w.shares[0], w.uv[0], w.target[0],
+            w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
+            w.grad_feature_grid[0], image, state,
         ), 15)  # fmt: skip
     rows = config.grid_height
 

@@ -16,13 +16,12 @@ vector instructions that do one thing to 16 numbers at once. So:
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, prange, uint64
+from numba import float32, prange
 
 from kernels.config import (
     COLOURS,
     ENCODED,
     FEATURES,
-    FOURIER_OCTAVES,
     GRID_CHANNELS,
     MAX_HIDDEN,
     OUTPUTS,
@@ -30,15 +29,8 @@ from kernels.config import (
 from kernels.cpu_adam import adam_grid_rows, adam_weights
 from kernels.cpu_compile import compiled, compiled_parallel
 from kernels.cpu_matrix import QUAD, add_outer, multiply
-from kernels.field_math import (
-    bilinear,
-    corner_weights,
-    neighbours,
-    random_uv,
-    relu,
-    sigmoid,
-    sine_of_turns,
-)
+from kernels.cpu_sample import draw_uv, encode, locate, look_up, scatter
+from kernels.field_math import relu, sigmoid
 
 # Samples a block: long enough to hide the cost of starting a loop, short enough that two layers'
 # activations and gradients (4 x 64 KB at width 32) stay in a core's second-level cache.
@@ -47,9 +39,11 @@ CACHE_LINE = 64  # bytes
 
 
 class Workspace(NamedTuple):
-    """Scratch memory, one slice for each of the P partitions; all float32 but `losses`."""
+    """Scratch memory, one slice for each of the P partitions; float32 unless said."""
 
     uv: np.ndarray  # (P, 2, BLOCK)
+    corners: np.ndarray  # (P, 4, BLOCK) uint32: see `locate`
+    shares: np.ndarray  # (P, 4, BLOCK)
     target: np.ndarray  # (P, 3, BLOCK)
     features: np.ndarray  # (P, 16, BLOCK)
     hidden: np.ndarray  # (P, layers, width, BLOCK)
@@ -69,6 +63,8 @@ def make_workspace(config, partitions):
 
     return Workspace(
         uv=zeros(2, BLOCK),
+        corners=zeros(4, BLOCK).view(np.uint32),
+        shares=zeros(4, BLOCK),
         target=zeros(COLOURS, BLOCK),
         features=features,
         hidden=zeros(config.layers, config.hidden, BLOCK),
@@ -102,35 +98,6 @@ def layer_matrix(weights, layer, layers, width):
     fan_out = OUTPUTS if layer == layers else width
     begin = 0 if layer == 0 else FEATURES * width + (layer - 1) * width * width
     return weights[begin : begin + fan_in * fan_out].reshape(fan_in, fan_out)
-
-
-@compiled
-def draw_uv(seed, step, first_sample, uv):
-    for s in range(uv.shape[1]):
-        uv[0, s], uv[1, s] = random_uv(uint64(first_sample + s), uint64(step), uint64(seed))
-
-
-@compiled
-def look_up(texture, uv, colours):
-    for s in range(uv.shape[1]):
-        colours[0, s], colours[1, s], colours[2, s] = bilinear(texture, uv[0, s], uv[1, s])
-
-
-@compiled
-def encode(uv, feature_grid, features):
-    look_up(feature_grid, uv, features)
-    for axis in range(2):
-        cells = float32(feature_grid.shape[1 - axis])
-        for s in range(uv.shape[1]):
-            features[3 + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
-    channel = 5
-    for axis in range(2):
-        for octave in range(FOURIER_OCTAVES):
-            waves = float32(1 << octave)
-            for s in range(uv.shape[1]):
-                features[channel, s] = sine_of_turns(waves * uv[axis, s])
-                features[channel + 1, s] = sine_of_turns(waves * uv[axis, s] + float32(0.25))
-            channel += 2
 
 
 @compiled
@@ -192,20 +159,6 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
     return 1 - current
 
 
-@compiled
-def scatter(uv, delta, samples, grad_feature_grid):
-    for s in range(samples):
-        left, right, x_fraction = neighbours(uv[0, s], grad_feature_grid.shape[1])
-        top, bottom, y_fraction = neighbours(uv[1, s], grad_feature_grid.shape[0])
-        w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
-        for channel in range(GRID_CHANNELS):
-            gradient = delta[channel, s]
-            grad_feature_grid[top, left, channel] += w0 * gradient
-            grad_feature_grid[top, right, channel] += w1 * gradient
-            grad_feature_grid[bottom, left, channel] += w2 * gradient
-            grad_feature_grid[bottom, right, channel] += w3 * gradient
-
-
 # ---------------------------------------------------------------- a whole step
 
 
@@ -218,6 +171,7 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     scale = float32(1) / (float32(batch) * float32(COLOURS))
     uv = workspace.uv[partition]
     target = workspace.target[partition]
+    corners, shares = workspace.corners[partition], workspace.shares[partition]
     features = workspace.features[partition]
     hidden = workspace.hidden[partition]
     outputs = workspace.outputs[partition]
@@ -227,14 +181,15 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     for first_sample in range(begin, end, BLOCK):
         samples = min(BLOCK, end - first_sample)
         draw_uv(seed, step, first_sample, uv)
-        look_up(image, uv, target)
-        encode(uv, state.feature_grid, features)
+        locate(uv, image, corners, shares)
+        look_up(image, corners, shares, target)
+        encode(uv, state.feature_grid, corners, shares, features)
         mlp_forward(features, state.weights, hidden, outputs)
         squared_error += output_delta(outputs, target, samples, scale, deltas[0])
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        scatter(uv, deltas[last], samples, workspace.grad_feature_grid[partition])
+        scatter(corners, shares, deltas[last], samples, workspace.grad_feature_grid[partition])
     workspace.losses[partition] = squared_error * scale
 
 
