@@ -43,20 +43,8 @@ def wait(counter, meetings):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
-def come_later(counter):
-    """The same pair as one barrier of CUDA's own, for the checked simulator, which knows it."""
-
-
-@cuda.jit(device=True)
-def wait_for_grid(counter, meetings):
-    cuda.cg.this_grid().sync()
-
-
 @lru_cache(maxsize=None)
-def make_train(
-    hidden, layers, deterministic=False, vector_atomics=True, keep_state=True, own_barrier=True
-):
+def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_state=True):
     """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`.
 
     keep_state: what Adam keeps about a thread's first cells stays in its registers from step to
@@ -65,7 +53,6 @@ def make_train(
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
     draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
     samples = fused.threads
-    enter, leave = (come, wait) if own_barrier else (come_later, wait_for_grid)
 
     @cuda.jit(fastmath=True)
     def train(arrays, learning_rates, first_step, settings, counter):
@@ -86,8 +73,8 @@ def make_train(
         for i in range(learning_rates.shape[0]):
             squared_error += gradients(arrays, first_step + i, settings, drawn, corner, features)
             # Adam needs the sums over all samples, of all blocks ...
-            enter(counter)
-            leave(counter, 2 * i + 1)
+            come(counter)
+            wait(counter, 2 * i + 1)
             if not keep_state:
                 read_state(arrays, cell, stride, state)
             update(
@@ -97,10 +84,10 @@ def make_train(
             if not keep_state:
                 write_averages(arrays, cell, stride, state)
             # ... and the next step needs all parameters moved.
-            enter(counter)
+            come(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
             corner = prepare(drawn, settings, features)
-            leave(counter, 2 * i + 2)
+            wait(counter, 2 * i + 2)
         if keep_state:
             write_averages(arrays, cell, stride, state)
         arrays.squared_errors[cuda.grid(1)] += squared_error

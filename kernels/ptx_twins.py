@@ -131,8 +131,8 @@ def add_four_twin(array, row, *values):
 
 
 def arrive_twin(counter):
-    counter.add((0,), np.uint32(1))
+    counter.release((0,), np.uint32(1))
 
 
 def arrived_twin(counter):
-    return counter[(0,)]
+    return counter.acquire((0,))

@@ -21,10 +21,11 @@ from kernels.fused_sample import FIXED_POINT
 from kernels.fused_step import fused_arrays, make_fused_step, settings_of
 from kernels.mlp_tensor_core import make_mlp, shared_bytes, warps_that_fit
 from kernels.persistent import make_train
-from kernels.ptx import pack_halves
+from kernels.ptx import arrive, arrived, pack_halves
 from kernels.state import initial_state
 from kernels.tensor_rows import FEATURE_PITCH
 from kernels.trainer import Trainer, psnr
+from lessons.lab import checked_run
 from lessons.lab.checked import launch as checked
 from tests import reference
 from tests.test_backends_agree import picture
@@ -243,7 +244,7 @@ def test_steps_in_one_kernel(keep_state):
     """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
     config = Config(steps=40, batch=200, grid_width=9, grid_height=7)
     image = picture(31, 44)
-    train, threads = make_train(32, 2, keep_state=keep_state, own_barrier=False)
+    train, threads = make_train(32, 2, keep_state=keep_state)
     arrays = arrays_for(config, image, 2, threads, False)
     cpu = Trainer(image, config, CpuBackend)
     rates = cpu.learning_rates(1, 4)
@@ -260,6 +261,39 @@ def test_steps_in_one_kernel(keep_state):
     # which rounding may turn. (The gradients themselves are compared above.)
     assert relative(arrays.feature_grid[:, :3].ravel(), state.feature_grid.ravel()) < 0.1
     np.testing.assert_array_equal(arrays.grid_v[:, 3], state.grid_steps.ravel())
+
+
+def neighbours_kernel(before, waits, after):
+    """Each thread writes a number and reads the next block's, with parts of a barrier between."""
+
+    @cuda.jit
+    def read_next_block(numbers, result, counter):
+        i = cuda.grid(1)
+        numbers[i] = i
+        if before:
+            cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            arrive(counter)
+        if cuda.threadIdx.x == 0 and waits:
+            while arrived(counter) < cuda.gridDim.x:
+                pass
+        if after:
+            cuda.syncthreads()
+        result[i] = numbers[(i + cuda.blockDim.x) % numbers.shape[0]]
+
+    return read_next_block
+
+
+@pytest.mark.parametrize("without", ["nothing", "before", "waits", "after"])
+def test_a_barrier_of_the_grid_needs_each_of_its_parts(without):
+    parts = {name: name != without for name in ("before", "waits", "after")}
+    numbers, result = np.zeros(128, np.float32), np.zeros(128, np.float32)
+    counter = np.zeros(1, np.uint32)
+    report = checked_run(neighbours_kernel(**parts), 2, 64, numbers, result, counter)
+    assert report.ok == (without == "nothing")
+    assert {f.kind for f in report.findings if not f.advice} <= {"race"}
+    if report.ok:
+        np.testing.assert_array_equal(result, np.roll(np.arange(128), -64))
 
 
 def test_painting():

@@ -558,8 +558,24 @@ class WarpArray:
     def add(self, index, value):
         team = self.machine.team
         value = np.broadcast_to(value, (len(team.lanes) // 32, 32))[team.row, team.lane_in_warp]
+        self.change(index, value)
+
+    def change(self, index, value):
+        """Add atomically. Returns what was there before."""
         add = cuda_names.ATOMICS["add"]
-        self.machine.change(self.view, self.indices(index), value, add, self.mask, self.node)
+        indices = self.indices(index)
+        return self.machine.change(self.view, indices, value, add, self.mask, self.node)
+
+    def release(self, index, value):
+        """Add atomically; whoever acquires what was added knows what this block did before."""
+        self.machine.launch.clock.release(self.view.memory, self.machine.team.lanes[self.mask])
+        self.add(index, value)
+
+    def acquire(self, index):
+        """Read atomically what others release."""
+        value = self.change(index, self.view.dtype.type(0))
+        self.machine.launch.clock.acquire(self.view.memory, self.machine.team.lanes[self.mask])
+        return None if value is None else cuda_names.in_lane_order(self.machine, value)
 
 
 def index_parts(node):

@@ -17,17 +17,24 @@ MAX_UNSORTED = 20_000_000
 
 
 class Clock:
-    """Ticks, and for each thread ("lane") when it last met the others."""
+    """Ticks, and for each thread ("lane") when it last met the others.
+
+    Blocks meet at a barrier of the grid, or through a number in memory that each of them raises
+    (`release`) and looks at (`acquire`).
+    """
 
     def __init__(self, blocks, lanes_a_block):
         lanes = blocks * lanes_a_block
+        self.lanes_a_block = lanes_a_block
         self.tick = NEVER
         self.block_of = np.repeat(np.arange(blocks, dtype=np.int32), lanes_a_block)
         self.warp_of = np.arange(lanes, dtype=np.int32) // 32
         self.warp_tick = np.zeros(lanes, np.int64)
         self.block_tick = np.zeros(lanes, np.int64)
-        self.grid_tick = NEVER
+        self.grid_tick = np.zeros(lanes, np.int64)
         self.earliest_block_tick = NEVER
+        self.earliest_grid_tick = NEVER
+        self.released = {}  # id of a memory -> for each block, up to when others may know of it
 
     def next(self):
         self.tick += 1
@@ -41,18 +48,39 @@ class Clock:
         self.block_tick[lanes] = tick
         self.warp_tick[lanes] = tick
         self.earliest_block_tick = int(self.block_tick.min())
+        if self.released:
+            self.share_in_block(np.asarray(lanes))
 
     def meet_in_grid(self):
         tick = self.next()
-        self.grid_tick = self.earliest_block_tick = tick
+        self.earliest_grid_tick = self.earliest_block_tick = tick
+        self.grid_tick[:] = tick
         self.block_tick[:] = tick
         self.warp_tick[:] = tick
+
+    def release(self, memory, lanes):
+        """Let others know, through `memory`, what these lanes' blocks did before their last barrier."""
+        blocks = len(self.block_of) // self.lanes_a_block
+        known = self.released.setdefault(id(memory), np.zeros(blocks, np.int64))
+        known[self.block_of[lanes]] = self.block_tick[lanes]
+
+    def acquire(self, memory, lanes):
+        """These lanes have looked: they know what every block has released."""
+        known = self.released.get(id(memory))
+        if known is not None:
+            self.grid_tick[lanes] = np.maximum(self.grid_tick[lanes], known.min())
+
+    def share_in_block(self, lanes):
+        """At a barrier of their block all lanes learn what one of them knows about other blocks."""
+        latest = self.grid_tick[lanes].reshape(-1, self.lanes_a_block).max(axis=1)
+        self.grid_tick[lanes] = np.repeat(latest, self.lanes_a_block)
+        self.earliest_grid_tick = int(self.grid_tick.min())
 
     def unordered(self, tick, lane, now):
         """Whether accesses (tick, lane) may happen at the same time as one by the lanes `now`."""
         same_block = self.block_of[lane] == self.block_of[now]
         same_warp = self.warp_of[lane] == self.warp_of[now]
-        met = np.where(same_block, self.block_tick[now], self.grid_tick)
+        met = np.where(same_block, self.block_tick[now], self.grid_tick[now])
         met_in_warp = np.minimum(self.warp_tick[lane], self.warp_tick[now])
         met = np.where(same_warp, met_in_warp, met)
         return (lane != now) & (tick > met)
@@ -92,7 +120,7 @@ class RecentLanes:
         """Yield (mask, lane, tick) of former accesses that `now` is not ordered with."""
         for tick, lane in zip(self.tick, self.lane):
             former_tick, former_lane = tick[element], lane[element]
-            if former_tick.max(initial=0) <= clock.grid_tick:
+            if former_tick.max(initial=0) <= clock.earliest_grid_tick:
                 continue
             mask = clock.unordered(former_tick, former_lane, now)
             if mask.any():
@@ -139,7 +167,7 @@ class History:
 
     def settled_before(self, clock):
         """No access before this tick can race with one that happens now."""
-        return clock.grid_tick if self.across_blocks else clock.earliest_block_tick
+        return clock.earliest_grid_tick if self.across_blocks else clock.earliest_block_tick
 
     def racing_writes(self, clock, element, lane):
         """Yield (mask, lane, tick) of plain writes that are not ordered with an access now."""
