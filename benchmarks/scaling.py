@@ -21,7 +21,7 @@ from benchmarks.machine import RESULTS, description
 from kernels.config import COLOURS, Config
 from kernels.gpu_backends import PersistentBackend
 from kernels.image_files import load_image
-from kernels.persistent import come, wait
+from kernels.persistent import arrive_at_barrier, wait_at_barrier
 from kernels.plot import GRID, INK, MUTED, Sheet
 from kernels.state import initial_state
 
@@ -41,10 +41,10 @@ def useful_flops(hidden):
 @cuda.jit
 def only_meet(counter, steps):
     for i in range(steps):
-        come(counter)
-        wait(counter, 2 * i + 1)
-        come(counter)
-        wait(counter, 2 * i + 2)
+        arrive_at_barrier(counter)
+        wait_at_barrier(counter, 2 * i + 1)
+        arrive_at_barrier(counter)
+        wait_at_barrier(counter, 2 * i + 2)
 
 
 def best_of(run, rounds=3):

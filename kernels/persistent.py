@@ -24,7 +24,7 @@ from kernels.ptx import arrive, arrived
 
 
 @cuda.jit(device=True)
-def come(counter):
+def arrive_at_barrier(counter):
     """Say that this block has come to the barrier."""
     # One thread speaks for the block, so all of them must have finished before.
     cuda.syncthreads()
@@ -33,7 +33,7 @@ def come(counter):
 
 
 @cuda.jit(device=True)
-def wait(counter, meetings):
+def wait_at_barrier(counter, meetings):
     """Wait until all blocks have come, for the `meetings`-th time."""
     if cuda.threadIdx.x == 0:
         everybody = uint32(meetings * cuda.gridDim.x)
@@ -73,8 +73,8 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
         for i in range(learning_rates.shape[0]):
             squared_error += gradients(arrays, first_step + i, settings, drawn, corner, features)
             # Adam needs the sums over all samples, of all blocks ...
-            come(counter)
-            wait(counter, 2 * i + 1)
+            arrive_at_barrier(counter)
+            wait_at_barrier(counter, 2 * i + 1)
             if not keep_state:
                 read_state(arrays, cell, stride, state)
             update(
@@ -84,10 +84,10 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
             if not keep_state:
                 write_averages(arrays, cell, stride, state)
             # ... and the next step needs all parameters moved.
-            come(counter)
+            arrive_at_barrier(counter)
             drawn = draw(arrays, first, first_step + i + 1, settings)
             corner = prepare(drawn, settings, features)
-            wait(counter, 2 * i + 2)
+            wait_at_barrier(counter, 2 * i + 2)
         if keep_state:
             write_averages(arrays, cell, stride, state)
         arrays.squared_errors[cuda.grid(1)] += squared_error
