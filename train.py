@@ -146,6 +146,11 @@ def find_backend(options, config):
         from lessons.lab.student_stages import student_backend
 
         return student_backend(options.use, options.backend, options.force)
+    if options.backend == "native" and options.deterministic:
+        raise InputError(
+            "--backend native adds gradients as its threads come; for --deterministic take "
+            "--backend cpu"
+        )
     if options.backend == "native":
         from lessons.lab.native_backend import NativeBackend
 

@@ -96,8 +96,8 @@ class StagedBackend:
 class CudaBackend(StagedBackend):
     """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
 
-    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, each
-    of which costs the host more time than the GPU needs for the work.
+    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, which
+    together cost the host more time than the GPU needs for the work.
     """
 
     name = "cuda"

@@ -5,7 +5,7 @@ from numba import cuda, typeof
 
 from kernels import adam
 from kernels.backends import CudaBackend, gpu_name
-from kernels.config import COLOURS
+from kernels.config import COLOURS, THREADS
 from kernels.fused_adam import rows_to_sum
 from kernels.fused_step import FusedArrays, fused_arrays, settings_of
 from kernels.graph import (
@@ -21,6 +21,14 @@ from kernels.persistent import make_train
 from kernels.state import State
 
 MAX_STEPS_A_RUN = 4096  # rows of learning rates that lie on the GPU
+# The persistent kernel's barrier counts 2 arrivals of each block a step, in 32 bits.
+MAX_STEPS_A_LAUNCH = 1 << 16
+
+
+def in_parts(first_step, learning_rates, longest):
+    """Divide learning_rates (n, 2); yields (first step of a part, its rows). One part at least."""
+    for begin in range(0, max(1, len(learning_rates)), longest):
+        yield first_step + begin, learning_rates[begin : begin + longest]
 
 
 class Clock:
@@ -50,9 +58,8 @@ class Recorded:
         if not self.recorder.graphs:
             self.rehearse()
             self.recorder.record()
-        for begin in range(0, len(learning_rates), MAX_STEPS_A_RUN):
-            part = learning_rates[begin : begin + MAX_STEPS_A_RUN]
-            self.clock.set(first_step + begin, part)
+        for first, part in in_parts(first_step, learning_rates, MAX_STEPS_A_RUN):
+            self.clock.set(first, part)
             self.recorder.replay(len(part))
 
     def rehearse(self):
@@ -83,7 +90,7 @@ class GraphBackend(Recorded, CudaBackend):
 
         arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
         clock, learning_rates = self.clock.clock, self.clock.learning_rates
-        batch, threads = blocks_for(self.config.batch), 128
+        batch, threads = blocks_for(self.config.batch), THREADS
         launch(
             sample_batch_by_clock, batch, threads,
             clock, arrays.image, np.uint64(self.config.seed), arrays.uv, arrays.target,
@@ -135,6 +142,8 @@ class FusedBackend:
         self.prepare_kernels()
         self.settings = settings_of(config, image)
         corrections = adam.bias_corrections(config.beta1, config.beta2)
+        # Arrays for one block first: how many blocks fit is known when the kernel is compiled, and
+        # it is compiled for arrays of these types.
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
@@ -248,11 +257,12 @@ class PersistentBackend(FusedBackend):
         return kernel.max_cooperative_grid_blocks(self.threads)
 
     def run(self, first_step, learning_rates):
-        rates = cuda.to_device(np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2))
-        self.counter.copy_to_device(np.zeros(1, np.uint32))
-        self.train[self.blocks, self.threads](
-            self.arrays, rates, np.int64(first_step), self.settings, self.counter
-        )
+        rows = np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2)
+        for first, part in in_parts(first_step, rows, MAX_STEPS_A_LAUNCH):
+            self.counter.copy_to_device(np.zeros(1, np.uint32))
+            self.train[self.blocks, self.threads](
+                self.arrays, cuda.to_device(part), np.int64(first), self.settings, self.counter
+            )
         cuda.synchronize()
 
 

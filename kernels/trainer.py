@@ -12,6 +12,7 @@ from kernels.state import initial_state
 
 # Steps run without looking up (for Ctrl-C, say): about this many samples at a time.
 SAMPLES_A_CHUNK = 1 << 21
+STEPS_A_CHUNK = 4096  # if batches are small: even then a step moves the whole grid
 
 
 class Trainer:
@@ -50,7 +51,7 @@ class Trainer:
     def advance(self, to_step, interrupted=lambda: False):
         """Train until `to_step` is done, or until `interrupted()` says so between two chunks."""
         samples = getattr(self.backend, "samples_a_chunk", SAMPLES_A_CHUNK)
-        chunk = max(1, samples // self.config.batch)
+        chunk = min(max(1, samples // self.config.batch), STEPS_A_CHUNK)
         while self.step < to_step and not interrupted():
             count = min(chunk, to_step - self.step)
             rates = self.learning_rates(self.step + 1, count)

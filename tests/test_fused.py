@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numba import cuda, float32, uint32
 
-from kernels import choice
+from kernels import choice, gpu_backends
 from kernels.adam import bias_corrections
 from kernels.backends import CpuBackend
 from kernels.config import Config
@@ -356,6 +356,45 @@ def test_auto_falls_back_until_something_works(monkeypatch):
     assert kind == "graph" and line.endswith("a GPU, graph (not tensor: it is wrong)")
     with pytest.raises(InputError, match="cannot be had here"):
         choice.choose_backend("auto", Config(), deterministic=True)
+
+
+class Launches:
+    """In place of the persistent kernel and its counter: notes what each launch is given."""
+
+    def __init__(self):
+        self.count, self.seen = 0, []
+
+    def __getitem__(self, shape):
+        return self.launch
+
+    def copy_to_device(self, array):
+        self.count = int(array[0])
+
+    def launch(self, arrays, rates, first_step, settings, counter):
+        assert counter.count == 0
+        counter.count = 2 * 132 * len(rates)
+        self.seen.append((int(first_step), rates))
+
+
+def test_long_runs_are_divided_before_the_barrier_has_counted_too_far(monkeypatch):
+    here = SimpleNamespace(to_device=np.copy, synchronize=lambda: None)
+    monkeypatch.setattr(gpu_backends, "cuda", here)
+    monkeypatch.setattr(gpu_backends, "MAX_STEPS_A_LAUNCH", 3)
+    backend, launches = object.__new__(gpu_backends.PersistentBackend), Launches()
+    backend.train = backend.counter = launches
+    backend.arrays = backend.settings = None
+    backend.blocks, backend.threads = 132, 128
+    rates = np.arange(14, dtype=np.float32).reshape(7, 2)
+    backend.run(11, rates)
+    assert [(first, len(part)) for first, part in launches.seen] == [(11, 3), (14, 3), (17, 1)]
+    np.testing.assert_array_equal(np.concatenate([part for _, part in launches.seen]), rates)
+    backend.run(1, rates[:0])  # compiles, and takes no step
+    assert len(launches.seen) == 4 and len(launches.seen[3][1]) == 0
+
+
+def test_the_barrier_of_a_launch_cannot_count_too_far():
+    most_blocks = 1 << 14  # more than any GPU holds at once
+    assert 2 * gpu_backends.MAX_STEPS_A_LAUNCH * most_blocks < 1 << 32
 
 
 def test_a_backend_that_does_not_learn_is_noticed():

@@ -283,6 +283,24 @@ def test_staged_kernels_and_cpu_draw_the_same_batches_and_agree(engine):
         np.testing.assert_array_equal(engine.to_host(staged.backend.arrays.uv), uv.T)
 
 
+def test_small_batches_do_not_make_long_chunks():
+    """Ctrl-C and the progress bar wait for the end of a chunk."""
+    chunks = []
+
+    class Counting(CpuBackend):
+        def run(self, first_step, learning_rates):
+            chunks.append((first_step, len(learning_rates)))
+
+    config = Config(steps=10_000, batch=1, grid_width=2, grid_height=2)
+    trainer.Trainer(np.zeros((2, 2, 3), np.float32), config, Counting).advance(10_000)
+    assert chunks == [(1, 4096), (4097, 4096), (8193, 1808)]
+
+
+def test_the_native_backend_is_not_deterministic_and_says_so(capsys):
+    assert train.main(["--backend", "native", "--deterministic"]) == 2
+    assert "--backend cpu" in capsys.readouterr().err
+
+
 def test_the_native_backend_from_the_command_line(tmp_path):
     image = save(tmp_path / "two.png", pixels(2, 2))
     small = "--backend native --steps 2 --batch 4 --grid 2x2 --snapshots none".split()
