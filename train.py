@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from kernels import checkpoint
-from kernels.choice import BACKENDS, choose_backend
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError
-from kernels.files import OBSTACLES, make_output_folder, unwritable
-from kernels.image_files import load_image, require_image_suffix, save_image
-from kernels.interruption import Interruption
-from kernels.pictures import psnr_label
-from kernels.results import Results
-from kernels.trainer import Trainer, image_digest, psnr_of_loss
+from kernels.files.atomic import OBSTACLES, make_output_folder, unwritable
+from kernels.files.images import load_image, require_image_suffix, save_image
+from kernels.files.pictures import psnr_label
+from kernels.training import checkpoint
+from kernels.training.choose_backend import BACKENDS, choose_backend
+from kernels.training.interruption import Interruption
+from kernels.training.results import Results
+from kernels.training.trainer import Trainer, image_digest, psnr_of_loss
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
@@ -74,7 +74,11 @@ def parse(arguments):
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("image", nargs="?", help="picture to learn (with --render: file to write); default: the lake")
+    add(
+        "image",
+        nargs="?",
+        help="picture to learn (with --render: file to write); default: the lake",
+    )
     add("--steps", type=int, default=argparse.SUPPRESS,
         help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")  # fmt: skip
     add("--batch", type=int, default=argparse.SUPPRESS,
@@ -143,7 +147,7 @@ def find_backend(options, config):
     if options.use and options.deterministic:
         raise InputError("--deterministic is not for --use: the lessons' kernels add as they come")
     if options.use:
-        from lessons.lab.student_stages import student_backend
+        from lessons.grading.student_backend import student_backend
 
         return student_backend(options.use, options.backend, options.force)
     if options.backend == "native" and options.deterministic:
@@ -152,7 +156,7 @@ def find_backend(options, config):
             "--backend cpu"
         )
     if options.backend == "native":
-        from lessons.lab.native_backend import NativeBackend
+        from lessons.lab.compiled.backend import NativeBackend
 
         return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
     return choose_backend(options.backend, config, options.deterministic)
@@ -258,7 +262,9 @@ def snapshot_steps(choice, steps):
 def render_model(options):
     """Paint a trained network at any size; the positional argument is the file to write."""
     if not options.image:
-        raise InputError("--render needs a file to write, as in: --render model.npz --scale 4 out.png")
+        raise InputError(
+            "--render needs a file to write, as in: --render model.npz --scale 4 out.png"
+        )
     require_image_suffix(options.image)
     if not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")

@@ -29,9 +29,9 @@ METRICS = (
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 RUN = """
 import numpy as np
-from kernels.choice import backend_class
+from kernels.training.choose_backend import backend_class
 from kernels.config import Config
-from kernels.image_files import load_image
+from kernels.files.images import load_image
 from kernels.state import initial_state
 
 config = Config(batch={batch})

@@ -21,14 +21,14 @@ from numba import float32
 
 from benchmarks.cpu_step import multiply_adds_per_sample
 from benchmarks.machine import RESULTS, description
-from kernels import cpu
 from kernels.adam import bias_corrections
-from kernels.backends import CpuBackend
 from kernels.config import Config
-from kernels.cpu_adam import adam_grid_rows
-from kernels.cpu_compile import compiled
-from kernels.image_files import load_image
+from kernels.cpu import step as cpu
+from kernels.cpu.adam import adam_grid_rows
+from kernels.cpu.compile import compiled
+from kernels.files.images import load_image
 from kernels.state import initial_state
+from kernels.training.staged_backends import CpuBackend
 
 LAKE = "images/lake.png"
 CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add
@@ -118,7 +118,7 @@ def stage_times():
     random = np.random.default_rng(1)
     points = random.random((config.batch // cpu.BLOCK, 2, cpu.BLOCK), np.float32)
     places = np.empty((len(points), 4, cpu.BLOCK), np.uint32)
-    for block, place in zip(points, places):
+    for block, place in zip(points, places, strict=True):
         cpu.locate(block, state.feature_grid, place, w.shares[0])
     times = {}
     for number, name in enumerate(STAGES):

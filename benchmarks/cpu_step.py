@@ -30,10 +30,10 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from kernels.backends import CpuBackend, cpu_name
 from kernels.config import COLOURS, FOURIER_OCTAVES, OUTPUTS, Config
-from kernels.results import versions
 from kernels.state import initial_state
+from kernels.training.results import versions
+from kernels.training.staged_backends import CpuBackend, cpu_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -212,7 +212,9 @@ def main():
     print(f"ours does {report['gflops']:.0f} GFLOP/s of network arithmetic, all else included")
     if "pytorch" in times:
         report["versions"]["torch"] = metadata.version("torch")
-        ratios = [theirs / mine for mine, theirs in zip(times["ours"], times["pytorch"])]
+        ratios = [
+            theirs / mine for mine, theirs in zip(times["ours"], times["pytorch"], strict=True)
+        ]
         report["ratio"] = statistics.median(ratios)
         print(f"PyTorch / ours: {report['ratio']:.2f} (median of {len(ratios)} pairs)")
     if options.save:

@@ -20,10 +20,10 @@ import numpy as np
 from numba import cuda
 
 from benchmarks.machine import RESULTS, description
-from kernels.choice import backend_class
 from kernels.config import Config
-from kernels.image_files import load_image
-from kernels.trainer import Trainer, psnr
+from kernels.files.images import load_image
+from kernels.training.choose_backend import backend_class
+from kernels.training.trainer import Trainer, psnr
 
 LAKE = "images/lake.png"
 OURS = ("cuda", "graph", "tensor", "persistent", "persistent deterministic")

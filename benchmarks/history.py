@@ -21,9 +21,9 @@ TIMED = f"""
 import json, time
 from numba import cuda
 from kernels.config import Config
-from kernels.gpu_backends import PersistentBackend
-from kernels.image_files import load_image
-from kernels.trainer import Trainer
+from kernels.training.gpu_backends import PersistentBackend
+from kernels.files.images import load_image
+from kernels.training.trainer import Trainer
 
 trainer = Trainer(load_image("images/lake.png"), Config(steps={STEPS}), PersistentBackend)
 trainer.compile()

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from numba import cuda, float32
 
-from kernels.backends import cpu_name
-from kernels.results import versions
+from kernels.training.results import versions
+from kernels.training.staged_backends import cpu_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BLOCKS, THREADS = 8, 256
@@ -101,8 +101,8 @@ def numba_simulator(rounds):
 
 
 def lab(rounds):
-    from lessons.lab.checked import checked_run
-    from lessons.lab.native import launch
+    from lessons.lab.compiled.engine import launch
+    from lessons.lab.simulator.run import checked_run
 
     def run(*arguments):
         report = checked_run(*arguments)
@@ -154,7 +154,7 @@ def compare(rounds):
         process.communicate()
     rows = []
     for side, found in results.items():
-        sums, products = zip(*found)
+        sums, products = zip(*found, strict=True)
         rows.append(
             {
                 "engine": side,

@@ -19,9 +19,9 @@ import time
 import numpy as np
 
 from kernels.config import Config
-from kernels.image_files import load_image
+from kernels.files.images import load_image
 from kernels.state import initial_state
-from kernels.trainer import psnr
+from kernels.training.trainer import psnr
 
 LAKE = "images/lake.png"
 STEPS_A_GRAPH = 20
@@ -213,7 +213,9 @@ def jax_loop(image, config, precision):
             return parameter - rate * (m * for_m) / (jnp.sqrt(s * for_s) + config.epsilon)
 
         grid = moved(parameters[0], m[0], s[0], rates[i, 1])
-        matrices = [moved(*each, rates[i, 0]) for each in zip(parameters[1], m[1], s[1])]
+        matrices = [
+            moved(*each, rates[i, 0]) for each in zip(parameters[1], m[1], s[1], strict=True)
+        ]
         return (grid, matrices), m, s
 
     @jax.jit

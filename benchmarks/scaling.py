@@ -19,11 +19,11 @@ from PIL import Image
 from benchmarks.cpu_step import multiply_adds_per_sample
 from benchmarks.machine import RESULTS, description
 from kernels.config import COLOURS, Config
-from kernels.gpu_backends import PersistentBackend
-from kernels.image_files import load_image
-from kernels.persistent import arrive_at_barrier, wait_at_barrier
-from kernels.plot import GRID, INK, MUTED, Sheet
+from kernels.fast.persistent import arrive_at_barrier, wait_at_barrier
+from kernels.files.images import load_image
+from kernels.files.plot import GRID, INK, MUTED, Sheet
 from kernels.state import initial_state
+from kernels.training.gpu_backends import PersistentBackend
 
 LAKE = "images/lake.png"
 WIDTHS = (16, 32, 64)
@@ -142,8 +142,8 @@ def plot(rows, floor, path):
         # Dashes at equal distances; below the plot there is nothing to see.
         batches = np.logspace(10, 20, 81, base=2)
         limit = useful_flops(hidden) * batches / TENSOR_FLOPS * 1e6
-        seen = [place(batch, us) for batch, us in zip(batches, limit) if us >= lowest]
-        for begin, end in zip(seen[::2], seen[1::2]):
+        seen = [place(batch, us) for batch, us in zip(batches, limit, strict=True) if us >= lowest]
+        for begin, end in zip(seen[::2], seen[1::2], strict=False):
             sheet.line([begin, end], colour, 1)
         if seen:
             sheet.text(right + 10, seen[-1][1], f"tensor cores, {hidden}", colour, 13, "lm")

@@ -129,7 +129,9 @@ def blades(canvas, x, y, length, lean, width, colour, tip):
                 thick = side < width[part] * SAMPLES * (1 - t)
                 thick |= side == 0
                 xs, ys = (px + side).astype(int), py.astype(int)
-                seen = thick & (xs >= 0) & (xs < canvas.shape[1]) & (ys >= 0) & (ys < canvas.shape[0])
+                seen = (
+                    thick & (xs >= 0) & (xs < canvas.shape[1]) & (ys >= 0) & (ys < canvas.shape[0])
+                )
                 canvas[ys[seen], xs[seen]] = shade[seen]
 
 
@@ -416,7 +418,7 @@ def polygon_mask(corners, shape):
     high = np.clip(np.ceil(corners.max(0)).astype(int) + 1, 0, (shape[1], shape[0]))
     x, y = np.arange(low[0], high[0])[None, :] + 0.5, np.arange(low[1], high[1])[:, None] + 0.5
     edges = np.roll(corners, -1, axis=0) - corners
-    sides = [e[0] * (y - c[1]) - e[1] * (x - c[0]) for c, e in zip(corners, edges)]
+    sides = [e[0] * (y - c[1]) - e[1] * (x - c[0]) for c, e in zip(corners, edges, strict=True)]
     if not sides or x.size == 0 or y.size == 0:
         return None
     mask = np.all([s >= 0 for s in sides], axis=0) | np.all([s <= 0 for s in sides], axis=0)
@@ -494,7 +496,9 @@ def adirondack_chair(colour):
         z = -0.12 - (height - 0.24) * 0.426 - 0.035
         chair.plank((-half, height, z), (half, height, z), 0.06, 0.026, colour, up=(0, 0.40, 0.94))
     for side in (-1, 1):
-        chair.plank((0.35 * side, 0.0, 0.30), (0.35 * side, 0.585, 0.30), 0.035, 0.10, colour, up=(0, 0, 1))
+        chair.plank(
+            (0.35 * side, 0.0, 0.30), (0.35 * side, 0.585, 0.30), 0.035, 0.10, colour, up=(0, 0, 1)
+        )
         chair.plank((0.37 * side, 0.60, 0.44), (0.35 * side, 0.60, -0.36), 0.145, 0.024, colour)
         chair.plank((0.33 * side, 0.42, 0.30), (0.35 * side, 0.585, 0.12), 0.03, 0.03, colour)
     return chair
@@ -510,7 +514,9 @@ def dock():
     for side in (-3.28, -2.42):
         planks.plank((side, -0.25, 6.3), (side, -0.25, 10.5), 0.05, 0.12, wood * 0.8)
         for z in (6.9, 8.6, 10.3):
-            planks.plank((side, WATER_LEVEL, z), (side, 0.16, z), 0.11, 0.11, wood * 0.75, up=(0, 0, 1))
+            planks.plank(
+                (side, WATER_LEVEL, z), (side, 0.16, z), 0.11, 0.11, wood * 0.75, up=(0, 0, 1)
+            )
     return planks
 
 
@@ -530,7 +536,9 @@ def paint_bank(canvas):
     inland = y - edge
     patches = fractal(x / 60, y / 26, 4, 181)
     soil = fractal(x / 16, y / 8, 3, 191)
-    green = mix(ink("#3c4f1e"), ink("#7d8434"), np.clip(0.5 + patches + 0.6 * soil, 0, 1)[..., None])
+    green = mix(
+        ink("#3c4f1e"), ink("#7d8434"), np.clip(0.5 + patches + 0.6 * soil, 0, 1)[..., None]
+    )
     sand = mix(ink("#5d5038"), ink("#c9b186"), np.clip(0.5 + 1.2 * soil, 0, 1)[..., None])
     colour = mix(sand, green, smoothstep(3, 14, inland + 6 * patches)[..., None])
     wet = smoothstep(6, 0, inland)
@@ -551,7 +559,9 @@ def paint_stones(canvas):
     y = bank_edge(x) + random.normal(0, 3.0, n) + 0.3 * size
     for i in np.argsort(y):
         half = np.array([size[i] * random.uniform(1.1, 1.7), size[i]])
-        u, v = np.meshgrid(np.linspace(-1, 1, int(4 * half[0]) + 3), np.linspace(-1, 1, int(4 * half[1]) + 3))
+        u, v = np.meshgrid(
+            np.linspace(-1, 1, int(4 * half[0]) + 3), np.linspace(-1, 1, int(4 * half[1]) + 3)
+        )
         bump = fractal(u * 1.3 + i, v * 1.3, 3, 211)
         inside = u**2 + np.where(v > 0, 1.5 * v, v) ** 2 < 1 - 0.25 * bump
         light = np.clip(0.42 - 0.42 * u - 0.62 * v + 0.5 * bump, 0.05, 1.1)
@@ -559,7 +569,9 @@ def paint_stones(canvas):
         colour = base * (SKYLIGHT * 0.9 + SUNLIGHT * light[..., None])
         rows = np.rint(y[i] * SAMPLES + v * half[1] * SAMPLES).astype(int)
         columns = np.rint(x[i] * SAMPLES + u * half[0] * SAMPLES).astype(int)
-        inside &= (rows >= 0) & (rows < canvas.shape[0]) & (columns >= 0) & (columns < canvas.shape[1])
+        inside &= (
+            (rows >= 0) & (rows < canvas.shape[0]) & (columns >= 0) & (columns < canvas.shape[1])
+        )
         canvas[rows[inside], columns[inside]] = colour[inside]
 
 
@@ -574,7 +586,9 @@ def paint_grass(canvas, near, far, seed, count):
     nearness = (y - HORIZON) / (HEIGHT - HORIZON)
     length = (5 + 44 * nearness**1.6) * random.uniform(0.5, 1.3, n)
     lean = length * (0.25 + random.normal(0, 0.45, n))
-    patch = np.clip(0.5 + fractal(x / 38, y / 17, 3, 221) + random.normal(0, 0.22, n), 0, 1)[:, None]
+    patch = np.clip(0.5 + fractal(x / 38, y / 17, 3, 221) + random.normal(0, 0.22, n), 0, 1)[
+        :, None
+    ]
     root = mix(ink("#16240a"), ink("#37430f"), patch)
     tip = mix(ink("#6d8a28"), ink("#e2d074"), patch**1.3) * random.choice((0.12, 0.8, 2.0), (n, 1))
     blades(canvas, x, y, length, lean, 1.0 + 3.6 * nearness**1.5, root, tip)
@@ -591,7 +605,7 @@ def paint_flowers(canvas):
     order = np.argsort(y)
     x, y = x[order], y[order]
     kinds = (ink("#f6f1e4"), ink("#e9c23f"), ink("#8467b4"), ink("#d4543a"))
-    for px, py in zip(x, y):
+    for px, py in zip(x, y, strict=True):
         scale = (py - HORIZON) / (HEIGHT - HORIZON)
         kind = kinds[random.choice(4, p=(0.42, 0.22, 0.24, 0.12))]
         height, petals = 26 * scale * random.uniform(0.6, 1.3), 7
@@ -615,13 +629,22 @@ def paint_reeds(canvas):
     random = random_for(251)
     n = 330
     x = np.concatenate([random.normal(46, 46, n // 2), random.uniform(-20, 250, n - n // 2)])
-    height = (66 + 120 * np.exp(-((x - 20) / 80.0) ** 2)) * random.uniform(0.5, 1.15, n)
+    height = (66 + 120 * np.exp(-(((x - 20) / 80.0) ** 2))) * random.uniform(0.5, 1.15, n)
     order = np.argsort(random.random(n))
     x, height = x[order], height[order]
     lean = random.normal(9, 17, n)
     tint = random.random((n, 1))
     root, tip = mix(ink("#1c2a10"), ink("#3a4218"), tint), mix(ink("#7d8f36"), ink("#d9bd6a"), tint)
-    blades(canvas, x, np.full(n, HEIGHT + 8.0), height, lean, random.uniform(1.6, 5.0, n), root, tip * random.choice((0.15, 1.0, 1.7), (n, 1)))
+    blades(
+        canvas,
+        x,
+        np.full(n, HEIGHT + 8.0),
+        height,
+        lean,
+        random.uniform(1.6, 5.0, n),
+        root,
+        tip * random.choice((0.15, 1.0, 1.7), (n, 1)),
+    )
     heads = np.flatnonzero(height > 95)[::4]
     at_x, at_y = x[heads] + lean[heads] * 0.9, HEIGHT + 8 - height[heads] * 0.74
     brown = mix(ink("#4a2c16"), ink("#8a5a2e"), random.random((len(heads), 1)))
@@ -651,11 +674,15 @@ def paint_branches(canvas):
     leaves = leaves[np.argsort(random.random(len(leaves)))]
     n = len(leaves)
     depth = np.sort(random.random(n))[:, None]  # the first drawn are the farthest, in shade
-    warm = np.clip(fractal(leaves[:, 0] / 50, leaves[:, 1] / 50, 3, 271) * 1.2 + 0.45, 0, 1)[:, None]
+    warm = np.clip(fractal(leaves[:, 0] / 50, leaves[:, 1] / 50, 3, 271) * 1.2 + 0.45, 0, 1)[
+        :, None
+    ]
     shade = mix(ink("#12200c"), ink("#341f0a"), warm)
     lit = mix(ink("#a9cc46"), ink("#ff9a2e"), warm)
     lit = mix(lit, ink("#e2502a"), (random.random((n, 1)) < 0.25 * warm) * 0.8)
-    light = np.clip(random.choice((0.0, 0.25, 1.0), (n, 1), p=(0.35, 0.2, 0.45)) + 0.3 * (depth - 0.5), 0.0, 1.3)
+    light = np.clip(
+        random.choice((0.0, 0.25, 1.0), (n, 1), p=(0.35, 0.2, 0.45)) + 0.3 * (depth - 0.5), 0.0, 1.3
+    )
     length = random.uniform(5.5, 12.0, n)
     dabs(canvas, leaves[:, 0], leaves[:, 1], length, length * random.uniform(0.42, 0.62, n),
          random.normal(1.2, 0.7, n), mix(shade, lit, light))  # fmt: skip
@@ -716,7 +743,9 @@ def paint():
 
 def develop(canvas):
     """Average the samples, roll off the highlights, darken the corners, encode as sRGB bytes."""
-    picture = blur(canvas, 1, passes=2).reshape(HEIGHT, SAMPLES, WIDTH, SAMPLES, 3).mean(axis=(1, 3))
+    picture = (
+        blur(canvas, 1, passes=2).reshape(HEIGHT, SAMPLES, WIDTH, SAMPLES, 3).mean(axis=(1, 3))
+    )
     x, y = np.linspace(-1, 1, WIDTH)[None, :], np.linspace(-1, 1, HEIGHT)[:, None]
     picture = picture * (1 - 0.16 * (x**2 + y**2) ** 1.4)[..., None]
     bright = np.maximum(picture - 0.7, 0)

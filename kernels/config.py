@@ -5,6 +5,7 @@ a shared-memory array needs a size that is known when the kernel is compiled. `C
 a user may choose.
 """
 
+import itertools
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -93,7 +94,7 @@ class Config:
     def layer_shapes(self):
         """(fan_in, fan_out) of each weight matrix, first layer first."""
         widths = [FEATURES] + [self.hidden] * self.layers + [OUTPUTS]
-        return list(zip(widths[:-1], widths[1:]))
+        return list(itertools.pairwise(widths))
 
     @property
     def weight_count(self):
@@ -105,9 +106,7 @@ class Config:
 
     @property
     def adam_rates(self):
-        return AdamRates(
-            np.float32(self.beta1), np.float32(self.beta2), np.float32(self.epsilon)
-        )
+        return AdamRates(np.float32(self.beta1), np.float32(self.beta2), np.float32(self.epsilon))
 
     def learning_rate_factor(self, step):
         """What both learning rates are multiplied by at `step` (1 ... steps).
@@ -130,4 +129,6 @@ def require_integer(name, value, lowest, highest):
 
 def require_rate(name, value):
     if not (isinstance(value, (int, float)) and 0 < value <= 10):
-        raise InputError(f"the {name} must be a number above 0 and at most 10, not {value}; try 0.01")
+        raise InputError(
+            f"the {name} must be a number above 0 and at most 10, not {value}; try 0.01"
+        )

@@ -1,6 +1,7 @@
 """The stages of a step as a set of functions, so that one can be exchanged for another."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from kernels import adam, backward, encode, mlp_forward, sampler
 from kernels import training_step as order

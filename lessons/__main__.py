@@ -20,11 +20,11 @@ try:
     from tqdm import tqdm
 
     from kernels.errors import InputError
-    from lessons.lab.doctor import examine
-    from lessons.lab.exercises import solution_text, unwritten, write_exercise
-    from lessons.lab.grading import PICTURES, Submission, Workers, checks_of, run_check
-    from lessons.lab.lesson_files import find_lesson, lessons
-    from lessons.lab.progress import Progress
+    from lessons.course.doctor import examine
+    from lessons.course.exercises import solution_text, unwritten, write_exercise
+    from lessons.course.lesson import find_lesson, lessons
+    from lessons.course.progress import Progress
+    from lessons.grading.run import PICTURES, Submission, Workers, checks_of, run_check
 except ModuleNotFoundError as missing:
     sys.exit(
         f"error: the package {missing.name} is not installed; in the project's top folder, run "
@@ -170,7 +170,7 @@ def lines_of(result, check):
 
 
 def what_comes_next(lesson):
-    from lessons.lab.student_stages import CONTRIBUTIONS
+    from lessons.grading.student_backend import CONTRIBUTIONS
 
     lines = []
     if lesson.number in CONTRIBUTIONS:

@@ -1,7 +1,7 @@
 """Grade lessons with pytest: `pytest lessons/04_encode`, or `pytest lessons` for all of them.
 
 The options and the grade report are described in lessons/GRADING.md; how a check is run, in
-`lessons.lab.grading`.
+`lessons.grading.run`.
 """
 
 import secrets
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from kernels.errors import InputError
-from kernels.files import unwritable
-from lessons.lab import grade_report, grading
-from lessons.lab.lesson_files import lessons
-from lessons.lab.remarks import remarks
+from kernels.files.atomic import unwritable
+from lessons.course.lesson import lessons
+from lessons.grading import report as grade_report
+from lessons.grading import run as grading
+from lessons.grading.suspicious import remarks
 
 RESULTS = pytest.StashKey()
 WORKERS = pytest.StashKey()

@@ -3,9 +3,9 @@
 import numpy as np
 from numba import cuda
 
-from kernels.backends import CudaBackend
-from lessons.lab import checked
-from lessons.lab.native_backend import HostBackend, NativeBackend
+from kernels.training.staged_backends import CudaBackend
+from lessons.lab.compiled.backend import HostBackend, NativeBackend
+from lessons.lab.simulator import run as checked
 
 SENTINEL = np.float32(-7777.25)
 GUARD = 64

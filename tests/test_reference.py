@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tests import reference
+from lessons import reference
 
 SQRT_HALF = np.sqrt(0.5)
 
@@ -148,9 +148,7 @@ def test_bilinear_halfway_and_three_quarters():
     halfway_down = [1 / 6, 0.5]
     middle_of_four = [2 / 6, 0.5]
     quarter_right_three_quarters_down = [1.75 / 6 - 1 / 24, 0.625]
-    uv = np.array(
-        [halfway_right, halfway_down, middle_of_four, quarter_right_three_quarters_down]
-    )
+    uv = np.array([halfway_right, halfway_down, middle_of_four, quarter_right_three_quarters_down])
     # The last: 0 * 3/16 + 8 * 1/16 + 16 * 9/16 + 40 * 3/16 = 17.
     assert_allclose(reference.bilinear(texture, uv), [[4], [8], [16], [17]], rtol=1e-12)
 
@@ -269,7 +267,7 @@ def test_mlp_forward_keeps_the_input_of_every_matrix(layers):
     features = reference.encode(uv, feature_grid)
     outputs, activations = reference.mlp_forward(features, matrices)
     assert len(activations) == layers + 1
-    for activation, matrix, result in zip(activations, matrices, activations[1:]):
+    for activation, matrix, result in zip(activations, matrices, activations[1:], strict=False):
         assert_array_equal(result, np.where(activation @ matrix > 0, activation @ matrix, 0))
     assert_allclose(np.log(outputs / (1 - outputs)), activations[-1] @ matrices[-1], atol=1e-10)
 
@@ -400,7 +398,7 @@ def test_adam_leaves_its_inputs_alone_and_computes_in_float64(dtype):
     copies = [array.copy() for array in inputs]
     results = reference.adam(*inputs, 3, 1e-3, 0.9, 0.99, 1e-8)
     assert all(result.dtype == np.float64 for result in results)
-    for array, copy in zip(inputs, copies):
+    for array, copy in zip(inputs, copies, strict=True):
         assert_array_equal(array, copy)
 
 
@@ -433,9 +431,9 @@ def test_adam_grid_moves_all_three_channels_of_a_touched_cell_and_no_other_cell(
     grad[1, 0, 2] = -1e-30  # one channel, and however little, touches the cell
     after = reference.adam_grid(grid, grad, m, v, steps, 0.1, 0.9, 0.99, 1e-8)
 
-    for given, copy in zip((grid, m, v, steps), before):
+    for given, copy in zip((grid, m, v, steps), before, strict=True):
         assert_array_equal(given, copy)
-    for old, new in zip(before, after):
+    for old, new in zip(before, after, strict=True):
         changed = (old != new).reshape(2, 3, -1)
         assert changed[1, 0].all()
         changed[1, 0] = False
@@ -615,15 +613,29 @@ def test_the_second_step_is_the_stages_in_order():
     matrices = reference.split_weights(first.weights, 16, 2)
     gradients = reference.backward(uv, first.feature_grid, matrices, target)
     weights = reference.adam(
-        first.weights, gradients.grad_weights, first.weights_m, first.weights_v,
-        2, 1e-2, 0.9, 0.99, 1e-8,
+        first.weights,
+        gradients.grad_weights,
+        first.weights_m,
+        first.weights_v,
+        2,
+        1e-2,
+        0.9,
+        0.99,
+        1e-8,
     )
     grid = reference.adam_grid(
-        first.feature_grid, gradients.grad_feature_grid, first.feature_grid_m,
-        first.feature_grid_v, first.feature_grid_steps, 3e-2, 0.9, 0.99, 1e-8,
+        first.feature_grid,
+        gradients.grad_feature_grid,
+        first.feature_grid_m,
+        first.feature_grid_v,
+        first.feature_grid_steps,
+        3e-2,
+        0.9,
+        0.99,
+        1e-8,
     )
     assert second.step == 2
-    for array, expected in zip(second[1:], [*weights, *grid]):
+    for array, expected in zip(second[1:], [*weights, *grid], strict=True):
         assert array.any()
         assert_array_equal(array, expected)
 
@@ -670,6 +682,6 @@ def test_float32_inputs_lose_nothing_on_the_way():
 
     single = results(uv, feature_grid, flat, target)
     double = results(*(np.float64(array) for array in (uv, feature_grid, flat, target)))
-    for one, other in zip(single, double):
+    for one, other in zip(single, double, strict=True):
         assert np.asarray(one).dtype == np.float64
         assert_array_equal(one, other)

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files import write_atomically
-from kernels.image_files import load_image, to_uint8
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image, to_uint8
+from kernels.files.plot import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, grayscale
 from kernels.launch import blocks_for
-from kernels.plot import INK, MUTED, PAPER, font
 from lessons.lab import checked_run, native
-from lessons.lab.access_picture import BLOCK_COLOURS
+from lessons.lab.simulator.picture import BLOCK_COLOURS
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"

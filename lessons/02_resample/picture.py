@@ -9,12 +9,12 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.field_math import corner_weights, overlap
-from kernels.files import write_atomically
-from kernels.image_files import load_image, to_uint8
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image, to_uint8
+from kernels.files.plot import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels, upsample
-from kernels.plot import GRID, INK, MUTED, PAPER, font
-from kernels.trainer import psnr
-from lessons.lab.native import launch
+from kernels.training.trainer import psnr
+from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
@@ -117,7 +117,7 @@ def draw_corners(draw, x, y):
     draw.line((point[0], y, point[0], y + side), MUTED)
     draw.line((x, point[1], x + side, point[1]), MUTED)
     names = ["top left", "top right", "bottom left", "bottom right"]
-    for (cx, cy), weight, name in zip(corners, weights, names):
+    for (cx, cy), weight, name in zip(corners, weights, names, strict=True):
         draw.ellipse((cx - 7, cy - 7, cx + 7, cy + 7), ORANGE if name == names[0] else INK)
         right = cx > x
         anchor = "lm" if right else "rm"

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files import write_atomically
-from kernels.image_files import load_image
-from kernels.plot import INK, MUTED, PAPER, font
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image
+from kernels.files.plot import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
-from lessons.lab.native import launch
+from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
@@ -47,7 +47,7 @@ def dots(uv, target, radius, scale=3):
     """A panel with a dot for each sample, drawn larger and averaged down to make it smooth."""
     panel = Image.new("RGB", (WIDTH * scale, HEIGHT * scale), PAPER)
     draw = ImageDraw.Draw(panel)
-    for (u, v), colour in zip(uv, target):
+    for (u, v), colour in zip(uv, target, strict=True):
         x, y, r = u * WIDTH * scale, v * HEIGHT * scale, radius * scale
         draw.ellipse((x - r, y - r, x + r, y + r), tuple(int(255 * c) for c in colour))
     return panel.reduce(scale)

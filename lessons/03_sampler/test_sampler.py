@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lessons.lab.grading import check
-from tests import reference
+from lessons import reference
+from lessons.grading.run import check
 
 THREADS = ("grid", 1, 128)
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 150, 16_384

@@ -12,12 +12,12 @@ from PIL import Image, ImageDraw
 
 from kernels.config import FEATURES
 from kernels.encode import launch_encode
-from kernels.files import write_atomically
-from kernels.image_files import load_image, to_uint8
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image, to_uint8
+from kernels.files.plot import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels
-from kernels.plot import INK, MUTED, PAPER, font
 from kernels.sampler import launch_pixel_centres
-from lessons.lab.native import launch
+from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files import write_atomically
+from kernels.files.atomic import write_atomically
+from kernels.files.plot import GRID, INK, MUTED, PAPER, font
 from kernels.matmul import matmul_naive, matmul_tiled
-from kernels.plot import GRID, INK, MUTED, PAPER, font
 from lessons.lab import checked_run
 
 HERE = Path(__file__).parent

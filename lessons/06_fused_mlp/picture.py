@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from kernels.files import write_atomically
-from kernels.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.atomic import write_atomically
+from kernels.files.plot import GRID, INK, MUTED, PAPER, font
 
 HERE = Path(__file__).parent
 
@@ -40,7 +40,7 @@ def draw_global_memory(draw):
     draw.text((LEFT, 372), "weights: three matrices", INK, font(16), "la")
     draw.text((LEFT, 394), "fetched in tiles of 16 x 16", MUTED, font(14), "la")
     x = LEFT
-    for fan_in, fan_out in zip([16, 32, 32], [32, 32, 16]):
+    for fan_in, fan_out in zip([16, 32, 32], [32, 32, 16], strict=True):
         draw_matrix_of_tiles(draw, x, 424, fan_in, fan_out)
         x += fan_out * UNIT // 2 + 14
     right = 930
@@ -69,7 +69,7 @@ def draw_block(draw):
               INK, font(18), "la")  # fmt: skip
     x = left + 24
     colours = (BLUE, GREEN, GREEN, RED)
-    for number, ((name, width), colour) in enumerate(zip(LAYERS, colours)):
+    for number, ((name, width), colour) in enumerate(zip(LAYERS, colours, strict=True)):
         draw.text((x, 72), name, INK, font(16), "la")
         place = f"buffer {number % 2}" if number < 3 else "buffer 1"
         draw.text((x, 94), place, MUTED, font(14), "la")

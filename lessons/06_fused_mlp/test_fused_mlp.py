@@ -1,9 +1,11 @@
 """Checks of lesson 6: networks of one tile and of several, whole and ragged batches."""
 
+import itertools
+
 import numpy as np
 
-from lessons.lab.grading import check
-from tests import reference
+from lessons import reference
+from lessons.grading.run import check
 
 FEATURES, OUTPUTS = 16, 16
 
@@ -34,7 +36,7 @@ def test_full_size(case):
 def evaluate(case, batch, hidden, layers, engine=None):
     features = case.random((batch, FEATURES), -1, 1)
     widths = [FEATURES, *[hidden] * layers, OUTPUTS]
-    sizes = list(zip(widths[:-1], widths[1:]))
+    sizes = list(itertools.pairwise(widths))
     weights = np.concatenate(
         [case.random(a * b, -1, 1) * np.sqrt(6 / (a + b)) for a, b in sizes]
     ).astype(np.float32)

@@ -13,7 +13,14 @@ from numba.extending import register_jitable
 
 from kernels.backward import BLOCK_THREADS, WEIGHT_PITCH
 from kernels.config import (
-    COLOURS, FEATURES, GRID_CHANNELS, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES,
+    COLOURS,
+    FEATURES,
+    GRID_CHANNELS,
+    OUTPUTS,
+    SAMPLES_PER_THREAD,
+    TILE,
+    TILE_PITCH,
+    TILE_SAMPLES,
 )
 from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu

@@ -12,13 +12,13 @@ from PIL import Image, ImageDraw
 
 from kernels.backward import launch_backward
 from kernels.config import Config
-from kernels.files import write_atomically
-from kernels.image_files import load_image
-from kernels.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image
+from kernels.files.plot import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
-from kernels.trainer import Trainer
-from lessons.lab.native import launch
-from lessons.lab.native_backend import NativeBackend
+from kernels.training.trainer import Trainer
+from lessons.lab.compiled.backend import NativeBackend
+from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
@@ -100,7 +100,7 @@ def gradients_of_the_lake():
         arrays.loss_sum, launch,
     )  # fmt: skip
     parts, begin = [], 0
-    for fan_in, fan_out in zip((16, 32, 32), (32, 32, 16)):
+    for fan_in, fan_out in zip((16, 32, 32), (32, 32, 16), strict=True):
         part = arrays.grad_weights[begin : begin + fan_in * fan_out]
         parts.append(part.reshape(fan_in, fan_out))
         begin += fan_in * fan_out

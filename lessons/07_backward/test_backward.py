@@ -1,11 +1,12 @@
 """Checks of lesson 7. Gradients are compared with float64, and with what forgotten terms give."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
-from lessons.lab.grading import check
-from tests import reference
+from lessons import reference
+from lessons.grading.run import check
 
 GRID_SHAPE = 5, 7, 3
 
@@ -90,7 +91,7 @@ def network(case, batch, hidden, layers):
     uv, grid = case.random((batch, 2)), case.random(GRID_SHAPE, -1, 1)
     widths = [16, *[hidden] * layers, 16]
     weights = np.concatenate(
-        [case.random(a * b, -1, 1) * np.sqrt(6 / (a + b)) for a, b in zip(widths[:-1], widths[1:])]
+        [case.random(a * b, -1, 1) * np.sqrt(6 / (a + b)) for a, b in itertools.pairwise(widths)]
     ).astype(np.float32)
     matrices = reference.split_weights(weights, hidden, layers)
     features = reference.encode(uv, grid)
@@ -135,7 +136,7 @@ def gradients(
         delta[np.arange(len(delta)) % 64 >= samples] = 0
     inputs = [net.features.astype(np.float64), *net.hidden.astype(np.float64)]
     grads = []
-    for activations, matrix in zip(reversed(inputs), reversed(net.matrices)):
+    for activations, matrix in zip(reversed(inputs), reversed(net.matrices), strict=True):
         grads.insert(0, (activations.T @ delta).ravel())
         delta = delta @ (matrix.T if transposed else matrix.reshape(matrix.T.shape))
         if mask and activations is not inputs[0]:

@@ -11,10 +11,10 @@ from PIL import Image, ImageDraw
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.field_math import adam_step, neighbours
-from kernels.files import write_atomically
-from kernels.plot import INK, MUTED, PAPER, font
+from kernels.files.atomic import write_atomically
+from kernels.files.plot import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
-from lessons.lab.native import launch
+from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 400, 274

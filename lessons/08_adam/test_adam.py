@@ -4,8 +4,8 @@ import numpy as np
 
 from kernels.adam import bias_corrections
 from kernels.config import AdamRates, Config
-from lessons.lab.grading import check
-from tests import reference
+from lessons import reference
+from lessons.grading.run import check
 
 BETA1, BETA2, EPSILON = 0.9, 0.99, 1e-8
 RATES = AdamRates(*map(np.float32, (BETA1, BETA2, EPSILON)))
@@ -24,7 +24,7 @@ def test_one_step(case):
         row = corrections[step]
         got = [
             case.call("adam_step", *numbers, row[0], row[1], np.float32(RATE), RATES)
-            for numbers in zip(*inputs)
+            for numbers in zip(*inputs, strict=True)
         ]
         got = np.array(got, np.float64)
         for column, name in enumerate(("m", "v", "parameter")):
@@ -129,7 +129,7 @@ def where(touched, new, inputs):
     """(parameter, m, v), new where touched, else as they were."""
     mask = touched if touched.ndim == new[0].ndim else touched[..., np.newaxis]
     old = inputs[0], inputs[2], inputs[3]
-    return tuple(np.where(mask, n, o) for n, o in zip(new, old))
+    return tuple(np.where(mask, n, o) for n, o in zip(new, old, strict=True))
 
 
 def known_mistakes(inputs, step, touched=None):
@@ -185,7 +185,7 @@ def known_mistakes(inputs, step, touched=None):
 
 def compare(case, arrays, expected, mistakes, gradient, threads):
     parameter, cleared, *averages = arrays
-    for place, (name, got) in enumerate(zip(("m", "v"), averages), 1):
+    for place, (name, got) in enumerate(zip(("m", "v"), averages, strict=True), 1):
         known = {code: (result[place], s) for code, (result, s) in mistakes.items()}
         case.expect(got, expected[place], name, threads, candidates=known)
     known = {code: (result[0], s) for code, (result, s) in mistakes.items()}

@@ -9,8 +9,6 @@ Check your work with `python -m lessons check 9`.
 """
 
 
-
-
 def evaluate(stages, arrays, launch):
     """Ask the network for the colours at `arrays.uv`: uv -> features -> outputs.
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from kernels.backends import CpuBackend
 from kernels.config import Config
-from kernels.files import write_atomically
-from kernels.image_files import load_image, to_uint8
-from kernels.plot import INK, MUTED, PAPER, font
-from kernels.trainer import Trainer, psnr
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image, to_uint8
+from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.training.staged_backends import CpuBackend
+from kernels.training.trainer import Trainer, psnr
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"

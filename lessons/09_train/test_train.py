@@ -7,8 +7,8 @@ from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.stages import Stages
 from kernels.state import State
 from kernels.training_step import Arrays
-from lessons.lab.grading import check
-from tests import reference
+from lessons import reference
+from lessons.grading.run import check
 
 # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
 # of a gradient near zero would decide. A larger one makes results comparable.
@@ -166,7 +166,9 @@ def expect_steps(arrays, first_step, rates, seed=CONFIG.seed, steps=None, batch_
     steps = steps or range(first_step, first_step + len(rates))
     total = 0.0
     state = reference_state(arrays, first_step)
-    for step, batch_step, row in zip(steps, batch_steps or steps, rates.astype(np.float64)):
+    for step, batch_step, row in zip(
+        steps, batch_steps or steps, rates.astype(np.float64), strict=True
+    ):
         uv, target = reference.sample(arrays.image, batch_step, seed, CONFIG.batch)
         loss, state = one_step(state, uv, target, step, *row)
         total += loss

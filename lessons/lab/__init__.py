@@ -3,7 +3,7 @@
 `checked_run` simulates a kernel and finds its bugs; `native` compiles it for the CPU.
 """
 
-from lessons.lab.checked import checked_run
-from lessons.lab.native import native
+from lessons.lab.compiled.engine import native
+from lessons.lab.simulator.run import checked_run
 
 __all__ = ["checked_run", "native"]

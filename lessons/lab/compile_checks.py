@@ -9,9 +9,9 @@ import types
 
 import numpy as np
 
-from lessons.lab import cuda_names
-from lessons.lab.cuda_names import CudaName
-from lessons.lab.numbers_like_cuda import MATH, dtype_of_type
+from lessons.lab.simulator import cuda_functions as cuda_names
+from lessons.lab.simulator.cuda_functions import CudaName
+from lessons.lab.simulator.numba_types import MATH, dtype_of_type
 from lessons.lab.source import MISSING, python_function, source_of_function
 
 REFUSED = {

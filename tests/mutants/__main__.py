@@ -59,7 +59,9 @@ def judge_all(tasks, judge_one, workers, label):
     """Dict (kernel, number) -> `Verdict`."""
     with ThreadPoolExecutor(workers) as pool:
         verdicts = pool.map(lambda task: judge_one(*task), tasks)
-        return dict(zip(tasks, tqdm(verdicts, label, len(tasks), unit=" mutants", leave=False)))
+        return dict(
+            zip(tasks, tqdm(verdicts, label, len(tasks), unit=" mutants", leave=False), strict=True)
+        )
 
 
 def outcome(task, verdict):

@@ -15,6 +15,7 @@ Six operators, each a mistake that people make:
 
 import ast
 import inspect
+import itertools
 import linecache
 import types
 from typing import NamedTuple
@@ -285,7 +286,7 @@ def swap_indices(source, function):
     }
     for shown in nodes_in_order(function, (ast.Subscript, ast.Call, ast.Assign)):
         indices = index_tuple(shown, named)
-        for first, second in zip(indices, indices[1:]):
+        for first, second in itertools.pairwise(indices):
             a, b = source.of(first), source.of(second)
             if a == b:
                 continue

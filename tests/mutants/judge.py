@@ -4,7 +4,7 @@ import functools
 import traceback
 from typing import NamedTuple
 
-from lessons.lab.checked import checked_run
+from lessons.lab.simulator.run import checked_run
 from tests.mutants import stages
 from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.generate import load, mutants_of_module

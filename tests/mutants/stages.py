@@ -2,7 +2,7 @@
 
 A stage takes the module to test, mutated or not, and a launcher (see `kernels/launch.py`). Inputs
 are ragged, not square and different in every element, and outputs lie between guard zones and
-begin as a sentinel, as in `tests/test_kernels.py`.
+begin as a sentinel, as in `tests/kernels/test_kernels.py`.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ import numpy as np
 
 from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
-from tests import reference
+from lessons import reference
 from tests.engines import Checked
-from tests.test_kernels import (
+from tests.kernels.test_kernels import (
     RAGGED_BATCH,
     RAGGED_GRID,
     RAGGED_IMAGE,

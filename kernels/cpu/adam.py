@@ -1,0 +1,81 @@
+"""Adam on the CPU: sum the partitions' gradients in a fixed order, update, and clear them."""
+
+import numpy as np
+from numba import float32
+
+from kernels.config import GRID_CHANNELS
+from kernels.cpu.compile import compiled
+from kernels.field_math import adam_step
+
+
+@compiled
+def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
+    """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, 3) is summed and cleared.
+
+    Three passes over each row: the first and the last run over all its numbers alike and become
+    vector instructions, the one between does what differs from cell to cell.
+    """
+    width = state.grid_steps.shape[1]
+    numbers = width * GRID_CHANNELS
+    correction_m = np.empty(numbers, np.float32)
+    correction_v = np.empty(numbers, np.float32)
+    for row in range(begin, end):
+        gradient = grads[0, row].reshape(numbers)
+        for partition in range(1, grads.shape[0]):
+            share = grads[partition, row].reshape(numbers)
+            for i in range(numbers):
+                gradient[i] += share[i]
+                share[i] = float32(0)
+
+        for column in range(width):
+            first = column * GRID_CHANNELS
+            touched = False
+            for i in range(first, first + GRID_CHANNELS):
+                touched |= gradient[i] != float32(0)
+            state.grid_steps[row, column] += touched
+            entry = min(state.grid_steps[row, column], corrections.shape[0] - 1)
+            for i in range(first, first + GRID_CHANNELS):
+                # A correction is never below one, so zero can mark the cells to leave alone.
+                correction_m[i] = corrections[entry, 0] if touched else float32(0)
+                correction_v[i] = corrections[entry, 1]
+
+        parameter = state.feature_grid[row].reshape(numbers)
+        m = state.grid_m[row].reshape(numbers)
+        v = state.grid_v[row].reshape(numbers)
+        for i in range(numbers):
+            new_parameter, new_m, new_v = adam_step(
+                parameter[i],
+                gradient[i],
+                m[i],
+                v[i],
+                correction_m[i],
+                correction_v[i],
+                learning_rate,
+                rates,
+            )
+            touched = correction_m[i] != float32(0)
+            parameter[i] = new_parameter if touched else parameter[i]
+            m[i] = new_m if touched else m[i]
+            v[i] = new_v if touched else v[i]
+            gradient[i] = float32(0)
+
+
+@compiled
+def adam_weights(step, state, grads, corrections, learning_rate, rates):
+    """Update all weights; `grads` (P, n) is summed and cleared."""
+    entry = min(step, corrections.shape[0] - 1)
+    for i in range(state.weights.shape[0]):
+        gradient = float32(0)
+        for partition in range(grads.shape[0]):
+            gradient += grads[partition, i]
+            grads[partition, i] = float32(0)
+        state.weights[i], state.weights_m[i], state.weights_v[i] = adam_step(
+            state.weights[i],
+            gradient,
+            state.weights_m[i],
+            state.weights_v[i],
+            corrections[entry, 0],
+            corrections[entry, 1],
+            learning_rate,
+            rates,
+        )

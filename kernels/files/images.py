@@ -1,0 +1,218 @@
+"""Images in, images out.
+
+Reading turns whatever still image Pillow can open into (H, W, 3) float32 in
+[0, 1]. Writing rounds to 8 bits, and never leaves half a file.
+"""
+
+import logging
+import os
+import stat
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import imageio.v3 as imageio
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from kernels.errors import InputError
+from kernels.files.atomic import write_atomically
+
+MAX_MEGAPIXELS = 64
+
+# An explicit list: Pillow would otherwise hand PostScript to an interpreter.
+READABLE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF")
+EIGHT_BIT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr")
+
+# What each format's encoder is told, by suffix.
+WRITERS = {
+    ".png": {},
+    ".ppm": {},
+    ".bmp": {},
+    ".tif": {},
+    ".tiff": {},
+    ".webp": {"lossless": True},
+    ".jpg": {"quality": 95, "subsampling": 0},
+    ".jpeg": {"quality": 95, "subsampling": 0},
+}
+
+
+def load_image(path):
+    """Read one still image as (H, W, 3) float32 in [0, 1], C-contiguous.
+
+    Gray is repeated into three channels; palettes are looked up; transparency is
+    composited over white; CMYK becomes RGB; the EXIF orientation is applied.
+    16-bit gray keeps all its bits, 16-bit colour its upper eight (all that Pillow
+    decodes). Colour profiles are ignored.
+
+    Raises InputError for anything that is not one readable, finite image of at
+    most MAX_MEGAPIXELS. The size is judged from the header, before decoding.
+    """
+    with _open_for_reading(path) as file, _quiet_pillow():
+        with _decoding(path):
+            image = Image.open(file, formats=READABLE_FORMATS)
+        _refuse_huge(path, image)
+        with _decoding(path):
+            frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+        _refuse_animated(path, frames)
+        with _decoding(path):
+            image.load()
+            image = ImageOps.exif_transpose(image)
+        return _to_rgb(path, image)
+
+
+def _open_for_reading(path):
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise _unreadable(path, "it is a folder", "Name an image file inside it")
+        if not stat.S_ISREG(status.st_mode):
+            raise _unreadable(path, "it is not an ordinary file", "Save the image to a file first")
+        if status.st_size == 0:
+            raise _unreadable(path, "the file is empty", "Copy or download it again")
+        return open(path, "rb")
+    except (FileNotFoundError, NotADirectoryError):
+        advice = f"Check the spelling; relative paths start at {os.getcwd()}"
+        raise _unreadable(path, "there is no such file", advice) from None
+    except PermissionError:
+        advice = "Give yourself read permission, or copy it to a folder you own"
+        raise _unreadable(path, "permission denied", advice) from None
+    except OSError as error:
+        raise _unreadable(path, error.strerror, "Try another file") from error
+
+
+def _unreadable(path, reason, advice):
+    return InputError(f"cannot read {path}: {reason}. {advice}.")
+
+
+@contextmanager
+def _quiet_pillow():
+    """Silence Pillow's warnings and log, and leave the size limit to us."""
+    log, limit = logging.getLogger("PIL"), Image.MAX_IMAGE_PIXELS
+    level = log.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log.setLevel(logging.CRITICAL + 1)
+        # Pillow's own limit warns or raises before we could say the size.
+        Image.MAX_IMAGE_PIXELS = None
+        try:
+            yield
+        finally:
+            Image.MAX_IMAGE_PIXELS = limit
+            log.setLevel(level)
+
+
+@contextmanager
+def _decoding(path):
+    try:
+        yield
+    except UnidentifiedImageError:
+        known = "PNG, JPEG, PPM, BMP, TIFF, WebP"
+        reason = "it is not an image, or its header is damaged"
+        raise _unreadable(path, reason, f"Save it as one of {known}") from None
+    except MemoryError:
+        raise _unreadable(path, "not enough memory to decode it", "Resize it first") from None
+    # Damaged bytes surface as OSError, SyntaxError, ValueError, KeyError, struct.error...
+    except Exception as error:
+        reason = "the image data is damaged or cut short"
+        advice = "Copy or download it again, or save it anew from an image editor"
+        raise _unreadable(path, reason, advice) from error
+
+
+def _refuse_huge(path, image):
+    width, height = image.size
+    if width * height == 0:
+        raise _unreadable(path, f"it has no pixels ({width} x {height})", "Try another file")
+    if width * height > MAX_MEGAPIXELS * 1_000_000:
+        size = f"{width:,} x {height:,} pixels = {width * height / 1e6:,.1f} megapixels"
+        reason = f"it has {size}, and the limit is {MAX_MEGAPIXELS}"
+        raise _unreadable(path, reason, "Resize it first, for example to 2,000 pixels wide")
+
+
+def _refuse_animated(path, frames):
+    if frames > 1:
+        reason = f"it holds {frames} frames, and one still image is needed"
+        raise _unreadable(path, reason, "Save one frame as a PNG and use that")
+
+
+def _to_rgb(path, image):
+    if image.mode == "F" or image.mode.startswith("I"):
+        return np.repeat(_deep_gray(path, image)[:, :, None], 3, axis=2)
+    if image.mode not in EIGHT_BIT_MODES:
+        reason = f"its colour mode {image.mode} is not supported"
+        raise _unreadable(path, reason, "Save it as an RGB PNG")
+    if not image.has_transparency_data:
+        return np.asarray(image.convert("RGB"), dtype=np.float32) / np.float32(255)
+    rgba = np.asarray(image.convert("RGBA"), dtype=np.float32) / np.float32(255)
+    alpha = rgba[:, :, 3:]
+    return rgba[:, :, :3] * alpha + (1 - alpha)
+
+
+def _deep_gray(path, image):
+    """The (H, W) float32 values of an image whose pixels hold more than 8 bits."""
+    values = np.asarray(image)
+    top = 1 if image.mode == "F" else 65535
+    if not np.isfinite(values).all():
+        raise _unreadable(path, "it has NaN or infinite pixels", "Replace them and save it again")
+    if values.min() < 0 or values.max() > top:
+        reason = f"its pixels reach from {values.min():g} to {values.max():g}, outside 0 to {top}"
+        raise _unreadable(path, reason, "Rescale them, or save it as an 8-bit PNG")
+    gray = values.astype(np.float32) / np.float32(top)
+    if "transparency" in image.info:
+        gray[values == image.info["transparency"]] = 1
+    return gray
+
+
+def to_uint8(image):
+    """Round an image in [0, 1] to uint8, clamping; uint8 passes through unchanged.
+
+    Takes (H, W) or (H, W, 3), any float dtype or uint8. Raises InputError for
+    NaN or infinity, ValueError for another shape or dtype.
+    """
+    image = np.asarray(image)
+    if image.ndim not in (2, 3) or image.shape[2:] not in ((), (3,)) or image.size == 0:
+        raise ValueError(f"an image is (H, W) or (H, W, 3), not {image.shape}")
+    if image.dtype == np.uint8:
+        return image
+    if not np.issubdtype(image.dtype, np.floating):
+        raise ValueError(f"an image is float in [0, 1] or uint8, not {image.dtype}")
+    if not np.isfinite(image).all():
+        raise InputError(
+            "the picture has NaN or infinite pixels, so the training has diverged. "
+            "Try lower learning rates."
+        )
+    return np.floor(np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8)
+
+
+def save_image(path, image):
+    """Write an image atomically, always as RGB, in the format of the path's suffix.
+
+    image: (H, W) or (H, W, 3), float in [0, 1] (clamped, rounded to nearest) or
+    uint8. Raises InputError for an unknown suffix, for NaN, and whenever the
+    file cannot be written; an older file at `path` then stays as it was.
+    """
+    suffix = require_image_suffix(path)
+    try:
+        pixels = to_uint8(image)
+    except InputError as error:
+        raise InputError(f"cannot write {path}: {error}") from None
+    if pixels.ndim == 2:
+        pixels = np.repeat(pixels[:, :, None], 3, axis=2)
+    try:
+        encoded = imageio.imwrite(
+            "<bytes>", pixels, plugin="pillow", extension=suffix, **WRITERS[suffix]
+        )
+    except (OSError, ValueError) as error:
+        height, width = pixels.shape[:2]
+        reason = f"a {suffix} file cannot hold {width:,} x {height:,} pixels"
+        raise InputError(f"cannot write {path}: {reason}. Use .png or .ppm.") from error
+    write_atomically(path, lambda file: file.write(encoded))
+
+
+def require_image_suffix(path):
+    """Return the suffix of a path to write to; InputError if it names no format we write."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in WRITERS:
+        what = f"the suffix {suffix!r} names no image format" if suffix else "it has no suffix"
+        raise InputError(f"cannot write {path}: {what}. Use one of {', '.join(WRITERS)}.")
+    return suffix

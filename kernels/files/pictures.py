@@ -1,0 +1,185 @@
+"""The pictures of a run: feature grids, the contact sheet, the animation.
+
+Arrays in, images out. Predictions are (H, W, 3), float in [0, 1] or uint8; feature grids
+are (grid_height, grid_width, 3) of any finite values.
+"""
+
+import io
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from kernels.files.atomic import write_atomically
+from kernels.files.images import to_uint8
+from kernels.files.plot import INK, MUTED, PAPER, font
+
+THUMBNAIL = 320
+MARGIN, GAP = 44, 14
+LABEL_SIZE = 26
+
+# The sides tried for the animation until its file is small enough.
+FRAME_SIDES = (480, 400, 320, 240, 160)
+# Wide enough for the longest caption, since all frames of a GIF share one size.
+CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 320, 40, 18, 14
+MAX_GIF_BYTES = 3_000_000
+
+# A 500 x 1 picture would otherwise be a hairline.
+THINNEST = 12
+
+
+def normalise_grid(feature_grid):
+    """Stretch a grid's values, all channels together, over [0, 1]: (gh, gw, 3) float32.
+
+    A constant grid becomes mid gray. Raises ValueError if a value is not finite.
+    """
+    # float64, since the span of two finite float32 values can overflow float32.
+    grid = np.asarray(feature_grid, dtype=np.float64)
+    if not np.isfinite(grid).all():
+        raise ValueError("the feature grid has values that are not finite")
+    low, high = grid.min(), grid.max()
+    if low == high:
+        return np.full(grid.shape, 0.5, dtype=np.float32)
+    return ((grid - low) / (high - low)).astype(np.float32)
+
+
+def frame(prediction):
+    """A small uint8 copy of a prediction for the animation; its longer side is FRAME_SIDES[0]."""
+    return np.asarray(fit(prediction, FRAME_SIDES[0]))
+
+
+def fit(picture, side):
+    """Resize to a Pillow image whose longer side is `side`, keeping the proportions."""
+    height, width = picture.shape[:2]
+    scale = side / max(width, height)
+    size = [max(THINNEST, round(length * scale)) for length in (width, height)]
+    return resize(picture, size)
+
+
+def resize(picture, size):
+    image = Image.fromarray(to_uint8(picture))
+    enlargement = min(new / old for new, old in zip(size, image.size, strict=True))
+    if enlargement >= 4:
+        # Few, large pixels should look like pixels.
+        return image.resize(size, Image.Resampling.NEAREST)
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def step_label(step):
+    return f"step {step:,}"
+
+
+def psnr_label(psnr):
+    return f"{psnr:.2f} dB" if np.isfinite(psnr) else "exact"
+
+
+def contact_sheet(steps, predictions, grids, psnr=None):
+    """Lay out snapshots above their feature grids, one labelled column per step.
+
+    steps: ints. predictions, grids: lists of images and of feature grids, as many. psnr: dB
+    of each snapshot, or None to leave that line out. Returns (height, width, 3) uint8.
+    """
+    snapshots = [fit(prediction, THUMBNAIL) for prediction in predictions]
+    # A grid covers the same ground as the picture above it, so it gets the same shape.
+    features = [
+        resize(normalise_grid(grid), snapshot.size)
+        for grid, snapshot in zip(grids, snapshots, strict=True)
+    ]
+    lines = [[step_label(step)] for step in steps]
+    for column, value in zip(lines, psnr if psnr is not None else (), strict=False):
+        column.append(psnr_label(value))
+    return np.asarray(lay_out(lines, [("prediction", snapshots), ("feature grid", features)]))
+
+
+def lay_out(headers, rows):
+    """headers: lines of text for each column. rows: (name, images), an image for each column.
+
+    Returns a Pillow image.
+    """
+    label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
+    line_height = round(LABEL_SIZE * 1.4)
+    cell_width, cell_height = cell_size(headers, rows, label, small)
+    columns = [MARGIN + line_height + i * (cell_width + GAP) for i in range(len(headers) + 1)]
+    first_row = MARGIN + line_height * max(map(len, headers)) + 8
+    tops = [first_row + i * (cell_height + GAP) for i in range(len(rows) + 1)]
+
+    sheet = Image.new("RGB", (columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    for x, lines in zip(columns, headers, strict=True):
+        for i, text in enumerate(lines):
+            draw.text((x, MARGIN + i * line_height), text, MUTED if i else INK, label, "la")
+    for y, (name, images) in zip(tops, rows, strict=True):
+        sheet.paste(upward_text(name, small), (MARGIN - 6, y))
+        for x, image in zip(columns, images, strict=True):
+            sheet.paste(image, (x, y))
+    return sheet
+
+
+def cell_size(headers, rows, label, small):
+    """Room for the largest picture, and for the texts above a narrow and beside a flat one."""
+    images = [image for _, images in rows for image in images]
+    header_widths = [label.getlength(line) for lines in headers for line in lines]
+    name_lengths = [small.getlength(name) for name, _ in rows]
+    width = max([image.width for image in images] + header_widths)
+    height = max([image.height for image in images] + name_lengths)
+    return round(width), round(height)
+
+
+def upward_text(text, typeface):
+    strip = Image.new("RGB", (round(typeface.getlength(text)), round(typeface.size * 1.4)), PAPER)
+    ImageDraw.Draw(strip).text((0, 0), text, MUTED, typeface, "la")
+    return strip.rotate(90, expand=True)
+
+
+def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds_at_end=3):
+    """Write the animation of a training, each frame captioned with its step and PSNR.
+
+    frames: predictions, or their `frame`s, all of one size. steps: ints, as many. psnr: dB
+    of each, or None to leave it out. It loops for ever and dwells on the last frame; if it
+    would exceed MAX_GIF_BYTES it is made smaller. Raises InputError if it cannot be
+    written, ValueError without frames.
+    """
+    if len(frames) == 0:
+        raise ValueError("an animation needs at least one frame")
+    right = [""] * len(frames) if psnr is None else [psnr_label(value) for value in psnr]
+    captions = [(step_label(step), text) for step, text in zip(steps, right, strict=True)]
+    durations = [round(1000 * seconds_per_frame)] * len(frames)
+    durations[-1] = round(1000 * seconds_at_end)
+    for side in FRAME_SIDES:
+        images = [
+            captioned(fit(picture, side), *text)
+            for picture, text in zip(frames, captions, strict=True)
+        ]
+        encoded = encode_gif(images, durations)
+        if len(encoded) <= MAX_GIF_BYTES:
+            break
+    write_atomically(path, lambda file: file.write(encoded))
+
+
+def captioned(image, left, right):
+    """The image on paper, over a bar with one text at each end."""
+    typeface = font(CAPTION_SIZE)
+    width = max(image.width, CAPTION_WIDTH)
+    canvas = Image.new("RGB", (width, image.height + CAPTION_HEIGHT), PAPER)
+    canvas.paste(image, ((width - image.width) // 2, 0))
+    draw = ImageDraw.Draw(canvas)
+    middle = image.height + CAPTION_HEIGHT // 2
+    draw.text((CAPTION_PADDING, middle), left, INK, typeface, "lm")
+    draw.text((width - CAPTION_PADDING, middle), right, MUTED, typeface, "rm")
+    return canvas
+
+
+def encode_gif(images, durations):
+    """The bytes of a looping GIF; each image gets its own 256 colours, dithered."""
+    content = io.BytesIO()
+    first, *others = [dithered(image) for image in images]
+    first.save(content, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
+    return content.getvalue()
+
+
+def dithered(image):
+    # Paper and ink are always among the colours, so that the caption does not flicker.
+    octree = image.quantize(254, Image.Quantize.FASTOCTREE)
+    colours = [*octree.getpalette()[: 254 * 3], *PAPER, *INK]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours)
+    return image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)

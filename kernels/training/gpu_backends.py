@@ -1,0 +1,269 @@
+"""The fast backends: a CUDA graph, tensor cores, and the whole training in one kernel."""
+
+import numpy as np
+from numba import cuda, typeof
+
+from kernels import adam
+from kernels.config import COLOURS, THREADS
+from kernels.fast.adam import rows_to_sum
+from kernels.fast.graph import (
+    FIRST_STEP,
+    Recorder,
+    adam_grid_by_clock,
+    adam_weights_by_clock,
+    make_fused_kernels,
+    sample_batch_by_clock,
+)
+from kernels.fast.persistent import make_train
+from kernels.fast.step import FusedArrays, fused_arrays, settings_of
+from kernels.launch import blocks_for
+from kernels.state import State
+from kernels.training.staged_backends import CudaBackend, gpu_name
+
+MAX_STEPS_A_RUN = 4096  # rows of learning rates that lie on the GPU
+# The persistent kernel's barrier counts 2 arrivals of each block a step, in 32 bits.
+MAX_STEPS_A_LAUNCH = 1 << 16
+
+
+def in_parts(first_step, learning_rates, longest):
+    """Divide learning_rates (n, 2); yields (first step of a part, its rows). One part at least."""
+    for begin in range(0, max(1, len(learning_rates)), longest):
+        yield first_step + begin, learning_rates[begin : begin + longest]
+
+
+class Clock:
+    """The step's number and the learning rates, where recorded kernels find them."""
+
+    def __init__(self):
+        self.clock = cuda.to_device(np.zeros(3, np.int64))
+        self.learning_rates = cuda.to_device(np.zeros((MAX_STEPS_A_RUN, 2), np.float32))
+
+    def set(self, first_step, learning_rates):
+        clock = np.zeros(3, np.int64)
+        clock[FIRST_STEP] = first_step
+        self.clock.copy_to_device(clock)
+        rates = np.zeros((MAX_STEPS_A_RUN, 2), np.float32)
+        rates[: len(learning_rates)] = learning_rates
+        self.learning_rates.copy_to_device(rates)
+
+
+class Recorded:
+    """Mixed into a backend whose `launch_step(stream)` is recorded once and then replayed."""
+
+    def prepare_recording(self):
+        self.clock = Clock()
+        self.recorder = Recorder(self.launch_step)
+
+    def run(self, first_step, learning_rates):
+        if not self.recorder.graphs:
+            self.rehearse()
+            self.recorder.record()
+        for first, part in in_parts(first_step, learning_rates, MAX_STEPS_A_RUN):
+            self.clock.set(first, part)
+            self.recorder.replay(len(part))
+
+    def rehearse(self):
+        """Launch a step on copies of all arrays: what is recorded must be compiled before."""
+        copy = type(self)(self.image, self.config, self.state())
+        copy.launch_step(0)
+        cuda.synchronize()
+
+
+class GraphBackend(Recorded, CudaBackend):
+    """The staged float32 kernels, recorded as a CUDA graph of many steps.
+
+    Gains: nearly all of the launches' cost. Gives up: whatever changes from step to step must be
+    read from the GPU's memory, and every array still travels through it between two kernels.
+    """
+
+    name = "graph"
+    samples_a_chunk = 1 << 24
+
+    def __init__(self, image, config, state, partitions=None):
+        super().__init__(image, config, state, partitions)
+        self.image = image
+        self.prepare_recording()
+
+    def launch_step(self, stream):
+        def launch(kernel, blocks, threads, *arguments):
+            kernel[blocks, threads, stream](*arguments)
+
+        arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
+        clock, learning_rates = self.clock.clock, self.clock.learning_rates
+        batch, threads = blocks_for(self.config.batch), THREADS
+        launch(
+            sample_batch_by_clock, batch, threads,
+            clock, arrays.image, np.uint64(self.config.seed), arrays.uv, arrays.target,
+        )  # fmt: skip
+        self.stages.evaluate(self.stages, arrays, launch)
+        self.stages.backward(
+            arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+            parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+            launch=launch,
+        )  # fmt: skip
+        launch(
+            adam_weights_by_clock, blocks_for(parameters.weights.size), threads,
+            clock, learning_rates, parameters.weights, arrays.grad_weights,
+            parameters.weights_m, parameters.weights_v, arrays.corrections, rates,
+        )  # fmt: skip
+        launch(
+            adam_grid_by_clock, blocks_for(parameters.grid_steps.size), threads,
+            clock, learning_rates, parameters.feature_grid, arrays.grad_feature_grid,
+            parameters.grid_m, parameters.grid_v, parameters.grid_steps, arrays.corrections,
+            rates,
+        )  # fmt: skip
+
+    def take_losses(self):
+        # Emptied in place: the recorded kernels know only this array.
+        loss = float(self.to_host(self.arrays.loss_sum)[0])
+        self.arrays.loss_sum.copy_to_device(np.zeros(1, np.float32))
+        return [loss]
+
+
+def processors():
+    """How many streaming multiprocessors the GPU has."""
+    return cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+class FusedBackend:
+    """What the tensor-core backends share: arrays of four channels, painting, losses.
+
+    deterministic: add the grid's gradients as whole numbers, for the same bits in every run.
+    """
+
+    samples_a_chunk = 1 << 24
+    deterministic = False
+
+    def __init__(self, image, config, state, partitions=None):
+        self.image = image
+        self.config = config
+        self.partitions = 1
+        self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
+        self.prepare_kernels()
+        self.settings = settings_of(config, image)
+        corrections = adam.bias_corrections(config.beta1, config.beta2)
+        # Arrays for one block first: how many blocks fit is known when the kernel is compiled, and
+        # it is compiled for arrays of these types.
+        self.arrays = self.on_device(fused_arrays(
+            image, state, corrections, 1, 1, self.threads, self.deterministic
+        ))  # fmt: skip
+        # One block a processor at least: those without samples still move parameters.
+        with_samples = blocks_for(config.batch, self.threads)
+        self.blocks = min(max(with_samples, processors()), self.most_blocks())
+        rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
+        self.arrays = self.on_device(fused_arrays(
+            image, state, corrections, self.blocks, rows, self.threads, self.deterministic
+        ))  # fmt: skip
+
+    @staticmethod
+    def on_device(arrays):
+        return FusedArrays(*map(cuda.to_device, arrays))
+
+    @property
+    def device(self):
+        return gpu_name()
+
+    @property
+    def variant(self):
+        return self.config.hidden, self.config.layers, self.deterministic, self.vector_atomics
+
+    def take_losses(self):
+        errors = self.arrays.squared_errors.copy_to_host().astype(np.float64)
+        self.arrays.squared_errors.copy_to_device(np.zeros(len(errors), np.float32))
+        return [float(errors.sum()) / (self.config.batch * COLOURS)]
+
+    def state(self):
+        shape = self.config.grid_height, self.config.grid_width
+
+        def three(array):
+            channels = array.copy_to_host()[:, :COLOURS]
+            return np.ascontiguousarray(channels).reshape(*shape, COLOURS)
+
+        arrays = self.arrays
+        return State(
+            feature_grid=three(arrays.feature_grid),
+            grid_m=three(arrays.grid_m),
+            grid_v=three(arrays.grid_v),
+            grid_steps=arrays.grid_v.copy_to_host()[:, COLOURS].astype(np.int32).reshape(shape),
+            weights=arrays.weights.copy_to_host(),
+            weights_m=arrays.weights_m.copy_to_host(),
+            weights_v=arrays.weights_v.copy_to_host(),
+        )
+
+    def feature_grid(self):
+        return self.state().feature_grid
+
+    def render(self, width, height):
+        colours = cuda.device_array(width * height * COLOURS, np.float32)
+        self.paint_into(colours, width, height)
+        return colours.copy_to_host().reshape(height, width, COLOURS)
+
+    def paint_into(self, colours, width, height):
+        blocks = min(blocks_for(width * height, self.threads), 1 << 12)
+        sizes = self.settings.grid_width, self.settings.grid_height
+        self.paint[blocks, self.threads](
+            self.arrays.feature_grid, self.arrays.weights, *sizes, colours,
+            np.int32(width), np.int32(height),
+        )  # fmt: skip
+
+    bilinear_baseline = CudaBackend.bilinear_baseline
+
+
+class TensorBackend(Recorded, FusedBackend):
+    """Two fused kernels a step, on tensor cores, recorded as a CUDA graph.
+
+    Gains: nothing but parameters and gradients passes through memory, and products are a tensor
+    core's work. Gives up: operands of 16 bits, and kernels that must be written warp by warp.
+    """
+
+    name = "tensor"
+
+    def prepare_kernels(self):
+        self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
+        self.prepare_recording()
+
+    def most_blocks(self):
+        """As many blocks as the GPU can hold at once; more would only wait."""
+        arguments = self.clock.clock, self.arrays, self.settings
+        kernel = self.first.compile(tuple(map(typeof, arguments)))
+        return kernel.max_cooperative_grid_blocks(self.threads)
+
+    def launch_step(self, stream):
+        shape = self.blocks, self.threads, stream
+        clock = self.clock.clock
+        self.first[shape](clock, self.arrays, self.settings)
+        self.second[shape](clock, self.clock.learning_rates, self.arrays, self.settings)
+
+
+class PersistentBackend(FusedBackend):
+    """All steps in one kernel, whose blocks meet twice a step.
+
+    Gains: no launches at all; what stays from step to step stays on the chip. Gives up: the GPU
+    is held for a whole chunk of steps, and all blocks must fit onto it at once.
+    """
+
+    name = "persistent"
+
+    def prepare_kernels(self):
+        _, _, self.paint, self.threads = make_fused_kernels(*self.variant)
+        small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
+        self.train, _ = make_train(*self.variant, keep_state=small)
+
+    def most_blocks(self):
+        rates = cuda.to_device(np.zeros((0, 2), np.float32))
+        self.counter = cuda.to_device(np.zeros(1, np.uint32))
+        arguments = self.arrays, rates, np.int64(1), self.settings, self.counter
+        kernel = self.train.compile(tuple(map(typeof, arguments)))
+        return kernel.max_cooperative_grid_blocks(self.threads)
+
+    def run(self, first_step, learning_rates):
+        rows = np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2)
+        for first, part in in_parts(first_step, rows, MAX_STEPS_A_LAUNCH):
+            self.counter.copy_to_device(np.zeros(1, np.uint32))
+            self.train[self.blocks, self.threads](
+                self.arrays, cuda.to_device(part), np.int64(first), self.settings, self.counter
+            )
+        cuda.synchronize()
+
+
+GPU_BACKENDS = {kind.name: kind for kind in (GraphBackend, TensorBackend, PersistentBackend)}

@@ -1,0 +1,143 @@
+"""What a run leaves in its folder: checkpoints, snapshots, and at the end the report."""
+
+import csv
+import io
+import json
+import math
+import platform
+from importlib import metadata
+from pathlib import Path
+
+from kernels.files import pictures, plot
+from kernels.files.atomic import write_atomically
+from kernels.files.images import load_image, save_image
+from kernels.training import checkpoint
+from kernels.training.trainer import image_digest, psnr, psnr_of_loss
+
+PACKAGES = ("numba", "numba-cuda", "numpy", "imageio", "pillow")
+
+
+class Results:
+    """The output folder of one run.
+
+    folder: an existing Path. suffix: "png" or "ppm", for still pictures. snapshots: the steps at
+    which to keep a prediction and the feature grid.
+    """
+
+    def __init__(self, folder, suffix, snapshots):
+        self.folder = folder
+        self.suffix = suffix
+        self.snapshots = snapshots
+
+    @property
+    def checkpoint_path(self):
+        return self.folder / "checkpoint.npz"
+
+    def still(self, name):
+        return self.folder / f"{name}.{self.suffix}"
+
+    # ------------------------------------------------------------ while training
+
+    def add_frame(self, trainer):
+        """Keep a small picture for the animation."""
+        picture = trainer.render()
+        entry = (trainer.step, psnr(picture, trainer.image), pictures.frame(picture))
+        trainer.progress.frames.append(entry)
+
+    def save_snapshot(self, trainer):
+        save_image(self.still(f"prediction_at_{trainer.step}"), trainer.render())
+        grid = pictures.normalise_grid(trainer.backend.feature_grid())
+        save_image(self.still(f"feature_at_{trainer.step}"), grid)
+
+    def save_checkpoint(self, trainer):
+        checkpoint.save_checkpoint(
+            self.checkpoint_path,
+            trainer.config,
+            image_digest(trainer.image),
+            trainer.progress,
+            trainer.backend.state(),
+        )
+
+    # ------------------------------------------------------------ at the end
+
+    def write(self, trainer, image_path):
+        """Write all pictures and tables of the run as it stands; returns the summary."""
+        prediction, baseline = trainer.render(), trainer.baseline()
+        save_image(self.still("prediction"), prediction)
+        save_image(self.still("ground_truth"), trainer.image)
+        save_image(self.still("bilinear"), baseline)
+        checkpoint.save_model(
+            self.folder / "model.npz", trainer.config, trainer.image.shape, trainer.backend.state()
+        )
+        summary = summarise(trainer, image_path)
+        summary["psnr_db"] = psnr(prediction, trainer.image)
+        summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
+        self.write_history(trainer.progress.history, summary["baseline_psnr_db"])
+        self.write_overview(trainer)
+        steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
+        pictures.training_gif(self.folder / "training.gif", frames, steps, decibels)
+        # JSON knows no infinity, which is the PSNR of a picture without any error.
+        finite = {key: None if value == math.inf else value for key, value in summary.items()}
+        self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
+        return summary
+
+    def write_history(self, history, baseline_psnr):
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(("step", "loss", "psnr_db"))
+        writer.writerows((step, loss, psnr_of_loss(loss)) for step, loss in history)
+        self.write_text("loss.csv", table.getvalue())
+        steps, losses = zip(*history, strict=True)
+        chart = plot.loss_plot(steps, losses, list(map(psnr_of_loss, losses)), baseline_psnr)
+        save_image(self.folder / "loss.png", chart)
+
+    def write_overview(self, trainer):
+        """The contact sheet, from the snapshot files, so that a resumed run shows all of them."""
+        taken = [
+            step
+            for step in self.snapshots
+            if step <= trainer.step and self.still(f"prediction_at_{step}").exists()
+        ]
+        if not taken:
+            return
+        predictions = [load_image(self.still(f"prediction_at_{step}")) for step in taken]
+        grids = [load_image(self.still(f"feature_at_{step}")) for step in taken]
+        decibels = [psnr(prediction, trainer.image) for prediction in predictions]
+        sheet = pictures.contact_sheet(taken, predictions, grids, decibels)
+        save_image(self.still("contact_sheet"), sheet)
+
+    def write_text(self, name, text):
+        write_atomically(self.folder / name, lambda file: file.write(text.encode()))
+
+
+def summarise(trainer, image_path):
+    """What the run was and what it cost; `Results.write` adds how good it is."""
+    height, width, _ = trainer.image.shape
+    progress = trainer.progress
+    return {
+        "image": Path(image_path).name,
+        "width": width,
+        "height": height,
+        "steps": progress.step,
+        "batch": trainer.config.batch,
+        "backend": trainer.backend.name,
+        "device": trainer.backend.device,
+        "seconds_train": progress.seconds,
+        "us_per_step": progress.seconds / progress.step * 1e6,
+        "loss": progress.history[-1][1],
+        "psnr_db": None,
+        "baseline_psnr_db": None,
+        "parameters": trainer.config.parameter_count,
+        "seed": trainer.config.seed,
+        "versions": versions(),
+    }
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found

@@ -1,0 +1,152 @@
+"""Put a student's own stages in place of ours, for `python train.py --use lessons`."""
+
+import importlib.util
+import secrets
+import sys
+
+from tqdm import tqdm
+
+from kernels.errors import InputError
+from kernels.stages import Stages
+from kernels.training.staged_backends import CudaBackend, why_no_gpu
+from lessons.course.exercises import unwritten
+from lessons.course.lesson import lessons
+from lessons.course.progress import Progress
+from lessons.grading.run import Submission, Workers, checks_of, run_check
+from lessons.lab.compiled.backend import NativeBackend
+
+# What each lesson contributes to a training step: field of `Stages` -> function in exercise.py.
+# Lessons 1, 2 and 5 teach what the others build on; no stage of the step is made of them alone.
+CONTRIBUTIONS = {
+    3: {"sample_batch": "launch_sample_batch", "pixel_centres": "launch_pixel_centres"},
+    4: {"encode": "launch_encode"},
+    6: {"mlp_forward": "launch_mlp_forward"},
+    7: {"backward": "launch_backward"},
+    8: {"adam_weights": "launch_adam_weights", "adam_grid": "launch_adam_grid"},
+    9: {name: name for name in ("evaluate", "training_step", "training_steps")},
+}
+# With the native engine on two cores this takes about a minute, and the lake is to be seen.
+NATIVE_STEPS, NATIVE_BATCH = 1000, 4096
+
+
+def wanted_lessons(text):
+    """Lesson numbers of "lessons" (None: all that are written) or "lessons:3,4,7"."""
+    name, colon, numbers = text.partition(":")
+    if name != "lessons" or (colon and not numbers):
+        raise InputError(f"--use {text}: write --use lessons, or --use lessons:3,4,7")
+    if not colon:
+        return None
+    chosen = []
+    for number in numbers.split(","):
+        if not number.strip().isdigit() or int(number) not in CONTRIBUTIONS:
+            known = ", ".join(map(str, CONTRIBUTIONS))
+            raise InputError(
+                f"--use: lesson {number!r} is no part of a training step; choose from {known}"
+            )
+        chosen.append(int(number))
+    return sorted(set(chosen))
+
+
+def student_backend(use, backend, force):
+    """(backend class, explanation) with the student's stages in it.
+
+    use: see `wanted_lessons`. backend: "auto", "cuda" or "native". force: take stages that do not
+    pass their checks. Raises `InputError` for lessons that are not written or do not pass.
+    """
+    known = {lesson.number: lesson for lesson in lessons()}
+    written = [number for number in CONTRIBUTIONS if number in known and is_written(known[number])]
+    chosen = wanted_lessons(use)
+    if chosen is None:
+        chosen = written
+        if not chosen:
+            raise InputError(
+                "--use: none of the lessons 3, 4, 6, 7, 8, 9 is written yet; start with lesson 3"
+            )
+    missing = [number for number in chosen if number not in written]
+    if missing:
+        raise InputError(
+            f"--use: lesson {missing[0]} is not written yet; see python -m lessons, or leave it out"
+        )
+    if not force:
+        refuse_failing([known[number] for number in chosen])
+    stages = Stages(**{
+        field: load(known[number], function)
+        for number in chosen
+        for field, function in CONTRIBUTIONS[number].items()
+    })  # fmt: skip
+    base = choose_base(backend)
+    yours = type("StudentBackend", (base,), {"stages": stages})
+    if base is NativeBackend:
+        yours.steps, yours.batch = NATIVE_STEPS, NATIVE_BATCH
+    rest = [number for number in CONTRIBUTIONS if number not in chosen]
+    explanation = f"your lessons {', '.join(map(str, chosen))}"
+    if rest:
+        explanation += f", the rest from kernels/ (lessons {', '.join(map(str, rest))})"
+    return yours, f"training with {explanation}, on {base.name}"
+
+
+def choose_base(backend):
+    if backend == "cpu":
+        raise InputError("--use runs CUDA kernels; choose --backend cuda or native")
+    if backend == "native":
+        return NativeBackend
+    obstacle = why_no_gpu()
+    if obstacle and backend == "cuda":
+        raise InputError(f"--backend cuda needs a usable NVIDIA GPU, but {obstacle}")
+    return NativeBackend if obstacle else CudaBackend
+
+
+def is_written(lesson):
+    if not lesson.exercise.exists():
+        return False
+    return not unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
+
+
+def refuse_failing(chosen):
+    """Grade the lessons. Raises `InputError` that names the first check that does not pass.
+
+    A lesson that `python -m lessons check` has passed is not graded again until its file changes.
+    """
+    progress = Progress()
+    for lesson in chosen:
+        if progress.is_done(lesson) and progress.is_current(lesson):
+            continue
+        functions = checks_of(lesson)
+        workers = Workers()
+        submission = Submission.read(lesson.exercise)
+        bar = tqdm(lesson.checks, lesson.name, leave=False, disable=not sys.stderr.isatty())
+        try:
+            for check in bar:
+                result = run_check(
+                    functions[check.name], lesson, check, submission, workers, secrets.randbits(32)
+                )
+                if result.status == "passed":
+                    continue
+                raise InputError(
+                    f"--use: {lesson.name} does not pass its check {check.name} "
+                    f"({result.diagnosis}); see python -m lessons check {lesson.number}, "
+                    "or add --force"
+                )
+        finally:
+            bar.close()
+            workers.stop()
+
+
+def load(lesson, function):
+    """A function of a student's file; the file is imported only once."""
+    name = f"exercise_of_lesson_{lesson.number}"
+    module = sys.modules.get(name)
+    if module is None:
+        specification = importlib.util.spec_from_file_location(name, lesson.exercise)
+        module = importlib.util.module_from_spec(specification)
+        sys.modules[name] = module
+        try:
+            specification.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise InputError(
+                f"{lesson.exercise} cannot be imported: {type(error).__name__}: {error}"
+            ) from None
+    if not hasattr(module, function):
+        raise InputError(f"{lesson.exercise} has no function {function}")
+    return getattr(module, function)

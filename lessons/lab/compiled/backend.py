@@ -1,0 +1,40 @@
+"""Train with the staged CUDA kernels, compiled for the CPU by the native engine."""
+
+import numba
+import numpy as np
+
+from kernels.training.staged_backends import StagedBackend, cpu_name
+from lessons.lab.compiled.engine import launch as launch_native
+
+
+class HostBackend(StagedBackend):
+    """The staged kernels on NumPy arrays; a subclass says what runs them."""
+
+    @staticmethod
+    def to_device(array):
+        return np.array(array)
+
+    @staticmethod
+    def empty(shape):
+        # Not zeros: a kernel that forgets to write must not look right by luck.
+        return np.full(shape, np.nan, np.float32)
+
+    @staticmethod
+    def to_host(array):
+        return array.copy()
+
+
+class NativeBackend(HostBackend):
+    """Every kernel as it is written for the GPU, block by block on the CPU's cores.
+
+    Gains: the very kernels of the lessons train on a machine without a GPU, with every index
+    checked. Gives up: speed; `CpuBackend` does the same work in an order made for a CPU.
+    """
+
+    name = "native"
+    launch = staticmethod(launch_native)
+
+    @property
+    def device(self):
+        threads = numba.get_num_threads()
+        return f"{cpu_name()}, {threads} thread{'s' if threads > 1 else ''}"

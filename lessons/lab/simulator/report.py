@@ -1,0 +1,84 @@
+"""What a checked run found: findings, and a table of the memory traffic of each line."""
+
+from typing import NamedTuple
+
+KINDS = (
+    "race", "out-of-bounds", "uninitialised", "barrier", "deadlock", "endless", "limits", "order",
+    "compile", "slow",
+)  # fmt: skip
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a kernel.
+
+    kind: one of `KINDS`. line: number of the source line. message: what happened there, to which
+    array, index, threads and blocks, and what to try. advice: True if the kernel is right as it is
+    and could be faster; such a finding leaves `report.ok` True.
+    """
+
+    kind: str
+    line: int
+    message: str
+    advice: bool = False
+
+    def __str__(self):
+        return f"line {self.line}: {self.kind}: {self.message}"
+
+
+class Report:
+    """The result of `checked_run`."""
+
+    def __init__(self, source, grid, block):
+        self.source = source
+        self.name = source.function.__name__
+        self.grid = grid
+        self.block = block
+        self.findings = []
+        self.traffic = {}  # (filename, line) -> Traffic
+        self.events = []  # AccessEvent, for the picture
+        self.events_left_out = 0
+        self.times_seen = {}
+
+    @property
+    def ok(self):
+        """True if nothing was found but advice."""
+        return all(finding.advice for finding in self.findings)
+
+    def add(self, kind, line, message, key=None, advice=False):
+        """Add a finding, unless one of the same kind and `key` at this line is there already."""
+        key = (kind, line, key)
+        self.times_seen[key] = self.times_seen.get(key, 0) + 1
+        if self.times_seen[key] == 1:
+            self.findings.append(Finding(kind, line, message, advice))
+
+    def table(self):
+        """Text: what each source line asks of memory."""
+        from lessons.lab.simulator.traffic import table
+
+        return table(self)
+
+    def picture(self, path):
+        """Draw which thread of which block touches which element, in time order, as a PNG.
+
+        Raises `InputError` if the file cannot be written.
+        """
+        from lessons.lab.simulator.picture import draw_accesses
+
+        title = f"{self.name}: {describe(self.grid)} blocks of {describe(self.block)} threads"
+        if self.events_left_out:
+            title += f", the first {len(self.events)} accesses"
+        draw_accesses(self.events, path, title, self.grid, self.block)
+
+    def __str__(self):
+        problems = [str(f) for f in self.findings if not f.advice]
+        advice = [f"{f} (advice)" for f in self.findings if f.advice]
+        count = f"{len(problems)} problem{'s' * (len(problems) > 1)}" if problems else "no problem"
+        return "\n".join([f"{self.name}: {count} found", *problems, *advice])
+
+    __repr__ = __str__
+
+
+def describe(dimensions):
+    """ "2 x 3" for (2, 3, 1)."""
+    used = max([1] + [axis + 1 for axis in range(3) if dimensions[axis] > 1])
+    return " x ".join(str(size) for size in dimensions[:used])

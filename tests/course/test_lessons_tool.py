@@ -1,0 +1,214 @@
+"""`python -m lessons`, the student's tool, tried on copies of lessons 1 and 4."""
+
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from lessons import __main__ as tool
+from lessons.course import doctor, progress
+from lessons.course import lesson as lesson_files
+from lessons.course.exercises import exercise_text, solution_text
+from lessons.course.lesson import LESSONS, ROOT, find_lesson
+from lessons.grading import student_backend as student_stages
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """Lessons 1 and 4 in a folder of their own, with nothing done yet."""
+    for name in ("01_grayscale", "04_encode"):
+        shutil.copytree(LESSONS / name, tmp_path / name)
+    monkeypatch.setattr(lesson_files, "LESSONS", tmp_path)
+    monkeypatch.setattr(progress, "PROGRESS", tmp_path / ".progress.json")
+    for number in (1, 4):
+        lesson = find_lesson(number)
+        lesson.exercise.write_text(exercise_text(lesson), encoding="utf-8")
+    return tmp_path
+
+
+def solve(number):
+    lesson = find_lesson(number)
+    lesson.exercise.write_text(solution_text(lesson), encoding="utf-8")
+
+
+def test_status_shows_where_you_are_and_what_is_next(course, capsys):
+    assert tool.main([]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("->  1   0 of 10  Grayscale")
+    assert "0 of 20 points" in printed
+    assert "python -m lessons check 1" in printed
+
+
+def test_check_gives_points_that_status_remembers(course, capsys):
+    assert tool.main(["check"]) == 1
+    assert "not written yet: luminance" in capsys.readouterr().out
+    solve(1)
+    assert tool.main(["check", "1", "--seed", "3"]) == 0
+    assert "10 of 10 points" in capsys.readouterr().out
+    tool.main([])
+    assert "10 of 20 points" in capsys.readouterr().out
+    with open(find_lesson(1).exercise, "a") as file:
+        file.write("\n# more\n")
+    tool.main([])
+    assert "changed since it was checked" in capsys.readouterr().out
+
+
+def test_hints_say_more_each_time(course, capsys):
+    hints = find_lesson(1).checks[0].hints
+    for number in (1, 2, 3, 3):
+        assert tool.main(["hint", "1"]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert f"hint {number} of 3" in printed
+        assert hints[number - 1] in printed
+    assert tool.main(["hint", "1", "every_pixel"]) == 0
+    assert "hint 1 of 3" in capsys.readouterr().out
+
+
+def test_reset_keeps_every_backup(course, capsys):
+    lesson = find_lesson(1)
+    for text in ("first work", "second work"):
+        lesson.exercise.write_text(text)
+        assert tool.main(["reset", "1"]) == 0
+    assert lesson.exercise.read_text(encoding="utf-8") == exercise_text(lesson)
+    assert (lesson.folder / "exercise.py.bak-1").read_text() == "first work"
+    assert (lesson.folder / "exercise.py.bak-2").read_text() == "second work"
+
+
+def test_solution_is_shown_only_after_passing(course, capsys):
+    assert tool.main(["solution", "1"]) == 2
+    assert "when yours has passed" in capsys.readouterr().err
+    solve(1)
+    tool.main(["check", "1"])
+    capsys.readouterr()
+    assert tool.main(["solution", "1"]) == 0
+    assert capsys.readouterr().out == solution_text(find_lesson(1))
+    with open(find_lesson(1).exercise, "a") as file:
+        file.write("\n# changed\n")
+    assert tool.main(["solution", "1"]) == 2
+
+
+def test_watch_grades_again_after_a_change(course, monkeypatch):
+    grades = []
+
+    def grade(lesson, seed):
+        grades.append(lesson.exercise.read_text(encoding="utf-8"))
+        if len(grades) == 2:
+            raise KeyboardInterrupt
+        threading.Timer(0.05, solve, [1]).start()
+
+    monkeypatch.setattr(tool, "grade", grade)
+    monkeypatch.setattr(tool, "POLL_SECONDS", 0.01)
+    assert tool.main(["watch", "1"]) == 130
+    assert len(grades) == 2 and grades[0] != grades[1]
+
+
+def test_view_lists_the_pictures(course, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(tool, "PICTURES", tmp_path / "pictures")
+    tool.main(["view", "1"])
+    assert "no pictures yet" in capsys.readouterr().out
+    folder = tmp_path / "pictures" / "01"
+    folder.mkdir(parents=True)
+    (folder / "every_pixel.png").write_bytes(b"")
+    tool.main(["view", "1"])
+    assert "every_pixel.png" in capsys.readouterr().out
+
+
+def test_doctor_names_what_is_missing_and_how_to_get_it(capsys, monkeypatch):
+    assert tool.main(["doctor"]) == 0
+    assert "everything needed is here" in capsys.readouterr().out
+    monkeypatch.setitem(doctor.PACKAGES, "no-such-package", (True, "something"))
+    assert tool.main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    assert "NO  no-such-package" in printed and "pip install -r" in printed
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["check", "77"], "there is no lesson 77"),
+        (["check", "x"], "invalid int value"),
+        (["dance"], "invalid choice"),
+        (["hint"], "required"),
+        (["hint", "1", "nothing"], "has no check"),
+        (["check", "1", "--seed", "-4"], "must not be negative"),
+    ],
+)
+def test_bad_input_gets_one_line(course, capsys, arguments, words):
+    assert tool.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert words in error and len(error.splitlines()) == 1
+
+
+def test_broken_progress_file_is_told(course, capsys):
+    (course / ".progress.json").write_text("{")
+    assert tool.main([]) == 2
+    assert "delete it to begin anew" in capsys.readouterr().err
+
+
+def test_it_runs_from_any_folder(tmp_path):
+    command = [sys.executable, str(ROOT / "lessons"), "hint", "99"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: there is no lesson 99")
+
+
+# ---------------------------------------------------------------- train.py --use
+
+
+def test_use_takes_what_is_written_and_fills_the_rest(course):
+    solve(4)
+    backend, explanation = student_stages.student_backend("lessons:4", "native", force=False)
+    assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
+    assert backend.stages.backward.__module__ == "kernels.backward"
+    assert "your lessons 4, the rest from kernels/" in explanation
+    sys.modules.pop("exercise_of_lesson_4", None)
+
+
+@pytest.mark.parametrize(
+    "use, words",
+    [
+        ("lessons:4", "lesson 4 is not written yet"),
+        ("lessons", "none of the lessons"),
+        ("lessons:5", "no part of a training step"),
+        ("lessons:", "write --use lessons"),
+        ("homework", "write --use lessons"),
+    ],
+)
+def test_use_refuses_what_is_not_there(course, use, words):
+    from kernels.errors import InputError
+
+    with pytest.raises(InputError, match=words):
+        student_stages.student_backend(use, "native", force=True)
+
+
+def test_use_refuses_a_stage_that_fails_unless_forced(course):
+    from kernels.errors import InputError
+
+    lesson = find_lesson(4)
+    text = solution_text(lesson).replace("waves *= float32(2)", "waves *= float32(3)")
+    assert text != solution_text(lesson)
+    lesson.exercise.write_text(text, encoding="utf-8")
+    sys.modules.pop("exercise_of_lesson_4", None)
+    with pytest.raises(InputError, match="04_encode does not pass its check"):
+        student_stages.student_backend("lessons:4", "native", force=False)
+    backend, _ = student_stages.student_backend("lessons:4", "native", force=True)
+    assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
+    sys.modules.pop("exercise_of_lesson_4", None)
+
+
+def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
+    solve(4)
+    assert tool.main(["check", "4"]) == 0
+
+    def refuse(*_):
+        raise AssertionError("graded again")
+
+    monkeypatch.setattr(student_stages, "run_check", refuse)
+    student_stages.student_backend("lessons:4", "native", force=False)
+    with open(find_lesson(4).exercise, "a") as file:
+        file.write("\n# changed\n")
+    with pytest.raises(AssertionError, match="graded again"):
+        student_stages.student_backend("lessons:4", "native", force=False)
+    sys.modules.pop("exercise_of_lesson_4", None)

@@ -1,0 +1,143 @@
+"""A diagnosis names the pattern that is there, and none that is not."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lessons.grading.diagnosis import diagnose, first_wrong
+from lessons.grading.picture import draw_check
+
+SENTINEL = -7777.25
+TOLERANCE = 1e-6
+IMAGE_THREADS = "grid", 2, (16, 16)
+LIST_THREADS = "grid", 1, 128
+
+
+def values(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(0.1, 0.9, shape)
+
+
+def code(expected, got, **options):
+    return diagnose(expected, got, SENTINEL, TOLERANCE, **options).code
+
+
+def spoiled(expected, change):
+    got = expected.copy()
+    change(got)
+    return got
+
+
+def fill(index, value=SENTINEL):
+    def change(got):
+        got[index] = value
+
+    return change
+
+
+PICTURE = values(20, 37)
+COLOURS = values(9, 14, 3)
+LIST = values(300)
+
+SPOILED = [
+    ("nan", PICTURE, spoiled(PICTURE, fill((3, 4), np.nan))),
+    ("never written", PICTURE, np.full(PICTURE.shape, SENTINEL)),
+    ("tail not written", PICTURE, spoiled(PICTURE, fill(np.s_[:, 32:]))),
+    ("tail not written", PICTURE, spoiled(PICTURE, fill(np.s_[16:]))),
+    ("tail not written", LIST, spoiled(LIST, fill(np.s_[256:]))),
+    ("first block only", LIST, spoiled(LIST, fill(np.s_[128:]))),
+    ("partly written", PICTURE, spoiled(PICTURE, fill(np.s_[::2, 1::3]))),
+    ("transposed", PICTURE, PICTURE.T.reshape(PICTURE.shape)),
+    ("transposed", values(7, 7), values(7, 7).T),
+    ("all zero", PICTURE, np.zeros(PICTURE.shape)),
+    ("flipped", PICTURE, PICTURE[::-1]),
+    ("flipped", PICTURE, PICTURE[:, ::-1]),
+    ("shifted", PICTURE, np.roll(PICTURE, 1, axis=1)),
+    ("shifted", LIST, np.roll(LIST, -1)),
+    ("swapped channels", COLOURS, COLOURS[:, :, ::-1]),
+    ("0-255", COLOURS, COLOURS * 255),
+    ("constant factor", PICTURE, PICTURE / 3),
+    ("constant factor", PICTURE, PICTURE * -2),
+    ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
+    ("constant offset", PICTURE, PICTURE + 0.25),
+    ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
+    ("wrong", PICTURE, values(20, 37, seed=5)),
+    ("wrong", COLOURS, values(9, 14, 3, seed=6)),
+    ("wrong", values(1), values(1, seed=7) + 1),
+]
+
+
+@pytest.mark.parametrize("expected_code, expected, got", SPOILED)
+def test_pattern_is_named(expected_code, expected, got):
+    threads = LIST_THREADS if expected.ndim == 1 else IMAGE_THREADS
+    diagnosis = diagnose(expected, got, SENTINEL, TOLERANCE, threads=threads)
+    assert diagnosis.code == expected_code
+    assert diagnosis.sentence.endswith((".", "?"))
+
+
+def test_first_block_of_a_picture():
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[:16, :16] = PICTURE[:16, :16]
+    assert code(PICTURE, got, threads=IMAGE_THREADS) == "first block only"
+    assert code(PICTURE, got) == "tail not written"
+
+
+def test_candidates_come_first_and_have_to_fit_everywhere():
+    candidates = {"plain sum": (PICTURE * 3, "Divide by three."), "other": PICTURE + 0.5}
+    diagnosis = diagnose(PICTURE, PICTURE * 3, SENTINEL, TOLERANCE, candidates=candidates)
+    assert diagnosis == ("plain sum", "Divide by three.")
+    spoiled_once = spoiled(PICTURE * 3, fill((0, 0), 9.0))
+    assert code(PICTURE, spoiled_once, candidates=candidates) == "constant factor"
+    assert code(PICTURE, PICTURE + 0.5, candidates=candidates) == "other"
+
+
+def test_candidate_equal_to_the_expected_is_no_mistake():
+    got = spoiled(PICTURE, fill((0, 0)))
+    assert code(PICTURE, got, candidates={"nothing": PICTURE}) == "partly written"
+
+
+def test_writing_beside_the_array_is_named_when_the_rest_is_right():
+    assert code(PICTURE, PICTURE, guards_intact=False) == "written outside"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_garbage_is_only_wrong(seed):
+    expected, got = values(11, 13, 3, seed=seed), values(11, 13, 3, seed=100 + seed)
+    assert code(expected, got, threads=IMAGE_THREADS) == "wrong"
+
+
+def test_first_wrong_names_index_values_and_owner():
+    got = spoiled(PICTURE, fill((17, 33), 0.5))
+    got[18, 0] = SENTINEL
+    lines = first_wrong("gray", PICTURE, got, TOLERANCE, IMAGE_THREADS, sentinel=SENTINEL)
+    assert lines == [
+        f"gray[17, 33]: expected {PICTURE[17, 33]:.6g}, got 0.5 (block (2, 1), thread (1, 1))",
+        f"gray[18, 0]: expected {PICTURE[18, 0]:.6g}, never written (block (0, 1), thread (0, 2))",
+    ]
+    (line,) = first_wrong("uv", LIST, spoiled(LIST, fill(130, 7.0)), TOLERANCE, LIST_THREADS)
+    assert line.endswith("(block 1, thread 2)")
+
+
+SHAPES = [(), (5,), (300,), (0, 3), (2, 3, 4, 5), (900, 3), (500, 900), (4, 5, 3), (1, 1), (3, 1)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_picture_of_any_shape_is_drawn(tmp_path, shape):
+    expected = values(*shape)
+    got = np.where(values(*shape, seed=1) < 0.3, SENTINEL, expected)
+    if got.size > 1:
+        got.flat[0] = np.inf
+    path = tmp_path / "check.png"
+    draw_check("x", expected, got, SENTINEL, TOLERANCE, path, "a title")
+    with Image.open(path) as picture:
+        assert picture.width < 1400 and picture.height < 1000
+
+
+def test_picture_shows_what_was_never_written(tmp_path):
+    path = tmp_path / "check.png"
+    got = spoiled(PICTURE, fill(np.s_[:, 32:]))
+    draw_check("gray", PICTURE, got, SENTINEL, TOLERANCE, path, "a title", IMAGE_THREADS)
+    with Image.open(path) as picture:
+        colours = np.asarray(picture.convert("RGB")).reshape(-1, 3)
+    pink = (colours == (255, 0, 200)).all(axis=1).sum()
+    cell = 300 // 37
+    assert pink >= 20 * 5 * cell * cell * 0.9

@@ -1,0 +1,168 @@
+"""Compile every kernel for one compute capability, on a machine with or without a GPU.
+
+    python -m tests.kernels.compile_kernels 9.0
+
+prints one JSON object: kernel name -> how many lines of PTX use double precision; registers and
+bytes of local memory a thread, as CUDA's assembler reports them.
+A process of its own, because Numba's simulator, in which the tests run, cannot compile.
+"""
+
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+from numba import cuda, float32, int32, int64, typeof, uint32, uint64
+from numba.cuda import dispatcher
+
+from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
+from kernels.config import Config
+from kernels.fast import graph
+from kernels.fast.graph import make_fused_kernels
+from kernels.fast.persistent import make_train
+from kernels.fast.step import fused_arrays, settings_of
+from kernels.state import initial_state
+
+vector = float32[::1]
+matrix = float32[:, ::1]
+cube = float32[:, :, ::1]
+adam_rates = typeof(Config().adam_rates)
+
+SIGNATURES = {
+    sampler.sample_batch: (cube, uint64, uint64, matrix, matrix),
+    sampler.pixel_centres: (int64, int32, int32, matrix),
+    encode.encode: (matrix, cube, matrix),
+    matmul.matmul_naive: (matrix, matrix, matrix),
+    matmul.matmul_tiled: (matrix, matrix, matrix),
+    mlp_forward.mlp_forward: (matrix, vector, cube, matrix),
+    backward.backward: (
+        matrix,
+        matrix,
+        cube,
+        matrix,
+        matrix,
+        vector,
+        vector,
+        cube,
+        vector,
+    ),  # fmt: skip
+    adam.adam_weights: (
+        vector,
+        vector,
+        vector,
+        vector,
+        int32,
+        matrix,
+        float32,
+        adam_rates,
+    ),  # fmt: skip
+    adam.adam_grid: (
+        cube,
+        cube,
+        cube,
+        cube,
+        int32[:, ::1],
+        matrix,
+        float32,
+        adam_rates,
+    ),  # fmt: skip
+    graph.sample_batch_by_clock: (int64[::1], cube, uint64, matrix, matrix),
+    graph.adam_weights_by_clock: (
+        int64[::1],
+        matrix,
+        vector,
+        vector,
+        vector,
+        vector,
+        matrix,
+        adam_rates,
+    ),  # fmt: skip
+    graph.adam_grid_by_clock: (
+        int64[::1],
+        matrix,
+        cube,
+        cube,
+        cube,
+        cube,
+        int32[:, ::1],
+        matrix,
+        adam_rates,
+    ),  # fmt: skip
+    image_ops.grayscale: (cube, matrix),
+    image_ops.downsample: (cube, cube),
+    image_ops.upsample: (cube, cube),
+}
+
+
+def compile_to_ptx(kernel, signature, capability):
+    # Functions called from a kernel ask the current device what to compile for; there may be none.
+    device = SimpleNamespace(compute_capability=capability)
+    dispatcher.get_current_device = lambda: device
+    fastmath = kernel.targetoptions.get("fastmath", False)
+    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=capability, fastmath=fastmath)
+    return ptx
+
+
+def fused_kernels(capability):
+    """(name, kernel, signature) of the kernels that are made for a size of network."""
+    sizes = [(32, 2, False), (32, 2, True)]
+    if capability >= (9, 0):
+        sizes += [(16, 1, False), (64, 2, False)]
+    for hidden, layers, deterministic in sizes:
+        variant = hidden, layers, deterministic, capability >= (9, 0)
+        config = Config(hidden=hidden, layers=layers)
+        image = np.zeros((2, 2, 3), np.float32)
+        state = initial_state(config)
+        corrections = np.zeros((2, 2), np.float32)
+        arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
+        settings, clock = typeof(settings_of(config, image)), int64[::1]
+        for keep_state in (True, False):
+            train, _ = make_train(*variant, keep_state)
+            name = f"train {variant} {keep_state}"
+            yield name, train, (arrays, matrix, int64, settings, uint32[::1])
+        if hidden != 32:
+            continue
+        gradients, update, paint, _ = make_fused_kernels(*variant)
+        yield f"gradients {variant}", gradients, (clock, arrays, settings)
+        yield f"update {variant}", update, (clock, matrix, arrays, settings)
+        yield f"paint {variant}", paint, (matrix, vector, int32, int32, vector, int32, int32)
+
+
+def assemble(ptx, capability):
+    """(registers, bytes of stack, of local memory) a thread, from the assembler's own report."""
+    from cuda.bindings import nvjitlink
+
+    program = ptx.encode()
+    linker = nvjitlink.create(2, ["-arch=sm_{}{}".format(*capability), "-verbose"])
+    nvjitlink.add_data(linker, nvjitlink.InputType.PTX, program, len(program), "kernel")
+    nvjitlink.complete(linker)
+    report = bytearray(nvjitlink.get_info_log_size(linker))
+    nvjitlink.get_info_log(linker, report)
+    nvjitlink.destroy(linker)
+    used = re.search(r"used (\d+) registers.* (\d+) stack.* (\d+) bytes lmem", report.decode())
+    return tuple(map(int, used.groups()))
+
+
+def main():
+    capability = tuple(map(int, sys.argv[1].split(".")))
+    kernels = [
+        (kernel.py_func.__name__, kernel, signature) for kernel, signature in SIGNATURES.items()
+    ]
+    if capability >= (8, 0):
+        kernels += fused_kernels(capability)
+    report = {}
+    for name, kernel, signature in kernels:
+        ptx = compile_to_ptx(kernel, signature, capability)
+        registers, stack, local = assemble(ptx, capability)
+        report[name] = {
+            "target": "sm_{}{}".format(*capability) in ptx,
+            "double": sum(".f64" in line for line in ptx.splitlines()),
+            "local": stack + local,
+            "registers": registers,
+        }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Every kernel must compile for real GPUs, in single precision and without local memory.
+
+Python runs much that the compiler refuses, and a stray `0.5` computes in double without a word.
+"""
+
+import functools
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+needs_compiler = pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda, which compiles for GPUs, is not installed here (Linux and Windows only)",
+)
+
+
+def run_without_simulator(*arguments):
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    process = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@functools.cache
+def report_for(capability):
+    return json.loads(run_without_simulator("-m", "tests.kernels.compile_kernels", capability))
+
+
+@needs_compiler
+@pytest.mark.parametrize("capability", ["7.5", "8.0", "9.0"])
+def test_kernels_compile_without_double_precision_or_local_memory(capability):
+    report = report_for(capability)
+    good = {"target": True, "double": 0, "local": 0}
+    assert (
+        report
+        and {name: found for name, found in report.items() if not good.items() <= found.items()}
+        == {}
+    )
+
+
+@needs_compiler
+def test_every_kernel_of_the_package_is_compiled():
+    source = "".join(path.read_text() for path in (ROOT / "kernels").glob("*.py"))
+    assert len(report_for("9.0")) == source.count("\n@cuda.jit\n") + len(FUSED)
+
+
+# Kernels that are made for a size of network, compiled for several.
+FUSED = [
+    # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
+    *("train", "train", "gradients", "update", "paint") * 2,
+    *("train",) * 4,  # 16 x 1 and 64 x 2
+]
+
+
+def test_importing_anything_needs_no_gpu_and_no_arguments():
+    modules = [f"kernels.{path.stem}" for path in (ROOT / "kernels").glob("*.py")]
+    run_without_simulator("-c", "; ".join(f"import {name}" for name in [*modules, "train"]))

@@ -1,0 +1,484 @@
+"""The fused kernels: network on tensor cores, persistent training, painting.
+
+Without a GPU they run in the checked simulator, warp by warp, on small sizes: it computes what the
+instructions compute, and looks for races, also between the two halves of a step. On a GPU all
+backends train for real.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda, float32, uint32
+
+from kernels.adam import bias_corrections
+from kernels.config import Config
+from kernels.errors import InputError
+from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, rows_to_sum, write_averages
+from kernels.fast.mlp import make_mlp, shared_bytes, warps_that_fit
+from kernels.fast.persistent import make_train
+from kernels.fast.ptx import arrive, arrived, pack_halves
+from kernels.fast.rows import FEATURE_PITCH
+from kernels.fast.sample import FIXED_POINT
+from kernels.fast.step import fused_arrays, make_fused_step, settings_of
+from kernels.state import initial_state
+from kernels.training import choose_backend as choice
+from kernels.training import gpu_backends
+from kernels.training.staged_backends import CpuBackend
+from kernels.training.trainer import Trainer, psnr
+from lessons import reference
+from lessons.lab import checked_run
+from lessons.lab.simulator.run import launch as checked
+from tests.kernels.test_backends_agree import picture
+
+# 16-bit operands: 2^-11 for halves, 2^-8 for bfloats, and some hundred of them in a sum.
+HALF_TOLERANCE, BFLOAT_TOLERANCE = 2e-3, 8e-3
+
+
+def relative(got, expected):
+    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
+
+
+# ---------------------------------------------------------------- the network
+
+
+def make_network_kernel(hidden, layers):
+    mlp = make_mlp(hidden, layers)
+    pack_weights, run, finish = mlp.pack_weights, mlp.forward_backward, mlp.finish_gradient
+    shape_words, shape_transposed, shape_open_units = mlp[1:4]
+    threads = mlp.warps * 32
+
+    @cuda.jit
+    def network(features, target, weights, count, scale, gradient, grad_features, errors):
+        words = cuda.shared.array(shape_words, uint32)
+        rows = cuda.shared.array((threads, FEATURE_PITCH), uint32)
+        exchange = cuda.shared.array((threads, 3), float32)
+        transposed = cuda.shared.array(shape_transposed, uint32)
+        open_units = cuda.shared.array(shape_open_units, uint32)
+        thread = cuda.threadIdx.x
+        pack_weights(weights, words, thread)
+        for pair in range(8):
+            rows[thread, pair] = pack_halves(
+                features[thread, 2 * pair], features[thread, 2 * pair + 1]
+            )
+        cuda.syncthreads()
+        colours = target[thread, 0], target[thread, 1], target[thread, 2]
+        errors[thread] = run(
+            words, rows, exchange, transposed, open_units, colours, thread < count, scale, gradient,
+            0, True, thread,
+        )  # fmt: skip
+        for channel in range(3):
+            grad_features[thread, channel] = exchange[thread, channel]
+        finish(transposed, scale, gradient, 0, True, thread)
+
+    return network, threads
+
+
+@pytest.mark.parametrize("hidden, layers", [(16, 1), (32, 2), (32, 3), (64, 2)])
+def test_network_and_its_gradients(hidden, layers):
+    kernel, samples = make_network_kernel(hidden, layers)
+    random = np.random.default_rng(hidden + layers)
+    features = random.normal(size=(samples, 16)).astype(np.float32)
+    target = random.random((samples, 3)).astype(np.float32)
+    weights = initial_state(Config(hidden=hidden, layers=layers)).weights
+    matrices = reference.split_weights(weights, hidden, layers)
+    gradient, grad_features = np.zeros_like(weights), np.zeros((samples, 3), np.float32)
+    errors = np.zeros(samples, np.float32)
+    count, scale = samples - 5, np.float32(0.25)
+    checked(
+        kernel, 1, samples, features, target, weights, np.int64(count), scale, gradient,
+        grad_features, errors,
+    )  # fmt: skip
+
+    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, count)
+    assert relative(errors, loss) < HALF_TOLERANCE
+    assert relative(gradient, scale * by_weights) < BFLOAT_TOLERANCE
+    assert relative(grad_features, by_features) < BFLOAT_TOLERANCE
+    assert (grad_features[count:] == 0).all()
+
+
+def half(values):
+    return values.astype(np.float16).astype(np.float64)
+
+
+def gradients_of_halves(features, target, matrices, count):
+    """(squared errors, gradient of the weights, of features 0 to 2), in float64, without factors.
+
+    Operands forward are rounded to halves, so that every ReLU decides as in the kernel.
+    """
+    matrices = [half(matrix) for matrix in matrices]
+    activations = [half(features)]
+    for matrix in matrices[:-1]:
+        activations.append(half(np.maximum(activations[-1] @ matrix, 0)))
+    outputs = 1 / (1 + np.exp(-(activations[-1] @ matrices[-1])))[:, :3]
+    error = outputs - target
+    error[count:] = 0
+    delta = np.zeros((len(features), 16))
+    delta[:, :3] = error * outputs * (1 - outputs)
+    by_weights = []
+    for inputs, matrix in zip(reversed(activations), reversed(matrices), strict=True):
+        by_weights.insert(0, (inputs.T @ delta).ravel())
+        delta = delta @ matrix.T
+        if inputs is not activations[0]:
+            delta *= inputs > 0
+    return (error**2).sum(axis=1), np.concatenate(by_weights), delta[:, :3]
+
+
+def test_every_network_that_fits_into_shared_memory_is_taken():
+    assert [warps_that_fit(16, n) for n in (1, 2, 3, 4)] == [4, 4, 4, 4]
+    assert [warps_that_fit(32, n) for n in (1, 2, 3, 4)] == [4, 4, 2, 2]
+    assert [warps_that_fit(64, n) for n in (1, 2, 3, 4)] == [2, 2, 1, 0]
+    assert shared_bytes(32, 2, 4) <= 48 * 1024
+
+
+# ---------------------------------------------------------------- whole steps
+
+
+def arrays_for(config, image, blocks, threads, deterministic):
+    return fused_arrays(
+        image, initial_state(config), bias_corrections(config.beta1, config.beta2), blocks,
+        rows_to_sum(blocks, threads), threads, deterministic,
+    )  # fmt: skip
+
+
+def run_gradients(config, image, arrays, step, fused, blocks):
+    draw, prepare, gradients, samples = fused.draw, fused.prepare, fused.gradients, fused.threads
+
+    @cuda.jit
+    def first_part(arrays, step, settings):
+        features = cuda.local.array(16, float32)
+        drawn = draw(arrays, cuda.blockIdx.x * samples, step, settings)
+        corner = prepare(drawn, settings, features)
+        arrays.squared_errors[cuda.grid(1)] += gradients(
+            arrays, step, settings, drawn, corner, features
+        )
+
+    checked(first_part, blocks, samples, arrays, np.int64(step), settings_of(config, image))
+
+
+@pytest.mark.parametrize(
+    "batch, blocks, deterministic, vector_atomics",
+    [(200, 2, False, True), (450, 2, False, False), (130, 1, True, True), (130, 3, False, True)],
+)
+def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics):
+    """Several tiles a block, a ragged last one, a block with none: against float64."""
+    config = Config(steps=40, batch=batch, grid_width=23, grid_height=29, seed=5)
+    image = picture(31, 44)
+    fused = make_fused_step(32, 2, deterministic, vector_atomics)
+    arrays = arrays_for(config, image, blocks, fused.threads, deterministic)
+    run_gradients(config, image, arrays, 7, fused, blocks)
+
+    grid = initial_state(config).feature_grid
+    uv, target = reference.sample(image, 7, config.seed, batch)
+    features = reference.encode(uv, grid)
+    matrices = reference.split_weights(arrays.weights, 32, 2)
+    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
+    scale = 2 / (3 * batch)
+    by_grid = np.zeros((grid.shape[0] * grid.shape[1], 3))
+    cells, shares, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
+    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis])
+    assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
+    assert (
+        relative(arrays.grad_weights.reshape(-1, len(by_weights)).sum(axis=0), scale * by_weights)
+        < BFLOAT_TOLERANCE
+    )
+    got = arrays.grad_feature_grid[:, :3] / (FIXED_POINT if deterministic else 1)
+    assert relative(got, scale * by_grid) < BFLOAT_TOLERANCE
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_second_part_of_a_step(deterministic):
+    """More cells and groups of weights than threads and blocks: Adam, against float64."""
+    config = Config(grid_width=23, grid_height=29)
+    fused = make_fused_step(32, 2, deterministic)
+    update, blocks = fused.update, 2
+    random = np.random.default_rng(11)
+    shape = config.grid_height, config.grid_width
+    start = initial_state(config)._replace(
+        grid_m=random.normal(size=(*shape, 3)).astype(np.float32),
+        grid_v=random.random((*shape, 3)).astype(np.float32),
+        grid_steps=random.integers(0, 3, shape).astype(np.int32),
+        weights_v=random.random(config.weight_count).astype(np.float32),
+    )
+    corrections = bias_corrections(0.9, 0.99)
+    arrays = fused_arrays(
+        picture(2, 2), start, corrections, blocks, rows_to_sum(blocks, fused.threads),
+        fused.threads, deterministic,
+    )  # fmt: skip
+    grad_grid = random.normal(size=(*shape, 3)).astype(np.float32)
+    grad_grid[random.random(shape) < 0.4] = 0
+    grad_grid[:, ::2, 1] = 0
+    flat = grad_grid.reshape(-1, 3).astype(np.float64)
+    arrays.grad_feature_grid[:, :3] = np.rint(flat * FIXED_POINT) if deterministic else flat
+    grad_weights = random.normal(size=(blocks, config.weight_count)).astype(np.float32)
+    arrays.grad_weights[: grad_weights.size] = grad_weights.ravel()
+
+    @cuda.jit
+    def second_part(arrays, step, rates):
+        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        read_state(arrays, cell, stride, state)
+        update(arrays, step, float32(0.01), float32(0.02), rates, state)
+        write_averages(arrays, cell, stride, state)
+
+    checked(second_part, blocks, fused.threads, arrays, np.int64(5), config.adam_rates)
+    expected, m, v = reference.adam(
+        start.weights, grad_weights.sum(axis=0, dtype=np.float64), start.weights_m,
+        start.weights_v, 5, 0.01, 0.9, 0.99, config.epsilon,
+    )  # fmt: skip
+    np.testing.assert_allclose(arrays.weights, expected, atol=1e-6)
+    np.testing.assert_allclose(arrays.weights_m, m, atol=1e-6)
+    np.testing.assert_allclose(arrays.weights_v, v, atol=1e-6)
+    expected, m, v, steps = reference.adam_grid(
+        start.feature_grid, grad_grid, start.grid_m, start.grid_v, start.grid_steps, 0.02, 0.9,
+        0.99, config.epsilon,
+    )  # fmt: skip
+    np.testing.assert_allclose(arrays.feature_grid[:, :3], expected.reshape(-1, 3), atol=1e-5)
+    np.testing.assert_allclose(arrays.grid_m[:, :3], m.reshape(-1, 3), atol=1e-6)
+    np.testing.assert_allclose(arrays.grid_v[:, :3], v.reshape(-1, 3), atol=1e-6)
+    np.testing.assert_array_equal(arrays.grid_v[:, 3], steps.ravel())
+    assert (arrays.grad_feature_grid == 0).all()
+
+
+@pytest.mark.parametrize("keep_state", [True, False])
+def test_steps_in_one_kernel(keep_state):
+    """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
+    config = Config(steps=40, batch=200, grid_width=9, grid_height=7)
+    image = picture(31, 44)
+    train, threads = make_train(32, 2, keep_state=keep_state)
+    arrays = arrays_for(config, image, 2, threads, False)
+    cpu = Trainer(image, config, CpuBackend)
+    rates = cpu.learning_rates(1, 4)
+    checked(
+        train, 2, threads, arrays, rates, np.int64(1), settings_of(config, image),
+        np.zeros(1, np.uint32),
+    )  # fmt: skip
+    cpu.backend.run(1, rates)
+    state = cpu.backend.state()
+    loss = arrays.squared_errors.sum() / (3 * config.batch)
+    assert loss == pytest.approx(sum(cpu.backend.take_losses()), rel=1e-3)
+    assert relative(arrays.weights, state.weights) < 0.02
+    # A cell that few samples touch moves by a full step in the direction of its gradient's sign,
+    # which rounding may turn. (The gradients themselves are compared above.)
+    assert relative(arrays.feature_grid[:, :3].ravel(), state.feature_grid.ravel()) < 0.1
+    np.testing.assert_array_equal(arrays.grid_v[:, 3], state.grid_steps.ravel())
+
+
+def neighbours_kernel(before, waits, after):
+    """Each thread writes a number and reads the next block's, with parts of a barrier between."""
+
+    @cuda.jit
+    def read_next_block(numbers, result, counter):
+        i = cuda.grid(1)
+        numbers[i] = i
+        if before:
+            cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            arrive(counter)
+        if cuda.threadIdx.x == 0 and waits:
+            while arrived(counter) < cuda.gridDim.x:
+                pass
+        if after:
+            cuda.syncthreads()
+        result[i] = numbers[(i + cuda.blockDim.x) % numbers.shape[0]]
+
+    return read_next_block
+
+
+@pytest.mark.parametrize("without", ["nothing", "before", "waits", "after"])
+def test_a_barrier_of_the_grid_needs_each_of_its_parts(without):
+    parts = {name: name != without for name in ("before", "waits", "after")}
+    numbers, result = np.zeros(128, np.float32), np.zeros(128, np.float32)
+    counter = np.zeros(1, np.uint32)
+    report = checked_run(neighbours_kernel(**parts), 2, 64, numbers, result, counter)
+    assert report.ok == (without == "nothing")
+    assert {f.kind for f in report.findings if not f.advice} <= {"race"}
+    if report.ok:
+        np.testing.assert_array_equal(result, np.roll(np.arange(128), -64))
+
+
+def test_painting():
+    config = Config(steps=40, grid_width=9, grid_height=7)
+    cpu = Trainer(picture(20, 30), config, CpuBackend)
+    cpu.advance(20)
+    state = cpu.backend.state()
+    fused = make_fused_step(32, 2)
+    arrays = fused_arrays(picture(2, 2), state, bias_corrections(0.9, 0.99), 1, 1, fused.threads)
+    colours = np.zeros(17 * 13 * 3, np.float32)
+    sizes = np.int32(9), np.int32(7)
+    checked(
+        fused.paint, 2, fused.threads, arrays.feature_grid, arrays.weights, *sizes, colours,
+        np.int32(17), np.int32(13),
+    )  # fmt: skip
+    expected = cpu.backend.render(17, 13)
+    assert abs(colours.reshape(13, 17, 3) - expected).max() < 5e-3
+
+
+# ---------------------------------------------------------------- which backend
+
+
+def test_what_was_asked_for_and_cannot_be_had_is_told(monkeypatch):
+    monkeypatch.setattr(choice, "why_no_gpu", lambda: "there is none")
+    for name in ("cuda", "graph", "tensor", "persistent"):
+        with pytest.raises(InputError, match="there is none"):
+            choice.choose_backend(name, Config())
+    kind, line = choice.choose_backend("auto", Config())
+    assert kind is CpuBackend and "there is none" in line
+    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
+    with pytest.raises(InputError, match="order that changes"):
+        choice.choose_backend("graph", Config(), deterministic=True)
+
+
+def test_without_tensor_cores_float32_takes_their_place(monkeypatch):
+    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(choice, "gpu_name", lambda: "an old GPU")
+    monkeypatch.setattr(choice, "backend_class", lambda name, deterministic=False: name)
+    old = SimpleNamespace(compute_capability=(7, 5))
+    monkeypatch.setattr(choice.cuda, "get_current_device", lambda: old, raising=False)
+    kind, line = choice.choose_backend("tensor", Config())
+    assert kind == "graph" and "float32 (not tensor:" in line and "has 7.5" in line
+    with pytest.raises(InputError, match="has 7.5"):
+        choice.choose_backend("persistent", Config(), deterministic=True)
+    monkeypatch.setattr(choice, "why_it_does_not_learn", lambda kind, config: None)
+    kind, line = choice.choose_backend("auto", Config())
+    assert kind == "graph" and "has 7.5" in line
+    with pytest.raises(InputError, match="cannot be had here"):
+        choice.choose_backend("auto", Config(), deterministic=True)
+
+
+def test_auto_falls_back_until_something_works(monkeypatch):
+    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(choice, "gpu_name", lambda: "a GPU")
+    monkeypatch.setattr(choice, "backend_class", lambda name, deterministic: name)
+    works = {"persistent": "it hangs", "tensor": "it is wrong", "graph": None}
+    monkeypatch.setattr(choice, "why_not", lambda name, config: None)
+    monkeypatch.setattr(choice, "why_it_does_not_learn", lambda kind, config: works[kind])
+    kind, line = choice.choose_backend("auto", Config())
+    assert kind == "graph" and line.endswith("a GPU, graph (not tensor: it is wrong)")
+    with pytest.raises(InputError, match="cannot be had here"):
+        choice.choose_backend("auto", Config(), deterministic=True)
+
+
+class Launches:
+    """In place of the persistent kernel and its counter: notes what each launch is given."""
+
+    def __init__(self):
+        self.count, self.seen = 0, []
+
+    def __getitem__(self, shape):
+        return self.launch
+
+    def copy_to_device(self, array):
+        self.count = int(array[0])
+
+    def launch(self, arrays, rates, first_step, settings, counter):
+        assert counter.count == 0
+        counter.count = 2 * 132 * len(rates)
+        self.seen.append((int(first_step), rates))
+
+
+def test_long_runs_are_divided_before_the_barrier_has_counted_too_far(monkeypatch):
+    here = SimpleNamespace(to_device=np.copy, synchronize=lambda: None)
+    monkeypatch.setattr(gpu_backends, "cuda", here)
+    monkeypatch.setattr(gpu_backends, "MAX_STEPS_A_LAUNCH", 3)
+    backend, launches = object.__new__(gpu_backends.PersistentBackend), Launches()
+    backend.train = backend.counter = launches
+    backend.arrays = backend.settings = None
+    backend.blocks, backend.threads = 132, 128
+    rates = np.arange(14, dtype=np.float32).reshape(7, 2)
+    backend.run(11, rates)
+    assert [(first, len(part)) for first, part in launches.seen] == [(11, 3), (14, 3), (17, 1)]
+    np.testing.assert_array_equal(np.concatenate([part for _, part in launches.seen]), rates)
+    backend.run(1, rates[:0])  # compiles, and takes no step
+    assert len(launches.seen) == 4 and len(launches.seen[3][1]) == 0
+
+
+def test_the_barrier_of_a_launch_cannot_count_too_far():
+    most_blocks = 1 << 14  # more than any GPU holds at once
+    assert 2 * gpu_backends.MAX_STEPS_A_LAUNCH * most_blocks < 1 << 32
+
+
+def test_a_backend_that_does_not_learn_is_noticed():
+    class Idle(CpuBackend):
+        def run(self, first_step, learning_rates):
+            super().run(first_step, np.zeros_like(learning_rates))
+
+    class Broken(CpuBackend):
+        def run(self, first_step, learning_rates):
+            raise RuntimeError("no such instruction")
+
+    assert choice.why_it_does_not_learn(CpuBackend, Config()) is None
+    assert "the loss went from" in choice.why_it_does_not_learn(Idle, Config())
+    assert "no such instruction" in choice.why_it_does_not_learn(Broken, Config())
+
+
+# ---------------------------------------------------------------- on a GPU
+
+NAMES = ("graph", "tensor", "persistent")
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("real_gpu")
+@pytest.mark.parametrize("hidden, layers, batch", [(32, 2, 16_384), (16, 1, 70), (64, 2, 100_000)])
+@pytest.mark.parametrize("name", NAMES)
+def test_fast_backends_follow_the_cpu(name, hidden, layers, batch):
+    config = Config(steps=40_000, hidden=hidden, layers=layers, batch=batch)
+    image = picture(275, 400)
+    kind, _ = choice.choose_backend(name, config)
+    fast, cpu = Trainer(image, config, kind), Trainer(image, config, CpuBackend)
+    for trainer in (fast, cpu):
+        for step in (1, 10, 40):
+            trainer.advance(step)
+            trainer.log()
+    mine, theirs = ([loss for _, loss in t.progress.history] for t in (fast, cpu))
+    np.testing.assert_allclose(mine, theirs, rtol=5e-3)
+    assert relative(fast.backend.state().weights, cpu.backend.state().weights) < 0.05
+    assert abs(fast.render() - cpu.render()).mean() < 0.01
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("real_gpu")
+@pytest.mark.parametrize("name", NAMES)
+def test_state_goes_in_and_out_unchanged(name):
+    image, config = picture(55, 80), Config(steps=100, batch=1000)
+    kind, _ = choice.choose_backend(name, config)
+    backend = kind(image, config, initial_state(config))
+    backend.run(1, np.full((20, 2), 0.01, np.float32))
+    state = backend.state()
+    again = kind(image, config, state).state()
+    for one, other in zip(state, again, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("real_gpu")
+@pytest.mark.parametrize("name", ("tensor", "persistent"))
+def test_deterministic_means_the_same_bits(name):
+    image, config = picture(275, 400), Config(steps=2000)
+    kind, _ = choice.choose_backend(name, config, deterministic=True)
+    runs = [Trainer(image, config, kind) for _ in range(2)]
+    for trainer in runs:
+        trainer.advance(500)
+    for one, other in zip(*(trainer.backend.state() for trainer in runs), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("real_gpu")
+def test_two_thousand_steps_learn_as_well_on_every_backend():
+    image, config = picture(550, 800), Config(steps=2000)
+    reached = []
+    for name in ("cuda", *NAMES):
+        trainer = Trainer(image, config, choice.backend_class(name))
+        trainer.advance(2000)
+        reached.append(psnr(trainer.render(), image))
+    assert max(reached) - min(reached) < 0.3
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("real_gpu")
+def test_auto_takes_the_fastest():
+    assert choice.choose_backend("auto", Config())[0].name == "persistent"
+    kind, line = choice.choose_backend("auto", Config(hidden=64, layers=4))
+    assert kind.name == "graph" and "does not fit" in line

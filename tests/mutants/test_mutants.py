@@ -1,0 +1,174 @@
+"""Mutants: the generator makes the mistakes it promises, and each one in a kernel is noticed."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import kernels
+from lessons.lab.simulator.run import checked_run
+from lessons.lab.source import python_function
+from tests.mutants import __main__ as command
+from tests.mutants import judge
+from tests.mutants.equivalent import EQUIVALENT
+from tests.mutants.generate import load, mutants_of
+from tests.mutants.numba_simulator import judge_in_numba_simulator, judge_text
+from tests.mutants.stages import STAGES
+
+TOY = '''"""A toy module; the umlaut in Müller makes bytes and characters differ."""
+from numba import cuda, float32
+
+
+@cuda.jit
+def toy(table, sums):
+    tile = cuda.shared.array((4, 8), float32)
+    x, y = cuda.grid(2)  # Müller
+    if x >= table.shape[1] or y >= table.shape[0]:
+        return
+    tile[y, x] = table[y, x]
+    cuda.syncthreads()
+    total = float32(0)
+    if x < 4 and y == 0:
+        total = tile[y, x + 1] if x < 3 else float32(0)
+    at = y, x
+    table[at] = total
+    add(sums, x, total)
+
+
+def add(sums, x, value):
+    cuda.atomic.add(
+        sums, (x, 0),
+        value,
+    )
+
+
+def helper_of_nobody(sums):
+    cuda.syncthreads()
+'''
+
+TOY_MUTANTS = [
+    ("barrier", 12, "cuda.syncthreads()", "pass"),
+    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]: return", "pass"),
+    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if y >= table.shape[0]"),
+    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if x >= table.shape[1]"),
+    ("guard", 14, "if x < 4 and y == 0", "if True"),
+    ("guard", 14, "if x < 4 and y == 0", "if y == 0"),
+    ("guard", 14, "if x < 4 and y == 0", "if x < 4"),
+    ("guard", 15, "tile[y, x + 1] if x < 3 else float32(0)", "tile[y, x + 1]"),
+    ("swap", 11, "tile[y, x]", "tile[x, y]"),
+    ("swap", 11, "table[y, x]", "table[x, y]"),
+    ("swap", 15, "tile[y, x + 1]", "tile[x + 1, y]"),
+    ("swap", 16, "at = y, x", "at = x, y"),
+    ("off by one", 11, "tile[y, x]", "tile[y + 1, x]"),
+    ("off by one", 11, "tile[y, x]", "tile[y, x + 1]"),
+    ("off by one", 15, "tile[y, x + 1]", "tile[y + 1, x + 1]"),
+    ("off by one", 15, "tile[y, x + 1]", "tile[y, x + 1 + 1]"),
+    ("initialisation", 11, "tile[y, x] = table[y, x]", "pass"),
+    ("initialisation", 13, "total = float32(0)", "pass"),
+    ("atomic", 22, "cuda.atomic.add( sums, (x, 0), value, )", "sums[x, 0] += value"),
+    (
+        "swap", 23,
+        "cuda.atomic.add( sums, (x, 0), value, )", "cuda.atomic.add( sums, (0, x), value, )",
+    ),
+]  # fmt: skip
+
+
+# ---------------------------------------------------------------- the generator
+
+
+def test_each_operator_makes_its_mistakes_and_no_others():
+    found = [(m.operator, m.line, m.old, m.new) for m in mutants_of(TOY, "toy")]
+    assert found == TOY_MUTANTS
+
+
+def test_a_mutant_changes_one_place_and_keeps_all_line_numbers():
+    for mutant in mutants_of(TOY, "toy"):
+        ast.parse(mutant.text)
+        before, after = TOY.splitlines(), mutant.text.splitlines()
+        assert len(before) == len(after)
+        changed = [
+            n for n, pair in enumerate(zip(before, after, strict=True), 1) if pair[0] != pair[1]
+        ]
+        assert changed[0] == mutant.line
+        assert changed == list(range(changed[0], changed[-1] + 1))
+
+
+def test_mutants_that_read_the_same_are_told_apart_by_their_occurrence():
+    twice = TOY.replace("    at = y, x\n", "    at = y, x\n    cuda.syncthreads()\n")
+    barriers = [m for m in mutants_of(twice, "toy") if m.operator == "barrier"]
+    assert [(m.line, m.occurrence) for m in barriers] == [(12, 0), (17, 1)]
+    assert len({m.key for m in mutants_of(twice, "toy")}) == len(mutants_of(twice, "toy"))
+
+
+def test_a_loaded_mutant_is_a_kernel_whose_source_can_be_read():
+    mutant = mutants_of(TOY, "toy")[0]
+    module = load(mutant.text, "toy_module", "<mutant 0 of toy.py>")
+    table, sums = judge.stages.random(3, 8), judge.stages.random(8, 1)
+    report = checked_run(module.toy, 1, (8, 4), table, sums)
+    assert [(finding.kind, finding.line) for finding in report.findings][:1] == [("race", 15)]
+    assert "pass\n    total" in inspect.getsource(python_function(module.toy))
+
+
+# ---------------------------------------------------------------- the kernels
+
+FUSED = ("fused_", "tensor_", "mlp_tensor_core", "graph", "persistent")
+
+
+def test_every_staged_kernel_has_a_stage():
+    """The fused kernels are made by functions, for one size each: see `test_fused`."""
+    defined = set()
+    for file in Path(kernels.__file__).parent.rglob("*.py"):
+        if file.stem.startswith(FUSED):
+            continue
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            decorators = map(ast.unparse, getattr(node, "decorator_list", []))
+            if any(decorator.startswith("cuda.jit") for decorator in decorators):
+                defined.add(node.name)
+    assert defined == set(STAGES)
+
+
+@pytest.mark.parametrize("kernel", STAGES)
+def test_the_kernel_itself_passes(kernel):
+    assert judge.judge_original(kernel) == (judge.SURVIVED, "")
+
+
+@pytest.mark.parametrize("kernel", STAGES)
+def test_every_mutant_is_noticed_or_known_to_be_equivalent(kernel):
+    verdicts = [judge.judge(kernel, number) for number in range(len(judge.mutants(kernel)))]
+    assert verdicts
+    errors = [verdict.detail for verdict in verdicts if verdict.caught_by == judge.ERROR]
+    assert not errors, errors[0]
+    survivors = {
+        mutant.key
+        for mutant, verdict in zip(judge.mutants(kernel), verdicts, strict=True)
+        if verdict.caught_by == judge.SURVIVED
+    }
+    # Both ways: a mutant listed as equivalent that is gone, or is noticed now, must leave the list.
+    assert survivors == {key for key in EQUIVALENT if key[0] == kernel}
+
+
+def test_equivalent_mutants_belong_to_kernels():
+    assert {key[0] for key in EQUIVALENT} <= set(STAGES)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_prints_a_table_and_saves_every_verdict(capsys, tmp_path):
+    file = tmp_path / "mutants.json"
+    assert command.main(["--kernel", "grayscale", "--list", "--save", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "grayscale, line" in printed and "total" in printed
+    assert '"outcome": "caught by check"' in file.read_text()
+
+
+def test_the_command_fails_if_a_mutant_is_missed(capsys, monkeypatch):
+    monkeypatch.setattr(judge, "judge", lambda *task: judge.Verdict(judge.SURVIVED, ""))
+    assert command.main(["--kernel", "grayscale"]) == 1
+
+
+def test_numba_simulator_runs_mutants_in_a_process_of_their_own():
+    text = inspect.getsource(STAGES["grayscale"].module)
+    assert judge_text("grayscale", text) == (judge.SURVIVED, "")
+    assert judge_in_numba_simulator("grayscale", 0) == (judge.CHECK, "IndexError")
