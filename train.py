@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from kernels.config import MAX_STEPS, Config, require_integer
-from kernels.errors import InputError
+from kernels.errors import InputError, OneLineParser
 from kernels.files.atomic import OBSTACLES, make_output_folder, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
 from kernels.files.pictures import psnr_label
@@ -59,17 +59,10 @@ def complain(problem):
 # ---------------------------------------------------------------- the command line
 
 
-class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose complaints are `InputError`s, one line like all the others."""
-
-    def error(self, message):
-        raise InputError(f"{message} (python train.py --help lists all options)")
-
-
 def parse(arguments):
     defaults = Config()
     parser = OneLineParser(
-        prog="train.py",
+        prog="python train.py",
         description="Train a small neural network to paint a picture.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

@@ -28,7 +28,7 @@ from kernels.cpu.adam import adam_grid_rows
 from kernels.cpu.compile import compiled
 from kernels.files.images import load_image
 from kernels.state import initial_state
-from kernels.training.staged_backends import CpuBackend
+from kernels.training.cpu_backend import CpuBackend
 
 LAKE = "images/lake.png"
 CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add

@@ -32,8 +32,9 @@ import numpy as np
 
 from kernels.config import COLOURS, FOURIER_OCTAVES, OUTPUTS, Config
 from kernels.state import initial_state
+from kernels.training.cpu_backend import CpuBackend
+from kernels.training.devices import cpu_name
 from kernels.training.results import versions
-from kernels.training.staged_backends import CpuBackend, cpu_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

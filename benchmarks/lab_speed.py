@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from numba import cuda, float32
 
+from kernels.training.devices import cpu_name
 from kernels.training.results import versions
-from kernels.training.staged_backends import cpu_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BLOCKS, THREADS = 8, 256

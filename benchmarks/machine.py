@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kernels.training.devices import cpu_name
 from kernels.training.results import versions
-from kernels.training.staged_backends import cpu_name
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

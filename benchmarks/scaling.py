@@ -21,7 +21,8 @@ from benchmarks.machine import RESULTS, description
 from kernels.config import COLOURS, Config
 from kernels.fast.persistent import arrive_at_barrier, wait_at_barrier
 from kernels.files.images import load_image
-from kernels.files.plot import GRID, INK, MUTED, Sheet
+from kernels.files.plot import Sheet
+from kernels.files.style import GRID, INK, MUTED
 from kernels.state import initial_state
 from kernels.training.gpu_backends import PersistentBackend
 

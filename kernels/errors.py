@@ -1,4 +1,6 @@
-"""The one exception a user is meant to read."""
+"""The one exception a user is meant to read, and a command line that raises it."""
+
+import argparse
 
 
 class InputError(Exception):
@@ -8,3 +10,10 @@ class InputError(Exception):
     `train.py` prints it after "error: " and exits with status 2, so it never
     shows a traceback; a mistake of our own stays an ordinary exception.
     """
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose complaints are `InputError`s, one line like all the others."""
+
+    def error(self, message):
+        raise InputError(f"{message} ({self.prog} --help lists everything)")

@@ -4,7 +4,6 @@ From another folder than the project's, say `python path/to/lessons` in place of
 Where there is no terminal, it prints plain lines.
 """
 
-import argparse
 import secrets
 import shutil
 import sys
@@ -19,7 +18,7 @@ if not __package__:  # started by the folder's path: make `kernels` and `lessons
 try:
     from tqdm import tqdm
 
-    from kernels.errors import InputError
+    from kernels.errors import InputError, OneLineParser
     from lessons.course.doctor import examine
     from lessons.course.exercises import solution_text, unwritten, write_exercise
     from lessons.course.lesson import find_lesson, lessons
@@ -46,13 +45,6 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print()
         return EXIT_INTERRUPTED
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose complaints are `InputError`s, one line like all the others."""
-
-    def error(self, message):
-        raise InputError(f"{message} (python -m lessons --help lists all commands)")
 
 
 def parse(arguments):

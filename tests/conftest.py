@@ -21,7 +21,7 @@ def pytest_configure(config):
     if not config.getoption("--require-gpu"):
         return
 
-    from kernels.training.staged_backends import why_no_gpu
+    from kernels.training.devices import why_no_gpu
 
     obstacle = why_no_gpu()
     if obstacle:

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
 from kernels.files.images import to_uint8
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
@@ -104,12 +104,12 @@ def lay_out(headers, rows):
 
     sheet = Image.new("RGB", (columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN), PAPER)
     draw = ImageDraw.Draw(sheet)
-    for x, lines in zip(columns, headers, strict=True):
+    for x, lines in zip(columns, headers, strict=False):
         for i, text in enumerate(lines):
             draw.text((x, MARGIN + i * line_height), text, MUTED if i else INK, label, "la")
-    for y, (name, images) in zip(tops, rows, strict=True):
+    for y, (name, images) in zip(tops, rows, strict=False):
         sheet.paste(upward_text(name, small), (MARGIN - 6, y))
-        for x, image in zip(columns, images, strict=True):
+        for x, image in zip(columns, images, strict=False):
             sheet.paste(image, (x, y))
     return sheet
 

@@ -1,21 +1,18 @@
-"""Curves on paper: loss and PSNR against the step, and the type and colours all pictures share.
+"""Curves on paper: loss and PSNR against the step.
 
 Drawn by hand with Pillow at SCALE times the size and averaged down, which is what makes
 the lines smooth. Every coordinate below is in final pixels; `Sheet` does the scaling.
 """
 
 import math
-from functools import cache
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
+
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 SCALE = 3
 
-PAPER = (255, 255, 255)
-INK = (34, 38, 43)
-MUTED = (118, 124, 132)
-GRID = (231, 233, 236)
 LOSS_COLOUR = (24, 92, 148)
 PSNR_COLOUR = (196, 88, 28)
 
@@ -24,12 +21,6 @@ LEFT, RIGHT, TOP, BOTTOM = 84, 92, 84, 76
 
 # A loss of exactly zero (a 1 x 1 image can reach it) has no logarithm.
 SMALLEST_LOSS = 1e-12
-
-
-@cache
-def font(size):
-    """Pillow's own typeface, which is there on every machine. It lacks dashes and arrows."""
-    return ImageFont.load_default(size=size)
 
 
 class Sheet:

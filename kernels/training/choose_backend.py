@@ -7,13 +7,9 @@ from numba import cuda
 from kernels.config import Config
 from kernels.errors import InputError
 from kernels.state import initial_state
-from kernels.training.staged_backends import (
-    CpuBackend,
-    CudaBackend,
-    first_line,
-    gpu_name,
-    why_no_gpu,
-)
+from kernels.training.cpu_backend import CpuBackend
+from kernels.training.devices import first_line, gpu_name, why_no_gpu
+from kernels.training.staged_backends import CudaBackend
 
 BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
 FASTEST_FIRST = ("persistent", "tensor", "graph", "cuda")

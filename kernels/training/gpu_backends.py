@@ -18,7 +18,8 @@ from kernels.fast.persistent import make_train
 from kernels.fast.step import FusedArrays, fused_arrays, settings_of
 from kernels.launch import blocks_for
 from kernels.state import State
-from kernels.training.staged_backends import CudaBackend, gpu_name
+from kernels.training.devices import gpu_name
+from kernels.training.staged_backends import CudaBackend
 
 MAX_STEPS_A_RUN = 4096  # rows of learning rates that lie on the GPU
 # The persistent kernel's barrier counts 2 arrivals of each block a step, in 32 bits.

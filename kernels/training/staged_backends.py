@@ -11,20 +11,16 @@ the same batches from the same seed. Their float32 sums are added in different o
 losses agree to about 1 part in 500 after 100 steps, not to the last bit.
 """
 
-import platform
-from pathlib import Path
-
 import numba
 import numpy as np
 from numba import cuda
 
 from kernels import adam, image_ops
 from kernels.config import COLOURS, FEATURES, OUTPUTS
-from kernels.cpu import images as cpu_images
-from kernels.cpu import step as cpu
 from kernels.launch import on_gpu
 from kernels.stages import Stages
 from kernels.state import State
+from kernels.training.devices import gpu_name
 from kernels.training_step import Arrays
 
 # Training a small network means small grids; Numba's advice to use larger ones is well meant.
@@ -116,102 +112,3 @@ class CudaBackend(StagedBackend):
     @property
     def device(self):
         return gpu_name()
-
-
-class CpuBackend:
-    """`cpu.py` on every core. The same bits every run for the same number of partitions.
-
-    partitions: how many parts the batch is divided into, by default one for each thread. A
-    resumed run keeps the number it began with, even on another machine.
-    """
-
-    name = "cpu"
-
-    def __init__(self, image, config, state, partitions=None):
-        self.config = config
-        self.image = image
-        self.parameters = State(*(array.copy() for array in state))
-        self.partitions = partitions or numba.get_num_threads()
-        self.workspace = cpu.make_workspace(config, self.partitions)
-        self.corrections = adam.bias_corrections(config.beta1, config.beta2)
-        self.losses = []
-
-    @property
-    def device(self):
-        threads = min(self.partitions, numba.get_num_threads())
-        return f"{cpu_name()}, {threads} thread{'s' if threads > 1 else ''}"
-
-    def run(self, first_step, learning_rates):
-        losses = cpu.train_steps(
-            self.image,
-            np.uint64(self.config.seed),
-            first_step,
-            self.config.batch,
-            self.parameters,
-            self.workspace,
-            self.corrections,
-            np.asarray(learning_rates, np.float32).reshape(-1, 2),
-            self.config.adam_rates,
-        )
-        self.losses.extend(losses.tolist())
-
-    def take_losses(self):
-        losses, self.losses = self.losses, []
-        return losses
-
-    def state(self):
-        return State(*(array.copy() for array in self.parameters))
-
-    def feature_grid(self):
-        return self.parameters.feature_grid.copy()
-
-    def render(self, width, height):
-        image = np.empty((height, width, COLOURS), np.float32)
-        cpu_images.render(
-            self.parameters.feature_grid, self.parameters.weights, self.workspace, image
-        )
-        return image
-
-    @staticmethod
-    def bilinear_baseline(image, width, height):
-        small = np.empty((height, width, COLOURS), np.float32)
-        large = np.empty_like(image)
-        cpu_images.downsample(image, small)
-        cpu_images.upsample(small, large)
-        return large
-
-
-def why_no_gpu():
-    """None if kernels can run, else the reason they cannot, as part of a sentence."""
-    try:
-        if not cuda.is_available():
-            return "no NVIDIA driver or GPU was found"
-        gray = cuda.to_device(np.ones((1, 1), np.float32))
-        white = cuda.to_device(np.ones((1, 1, COLOURS), np.float32))
-        image_ops.launch_over_pixels(image_ops.grayscale, white, gray)
-        cuda.synchronize()
-    except Exception as error:  # whatever a broken driver or toolkit raises, the CPU still works
-        return f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
-    return None
-
-
-def first_line(error):
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else "no message"
-
-
-def gpu_name():
-    if numba.config.ENABLE_CUDASIM:
-        return "Numba's CUDA simulator"
-    name = cuda.get_current_device().name
-    return name.decode() if isinstance(name, bytes) else str(name)
-
-
-def cpu_name():
-    """The processor's name as its maker writes it, where the system tells."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine() or "unknown CPU"

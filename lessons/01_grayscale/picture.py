@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, grayscale
 from kernels.launch import blocks_for
 from lessons.lab import checked_run, native

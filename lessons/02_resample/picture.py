@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from kernels.field_math import corner_weights, overlap
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels, upsample
 from kernels.training.trainer import psnr
 from lessons.lab.compiled.engine import launch

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from lessons.lab.compiled.engine import launch
 

@@ -14,7 +14,7 @@ from kernels.config import FEATURES
 from kernels.encode import launch_encode
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels
 from kernels.sampler import launch_pixel_centres
 from lessons.lab.compiled.engine import launch

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
-from kernels.files.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.matmul import matmul_naive, matmul_tiled
 from lessons.lab import checked_run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
-from kernels.files.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 HERE = Path(__file__).parent
 

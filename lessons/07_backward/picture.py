@@ -14,7 +14,7 @@ from kernels.backward import launch_backward
 from kernels.config import Config
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
-from kernels.files.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from kernels.training.trainer import Trainer
 from lessons.lab.compiled.backend import NativeBackend

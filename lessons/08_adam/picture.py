@@ -12,7 +12,7 @@ from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.field_math import adam_step, neighbours
 from kernels.files.atomic import write_atomically
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from lessons.lab.compiled.engine import launch
 

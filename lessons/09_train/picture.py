@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw
 from kernels.config import Config
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.plot import INK, MUTED, PAPER, font
-from kernels.training.staged_backends import CpuBackend
+from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.training.cpu_backend import CpuBackend
 from kernels.training.trainer import Trainer, psnr
 
 HERE = Path(__file__).parent

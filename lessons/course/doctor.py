@@ -20,7 +20,7 @@ PACKAGES = {
 }
 # Asked in a process of its own: a broken driver may take the process with it.
 ASK_FOR_GPU = (
-    "from kernels.training.staged_backends import why_no_gpu, gpu_name; "
+    "from kernels.training.devices import why_no_gpu, gpu_name; "
     "reason = why_no_gpu(); print(reason or 'usable: ' + gpu_name())"
 )
 GPU_SECONDS = 120

@@ -9,6 +9,7 @@
                     functions it needs, three hints; gpu = true if it means nothing without a GPU
 """
 
+import hashlib
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -126,3 +127,11 @@ def require_sense(lesson, path):
             raise InputError(
                 f"{path}: {check.name} needs {unknown.pop()}, which is not written here"
             )
+
+
+def digest(path):
+    """SHA-256 of a file, or None if there is no such file."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None

@@ -4,8 +4,7 @@ import json
 
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import LESSONS
-from lessons.grading.report import digest
+from lessons.course.lesson import LESSONS, digest
 
 PROGRESS = LESSONS / ".progress.json"
 

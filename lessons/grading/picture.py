@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
-from kernels.files.plot import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font
 
 UNWRITTEN = 255, 0, 200  # no picture has much of it
 NOT_FINITE = 255, 200, 0

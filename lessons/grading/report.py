@@ -1,10 +1,9 @@
 """The outcome of grading as a file for machines and a table for people (see lessons/GRADING.md)."""
 
-import hashlib
 import json
 
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import ROOT
+from lessons.course.lesson import ROOT, digest
 
 VERSION = 1  # of the report's format
 
@@ -47,14 +46,6 @@ def write_report(path, rows, seed, files, remarks):
 def name_of(path):
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
-
-
-def digest(path):
-    """SHA-256 of a file, or None if there is no such file."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
 
 
 def summary_lines(rows):

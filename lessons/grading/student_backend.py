@@ -8,7 +8,8 @@ from tqdm import tqdm
 
 from kernels.errors import InputError
 from kernels.stages import Stages
-from kernels.training.staged_backends import CudaBackend, why_no_gpu
+from kernels.training.devices import why_no_gpu
+from kernels.training.staged_backends import CudaBackend
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import lessons
 from lessons.course.progress import Progress

@@ -18,15 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-# Everything a lesson may need is imported before the student's file can touch it.
-import kernels.cpu.step
 from kernels.errors import InputError
 from kernels.launch import on_gpu
-from kernels.training.staged_backends import gpu_name, why_no_gpu
+from kernels.training.devices import gpu_name, why_no_gpu
 from lessons.grading.protocol import Packer, Unpacker, receive, send
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.simulator.run import checked_run
 
+# Everything a lesson may need is imported before the student's file can touch it.
+import kernels.cpu.step  # isort: skip
+import kernels.stages  # isort: skip
 import kernels.training_step  # noqa: F401  isort: skip
 
 GIGABYTE = 1 << 30

@@ -5,13 +5,11 @@ that a test does not take. What depends on types is found while the kernel runs.
 """
 
 import ast
-import types
 
 import numpy as np
 
-from lessons.lab.simulator import cuda_functions as cuda_names
-from lessons.lab.simulator.cuda_functions import CudaName
-from lessons.lab.simulator.numba_types import MATH, dtype_of_type
+from lessons.lab.names import CudaName, resolve
+from lessons.lab.numba_types import MATH, dtype_of_type
 from lessons.lab.source import MISSING, python_function, source_of_function
 
 REFUSED = {
@@ -97,23 +95,6 @@ def check_call(source, node, report, seen):
     except Exception:  # a builtin or a function of the math module: no source to look into
         return
     check_compiles(called, report, seen)
-
-
-def resolve(source, node):
-    """The object a name or dotted name of a function stands for; MISSING if it is not known."""
-    if isinstance(node, ast.Name):
-        if node.id in source.function.__code__.co_varnames:
-            return MISSING
-        value = source.lookup(node.id)
-        return cuda_names.recognise(value) or value
-    if not isinstance(node, ast.Attribute):
-        return MISSING
-    owner = resolve(source, node.value)
-    if isinstance(owner, CudaName):
-        return CudaName(f"{owner.path}.{node.attr}" if owner.path else node.attr)
-    if isinstance(owner, types.ModuleType):
-        return getattr(owner, node.attr, MISSING)
-    return MISSING
 
 
 def is_numpy_function(function):

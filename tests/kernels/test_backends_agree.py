@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
-from kernels.training.staged_backends import CpuBackend, CudaBackend
+from kernels.training.cpu_backend import CpuBackend
+from kernels.training.staged_backends import CudaBackend
 from kernels.training.trainer import Trainer, psnr
 from lessons.lab.compiled.backend import NativeBackend
 

@@ -49,7 +49,7 @@ def test_kernels_compile_without_double_precision_or_local_memory(capability):
 
 @needs_compiler
 def test_every_kernel_of_the_package_is_compiled():
-    source = "".join(path.read_text() for path in (ROOT / "kernels").glob("*.py"))
+    source = "".join(path.read_text() for path in (ROOT / "kernels").rglob("*.py"))
     assert len(report_for("9.0")) == source.count("\n@cuda.jit\n") + len(FUSED)
 
 
@@ -62,5 +62,6 @@ FUSED = [
 
 
 def test_importing_anything_needs_no_gpu_and_no_arguments():
-    modules = [f"kernels.{path.stem}" for path in (ROOT / "kernels").glob("*.py")]
+    paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "kernels").rglob("*.py")]
+    modules = [".".join(path.parts) for path in paths]
     run_without_simulator("-c", "; ".join(f"import {name}" for name in [*modules, "train"]))

@@ -7,7 +7,7 @@ from kernels.config import Config
 from kernels.cpu import matrix as cpu_matrix
 from kernels.cpu import step as cpu
 from kernels.state import initial_state
-from kernels.training.staged_backends import CpuBackend
+from kernels.training.cpu_backend import CpuBackend
 from lessons import reference
 
 SEED = 11

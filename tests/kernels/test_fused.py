@@ -24,7 +24,7 @@ from kernels.fast.step import fused_arrays, make_fused_step, settings_of
 from kernels.state import initial_state
 from kernels.training import choose_backend as choice
 from kernels.training import gpu_backends
-from kernels.training.staged_backends import CpuBackend
+from kernels.training.cpu_backend import CpuBackend
 from kernels.training.trainer import Trainer, psnr
 from lessons import reference
 from lessons.lab import checked_run

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from kernels.errors import InputError
-from kernels.files.plot import INK, PAPER
+from kernels.files.style import INK, PAPER
 from lessons.lab.simulator import picture
 from lessons.lab.simulator.picture import (
     ARRAY_LEFT,
@@ -13,9 +13,9 @@ from lessons.lab.simulator.picture import (
     CELL,
     GAP,
     UNTOUCHED,
-    AccessEvent,
     draw_accesses,
 )
+from lessons.lab.simulator.report import AccessEvent
 
 
 def event(touches, shape, array="data", space="global", kind="write", phase=0, order=0, line=7):

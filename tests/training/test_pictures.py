@@ -8,7 +8,7 @@ from PIL import Image
 
 from kernels.errors import InputError
 from kernels.files import atomic as files
-from kernels.files import pictures, plot
+from kernels.files import pictures, plot, style
 
 SHAPES = [(1, 1), (2, 3), (1, 500), (500, 1), (550, 800)]
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
@@ -76,8 +76,8 @@ def test_snapshots_stand_above_their_grids_in_step_order():
         below = sheet[bottom + pictures.GAP + 1 :, left : right + 1]
         assert count(below, (0, 255, 255), 8) == pytest.approx(160 * 220, rel=0.05)
         assert count(below, (0, 0, 0), 8) == pytest.approx(160 * 220, rel=0.05)
-    assert (sheet[: pictures.MARGIN - 4] == plot.PAPER).all()
-    assert (sheet[:, -30:] == plot.PAPER).all()
+    assert (sheet[: pictures.MARGIN - 4] == style.PAPER).all()
+    assert (sheet[:, -30:] == style.PAPER).all()
 
 
 def header_ink(steps, psnr):
@@ -111,7 +111,7 @@ def test_contact_sheet_of_any_shape_keeps_labels_apart(shape, grid_shape):
     assert bottom - top + 1 >= pictures.THINNEST
     assert count(sheet, RED) >= 3 * pictures.THINNEST * pictures.THUMBNAIL
     # Between two columns there is a strip of nothing, top to bottom.
-    blank = (sheet == plot.PAPER).all(axis=(0, 2))
+    blank = (sheet == style.PAPER).all(axis=(0, 2))
     inner = blank[np.flatnonzero(~blank)[0] : np.flatnonzero(~blank)[-1]].astype(int)
     longest = sorted(map(len, "".join(map(str, inner)).split("0")), reverse=True)
     assert longest[1] >= pictures.GAP - 2
@@ -145,10 +145,10 @@ def test_animation_shows_its_frames_in_order_and_dwells_on_the_last(tmp_path):
     for picture, colour in zip(frames, colours, strict=True):
         assert count(picture[:330], colour, 12) > 0.99 * 330 * 480
         bar = picture[330:]
-        assert count(bar[:, 200:280], plot.PAPER, 4) == bar[:, 200:280].size // 3
-        assert count(bar[:, :100], plot.INK, 60) > 50
-        assert count(bar[:, -100:], plot.MUTED, 60) > 50
-    ink = [count(picture[330:, :150], plot.INK, 60) for picture in frames]
+        assert count(bar[:, 200:280], style.PAPER, 4) == bar[:, 200:280].size // 3
+        assert count(bar[:, :100], style.INK, 60) > 50
+        assert count(bar[:, -100:], style.MUTED, 60) > 50
+    ink = [count(picture[330:, :150], style.INK, 60) for picture in frames]
     assert ink[0] < ink[1] < ink[2]
     assert durations[0] == durations[1] and durations[2] >= 4 * durations[0]
     assert not np.array_equal(frames[0][330:, :100], frames[1][330:, :100])
@@ -174,7 +174,7 @@ def test_animation_of_any_shape(tmp_path, shape):
 def test_longest_captions_do_not_touch():
     texts = pictures.step_label(1_000_000), pictures.psnr_label(-100.0)
     caption = np.asarray(pictures.captioned(Image.new("RGB", (12, 12)), *texts))[12:]
-    blank = (caption == plot.PAPER).all(axis=(0, 2)).astype(int)
+    blank = (caption == style.PAPER).all(axis=(0, 2)).astype(int)
     inner = "".join(map(str, blank)).strip("1")
     assert max(map(len, inner.split("0"))) >= 12
 
@@ -191,7 +191,7 @@ def test_the_caption_stays_white_under_a_picture_that_nearly_is(tmp_path):
     snow = np.random.default_rng(0).integers(235, 256, (300, 400, 3), dtype=np.uint8)
     pictures.training_gif(tmp_path / "training.gif", [snow], [1])
     bar = read_gif(tmp_path / "training.gif")[0][0][-pictures.CAPTION_HEIGHT + 4 :, 150:]
-    assert count(bar, plot.PAPER, 4) == bar.size // 3
+    assert count(bar, style.PAPER, 4) == bar.size // 3
 
 
 def test_frame_is_small_and_looks_the_same_in_the_animation():
@@ -299,7 +299,7 @@ def test_any_curve_can_be_drawn(steps, losses, psnr, baseline):
     assert (count(loss, plot.LOSS_COLOUR, 40) > 20) == bool(np.isfinite(list(losses)).any())
     assert (count(level, plot.PSNR_COLOUR, 40) > 20) == bool(np.isfinite(list(psnr)).any())
     for border in (image[:20], image[-20:], image[:, -4:]):
-        assert (border == plot.PAPER).all()
+        assert (border == style.PAPER).all()
 
 
 def test_a_single_zero_loss_is_drawn_at_the_floor():

@@ -33,7 +33,7 @@ from kernels.cpu import step as cpu
 from kernels.files.images import load_image, to_uint8
 from kernels.state import initial_state
 from kernels.training import checkpoint, trainer
-from kernels.training.staged_backends import CpuBackend
+from kernels.training.cpu_backend import CpuBackend
 
 TINY = """--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1
     --steps 60 --checkpoint-every 20 --quiet""".split()

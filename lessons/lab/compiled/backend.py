@@ -3,7 +3,8 @@
 import numba
 import numpy as np
 
-from kernels.training.staged_backends import StagedBackend, cpu_name
+from kernels.training.devices import cpu_name, threads_label
+from kernels.training.staged_backends import StagedBackend
 from lessons.lab.compiled.engine import launch as launch_native
 
 
@@ -36,5 +37,4 @@ class NativeBackend(HostBackend):
 
     @property
     def device(self):
-        threads = numba.get_num_threads()
-        return f"{cpu_name()}, {threads} thread{'s' if threads > 1 else ''}"
+        return f"{cpu_name()}, {threads_label(numba.get_num_threads())}"

@@ -28,7 +28,7 @@ from numba.core.errors import NumbaError
 from kernels.errors import InputError
 from lessons.lab.compiled import runtime
 from lessons.lab.compiled.rewrite import OPTIONS, WITH_ALLOCATION, NativeRefusal, rewrite
-from lessons.lab.simulator.teams import MAX_THREADS, three
+from lessons.lab.dimensions import MAX_THREADS, as_dim3
 from lessons.lab.source import read_source
 
 
@@ -66,7 +66,7 @@ class NativeKernel:
 
     def __getitem__(self, dimensions):
         grid, block = dimensions[:2]
-        return functools.partial(self.launch, three(grid, "grid"), three(block, "block"))
+        return functools.partial(self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"))
 
     def launch(self, grid, block, *arguments):
         threads = block[0] * block[1] * block[2]

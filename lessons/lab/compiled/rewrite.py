@@ -19,10 +19,10 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 from kernels.errors import InputError
-from lessons.lab.compile_checks import problem_of_size, resolve, shape_argument
+from lessons.lab.compile_checks import problem_of_size, shape_argument
 from lessons.lab.compiled import runtime
-from lessons.lab.simulator.cuda_functions import CudaName
-from lessons.lab.simulator.numba_types import dtype_of_type
+from lessons.lab.names import CudaName, resolve
+from lessons.lab.numba_types import dtype_of_type
 from lessons.lab.source import MISSING, python_function, source_of_function
 
 POSITIONS = {

@@ -1,44 +1,15 @@
 """What stands behind the names of `numba.cuda` in a kernel: positions, barriers, atomics, warps."""
 
-import types
-
 import numpy as np
-from numba import cuda
 
+from lessons.lab.names import CudaName, unknown
+from lessons.lab.numba_types import common_dtype, convert, dtype_of_type, truth
 from lessons.lab.simulator.memory import Memory, View, row_major_strides
 from lessons.lab.simulator.memory_access import ATOMIC_ADD
-from lessons.lab.simulator.numba_types import common_dtype, convert, dtype_of_type, truth
 from lessons.lab.simulator.teams import MAX_SHARED_BYTES, Stop, Unsupported
 
 AXES = "xyz"
 FULL_WARP = 0xFFFFFFFF
-
-
-class CudaName:
-    """A name below `cuda`, such as "threadIdx.x" or "atomic.add"."""
-
-    def __init__(self, path):
-        self.path = path
-
-
-def recognise(value):
-    """The `CudaName` of a Python object that belongs to `numba.cuda`, or None."""
-    if isinstance(value, types.ModuleType):
-        if value is cuda or value.__name__ in ("numba.cuda", "numba_cuda.numba.cuda"):
-            return CudaName("")
-        if value.__name__.startswith(("numba.cuda", "numba_cuda")) and value.__name__.endswith(
-            "cg"
-        ):
-            return CudaName("cg")
-        return None
-    for path in KNOWN_PATHS:
-        target = cuda
-        for part in path.split("."):
-            target = getattr(target, part, None)
-        if target is not None and target is value:
-            return CudaName(path)
-    return None
-
 
 # ---------------------------------------------------------------- positions
 
@@ -436,16 +407,6 @@ FUNCTIONS = {
     "match_any_sync": match_any, "activemask": activemask, "lanemask_lt": lanemask_lt,
     "popc": popc, "brev": brev, "clz": clz, "ffs": ffs, "fma": fma, "cbrt": cbrt, "selp": selp,
 }  # fmt: skip
-KNOWN_PATHS = [
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize",
-    "shared", "local", "const", "atomic", "cg", *FUNCTIONS,
-]  # fmt: skip
-
-
-def is_known(path):
-    return any(known == path or known.startswith(f"{path}.") for known in KNOWN_PATHS)
-
-
 # Names of the arguments that people like to give by name.
 KEYWORDS = {
     "shared.array": ("shape", "dtype"),
@@ -467,12 +428,3 @@ def call(machine, node, path, arguments, mask):
     if path in FUNCTIONS:
         return FUNCTIONS[path](machine, node, arguments, mask)
     raise Unsupported(node, unknown(path))
-
-
-def unknown(path):
-    target = cuda
-    for part in path.split("."):
-        target = getattr(target, part, None)
-    if target is None:
-        return f"there is no cuda.{path}; is it misspelt?"
-    return f"the checked simulator does not know cuda.{path}"

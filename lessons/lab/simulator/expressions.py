@@ -8,10 +8,9 @@ import types
 import numpy as np
 from numba import cuda
 
-from lessons.lab.simulator import cuda_functions as cuda_names
-from lessons.lab.simulator.cuda_functions import CudaName
-from lessons.lab.simulator.memory import Memory, View, row_major_strides
-from lessons.lab.simulator.numba_types import (
+from lessons.lab import names
+from lessons.lab.names import CudaName
+from lessons.lab.numba_types import (
     FLOAT32,
     FLOAT64,
     MATH,
@@ -28,6 +27,8 @@ from lessons.lab.simulator.numba_types import (
     typed,
     unary,
 )
+from lessons.lab.simulator import cuda_functions as cuda_names
+from lessons.lab.simulator.memory import Memory, View, row_major_strides
 from lessons.lab.simulator.teams import Unsupported
 from lessons.lab.source import MISSING, python_function, source_of_function
 
@@ -103,7 +104,7 @@ class Expressions:
         if isinstance(value, tuple):
             items = [self.from_outside(node, item, name) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        found = cuda_names.recognise(value)
+        found = names.recognise(value)
         if found is not None:
             return found
         if dtype_of_type(value) is not None and not isinstance(value, str):
@@ -127,8 +128,8 @@ class Expressions:
         if isinstance(value, CudaName):
             path = f"{value.path}.{node.attr}" if value.path else node.attr
             number = cuda_names.value_of(self, path)
-            if number is None and not cuda_names.is_known(path):
-                raise Unsupported(node, cuda_names.unknown(path))
+            if number is None and not names.is_known(path):
+                raise Unsupported(node, names.unknown(path))
             return CudaName(path) if number is None else number
         if isinstance(value, View):
             return self.array_attribute(node, value)

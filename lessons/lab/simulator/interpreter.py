@@ -15,10 +15,10 @@ import inspect
 
 import numpy as np
 
+from lessons.lab.numba_types import convert, is_number, truth
 from lessons.lab.simulator.expressions import Expressions
 from lessons.lab.simulator.memory import View
 from lessons.lab.simulator.memory_access import Access, name_of
-from lessons.lab.simulator.numba_types import convert, is_number, truth
 from lessons.lab.simulator.teams import Stop, Stuck, Unsupported
 from lessons.lab.simulator.traffic import count_branch
 
@@ -203,7 +203,7 @@ class Lockstep(Expressions, Access):
         return mask
 
     def combine(self, node, operation, old, mask):
-        from lessons.lab.simulator.numba_types import TypeProblem, binary
+        from lessons.lab.numba_types import TypeProblem, binary
 
         value = self.number(node.value, mask)
         try:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from lessons.lab.numba_types import convert
 from lessons.lab.simulator import traffic as count
 from lessons.lab.simulator.memory import View
-from lessons.lab.simulator.numba_types import convert
-from lessons.lab.simulator.picture import AccessEvent
+from lessons.lab.simulator.report import AccessEvent
 from lessons.lab.simulator.teams import Unsupported
 
 MAX_EVENTS = 400

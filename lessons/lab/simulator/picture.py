@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.files.atomic import write_atomically
-from kernels.files.plot import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 # By Okabe and Ito, told apart with every common kind of colour blindness. Their yellow is left
 # out: as a frame on white paper it can hardly be seen.
@@ -51,22 +51,6 @@ MOST_ARRAY_HEIGHT = 1600
 MOST_ROUNDS = 4
 
 VERBS = {"read": "reads", "write": "writes", "atomic": "atomically updates"}
-
-
-class AccessEvent(NamedTuple):
-    """One instruction that touches an array, executed by n threads in lock step."""
-
-    phase: int  # 0, 1, 2, ...: how many barriers came before
-    order: int  # running number of the instruction: the time order
-    line: int  # number of the source line
-    source: str  # text of that line, stripped
-    array: str  # the name the kernel gives the array
-    space: str  # "global", "shared" or "local"
-    kind: str  # "read", "write" or "atomic"
-    shape: tuple  # of the array; for one block if shared, for one thread if local
-    block: np.ndarray  # (n,) int: linear index of the block
-    thread: np.ndarray  # (n,) int: linear index of the thread within its block
-    element: np.ndarray  # (n,) int: row-major index of the element within the array
 
 
 def draw_accesses(events, path, title, grid, block):

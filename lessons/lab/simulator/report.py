@@ -2,6 +2,10 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
+from lessons.lab.dimensions import dim3_text
+
 KINDS = (
     "race", "out-of-bounds", "uninitialised", "barrier", "deadlock", "endless", "limits", "order",
     "compile", "slow",
@@ -23,6 +27,22 @@ class Finding(NamedTuple):
 
     def __str__(self):
         return f"line {self.line}: {self.kind}: {self.message}"
+
+
+class AccessEvent(NamedTuple):
+    """One instruction that touches an array, executed by n threads in lock step."""
+
+    phase: int  # 0, 1, 2, ...: how many barriers came before
+    order: int  # running number of the instruction: the time order
+    line: int  # number of the source line
+    source: str  # text of that line, stripped
+    array: str  # the name the kernel gives the array
+    space: str  # "global", "shared" or "local"
+    kind: str  # "read", "write" or "atomic"
+    shape: tuple  # of the array; for one block if shared, for one thread if local
+    block: np.ndarray  # (n,) int: linear index of the block
+    thread: np.ndarray  # (n,) int: linear index of the thread within its block
+    element: np.ndarray  # (n,) int: row-major index of the element within the array
 
 
 class Report:
@@ -64,7 +84,7 @@ class Report:
         """
         from lessons.lab.simulator.picture import draw_accesses
 
-        title = f"{self.name}: {describe(self.grid)} blocks of {describe(self.block)} threads"
+        title = f"{self.name}: {dim3_text(self.grid)} blocks of {dim3_text(self.block)} threads"
         if self.events_left_out:
             title += f", the first {len(self.events)} accesses"
         draw_accesses(self.events, path, title, self.grid, self.block)
@@ -76,9 +96,3 @@ class Report:
         return "\n".join([f"{self.name}: {count} found", *problems, *advice])
 
     __repr__ = __str__
-
-
-def describe(dimensions):
-    """ "2 x 3" for (2, 3, 1)."""
-    used = max([1] + [axis + 1 for axis in range(3) if dimensions[axis] > 1])
-    return " x ".join(str(size) for size in dimensions[:used])

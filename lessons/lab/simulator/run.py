@@ -22,13 +22,14 @@ import numpy as np
 
 from kernels.errors import InputError
 from lessons.lab.compile_checks import check_compiles
+from lessons.lab.dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
+from lessons.lab.numba_types import typed
 from lessons.lab.simulator import teams as machine
 from lessons.lab.simulator.interpreter import Lockstep
 from lessons.lab.simulator.memory import wrap_global_arrays
-from lessons.lab.simulator.numba_types import typed
 from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.scheduler import Alone, TakeTurns
-from lessons.lab.simulator.teams import Launch, Stop, Stuck, three
+from lessons.lab.simulator.teams import Launch, Stop, Stuck
 from lessons.lab.source import read_source
 
 BUDGET = 3_000_000
@@ -62,7 +63,7 @@ def checked_run(
     hardware's limits are findings.
     """
     source = read_source(kernel)
-    grid, block = three(grid, "grid"), three(block, "block")
+    grid, block = as_dim3(grid, "grid"), as_dim3(block, "block")
     report = Report(source, grid, block)
     check_arguments(source, arguments)
     check_limits(report)
@@ -84,7 +85,7 @@ def checked_run(
         compare_results(report, arguments, again, f"in another order of threads ({order})")
     for other_grid, other_block in other_shapes:
         again = copies(before)
-        other = Report(source, three(other_grid, "grid"), three(other_block, "block"))
+        other = Report(source, as_dim3(other_grid, "grid"), as_dim3(other_block, "block"))
         run_in_step(other, again, copies(before), quiet)
         for finding in other.findings:
             report.add(finding.kind, finding.line, finding.message, "other shape", finding.advice)
@@ -101,7 +102,7 @@ def run_in_step(report, arguments, before, options):
     divisions = [machine.whole_grid]
     if report.grid != (1, 1, 1):
         divisions.append(machine.team_a_block)
-    if count(report.grid) * count(report.block) <= MAX_TEAMS:
+    if volume(report.grid) * volume(report.block) <= MAX_TEAMS:
         divisions.append(machine.team_a_thread)
     for number, division in enumerate(divisions):
         findings = list(report.findings)
@@ -263,26 +264,22 @@ def restore(arguments, before):
 # ---------------------------------------------------------------- limits and results
 
 
-def count(dimensions):
-    return dimensions[0] * dimensions[1] * dimensions[2]
-
-
 def check_limits(report):
     line = report.source.tree.lineno
-    threads = count(report.block)
-    if threads > machine.MAX_THREADS:
+    threads = volume(report.block)
+    if threads > MAX_THREADS:
         report.add(
             "limits",
             line,
             f"a block of {threads:,} threads: the hardware allows "
-            f"{machine.MAX_THREADS:,}; use smaller blocks and more of them",
+            f"{MAX_THREADS:,}; use smaller blocks and more of them",
         )
-    for axis, (size, limit) in enumerate(zip(report.block, machine.MAX_BLOCK, strict=True)):
-        if size > limit and threads <= machine.MAX_THREADS:
+    for axis, (size, limit) in enumerate(zip(report.block, MAX_BLOCK, strict=True)):
+        if size > limit and threads <= MAX_THREADS:
             report.add(
                 "limits", line, f"a block of size {size} along {'xyz'[axis]}: the limit is {limit}"
             )
-    for axis, (size, limit) in enumerate(zip(report.grid, machine.MAX_GRID, strict=True)):
+    for axis, (size, limit) in enumerate(zip(report.grid, MAX_GRID, strict=True)):
         if size > limit:
             report.add(
                 "limits",

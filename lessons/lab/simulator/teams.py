@@ -5,9 +5,6 @@ import numpy as np
 from lessons.lab.simulator.memory import Clock
 
 WARP = 32
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_SHARED_BYTES = 48 * 1024
 
 
@@ -26,20 +23,6 @@ class Unsupported(Exception):
         super().__init__(message)
         self.node = node
         self.message = message
-
-
-def three(dimensions, what):
-    """(x, y, z) from an int or a tuple of up to three. Raises `ValueError`."""
-    sizes = dimensions if isinstance(dimensions, (tuple, list)) else (dimensions,)
-    if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"{what} must have one to three dimensions, not {dimensions!r}")
-    for size in sizes:
-        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
-            raise ValueError(f"{what} must be whole numbers, not {dimensions!r}")
-        if size < 1:
-            raise ValueError(f"{what} must be at least 1 in every dimension, not {dimensions!r}")
-    sizes = tuple(int(size) for size in sizes)
-    return sizes + (1,) * (3 - len(sizes))
 
 
 class Launch:

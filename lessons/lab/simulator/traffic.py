@@ -120,7 +120,7 @@ def table(report):
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS) - 1)]
     lines = []
     for row in rows:
-        numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        numbers = "  ".join(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True))
         lines.append(f"{numbers}  {row[-1]}".rstrip())
     return "\n".join(lines)
 

@@ -1,0 +1,74 @@
+"""The CPU backend: `cpu.step` on every core."""
+
+import numba
+import numpy as np
+
+from kernels import adam
+from kernels.config import COLOURS
+from kernels.cpu import images as cpu_images
+from kernels.cpu import step as cpu
+from kernels.state import State
+from kernels.training.devices import cpu_name, threads_label
+
+
+class CpuBackend:
+    """`cpu.py` on every core. The same bits every run for the same number of partitions.
+
+    partitions: how many parts the batch is divided into, by default one for each thread. A
+    resumed run keeps the number it began with, even on another machine.
+    """
+
+    name = "cpu"
+
+    def __init__(self, image, config, state, partitions=None):
+        self.config = config
+        self.image = image
+        self.parameters = State(*(array.copy() for array in state))
+        self.partitions = partitions or numba.get_num_threads()
+        self.workspace = cpu.make_workspace(config, self.partitions)
+        self.corrections = adam.bias_corrections(config.beta1, config.beta2)
+        self.losses = []
+
+    @property
+    def device(self):
+        threads = min(self.partitions, numba.get_num_threads())
+        return f"{cpu_name()}, {threads_label(threads)}"
+
+    def run(self, first_step, learning_rates):
+        losses = cpu.train_steps(
+            self.image,
+            np.uint64(self.config.seed),
+            first_step,
+            self.config.batch,
+            self.parameters,
+            self.workspace,
+            self.corrections,
+            np.asarray(learning_rates, np.float32).reshape(-1, 2),
+            self.config.adam_rates,
+        )
+        self.losses.extend(losses.tolist())
+
+    def take_losses(self):
+        losses, self.losses = self.losses, []
+        return losses
+
+    def state(self):
+        return State(*(array.copy() for array in self.parameters))
+
+    def feature_grid(self):
+        return self.parameters.feature_grid.copy()
+
+    def render(self, width, height):
+        image = np.empty((height, width, COLOURS), np.float32)
+        cpu_images.render(
+            self.parameters.feature_grid, self.parameters.weights, self.workspace, image
+        )
+        return image
+
+    @staticmethod
+    def bilinear_baseline(image, width, height):
+        small = np.empty((height, width, COLOURS), np.float32)
+        large = np.empty_like(image)
+        cpu_images.downsample(image, small)
+        cpu_images.upsample(small, large)
+        return large

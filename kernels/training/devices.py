@@ -1,0 +1,51 @@
+"""What this machine has to run on: the GPU, if it can be used, and the processor."""
+
+import platform
+from pathlib import Path
+
+import numba
+import numpy as np
+from numba import cuda
+
+from kernels import image_ops
+from kernels.config import COLOURS
+
+
+def why_no_gpu():
+    """None if kernels can run, else the reason they cannot, as part of a sentence."""
+    try:
+        if not cuda.is_available():
+            return "no NVIDIA driver or GPU was found"
+        gray = cuda.to_device(np.ones((1, 1), np.float32))
+        white = cuda.to_device(np.ones((1, 1, COLOURS), np.float32))
+        image_ops.launch_over_pixels(image_ops.grayscale, white, gray)
+        cuda.synchronize()
+    except Exception as error:  # whatever a broken driver or toolkit raises, the CPU still works
+        return f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+    return None
+
+
+def first_line(error):
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def gpu_name():
+    if numba.config.ENABLE_CUDASIM:
+        return "Numba's CUDA simulator"
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def cpu_name():
+    """The processor's name as its maker writes it, where the system tells."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine() or "unknown CPU"
+
+
+def threads_label(threads):
+    return f"{threads} thread{'s' if threads > 1 else ''}"

@@ -1,0 +1,31 @@
+"""The dimensions of a launch: a grid of blocks, a block of threads, and what the hardware allows."""
+
+import numpy as np
+
+MAX_THREADS = 1024  # per block
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+
+def as_dim3(dimensions, what):
+    """(x, y, z) from an int or a tuple of up to three. Raises `ValueError`."""
+    sizes = dimensions if isinstance(dimensions, (tuple, list)) else (dimensions,)
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"{what} must have one to three dimensions, not {dimensions!r}")
+    for size in sizes:
+        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
+            raise ValueError(f"{what} must be whole numbers, not {dimensions!r}")
+        if size < 1:
+            raise ValueError(f"{what} must be at least 1 in every dimension, not {dimensions!r}")
+    sizes = tuple(int(size) for size in sizes)
+    return sizes + (1,) * (3 - len(sizes))
+
+
+def volume(dimensions):
+    return dimensions[0] * dimensions[1] * dimensions[2]
+
+
+def dim3_text(dimensions):
+    """ "2 x 3" for (2, 3, 1)."""
+    used = max([1] + [axis + 1 for axis in range(3) if dimensions[axis] > 1])
+    return " x ".join(str(size) for size in dimensions[:used])
