@@ -5,6 +5,7 @@ import builtins
 import functools
 import inspect
 import textwrap
+from types import FunctionType
 from typing import NamedTuple
 
 from kernels.errors import InputError
@@ -15,7 +16,7 @@ MISSING = object()
 class Source(NamedTuple):
     """A function's text and tree, and how to look up the names it uses."""
 
-    function: object  # the plain Python function
+    function: FunctionType  # the plain Python function
     tree: ast.FunctionDef
     filename: str
     lines: dict  # line number -> text of that line
