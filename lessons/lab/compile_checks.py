@@ -9,7 +9,7 @@ import ast
 import numpy as np
 
 from lessons.lab.names import CudaName, resolve
-from lessons.lab.numba_types import MATH, dtype_of_type
+from lessons.lab.numba_types import INSTEAD_OF_NUMPY, dtype_of_type, name_of_math
 from lessons.lab.source import MISSING, python_function, source_of_function
 
 REFUSED = {
@@ -73,17 +73,14 @@ def check_call(source, node, report, seen):
         return
     if is_numpy_function(function):
         text = ast.unparse(node.func)
-        name = getattr(function, "__name__", "")
-        twin = (
-            f"write math.{name}"
-            if name in {f.__name__ for f in MATH} - {"abs"}
-            else ("use a loop, and cuda.local.array for small arrays")
-        )
+        advice = "use a loop, and cuda.local.array for small arrays"
+        if function in INSTEAD_OF_NUMPY:
+            advice = f"write {name_of_math(INSTEAD_OF_NUMPY[function])}"
         add(
             report,
             source,
             node,
-            f"`{text}` is a NumPy call, and kernels compile without NumPy: {twin}",
+            f"`{text}` is a NumPy call, and kernels compile without NumPy: {advice}",
         )
         return
     if function is MISSING or not callable(function) or isinstance(function, type):

@@ -81,6 +81,11 @@ FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
 
 
+def name_of_math(function: Callable) -> str:
+    """ "math.sqrt", "abs": a function as a kernel writes it."""
+    return function.__name__ if function is abs else f"math.{function.__name__}"
+
+
 def typed(value: float | np.number | np.bool_) -> np.number | np.bool_:
     """A Python or NumPy number as a NumPy scalar of the type Numba gives it.
 

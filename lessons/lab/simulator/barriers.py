@@ -41,7 +41,7 @@ class Barriers:
         self.scheduler.wait_for_block(self.team, mask, node.lineno)
         for memory in self.launch.shared.values():
             if memory.history is not None:
-                memory.history.forget_settled_reads(self.launch.happens_before)
+                memory.history.forget_ordered_reads(self.launch.happens_before)
 
     def meet_in_grid(self, node: ast.Call, mask: Mask) -> None:
         """The threads in `mask` wait for the whole grid. Raises `Stop` if some never come."""

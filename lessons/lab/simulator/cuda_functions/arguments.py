@@ -29,5 +29,5 @@ def numbers(node: ast.Call, arguments: Sequence[object], count: int) -> list[Num
     """The arguments of a function that takes `count` numbers."""
     found = [argument for argument in arguments if is_number(argument)]
     if not len(found) == len(arguments) == count:
-        raise Unsupported(node, f"`{ast.unparse(node)}` must have {count} numbers as arguments")
+        raise Unsupported(node, f"`{ast.unparse(node)}` takes {count} number{'s' * (count > 1)}")
     return found

@@ -20,6 +20,7 @@ from lessons.lab.numba_types import (
     dtype_of_type,
     extreme,
     is_number,
+    name_of_math,
 )
 from lessons.lab.simulator.context import Context
 from lessons.lab.simulator.cuda_functions.table import call_cuda
@@ -133,11 +134,11 @@ class Calls:
                 f"`{name}` is a NumPy call: it makes or works on whole arrays, "
                 "which a GPU thread cannot; use a loop, and cuda.local.array for small arrays",
             )
-        advice = "abs(...)" if instead is abs else f"math.{instead.__name__}"
         self.reporter.add(
             "compile",
             node,
-            f"`{name}` is a NumPy call, and kernels compile without NumPy: write {advice}",
+            f"`{name}` is a NumPy call, and kernels compile without NumPy: "
+            f"write {name_of_math(instead)}",
         )
         return call_math(instead, numbers)
 

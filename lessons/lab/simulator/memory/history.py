@@ -168,7 +168,7 @@ class History:
         self.readers: RecentThreads | None = None
         self.changers: RecentThreads | None = None
 
-    def settled_before(self, order: HappensBefore) -> int:
+    def ordered_before(self, order: HappensBefore) -> int:
         """No access up to this tick can race with one that happens now."""
         return order.earliest_grid_tick if self.across_blocks else order.earliest_block_tick
 
@@ -177,7 +177,7 @@ class History:
     ) -> Iterator[Conflict]:
         """Plain writes that are not in order with an access now."""
         tick = self.write_tick[element]
-        if tick.max(initial=0) <= self.settled_before(order):
+        if tick.max(initial=0) <= self.ordered_before(order):
             return
         writer = self.writer[element]
         mask = order.unordered(tick, writer, thread)
@@ -210,8 +210,8 @@ class History:
             self.sort_reads(order)
 
     def sort_reads(self, order: HappensBefore) -> None:
-        settled = self.settled_before(order)
-        pending = [read for read in self.unsorted_reads if read[2] > settled]
+        ordered = self.ordered_before(order)
+        pending = [read for read in self.unsorted_reads if read[2] > ordered]
         self.unsorted_reads, self.unsorted = [], 0
         if not pending:
             return
@@ -220,9 +220,9 @@ class History:
         for element, thread, tick in pending:
             self.readers.note(order, element, thread, tick)
 
-    def forget_settled_reads(self, order: HappensBefore) -> None:
+    def forget_ordered_reads(self, order: HappensBefore) -> None:
         """After a barrier: drop reads that nothing can race with any more."""
-        if self.unsorted_reads and self.unsorted_reads[-1][2] <= self.settled_before(order):
+        if self.unsorted_reads and self.unsorted_reads[-1][2] <= self.ordered_before(order):
             self.unsorted_reads, self.unsorted = [], 0
 
     def note_write(self, element: np.ndarray, thread: np.ndarray, tick: int) -> None:
