@@ -28,7 +28,7 @@ def with_twin(twin):
 
     def decorate(typing):
         function = intrinsic(typing)
-        function.twin = twin
+        function.emulation = twin
         return function
 
     return decorate
