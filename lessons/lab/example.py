@@ -1,9 +1,6 @@
-"""The lab on one small kernel: first with a bug in it, then repaired, then measured and drawn.
+"""The lab on a kernel that reverses its input: without its barrier, repaired, measured and drawn.
 
     python -m lessons.lab.example [PICTURE.png]
-
-Each block reverses its part of an array, by way of shared memory. The first version forgets that a
-thread reads what another one wrote.
 """
 
 # Numba compiles kernels: their types are Numba's.
