@@ -20,6 +20,7 @@ from PIL import Image, ImageDraw
 from kernels.files.atomic import write_atomically
 from kernels.files.style import INK, MUTED, PAPER, font
 from lessons.lab.dimensions import Dim3, as_dim3, volume
+from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.picture_array import MAX_ARRAY_WIDTH, ArrayDrawing, ArrayKey, array_of
 from lessons.lab.simulator.picture_cells import (
     BLOCK_COLOURS,
@@ -40,7 +41,6 @@ from lessons.lab.simulator.picture_rows import (
     counted,
     wrapped,
 )
-from lessons.lab.simulator.report import AccessEvent
 
 MIN_WIDTH, MAX_WIDTH, MAX_HEIGHT = 1000, ARRAY_LEFT + MAX_ARRAY_WIDTH + MARGIN, 4000
 HEADER_HEIGHT = MARGIN + 164

@@ -8,8 +8,8 @@ import numpy as np
 from PIL import ImageDraw
 
 from kernels.files.style import INK, MUTED, font
+from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.picture_cells import CELL, UNTOUCHED, cell_box, draw_mark, fitting
-from lessons.lab.simulator.report import AccessEvent
 
 PANEL_GAP, CAPTION_HEIGHT, INDEX_HEIGHT, NOTE_HEIGHT = 28, 20, 15, 18
 

@@ -5,9 +5,9 @@ from bisect import bisect_right
 from PIL import ImageDraw
 
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.picture_array import NOTE_HEIGHT, ArrayDrawing
 from lessons.lab.simulator.picture_cells import Typeface
-from lessons.lab.simulator.report import AccessEvent
 
 MARGIN = 40
 NUMBER_WIDTH, SOURCE_WIDTH = 44, 300

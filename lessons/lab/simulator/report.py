@@ -3,9 +3,8 @@
 from os import PathLike
 from typing import NamedTuple
 
-import numpy as np
-
 from lessons.lab.dimensions import Dim3, dim3_text
+from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.traffic import Traffic, traffic_table
 from lessons.lab.source import Source
 
@@ -30,22 +29,6 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.kind}: {self.message}"
-
-
-class AccessEvent(NamedTuple):
-    """One instruction that touches an array, executed by n threads in lock step."""
-
-    phase: int  # 0, 1, 2, ...: how many barriers came before
-    order: int  # running number of the instruction: the time order
-    line: int  # number of the source line
-    source: str  # text of that line, stripped
-    array: str  # the name the kernel gives the array
-    space: str  # "global", "shared" or "local"
-    kind: str  # "read", "write" or "atomic"
-    shape: tuple[int, ...]  # of the array; for one block if shared, for one thread if local
-    block: np.ndarray  # (n,) int: linear index of the block
-    thread: np.ndarray  # (n,) int: linear index of the thread within its block
-    element: np.ndarray  # (n,) int: row-major index of the element within the array
 
 
 class Report:
