@@ -6,13 +6,10 @@ from numba import cuda, float32, int32
 from numba.extending import register_jitable
 
 from lessons.lab.simulator.run import checked_run
+from tests.lab.helpers import clean, problems
 
 SIZE = 8
 STEPS = (1, 2, 4)
-
-
-def problems(report):
-    return [finding for finding in report.findings if not finding.advice]
 
 
 def stops():
@@ -78,7 +75,7 @@ def returns_from_a_function(values, stops, out):
 def test_each_thread_leaves_a_loop_over_an_array_when_it_likes(kernel, schedule):
     values, out = np.arange(1, SIZE + 1, dtype=np.float32), np.full(32, 99, np.float32)
     report = checked_run(kernel, 1, 32, values, stops(), out, schedule=schedule)
-    assert problems(report) == [], report
+    clean(report)
     np.testing.assert_array_equal(out, [values[:stop].sum() for stop in stops()])
 
 
@@ -140,7 +137,7 @@ KERNELS = [one_goes_on, one_does_not_return, one_goes_further_than_the_others, o
 def test_threads_that_left_a_loop_read_nothing_any_more(kernel):
     values, out = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
     report = checked_run(kernel, 1, 32, values, out)
-    assert problems(report) == [], report
+    clean(report)
     assert (values == -1).sum() == 1
 
 
@@ -187,7 +184,7 @@ def loops_over_a_tuple(out):
 def test_a_loop_over_a_tuple_with_break_continue_and_else():
     out = np.zeros(6, np.int32)
     report = checked_run(loops_over_a_tuple, 1, 6, out)
-    assert problems(report) == [], report
+    clean(report)
     np.testing.assert_array_equal(out, [0, 1, 1, 1, 105, 105])
 
 

@@ -25,7 +25,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kernels.errors import InputError
-from lessons.lab.compile_checks import check_compiles
+from lessons.lab.compile_checks import compile_refusals
 from lessons.lab.dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
 from lessons.lab.simulator.arguments import (
     check_arguments,
@@ -97,7 +97,8 @@ def checked_run(
     report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"))
     check_arguments(source, arguments)
     check_limits(report)
-    check_compiles(source, report)
+    for refusal in compile_refusals(source):
+        report.add("compile", refusal.line, refusal.message, refusal.filename)
     if report.findings:
         return report
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from lessons.lab.dimensions import Dim3
 from lessons.lab.numba_types import Number
 from lessons.lab.simulator.memory.arrays import Memory
 from lessons.lab.simulator.memory.history import HappensBefore
@@ -39,8 +40,8 @@ class Launch:
     def __init__(
         self,
         report: Report,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
+        grid: Dim3,
+        block: Dim3,
         options: Options,
         may_divide: bool,
     ) -> None:
@@ -97,13 +98,13 @@ class Launch:
 Coordinate: TypeAlias = int | np.ndarray
 
 
-def unravel(number: Coordinate, sizes: tuple[int, int, int]) -> tuple[Coordinate, ...]:
+def unravel(number: Coordinate, sizes: Dim3) -> tuple[Coordinate, ...]:
     """(x, y, z) of the block or thread with this number; x runs fastest."""
     columns, rows, _ = sizes
     return number % columns, number // columns % rows, number // (columns * rows)
 
 
-def short(index: tuple[Coordinate, ...], sizes: tuple[int, int, int]) -> str:
+def short(index: tuple[Coordinate, ...], sizes: Dim3) -> str:
     """An index with as many dimensions as the sizes have."""
     dimensions = max([1] + [axis + 1 for axis in range(3) if sizes[axis] > 1])
     return str(index[0]) if dimensions == 1 else str(tuple(int(i) for i in index[:dimensions]))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from lessons.lab.compile_checks import numpy_message
 from lessons.lab.names import CudaName
 from lessons.lab.numba_types import (
     INSTEAD_OF_NUMPY,
@@ -20,7 +21,6 @@ from lessons.lab.numba_types import (
     dtype_of_type,
     extreme,
     is_number,
-    name_of_math,
 )
 from lessons.lab.simulator.context import Context
 from lessons.lab.simulator.cuda_functions.table import call_cuda
@@ -30,7 +30,7 @@ from lessons.lab.simulator.expressions.evaluator import Evaluator
 from lessons.lab.simulator.memory.arrays import ArrayView
 from lessons.lab.simulator.stops import Unsupported
 from lessons.lab.simulator.teams import Mask
-from lessons.lab.source import Source, python_function, source_of_function
+from lessons.lab.source import Source, called_source
 
 
 class DeviceCall(Protocol):
@@ -118,10 +118,9 @@ class Calls:
             return function(*arguments, **keywords)
         if isinstance(function, type):
             raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
-        try:
-            source = source_of_function(python_function(function))
-        except Exception:
-            raise Unsupported(node, f"`{name}` cannot be called from a kernel") from None
+        source = called_source(function)
+        if source is None:
+            raise Unsupported(node, f"`{name}` cannot be called from a kernel")
         return self.call_device_function(node, source, arguments, keywords, mask)
 
     def call_numpy(self, node: ast.Call, function: Callable, numbers: Sequence[Number]) -> Number:
@@ -134,12 +133,7 @@ class Calls:
                 f"`{name}` is a NumPy call: it makes or works on whole arrays, "
                 "which a GPU thread cannot; use a loop, and cuda.local.array for small arrays",
             )
-        self.reporter.add(
-            "compile",
-            node,
-            f"`{name}` is a NumPy call, and kernels compile without NumPy: "
-            f"write {name_of_math(instead)}",
-        )
+        self.reporter.add("compile", node, numpy_message(function, name))
         return call_math(instead, numbers)
 
     def call_builtin(

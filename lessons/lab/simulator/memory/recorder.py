@@ -4,9 +4,9 @@ import ast
 
 import numpy as np
 
+from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.frames import CallStack
 from lessons.lab.simulator.memory.access import Access
-from lessons.lab.simulator.report import AccessEvent
 from lessons.lab.simulator.teams import WARP, Launch, Mask, Team
 from lessons.lab.simulator.traffic import (
     Traffic,
