@@ -77,6 +77,7 @@ INSTEAD_OF_NUMPY: dict[Callable, Callable] = {
     vectorised: function for function, vectorised in MATH.items() if type(vectorised) is np.ufunc
 }
 
+INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
 
@@ -196,7 +197,7 @@ def dtype_of_type(kind: object) -> np.dtype | None:
     if isinstance(kind, np.dtype):
         return kind
     if kind is int:
-        return np.dtype(np.int64)
+        return INT64
     if kind is float:
         return FLOAT64
     if kind is bool:

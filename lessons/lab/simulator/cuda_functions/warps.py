@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lessons.lab.numba_types import Number, convert, truth
+from lessons.lab.numba_types import INT64, Number, convert, truth
 from lessons.lab.simulator.context import Context
 from lessons.lab.simulator.cuda_functions.arguments import numbers
 from lessons.lab.simulator.stops import Stop
 from lessons.lab.simulator.teams import WARP, Mask, first_of
 
 FULL_WARP = np.int64(0xFFFFFFFF)
-INT64 = np.dtype(np.int64)
 
 
 def syncwarp(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> None:

@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from lessons.lab.numba_types import Number, convert, is_number
+from lessons.lab.numba_types import INT64, Number, convert, is_number
 from lessons.lab.simulator.context import Context
 from lessons.lab.simulator.expressions.evaluator import Evaluator
 from lessons.lab.simulator.memory.arrays import ArrayView
 from lessons.lab.simulator.stops import Unsupported
 from lessons.lab.simulator.teams import Mask
-
-INT64 = np.dtype(np.int64)
 
 
 class Indexing:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lessons.lab.numba_types import Number, convert
+from lessons.lab.numba_types import INT64, Number, convert
 from lessons.lab.simulator.memory.access import Access, Kind, name_element
 from lessons.lab.simulator.memory.arrays import ArrayView, Memory
 from lessons.lab.simulator.memory.races import RaceChecker
@@ -14,8 +14,6 @@ from lessons.lab.simulator.memory.recorder import Recorder
 from lessons.lab.simulator.reporter import Reporter
 from lessons.lab.simulator.stops import Unsupported
 from lessons.lab.simulator.teams import Launch, Mask, Team, first_of
-
-INT64 = np.dtype(np.int64)
 
 # (old, new, position of the thread) -> what an atomic leaves; all are NumPy scalars.
 Operation: TypeAlias = Callable[[Any, Any, Any], Any]
