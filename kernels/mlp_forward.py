@@ -7,7 +7,7 @@ layer, every activation would travel to global memory and back. Here a block tak
 through *all* layers: their activations stay in shared memory, and only the weights stream by,
 one 16 x 16 tile at a time, each tile read from global memory once for 64 samples.
 
-A block has 16 x 16 threads. Thread (lane, row) computes unit `lane` of the current tile for the
+A block has 16 x 16 threads. Thread (column, row) computes unit `column` of the current tile for the
 four samples row, row + 16, row + 32, row + 48: each weight it reads serves four multiply-adds.
 
 `weights` holds all matrices one after another, each row-major (fan_in, fan_out); there are no
@@ -44,7 +44,7 @@ def mlp_forward(features, weights, hidden, outputs):
     weight_tile = cuda.shared.array((TILE, TILE), float32)
     totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
 
-    lane = cuda.threadIdx.x
+    column = cuda.threadIdx.x
     row = cuda.threadIdx.y
     first_sample = cuda.blockIdx.x * TILE_SAMPLES
     layers, batch, width = hidden.shape
@@ -55,7 +55,7 @@ def mlp_forward(features, weights, hidden, outputs):
         local_sample = row + j * TILE
         sample = first_sample + local_sample
         inside = sample < batch
-        activations[0, local_sample, lane] = features[sample, lane] if inside else float32(0)
+        activations[0, local_sample, column] = features[sample, column] if inside else float32(0)
 
     offset = 0
     fan_in = FEATURES
@@ -65,16 +65,16 @@ def mlp_forward(features, weights, hidden, outputs):
         fan_out = OUTPUTS if last else width
 
         for unit_tile in range(0, fan_out, TILE):
-            unit = unit_tile + lane
+            unit = unit_tile + column
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
 
             for input_tile in range(0, fan_in, TILE):
-                weight_tile[row, lane] = weights[offset + (input_tile + row) * fan_out + unit]
+                weight_tile[row, column] = weights[offset + (input_tile + row) * fan_out + unit]
                 # The tile (and the activations it meets) must be complete before anyone reads.
                 cuda.syncthreads()
                 for k in range(TILE):
-                    weight = weight_tile[k, lane]
+                    weight = weight_tile[k, column]
                     for j in range(SAMPLES_PER_THREAD):
                         totals[j] += weight * activations[source, row + j * TILE, input_tile + k]
                 # Everyone must be done with the tile before the next one replaces it.

@@ -46,9 +46,9 @@ def backward(
 
     # Both tiles must be complete before the products read across all samples.
 
-    # Weight gradient: thread (lane, row) owns the weight from input `row` to unit `lane`.
+    # Weight gradient: thread (column, row) owns the weight from input `row` to unit `column`.
 
-    # Input gradient: thread (lane, row) owns input `lane` of its four samples. It turns
+    # Input gradient: thread (column, row) owns input `column` of its four samples. It turns
     # activations into deltas in place. No barrier is needed before: by the time a thread has
     # passed those of its first weight tile, all threads have read what they need above.
 
