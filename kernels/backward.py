@@ -12,7 +12,7 @@ gradient with respect to a layer's sums, before its activation function. Then, l
     delta_below   = grad_inputs where the input was > 0, else 0               ReLU's derivative
 
 and what reaches the three grid channels goes to the four corners that the encoding blended, with
-the same four weights. A block takes 64 samples down through all layers, `delta` staying in shared
+the same four weights. A block takes 64 samples back through all layers; `delta` stays in shared
 memory. Many blocks add to the same gradients, so those additions are atomic.
 
 The caller provides gradients that are zero: Adam clears each one after using it.
@@ -36,14 +36,14 @@ from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu
 
 BLOCK_THREADS = TILE * TILE
-WEIGHT_PITCH = TILE + 1  # rows of a weight tile are read across: an odd pitch keeps banks apart
+WEIGHT_PITCH = TILE + 1  # a warp reads down a column of a weight tile: odd, so no bank conflicts
 
 
 @cuda.jit
 def backward(
     uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
 ):
-    """Add one batch's gradients and loss; 16 x 16 threads a block, 64 samples a block.
+    """Add one batch's gradients and loss; 16 x 16 threads and 64 samples per block.
 
     uv (B, 2), features (B, 16), hidden (layers, B, width), outputs (B, 16), target (B, 3),
     weights (n,): float32, as the earlier stages left them.
@@ -75,7 +75,7 @@ def backward(
             delta = float32(2) * scale * error * output * (float32(1) - output)
         tiles[0, local_sample, column] = delta
 
-    # One atomic a block, not one a thread: halve the number of partial sums until one is left.
+    # One atomic per block, not one per thread: halve the number of partial sums until one is left.
     squared_errors[thread] = squared_error
     active = BLOCK_THREADS // 2
     while active > 0:
@@ -122,9 +122,9 @@ def backward(
                     total += activation * delta
                 weight = offset + (input_tile + row) * fan_out + unit_tile + column
                 cuda.atomic.add(grad_weights, weight, total)
-        # Input gradient: thread (column, row) owns input `column` of its four samples. It turns
-        # activations into deltas in place. No barrier is needed before: by the time a thread has
-        # passed those of its first weight tile, all threads have read what they need above.
+        # Input gradient: thread (column, row) owns input `column` of its four samples. It
+        # replaces activations by deltas in place. No barrier is needed before this loop: once a
+        # thread has passed those of its first weight tile, all threads have finished reading above.
         for input_tile in range(0, fan_in, TILE):
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
@@ -157,7 +157,7 @@ def backward(
 
 @register_jitable
 def scatter(grad_feature_grid, u, v, channel, gradient):
-    """Hand one channel's gradient to the four grid cells that the encoding blended at (u, v).
+    """Add one channel's gradient to the four grid cells that the encoding blended at (u, v).
 
     Other samples add to the same cells at the same time, hence the atomics.
     """

@@ -16,7 +16,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def encode(uv, feature_grid, features):
-    """Encode one batch; one thread a sample.
+    """Encode one batch; one thread per sample.
 
     uv: (B, 2) float32 in [0, 1). feature_grid: (gh, gw, 3) float32.
     Writes features (B, 16) float32.

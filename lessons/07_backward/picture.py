@@ -128,8 +128,9 @@ def draw_gradients(sheet, draw):
         draw.rectangle((x - 1, top - 1, x + size[0], top + size[1]), None, GRID)
         x += 230
     words = (
-        "White: no gradient. An empty column is a unit whose ReLU is closed, an empty row one that",
-        "is always zero. Only three columns of W3 have a gradient: red, green and blue.",
+        "White: no gradient. An empty column: the mask blocks this unit in every sample.",
+        "An empty row: this input is zero in every sample.",
+        "Only three columns of W3 have a gradient: red, green and blue.",
     )
     for number, line in enumerate(words):
         draw.text((500, top + 214 + 22 * number), line, MUTED, font(14), "la")
@@ -138,12 +139,12 @@ def draw_gradients(sheet, draw):
 def picture_of(values, size, percentiles):
     """Values as shades from white (nothing) to dark red (the largest)."""
     low, high = np.percentile(values, percentiles)
-    share = np.clip((values - low) / (high - low), 0, 1)[..., np.newaxis]
+    level = np.clip((values - low) / (high - low), 0, 1)[..., np.newaxis]
     white, middle, dark = (
         np.array(c, float) for c in ((255, 255, 255), (240, 150, 60), (120, 0, 30))
     )
-    first = white + (middle - white) * np.minimum(2 * share, 1)
-    shades = np.where(share < 0.5, first, middle + (dark - middle) * (2 * share - 1))
+    first = white + (middle - white) * np.minimum(2 * level, 1)
+    shades = np.where(level < 0.5, first, middle + (dark - middle) * (2 * level - 1))
     panel = Image.fromarray(np.round(shades).astype(np.uint8))
     return panel.resize(size, Image.Resampling.NEAREST)
 

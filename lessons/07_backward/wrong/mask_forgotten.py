@@ -1,4 +1,4 @@
-"""The ReLU's mask is missing: closed units pass gradients on."""
+"""The ReLU's mask is missing: gradients pass where the activation is zero."""
 # caught by: all_layers
 # diagnosis: ReLU mask forgotten
 

@@ -1,4 +1,4 @@
-"""Adam's two averages are handed over in the wrong order."""
+"""Adam's two averages are passed in the wrong order."""
 # caught by: one_step
 # diagnosis: nan
 
