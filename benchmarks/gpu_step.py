@@ -66,7 +66,7 @@ def ours(name, image, config):
 
 
 def registers(backend):
-    """kernel -> (registers a thread, bytes of local memory)."""
+    """kernel -> (registers per thread, bytes of local memory)."""
     found = {}
     for name in ("train", "first", "second", "paint"):
         kernel = getattr(backend, name, None)

@@ -61,8 +61,8 @@ def main():
     rows = []
     for folder in options.folders:
         rows.append(measure(folder))
-        print("{commit:12} {us_per_step:6.2f} us a step, {registers} registers, {local_bytes} bytes "
-              "of local memory".format(**rows[-1]), flush=True)  # fmt: skip
+        print("{commit:12} {us_per_step:6.2f} us per step, {registers} registers, "
+              "{local_bytes} bytes of local memory".format(**rows[-1]), flush=True)  # fmt: skip
     if options.save:
         result = {**description(), "rows": rows}
         (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
