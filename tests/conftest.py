@@ -17,7 +17,6 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "gpu: runs kernels, on the lab's engines or on a GPU")
     if not config.getoption("--require-gpu"):
         return
 

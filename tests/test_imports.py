@@ -1,0 +1,94 @@
+"""Imports point one way: which room may import which, and no circles between files."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = {"kernels", "kernels.cpu", "kernels.fast", "kernels.training", "kernels.files"}
+LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"}
+
+# room -> the rooms that its files may import. A room is a folder: the files directly in it.
+ALLOWED = {
+    "kernels": set(),
+    "kernels.files": {"kernels"},
+    "kernels.cpu": {"kernels"},
+    "kernels.fast": {"kernels"},
+    "kernels.training": KERNELS,
+    "lessons": {*KERNELS, *LAB, "lessons.course", "lessons.grading"},
+    "lessons.course": {"kernels", "kernels.files"},
+    "lessons.grading": {*KERNELS, *LAB, "lessons", "lessons.course"},
+    # The engines do not know each other; the package knows neither until it is asked for one.
+    "lessons.lab": {"kernels"},
+    "lessons.lab.simulator": {"kernels", "kernels.files", "lessons.lab"},
+    "lessons.lab.compiled": {"kernels", "kernels.training", "lessons.lab"},
+    # A lesson: its checks and its picture.
+    "a lesson": {*KERNELS, *LAB, "lessons", "lessons.grading"},
+    "train": {*KERNELS, *LAB, "lessons.grading"},
+}
+
+
+def shipped_files():
+    """Every Python file of the project but tests, benchmarks and students' files."""
+    for path in [ROOT / "train.py", *ROOT.glob("kernels/**/*.py"), *ROOT.glob("lessons/**/*.py")]:
+        if "wrong" not in path.parts and path.name != "exercise.py":
+            yield path
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in shipped_files()}
+
+
+def room_of(module):
+    if module == "train":
+        return "train"
+    package = module if is_package(module) else module.rpartition(".")[0]
+    return "a lesson" if package.startswith("lessons.0") else package
+
+
+def is_package(module):
+    return module in MODULES and MODULES[module].name == "__init__.py"
+
+
+def imports_of(path):
+    """Modules of this project that a file imports, wherever in the file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.partition(".")[0] in ("kernels", "lessons", "tests", "benchmarks", "train"):
+                yield name if name in MODULES else name.rpartition(".")[0]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_imports_only_what_its_room_may(module):
+    room = room_of(module)
+    for imported in imports_of(MODULES[module]):
+        target = room_of(imported)
+        assert target == room or target in ALLOWED[room], f"{module} imports {imported}"
+
+
+def test_every_room_is_known():
+    assert {room_of(module) for module in MODULES} == set(ALLOWED)
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    graph = {
+        module: {name for name in imports_of(path) if not is_package(name)} - {module}
+        for module, path in MODULES.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
