@@ -4,10 +4,9 @@
 
 The idea: an element of c is the product of a row of a and a column of b. Neighbouring elements
 need the same rows and columns, so the naive kernel reads every number of `a` n times, and every
-number of `b` m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each once,
-into memory that the block shares, and use it sixteen times. The network's layers are such
-products; the fused network (`mlp_forward`) keeps this pattern and adds what comes before and
-after.
+number of `b` m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each into
+shared memory once, and use it sixteen times. The network's layers are such products: the fused
+network (`mlp_forward`) has the same loops, and adds what comes before and after.
 
 Source: Kirk and Hwu, "Programming Massively Parallel Processors", chapter on memory and tiling.
 """

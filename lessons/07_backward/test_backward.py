@@ -96,9 +96,9 @@ def network(case, batch, hidden, layers):
     matrices = reference.split_weights(weights, hidden, layers)
     features = reference.encode(uv, grid)
     outputs, activations = reference.mlp_forward(features, matrices)
-    kept = np.stack(activations[1:])
+    hidden_activations = np.stack(activations[1:])
     target = case.random((batch, 3))
-    arrays = (np.ascontiguousarray(a, np.float32) for a in (features, kept, outputs))
+    arrays = (np.ascontiguousarray(a, np.float32) for a in (features, hidden_activations, outputs))
     return Network(uv, grid, weights, matrices, target, *arrays)
 
 
