@@ -2,7 +2,7 @@
 
     python -m benchmarks.scaling --save h200-scaling
 
-Writes the rows and results/NAME.png: microseconds a step against the batch, with two limits drawn
+Writes the rows and results/NAME.png: microseconds per step against the batch, with two limits drawn
 in. The *barrier floor* is what two barriers of the whole GPU cost, measured with the same kernel
 and nothing to do. The *tensor-core limit* is the useful arithmetic of a step (no padding counted)
 over the rate of the tensor cores.
@@ -11,6 +11,7 @@ over the rate of the tensor cores.
 import argparse
 import json
 import time
+from functools import partial
 
 import numpy as np
 from numba import cuda
@@ -98,7 +99,7 @@ def painting(image):
     rows = []
     for width, height in PAINTED:
         colours = cuda.device_array(width * height * COLOURS, np.float32)
-        seconds = best_of(lambda: backend.paint_into(colours, width, height), 20)
+        seconds = best_of(partial(backend.paint_into, colours, width, height), 20)
         pixels = width * height / seconds
         rows.append({
             "width": width, "height": height, "us": seconds * 1e6, "pixels_per_second": pixels,
@@ -130,7 +131,7 @@ def plot(rows, floor, path):
         sheet.line([(x, top), (x, bottom)], GRID, 1)
         sheet.text(x, bottom + 10, f"{batch:,}", MUTED, 13, "ma")
     sheet.text(left, top - 12, "microseconds", MUTED, 14, "ls")
-    sheet.text((left + right) / 2, bottom + 40, "samples a step", MUTED, 14, "ma")
+    sheet.text((left + right) / 2, bottom + 40, "samples per step", MUTED, 14, "ma")
     y = place(1024, floor)[1]
     sheet.dashed(left, right, y, MUTED, 1.5)
     sheet.text(right + 10, y, "two barriers", MUTED, 14, "lm")
