@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numba
 import numpy as np
@@ -123,11 +124,12 @@ def stage_times():
         cpu.locate(block, state.feature_grid, place, w.shares[0])
     times = {}
     for number, name in enumerate(STAGES):
-        times[name] = 1e6 * seconds_of(lambda number=number: blocks_of(
-            number, points, places, w.corners[0], w.shares[0], w.uv[0], w.target[0],
+        run = partial(
+            blocks_of, number, points, places, w.corners[0], w.shares[0], w.uv[0], w.target[0],
             w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
             w.grad_feature_grid[0], image, state,
-        ), 15)  # fmt: skip
+        )  # fmt: skip
+        times[name] = 1e6 * seconds_of(run, 15)
     rows = config.grid_height
 
     def adam():

@@ -30,7 +30,15 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from kernels.config import COLOURS, FOURIER_OCTAVES, OUTPUTS, Config
+from kernels.config import (
+    COLOURS,
+    ENCODED,
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    OUTPUTS,
+    Config,
+)
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.devices import cpu_name
@@ -96,7 +104,7 @@ def pytorch(image, config, compiled):
             target = sample(target_image, uv)
             sub_cell = torch.sin(2 * math.pi * (uv * cells - 0.5))
             angles = (2 * math.pi * uv[:, :, None] * waves).flatten(1)
-            padding = torch.ones(len(uv), 3)
+            padding = torch.ones(len(uv), FEATURES - ENCODED)
         hidden = torch.cat(
             [sample(grid, uv), sub_cell, torch.sin(angles), torch.cos(angles), padding], 1
         )
@@ -121,9 +129,9 @@ def pytorch(image, config, compiled):
 def multiply_adds_per_sample(config):
     """Without padding: 13 inputs, 3 outputs, and of the input gradient only the grid's channels."""
     inner = (config.layers - 1) * config.hidden**2
-    forward = 13 * config.hidden + inner + 3 * config.hidden
+    forward = ENCODED * config.hidden + inner + COLOURS * config.hidden
     weights = forward
-    inputs = 3 * config.hidden + inner + 3 * config.hidden
+    inputs = COLOURS * config.hidden + inner + GRID_CHANNELS * config.hidden
     return forward + weights + inputs
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.files.images import load_image
+from kernels.files.psnr import psnr
 from kernels.state import initial_state
-from kernels.training.trainer import psnr
 
 LAKE = "images/lake.png"
 STEPS_PER_GRAPH = 20

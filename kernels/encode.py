@@ -19,7 +19,13 @@ Neural Graphics Primitives", SIGGRAPH 2022.
 
 from numba import cuda, float32
 
-from kernels.config import FEATURES, FOURIER_OCTAVES, THREADS
+from kernels.config import (
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    SUB_CELL_FEATURES,
+    THREADS,
+)
 from kernels.field_math import bilinear, neighbours, sine_of_turns
 from kernels.launch import blocks_for, on_gpu
 
@@ -44,10 +50,10 @@ def encode(uv, feature_grid, features):
 
     _, _, x_fraction = neighbours(u, feature_grid.shape[1])
     _, _, y_fraction = neighbours(v, feature_grid.shape[0])
-    features[sample, 3] = sine_of_turns(x_fraction)
-    features[sample, 4] = sine_of_turns(y_fraction)
+    features[sample, GRID_CHANNELS] = sine_of_turns(x_fraction)
+    features[sample, GRID_CHANNELS + 1] = sine_of_turns(y_fraction)
 
-    channel = 5
+    channel = GRID_CHANNELS + SUB_CELL_FEATURES
     for axis in range(2):
         waves = uv[sample, axis]
         for _ in range(FOURIER_OCTAVES):

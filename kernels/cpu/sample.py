@@ -10,7 +10,7 @@ the way back, which adds to the same four places, need not find them again.
 
 from numba import float32, uint32, uint64
 
-from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS
+from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES
 from kernels.cpu.compile import compiled
 from kernels.field_math import corner_weights, neighbours, random_uv, sine_of_turns
 
@@ -64,8 +64,8 @@ def encode(uv, feature_grid, corners, shares, features):
     for axis in range(2):
         cells = float32(feature_grid.shape[1 - axis])
         for s in range(uv.shape[1]):
-            features[3 + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
-    channel = 5
+            features[GRID_CHANNELS + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
+    channel = GRID_CHANNELS + SUB_CELL_FEATURES
     for axis in range(2):
         for octave in range(FOURIER_OCTAVES):
             waves = float32(1 << octave)

@@ -9,7 +9,13 @@ one empty: a texel is then 16 bytes, which are read, or added to, in one go. The
 
 from numba import cuda, float32, int64, uint32
 
-from kernels.config import FEATURES, FOURIER_OCTAVES
+from kernels.config import (
+    ENCODED,
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    SUB_CELL_FEATURES,
+)
 from kernels.fast.ptx import add_four, load_four, pack_halves
 from kernels.field_math import corner_weights, neighbours, sine_of_turns
 
@@ -60,11 +66,12 @@ def encode_position(u, v, width, height, features):
     """Features 3 to 15 of `encode`: all that no parameter has a say in."""
     _, _, x_fraction = neighbours(u, width)
     _, _, y_fraction = neighbours(v, height)
-    features[3] = sine_of_turns(x_fraction)
-    features[4] = sine_of_turns(y_fraction)
-    waves(u, features, 5)
-    waves(v, features, 5 + 2 * FOURIER_OCTAVES)
-    for padding in range(5 + 4 * FOURIER_OCTAVES, FEATURES):
+    features[GRID_CHANNELS] = sine_of_turns(x_fraction)
+    features[GRID_CHANNELS + 1] = sine_of_turns(y_fraction)
+    first_wave = GRID_CHANNELS + SUB_CELL_FEATURES
+    waves(u, features, first_wave)
+    waves(v, features, first_wave + 2 * FOURIER_OCTAVES)
+    for padding in range(ENCODED, FEATURES):
         features[padding] = float32(1)
 
 

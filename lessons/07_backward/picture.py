@@ -17,6 +17,7 @@ from kernels.files.images import load_image
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from kernels.training.trainer import Trainer
+from kernels.training_step import evaluate
 from lessons.lab.compiled.backend import NativeBackend
 from lessons.lab.compiled.engine import launch
 
@@ -91,9 +92,9 @@ def gradients_of_the_lake():
     config = Config(batch=BATCH)
     trainer = Trainer(image, config, NativeBackend)
     trainer.advance(STEPS)
-    stages, arrays = trainer.backend.stages, trainer.backend.arrays
+    arrays = trainer.backend.arrays
     launch_sample_batch(image, config.seed, STEPS + 1, arrays.uv, arrays.target, launch)
-    stages.evaluate(stages, arrays, launch)
+    evaluate(trainer.backend.stages, arrays, launch)
     launch_backward(
         arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
         arrays.parameters.weights, arrays.grad_weights, arrays.grad_feature_grid,

@@ -5,8 +5,11 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
+from kernels.config import Config
+from kernels.state import initial_state
 from lessons import __main__ as tool
 from lessons.course import doctor, progress
 from lessons.course import lesson as lesson_files
@@ -157,12 +160,19 @@ def test_it_runs_from_any_folder(tmp_path):
 # ---------------------------------------------------------------- train.py --use
 
 
+def backend_of(chosen):
+    """The backend itself, with very little to train."""
+    config = Config(batch=1, grid_width=1, grid_height=1, hidden=16, layers=1)
+    return chosen.factory(np.zeros((1, 1, 3), np.float32), config, initial_state(config))
+
+
 def test_use_takes_what_is_written_and_fills_the_rest(course):
     solve(4)
-    backend, explanation = student_stages.student_backend("lessons:4", "native", force=False)
-    assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
-    assert backend.stages.backward.__module__ == "kernels.backward"
-    assert "your lessons 4, the rest from kernels/" in explanation
+    chosen = student_stages.student_backend("lessons:4", "native", force=False)
+    stages = backend_of(chosen).stages
+    assert stages.encode.__module__ == "exercise_of_lesson_4"
+    assert stages.backward.__module__ == "kernels.backward"
+    assert "your lessons 4, the rest from kernels/" in chosen.explanation
     sys.modules.pop("exercise_of_lesson_4", None)
 
 
@@ -193,8 +203,8 @@ def test_use_refuses_a_stage_that_fails_unless_forced(course):
     sys.modules.pop("exercise_of_lesson_4", None)
     with pytest.raises(InputError, match="04_encode does not pass its check"):
         student_stages.student_backend("lessons:4", "native", force=False)
-    backend, _ = student_stages.student_backend("lessons:4", "native", force=True)
-    assert backend.stages.encode.__module__ == "exercise_of_lesson_4"
+    chosen = student_stages.student_backend("lessons:4", "native", force=True)
+    assert backend_of(chosen).stages.encode.__module__ == "exercise_of_lesson_4"
     sys.modules.pop("exercise_of_lesson_4", None)
 
 

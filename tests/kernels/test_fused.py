@@ -21,11 +21,11 @@ from kernels.fast.ptx import arrive, arrived, pack_halves
 from kernels.fast.rows import FEATURE_PITCH
 from kernels.fast.sample import FIXED_POINT
 from kernels.fast.step import fused_arrays, make_fused_step, settings_of
+from kernels.files.psnr import psnr
 from kernels.state import initial_state
-from kernels.training import choose_backend as choice
-from kernels.training import gpu_backends
+from kernels.training import choose_backend, gpu_backends
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.trainer import Trainer, psnr
+from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run
 from lessons.lab.simulator.run import launch as checked
@@ -318,45 +318,47 @@ def test_painting():
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_told(monkeypatch):
-    monkeypatch.setattr(choice, "why_no_gpu", lambda: "there is none")
+    monkeypatch.setattr(choose_backend, "why_no_gpu", lambda: "there is none")
     for name in ("cuda", "graph", "tensor", "persistent"):
         with pytest.raises(InputError, match="there is none"):
-            choice.choose_backend(name, Config())
-    kind, line = choice.choose_backend("auto", Config())
-    assert kind is CpuBackend and "there is none" in line
-    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
+            choose_backend.choose_backend(name, Config())
+    chosen = choose_backend.choose_backend("auto", Config())
+    assert chosen.factory is CpuBackend and "there is none" in chosen.explanation
+    monkeypatch.setattr(choose_backend, "why_no_gpu", lambda: None)
     with pytest.raises(InputError, match="order that changes"):
-        choice.choose_backend("graph", Config(), deterministic=True)
+        choose_backend.choose_backend("graph", Config(), deterministic=True)
 
 
 def test_without_tensor_cores_float32_takes_their_place(monkeypatch):
-    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
-    monkeypatch.setattr(choice, "gpu_name", lambda: "an old GPU")
-    monkeypatch.setattr(choice, "backend_class", lambda name, deterministic=False: name)
+    monkeypatch.setattr(choose_backend, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(choose_backend, "gpu_name", lambda: "an old GPU")
+    monkeypatch.setattr(choose_backend, "backend_factory", lambda name, deterministic=False: name)
     old = SimpleNamespace(compute_capability=(7, 5))
-    monkeypatch.setattr(choice.cuda, "get_current_device", lambda: old, raising=False)
-    kind, line = choice.choose_backend("tensor", Config())
-    assert kind == "graph" and "float32 (not tensor:" in line and "has 7.5" in line
+    monkeypatch.setattr(choose_backend.cuda, "get_current_device", lambda: old, raising=False)
+    chosen = choose_backend.choose_backend("tensor", Config())
+    assert chosen.factory == "graph" and "float32 (not tensor:" in chosen.explanation
+    assert "has 7.5" in chosen.explanation
     with pytest.raises(InputError, match="has 7.5"):
-        choice.choose_backend("persistent", Config(), deterministic=True)
-    monkeypatch.setattr(choice, "why_it_does_not_learn", lambda kind, config: None)
-    kind, line = choice.choose_backend("auto", Config())
-    assert kind == "graph" and "has 7.5" in line
+        choose_backend.choose_backend("persistent", Config(), deterministic=True)
+    monkeypatch.setattr(choose_backend, "why_it_does_not_learn", lambda kind, config: None)
+    chosen = choose_backend.choose_backend("auto", Config())
+    assert chosen.factory == "graph" and "has 7.5" in chosen.explanation
     with pytest.raises(InputError, match="cannot be had here"):
-        choice.choose_backend("auto", Config(), deterministic=True)
+        choose_backend.choose_backend("auto", Config(), deterministic=True)
 
 
 def test_auto_falls_back_until_something_works(monkeypatch):
-    monkeypatch.setattr(choice, "why_no_gpu", lambda: None)
-    monkeypatch.setattr(choice, "gpu_name", lambda: "a GPU")
-    monkeypatch.setattr(choice, "backend_class", lambda name, deterministic: name)
+    monkeypatch.setattr(choose_backend, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(choose_backend, "gpu_name", lambda: "a GPU")
+    monkeypatch.setattr(choose_backend, "backend_factory", lambda name, deterministic: name)
     works = {"persistent": "it hangs", "tensor": "it is wrong", "graph": None}
-    monkeypatch.setattr(choice, "why_not", lambda name, config: None)
-    monkeypatch.setattr(choice, "why_it_does_not_learn", lambda kind, config: works[kind])
-    kind, line = choice.choose_backend("auto", Config())
-    assert kind == "graph" and line.endswith("a GPU, graph (not tensor: it is wrong)")
+    monkeypatch.setattr(choose_backend, "why_not", lambda name, config: None)
+    monkeypatch.setattr(choose_backend, "why_it_does_not_learn", lambda name, config: works[name])
+    chosen = choose_backend.choose_backend("auto", Config())
+    assert chosen.factory == "graph"
+    assert chosen.explanation.endswith("a GPU, graph (not tensor: it is wrong)")
     with pytest.raises(InputError, match="cannot be had here"):
-        choice.choose_backend("auto", Config(), deterministic=True)
+        choose_backend.choose_backend("auto", Config(), deterministic=True)
 
 
 class Launches:
@@ -380,7 +382,7 @@ class Launches:
 def test_long_runs_are_divided_before_the_barrier_has_counted_too_far(monkeypatch):
     here = SimpleNamespace(to_device=np.copy, synchronize=lambda: None)
     monkeypatch.setattr(gpu_backends, "cuda", here)
-    monkeypatch.setattr(gpu_backends, "MAX_STEPS_A_LAUNCH", 3)
+    monkeypatch.setattr(gpu_backends, "MAX_STEPS_PER_LAUNCH", 3)
     backend, launches = object.__new__(gpu_backends.PersistentBackend), Launches()
     backend.train = backend.counter = launches
     backend.arrays = backend.settings = None
@@ -395,7 +397,7 @@ def test_long_runs_are_divided_before_the_barrier_has_counted_too_far(monkeypatc
 
 def test_the_barrier_of_a_launch_cannot_count_too_far():
     most_blocks = 1 << 14  # more than any GPU holds at once
-    assert 2 * gpu_backends.MAX_STEPS_A_LAUNCH * most_blocks < 1 << 32
+    assert 2 * gpu_backends.MAX_STEPS_PER_LAUNCH * most_blocks < 1 << 32
 
 
 def test_a_backend_that_does_not_learn_is_noticed():
@@ -407,9 +409,9 @@ def test_a_backend_that_does_not_learn_is_noticed():
         def run(self, first_step, learning_rates):
             raise RuntimeError("no such instruction")
 
-    assert choice.why_it_does_not_learn(CpuBackend, Config()) is None
-    assert "the loss went from" in choice.why_it_does_not_learn(Idle, Config())
-    assert "no such instruction" in choice.why_it_does_not_learn(Broken, Config())
+    assert choose_backend.why_it_does_not_learn(CpuBackend, Config()) is None
+    assert "the loss went from" in choose_backend.why_it_does_not_learn(Idle, Config())
+    assert "no such instruction" in choose_backend.why_it_does_not_learn(Broken, Config())
 
 
 # ---------------------------------------------------------------- on a GPU
@@ -424,8 +426,8 @@ NAMES = ("graph", "tensor", "persistent")
 def test_fast_backends_follow_the_cpu(name, hidden, layers, batch):
     config = Config(steps=40_000, hidden=hidden, layers=layers, batch=batch)
     image = picture(275, 400)
-    kind, _ = choice.choose_backend(name, config)
-    fast, cpu = Trainer(image, config, kind), Trainer(image, config, CpuBackend)
+    factory = choose_backend.choose_backend(name, config).factory
+    fast, cpu = Trainer(image, config, factory), Trainer(image, config, CpuBackend)
     for trainer in (fast, cpu):
         for step in (1, 10, 40):
             trainer.advance(step)
@@ -441,11 +443,11 @@ def test_fast_backends_follow_the_cpu(name, hidden, layers, batch):
 @pytest.mark.parametrize("name", NAMES)
 def test_state_goes_in_and_out_unchanged(name):
     image, config = picture(55, 80), Config(steps=100, batch=1000)
-    kind, _ = choice.choose_backend(name, config)
-    backend = kind(image, config, initial_state(config))
+    factory = choose_backend.choose_backend(name, config).factory
+    backend = factory(image, config, initial_state(config))
     backend.run(1, np.full((20, 2), 0.01, np.float32))
     state = backend.state()
-    again = kind(image, config, state).state()
+    again = factory(image, config, state).state()
     for one, other in zip(state, again, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
@@ -456,8 +458,8 @@ def test_state_goes_in_and_out_unchanged(name):
 @pytest.mark.parametrize("name", ("tensor", "persistent"))
 def test_deterministic_means_the_same_bits(name):
     image, config = picture(275, 400), Config(steps=2000)
-    kind, _ = choice.choose_backend(name, config, deterministic=True)
-    runs = [Trainer(image, config, kind) for _ in range(2)]
+    factory = choose_backend.choose_backend(name, config, deterministic=True).factory
+    runs = [Trainer(image, config, factory) for _ in range(2)]
     for trainer in runs:
         trainer.advance(500)
     for one, other in zip(*(trainer.backend.state() for trainer in runs), strict=True):
@@ -470,7 +472,7 @@ def test_two_thousand_steps_learn_as_well_on_every_backend():
     image, config = picture(550, 800), Config(steps=2000)
     reached = []
     for name in ("cuda", *NAMES):
-        trainer = Trainer(image, config, choice.backend_class(name))
+        trainer = Trainer(image, config, choose_backend.backend_factory(name))
         trainer.advance(2000)
         reached.append(psnr(trainer.render(), image))
     assert max(reached) - min(reached) < 0.3
@@ -479,6 +481,6 @@ def test_two_thousand_steps_learn_as_well_on_every_backend():
 @pytest.mark.gpu
 @pytest.mark.usefixtures("real_gpu")
 def test_auto_takes_the_fastest():
-    assert choice.choose_backend("auto", Config())[0].name == "persistent"
-    kind, line = choice.choose_backend("auto", Config(hidden=64, layers=4))
-    assert kind.name == "graph" and "does not fit" in line
+    assert choose_backend.choose_backend("auto", Config()).name == "persistent"
+    chosen = choose_backend.choose_backend("auto", Config(hidden=64, layers=4))
+    assert chosen.name == "graph" and "does not fit" in chosen.explanation
