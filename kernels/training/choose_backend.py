@@ -91,9 +91,9 @@ def why_not(name, config):
                 *capability
             )
         )
-    from kernels.fast.mlp import warps_that_fit
+    from kernels.fast.sizes import network_size
 
-    if warps_that_fit(config.hidden, config.layers) == 0:
+    if network_size(config.hidden, config.layers).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None
 

@@ -19,9 +19,9 @@ from numba.cuda import dispatcher
 from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 from kernels.fast import graph
+from kernels.fast.arrays import fused_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.persistent import make_train
-from kernels.fast.step import fused_arrays, settings_of
 from kernels.state import initial_state
 
 vector = float32[::1]
