@@ -58,7 +58,7 @@ from kernels.fast.sizes import FEATURE_TILES, SAMPLE_TILES, USED_OUTPUTS
 
 
 def make_pack_matrix(fan_in, fan_out, used, pitch, threads):
-    """Copy one matrix into shared memory, two inputs' weights to a unit per word."""
+    """Copy one matrix into shared memory, two inputs' weights to one unit in each word."""
     items = fan_in // 2 * used
     rounds = (items + threads - 1) // threads
 
