@@ -94,8 +94,8 @@ def blocks_of(
         if stage == 0:
             cpu.draw_uv(np.uint64(1), 5, block * 512, uv)
         elif stage == 1:
-            cpu.locate(points[block], image, corners, shares)
-            cpu.look_up(image, corners, shares, target)
+            cpu.find_corners(points[block], image, corners, shares)
+            cpu.blend_corners(image, corners, shares, target)
         elif stage == 2:
             cpu.encode(points[block], state.feature_grid, corners, shares, features)
         elif stage == 3:
@@ -121,11 +121,11 @@ def stage_times():
     points = random.random((config.batch // cpu.BLOCK, 2, cpu.BLOCK), np.float32)
     places = np.empty((len(points), 4, cpu.BLOCK), np.uint32)
     for block, place in zip(points, places, strict=True):
-        cpu.locate(block, state.feature_grid, place, w.shares[0])
+        cpu.find_corners(block, state.feature_grid, place, w.blend_weights[0])
     times = {}
     for number, name in enumerate(STAGES):
         run = partial(
-            blocks_of, number, points, places, w.corners[0], w.shares[0], w.uv[0], w.target[0],
+            blocks_of, number, points, places, w.corners[0], w.blend_weights[0], w.uv[0], w.target[0],
             w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
             w.grad_feature_grid[0], image, state,
         )  # fmt: skip

@@ -102,9 +102,9 @@ def why_not(name: str, config: Config) -> str | None:
             "tensor cores for bfloat16 come with compute capability 8.0, "
             f"this GPU has {major}.{minor}"
         )
-    from kernels.fast.mlp import warps_that_fit
+    from kernels.fast.sizes import network_size
 
-    if warps_that_fit(config.hidden, config.layers) == 0:
+    if network_size(config.hidden, config.layers).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None
 

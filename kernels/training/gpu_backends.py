@@ -10,6 +10,7 @@ from numba import cuda, typeof
 from kernels import adam
 from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
+from kernels.fast.arrays import FusedArrays, StepSettings, fused_arrays, settings_of
 from kernels.fast.graph import (
     FIRST_STEP,
     Recorder,
@@ -19,7 +20,6 @@ from kernels.fast.graph import (
     sample_batch_by_clock,
 )
 from kernels.fast.persistent import make_train
-from kernels.fast.step import FusedArrays, StepSettings, fused_arrays, settings_of
 from kernels.launch import blocks_for
 from kernels.state import State
 from kernels.training.devices import gpu_name

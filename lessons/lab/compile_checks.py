@@ -88,7 +88,7 @@ def check_call(source, node, report, seen):
         return
     if function is MISSING or not callable(function) or isinstance(function, type):
         return
-    if dtype_of_type(function) is not None or callable(getattr(function, "twin", None)):
+    if dtype_of_type(function) is not None or callable(getattr(function, "emulation", None)):
         return
     try:
         called = source_of_function(python_function(function))

@@ -15,12 +15,14 @@ from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.errors import InputError
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, rows_to_sum, write_averages
-from kernels.fast.mlp import make_mlp, shared_bytes, warps_that_fit
+from kernels.fast.arrays import fused_arrays, settings_of
+from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
+from kernels.fast.paint import make_paint
 from kernels.fast.persistent import make_train
 from kernels.fast.ptx import arrive, arrived, pack_halves
-from kernels.fast.rows import FEATURE_PITCH
-from kernels.fast.sample import FIXED_POINT
-from kernels.fast.step import fused_arrays, make_fused_step, settings_of
+from kernels.fast.sample import FIXED_POINT, draw_sample, prepare_features
+from kernels.fast.sizes import FEATURE_PITCH, network_size
+from kernels.fast.step import make_fused_step
 from kernels.files.psnr import psnr
 from kernels.state import initial_state
 from kernels.training import choose_backend, gpu_backends
@@ -31,8 +33,8 @@ from lessons.lab import checked_run
 from lessons.lab.simulator.run import launch as checked
 from tests.kernels.test_backends_agree import picture
 
-# 16-bit operands: 2^-11 for halves, 2^-8 for bfloats, and some hundred of them in a sum.
-HALF_TOLERANCE, BFLOAT_TOLERANCE = 2e-3, 8e-3
+# 16-bit operands: 2^-11 for halves, 2^-8 for bfloat16, and some hundred of them in a sum.
+HALF_TOLERANCE, BFLOAT16_TOLERANCE = 2e-3, 8e-3
 
 
 def relative(got, expected):
@@ -43,18 +45,19 @@ def relative(got, expected):
 
 
 def make_network_kernel(hidden, layers):
-    mlp = make_mlp(hidden, layers)
-    pack_weights, run, finish = mlp.pack_weights, mlp.forward_backward, mlp.finish_gradient
-    shape_words, shape_transposed, shape_open_units = mlp[1:4]
-    threads = mlp.warps * 32
+    size = network_size(hidden, layers)
+    threads, words_size = size.threads, size.words
+    transposed_shape, relu_masks_shape = size.transposed_shape, size.relu_masks_shape
+    pack_weights, run = make_pack_weights(size), make_forward_backward(size)
+    finish = make_finish_gradient(size)
 
     @cuda.jit
     def network(features, target, weights, count, scale, gradient, grad_features, errors):
-        words = cuda.shared.array(shape_words, uint32)
+        words = cuda.shared.array(words_size, uint32)
         rows = cuda.shared.array((threads, FEATURE_PITCH), uint32)
-        exchange = cuda.shared.array((threads, 3), float32)
-        transposed = cuda.shared.array(shape_transposed, uint32)
-        open_units = cuda.shared.array(shape_open_units, uint32)
+        staging = cuda.shared.array((threads, 3), float32)
+        transposed = cuda.shared.array(transposed_shape, uint32)
+        relu_masks = cuda.shared.array(relu_masks_shape, uint32)
         thread = cuda.threadIdx.x
         pack_weights(weights, words, thread)
         for pair in range(8):
@@ -64,11 +67,11 @@ def make_network_kernel(hidden, layers):
         cuda.syncthreads()
         colours = target[thread, 0], target[thread, 1], target[thread, 2]
         errors[thread] = run(
-            words, rows, exchange, transposed, open_units, colours, thread < count, scale, gradient,
+            words, rows, staging, transposed, relu_masks, colours, thread < count, scale, gradient,
             0, True, thread,
         )  # fmt: skip
         for channel in range(3):
-            grad_features[thread, channel] = exchange[thread, channel]
+            grad_features[thread, channel] = staging[thread, channel]
         finish(transposed, scale, gradient, 0, True, thread)
 
     return network, threads
@@ -92,8 +95,8 @@ def test_network_and_its_gradients(hidden, layers):
 
     loss, by_weights, by_features = gradients_of_halves(features, target, matrices, count)
     assert relative(errors, loss) < HALF_TOLERANCE
-    assert relative(gradient, scale * by_weights) < BFLOAT_TOLERANCE
-    assert relative(grad_features, by_features) < BFLOAT_TOLERANCE
+    assert relative(gradient, scale * by_weights) < BFLOAT16_TOLERANCE
+    assert relative(grad_features, by_features) < BFLOAT16_TOLERANCE
     assert (grad_features[count:] == 0).all()
 
 
@@ -125,10 +128,10 @@ def gradients_of_halves(features, target, matrices, count):
 
 
 def test_every_network_that_fits_into_shared_memory_is_taken():
-    assert [warps_that_fit(16, n) for n in (1, 2, 3, 4)] == [4, 4, 4, 4]
-    assert [warps_that_fit(32, n) for n in (1, 2, 3, 4)] == [4, 4, 2, 2]
-    assert [warps_that_fit(64, n) for n in (1, 2, 3, 4)] == [2, 2, 1, 0]
-    assert shared_bytes(32, 2, 4) <= 48 * 1024
+    assert [network_size(16, n).warps for n in (1, 2, 3, 4)] == [4, 4, 4, 4]
+    assert [network_size(32, n).warps for n in (1, 2, 3, 4)] == [4, 4, 2, 2]
+    assert [network_size(64, n).warps for n in (1, 2, 3, 4)] == [2, 2, 1, 0]
+    assert network_size(32, 2).shared_bytes <= 48 * 1024
 
 
 # ---------------------------------------------------------------- whole steps
@@ -142,15 +145,15 @@ def arrays_for(config, image, blocks, threads, deterministic):
 
 
 def run_gradients(config, image, arrays, step, fused, blocks):
-    draw, prepare, gradients, samples = fused.draw, fused.prepare, fused.gradients, fused.threads
+    gradients, samples = fused.gradients, fused.threads
 
     @cuda.jit
     def first_part(arrays, step, settings):
         features = cuda.local.array(16, float32)
-        drawn = draw(arrays, cuda.blockIdx.x * samples, step, settings)
-        corner = prepare(drawn, settings, features)
+        sample = draw_sample(arrays, cuda.blockIdx.x * samples, step, settings)
+        corner = prepare_features(sample, settings, features)
         arrays.squared_errors[cuda.grid(1)] += gradients(
-            arrays, step, settings, drawn, corner, features
+            arrays, step, settings, sample, corner, features
         )
 
     checked(first_part, blocks, samples, arrays, np.int64(step), settings_of(config, image))
@@ -161,7 +164,7 @@ def run_gradients(config, image, arrays, step, fused, blocks):
     [(200, 2, False, True), (450, 2, False, False), (130, 1, True, True), (130, 3, False, True)],
 )
 def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics):
-    """Several tiles a block, a ragged last one, a block with none: against float64."""
+    """Several tiles per block, a ragged last one, a block with none: against float64."""
     config = Config(steps=40, batch=batch, grid_width=23, grid_height=29, seed=5)
     image = picture(31, 44)
     fused = make_fused_step(32, 2, deterministic, vector_atomics)
@@ -175,15 +178,15 @@ def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics):
     loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
     scale = 2 / (3 * batch)
     by_grid = np.zeros((grid.shape[0] * grid.shape[1], 3))
-    cells, shares, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
-    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis])
+    cells, blend_weights, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
+    np.add.at(by_grid, cells, blend_weights[..., np.newaxis] * by_features[:, np.newaxis])
     assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
     assert (
         relative(arrays.grad_weights.reshape(-1, len(by_weights)).sum(axis=0), scale * by_weights)
-        < BFLOAT_TOLERANCE
+        < BFLOAT16_TOLERANCE
     )
     got = arrays.grad_feature_grid[:, :3] / (FIXED_POINT if deterministic else 1)
-    assert relative(got, scale * by_grid) < BFLOAT_TOLERANCE
+    assert relative(got, scale * by_grid) < BFLOAT16_TOLERANCE
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
@@ -302,12 +305,12 @@ def test_painting():
     cpu = Trainer(picture(20, 30), config, CpuBackend)
     cpu.advance(20)
     state = cpu.backend.state()
-    fused = make_fused_step(32, 2)
-    arrays = fused_arrays(picture(2, 2), state, bias_corrections(0.9, 0.99), 1, 1, fused.threads)
+    size = network_size(32, 2)
+    arrays = fused_arrays(picture(2, 2), state, bias_corrections(0.9, 0.99), 1, 1, size.threads)
     colours = np.zeros(17 * 13 * 3, np.float32)
     sizes = np.int32(9), np.int32(7)
     checked(
-        fused.paint, 2, fused.threads, arrays.feature_grid, arrays.weights, *sizes, colours,
+        make_paint(size), 2, size.threads, arrays.feature_grid, arrays.weights, *sizes, colours,
         np.int32(17), np.int32(13),
     )  # fmt: skip
     expected = cpu.backend.render(17, 13)
@@ -338,7 +341,7 @@ def test_without_tensor_cores_float32_takes_their_place(monkeypatch):
     chosen = choose_backend.choose_backend("tensor", Config())
     assert chosen.factory == "graph" and "float32 (not tensor:" in chosen.explanation
     assert "has 7.5" in chosen.explanation
-    with pytest.raises(InputError, match="has 7.5"):
+    with pytest.raises(InputError, match=r"has 7\.5"):
         choose_backend.choose_backend("persistent", Config(), deterministic=True)
     monkeypatch.setattr(choose_backend, "why_it_does_not_learn", lambda kind, config: None)
     chosen = choose_backend.choose_backend("auto", Config())

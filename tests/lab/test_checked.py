@@ -1081,7 +1081,7 @@ def raw_add_pairs(value):
     raise NotImplementedError("this would be inline PTX")
 
 
-raw_add_pairs.twin = add_pairs
+raw_add_pairs.emulation = add_pairs
 
 
 def load_vector(array, first):
@@ -1092,7 +1092,7 @@ def raw_load_vector(array, first):
     raise NotImplementedError("this would be inline PTX")
 
 
-raw_load_vector.twin = load_vector
+raw_load_vector.emulation = load_vector
 
 
 @cuda.jit

@@ -298,7 +298,7 @@ def raw(x):
     raise NotImplementedError
 
 
-raw.twin = raw
+raw.emulation = raw
 
 
 @cuda.jit

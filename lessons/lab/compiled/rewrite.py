@@ -275,7 +275,7 @@ class Writer(ast.NodeTransformer):
 
     def device_call(self, node, target):
         """Call the rewritten form of a function, if it has to be rewritten."""
-        if callable(getattr(target, "twin", None)):
+        if callable(getattr(target, "emulation", None)):
             self.refuse(node, f"the raw instruction {ast.unparse(node.func)}")
         try:
             function = python_function(target)
