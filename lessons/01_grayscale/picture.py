@@ -14,7 +14,7 @@ from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, grayscale
 from kernels.launch import blocks_for
 from lessons.lab import checked_run, native
-from lessons.lab.simulator.picture import BLOCK_COLOURS
+from lessons.lab.simulator.picture_cells import BLOCK_COLOURS
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
