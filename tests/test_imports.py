@@ -9,6 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = {"kernels", "kernels.cpu", "kernels.fast", "kernels.training", "kernels.files"}
 LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"}
+SIMULATOR = {
+    "lessons.lab.simulator.memory",
+    "lessons.lab.simulator.cuda_functions",
+    "lessons.lab.simulator.expressions",
+}
 
 # room -> the rooms that its files may import. A room is a folder: the files directly in it.
 ALLOWED = {
@@ -22,7 +27,19 @@ ALLOWED = {
     "lessons.grading": {*KERNELS, *LAB, "lessons", "lessons.course"},
     # The engines do not know each other; the package knows neither until it is asked for one.
     "lessons.lab": {"kernels"},
-    "lessons.lab.simulator": {"kernels", "kernels.files", "lessons.lab"},
+    "lessons.lab.simulator": {"kernels", "kernels.files", "lessons.lab", *SIMULATOR},
+    "lessons.lab.simulator.memory": {"lessons.lab", "lessons.lab.simulator"},
+    "lessons.lab.simulator.cuda_functions": {
+        "lessons.lab",
+        "lessons.lab.simulator",
+        "lessons.lab.simulator.memory",
+    },
+    "lessons.lab.simulator.expressions": {
+        "lessons.lab",
+        "lessons.lab.simulator",
+        "lessons.lab.simulator.memory",
+        "lessons.lab.simulator.cuda_functions",
+    },
     "lessons.lab.compiled": {"kernels", "kernels.training", "lessons.lab"},
     # A lesson: its checks and its picture.
     "a lesson": {*KERNELS, *LAB, "lessons", "lessons.grading"},

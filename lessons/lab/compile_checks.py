@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lessons.lab.names import CudaName, resolve
-from lessons.lab.numba_types import MATH
+from lessons.lab.numba_types import INSTEAD_OF_NUMPY, name_of_math
 from lessons.lab.source import MISSING, Source, called_source
 
 REFUSED = {
@@ -39,11 +39,6 @@ REFUSED = {
     ast.Starred: "a starred name cannot be compiled for a GPU: write each value",
 }
 ARRAY_MAKERS = ("shared.array", "local.array")
-# Functions of NumPy that work on single numbers, and what a kernel writes instead.
-INSTEAD_OF_NUMPY = {
-    vectorised: "abs" if function is abs else f"math.{function.__name__}"
-    for function, vectorised in MATH.items()
-}
 
 
 class Refusal(NamedTuple):
@@ -113,8 +108,10 @@ def refusals_of_call(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr,
 
 
 def numpy_message(function: object, text: str) -> str:
-    instead = INSTEAD_OF_NUMPY.get(function)
-    advice = f"write {instead}" if instead else "use a loop, and cuda.local.array for small arrays"
+    """Of a function of NumPy that a kernel calls as `text`."""
+    advice = "use a loop, and cuda.local.array for small arrays"
+    if function in INSTEAD_OF_NUMPY:
+        advice = f"write {name_of_math(INSTEAD_OF_NUMPY[function])}"
     return f"`{text}` is a NumPy call, and kernels compile without NumPy: {advice}"
 
 

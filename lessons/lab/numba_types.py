@@ -1,7 +1,7 @@
 """Arithmetic with the types Numba gives a kernel's numbers, on many threads at once.
 
 Python's own numbers would hide what a GPU does: `1 << 40` never overflows, and a float is always
-double. Here a value is a NumPy scalar (the same in all threads) or a NumPy vector (one element a
+double. Here a value is a NumPy scalar (the same in all threads) or a NumPy vector (one element per
 thread), always with the dtype that Numba would infer: an `int32` plus an `int32` is an `int64`,
 a `float32` times the literal `0.5` is a `float64`. The rules are not written down a second time:
 Numba's own type inference is asked, once for each combination.
@@ -10,20 +10,26 @@ Numba's own type inference is asked, once for each combination.
 import functools
 import math
 import operator
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeGuard
 
-import numba
 import numpy as np
 from numba.core import types
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
+from numba.core.typing import Context
 from numba.np.numpy_support import as_dtype, from_dtype
+
+# A vector with one element per thread, or a scalar for all threads.
+Number: TypeAlias = np.ndarray | np.number | np.bool_
+Condition: TypeAlias = np.ndarray | np.bool_
 
 
 class TypeProblem(Exception):
     """An operation that Numba has no types for; the message says which."""
 
 
-BINARY = {
+BINARY: dict[str, tuple[Callable, np.ufunc]] = {
     "Add": (operator.add, np.add),
     "Sub": (operator.sub, np.subtract),
     "Mult": (operator.mul, np.multiply),
@@ -37,7 +43,7 @@ BINARY = {
     "BitOr": (operator.or_, np.bitwise_or),
     "BitXor": (operator.xor, np.bitwise_xor),
 }
-COMPARE = {
+COMPARE: dict[str, tuple[Callable, np.ufunc]] = {
     "Eq": (operator.eq, np.equal),
     "NotEq": (operator.ne, np.not_equal),
     "Lt": (operator.lt, np.less),
@@ -45,7 +51,7 @@ COMPARE = {
     "Gt": (operator.gt, np.greater),
     "GtE": (operator.ge, np.greater_equal),
 }
-UNARY = {
+UNARY: dict[str, tuple[Callable, np.ufunc]] = {
     "USub": (operator.neg, np.negative),
     "UAdd": (operator.pos, np.positive),
     "Invert": (operator.invert, np.invert),
@@ -53,7 +59,7 @@ UNARY = {
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 _gamma = np.vectorize(math.gamma, otypes=[np.float64])
-MATH = {
+MATH: dict[Callable, Callable] = {
     math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log,
     math.log2: np.log2, math.log10: np.log10, math.log1p: np.log1p, math.sin: np.sin,
     math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos,
@@ -65,14 +71,27 @@ MATH = {
     math.gamma: _gamma, math.atan2: np.arctan2, math.hypot: np.hypot, math.pow: np.power,
     math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp, abs: np.abs,
 }  # fmt: skip
+# Functions of NumPy that work on single numbers, and what a kernel calls instead. Looked up by the
+# function itself: `np.abs` calls itself "absolute".
+INSTEAD_OF_NUMPY: dict[Callable, Callable] = {
+    vectorised: function for function, vectorised in MATH.items() if type(vectorised) is np.ufunc
+}
 
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
 
 
-def typed(value):
-    """A Python or NumPy number as a NumPy scalar of the type Numba gives it."""
-    if isinstance(value, np.generic):
+def name_of_math(function: Callable) -> str:
+    """ "math.sqrt", "abs": a function as a kernel writes it."""
+    return function.__name__ if function is abs else f"math.{function.__name__}"
+
+
+def typed(value: float | np.number | np.bool_) -> np.number | np.bool_:
+    """A Python or NumPy number as a NumPy scalar of the type Numba gives it.
+
+    Raises `TypeProblem` for a whole number that does not fit into 64 bits.
+    """
+    if isinstance(value, (np.number, np.bool_)):
         return value
     if isinstance(value, bool):
         return np.bool_(value)
@@ -85,23 +104,27 @@ def typed(value):
     return np.float64(value)
 
 
-def is_number(value):
+def is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, np.generic) or type(value) is np.ndarray
 
 
-def convert(value, dtype):
+def convert(value: Number, dtype: np.dtype) -> Number:
     return value if value.dtype == dtype else value.astype(dtype)
 
 
-@functools.lru_cache(maxsize=4096)
-def signature(function, *dtypes):
-    """(argument dtypes, result dtype) that Numba infers for a call."""
+@functools.cache
+def typing_context() -> Context:
     context = cpu_target.typing_context
-    if not signature.ready:
-        context.refresh()
-        signature.ready = True
+    context.refresh()
+    return context
+
+
+@functools.lru_cache(maxsize=4096)
+def signature(function: Callable, *dtypes: np.dtype) -> tuple[tuple[np.dtype, ...], np.dtype]:
+    """(argument dtypes, result dtype) that Numba infers for a call. Raises `TypeProblem`."""
+    argument_types = tuple(map(from_dtype, dtypes))
     try:
-        found = context.resolve_function_type(function, tuple(map(from_dtype, dtypes)), {})
+        found = typing_context().resolve_function_type(function, argument_types, {})
     except (NumbaError, ValueError, TypeError):
         found = None
     if found is None:
@@ -110,10 +133,7 @@ def signature(function, *dtypes):
     return tuple(as_dtype(t) for t in found.args), as_dtype(found.return_type)
 
 
-signature.ready = False
-
-
-def binary(operation, left, right):
+def binary(operation: str, left: Number, right: Number) -> Number:
     """Apply a binary operator of the syntax tree ("Add", "Mult", ...)."""
     python, vectorised = BINARY[operation]
     if operation == "Pow" and left.dtype.kind == "f" and right.dtype.kind in "iu":
@@ -122,20 +142,22 @@ def binary(operation, left, right):
     return vectorised(convert(left, result), convert(right, result))
 
 
-def compare(operation, left, right):
+def compare(operation: str, left: Number, right: Number) -> Condition:
+    """Apply a comparison of the syntax tree ("Eq", "Lt", ...)."""
     python, vectorised = COMPARE[operation]
     arguments, _ = signature(python, left.dtype, right.dtype)
     common = arguments[0] if arguments[0] == arguments[1] else np.promote_types(*arguments)
     return vectorised(convert(left, common), convert(right, common))
 
 
-def unary(operation, value):
+def unary(operation: str, value: Number) -> Number:
+    """Apply an operator of the syntax tree with one operand ("USub", "Invert", ...)."""
     python, vectorised = UNARY[operation]
     _, result = signature(python, value.dtype)
     return vectorised(convert(value, result))
 
 
-def call_math(function, arguments):
+def call_math(function: Callable, arguments: Sequence[Number]) -> Number:
     """Apply a function of the `math` module, or `abs`."""
     _, result = signature(function, *(a.dtype for a in arguments))
     inputs = [convert(a, FLOAT64) if a.dtype.kind in "iub" and function is not abs else a
@@ -143,7 +165,7 @@ def call_math(function, arguments):
     return convert(np.asarray(MATH[function](*inputs))[()], result)
 
 
-def extreme(function, arguments):
+def extreme(function: Callable, arguments: Sequence[Number]) -> Number:
     """Python's `min` or `max` of two or more numbers."""
     vectorised = np.minimum if function is min else np.maximum
     dtype = common_dtype([a.dtype for a in arguments])
@@ -153,7 +175,7 @@ def extreme(function, arguments):
     return result
 
 
-def common_dtype(dtypes):
+def common_dtype(dtypes: Sequence[np.dtype]) -> np.dtype:
     """The type of a variable that has one of these types on each path through a kernel."""
     result = dtypes[0]
     for dtype in dtypes[1:]:
@@ -161,11 +183,11 @@ def common_dtype(dtypes):
     return result
 
 
-def truth(value):
-    return value if value.dtype == np.bool_ else value != 0
+def truth(value: Number) -> Condition:
+    return value.astype(np.bool_, copy=False)
 
 
-def dtype_of_type(kind):
+def dtype_of_type(kind: object) -> np.dtype | None:
     """NumPy dtype of `numba.float32`, `np.float32`, "float32", `int`, ...; None for others."""
     if isinstance(kind, (types.Number, types.Boolean)):
         return as_dtype(kind)
@@ -184,6 +206,6 @@ def dtype_of_type(kind):
             return np.dtype(kind)
         except TypeError:
             return None
-    if isinstance(kind, numba.core.types.functions.NumberClass):
+    if isinstance(kind, types.NumberClass):
         return as_dtype(kind.instance_type)
     return None

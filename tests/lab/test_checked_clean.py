@@ -379,7 +379,7 @@ def uses_raw_instructions(values, out):
 
 
 @pytest.mark.parametrize("schedule", [None, ["reverse", 2]])
-def test_raw_instructions_run_as_their_twins(schedule):
+def test_raw_instructions_run_as_their_emulations(schedule):
     values, out = floats(256), np.zeros(64, np.float32)
     clean(checked_run(uses_raw_instructions, 1, 64, values, out, schedule=schedule))
     sums = values.reshape(64, 4).sum(axis=1)

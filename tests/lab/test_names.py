@@ -2,7 +2,7 @@
 
 from lessons.lab import names
 from lessons.lab.compiled import rewrite, runtime
-from lessons.lab.simulator.cuda_functions import FUNCTIONS
+from lessons.lab.simulator.cuda_functions.table import FUNCTIONS
 
 
 def test_the_simulator_has_each_function_that_is_known_and_no_other():

@@ -6,8 +6,8 @@
     print(report)
 
 takes the same `@cuda.jit` kernel that a GPU would run, with NumPy arrays in place of device arrays.
-It runs the kernel for all threads in lock step (see `lockstep`), checks every access to memory (see
-`access` and `memory`), and computes with the types Numba would use (see `numbers_like_cuda`).
+It runs the kernel for all threads in lock step (see `interpreter`), checks every access to memory
+(see `memory.checker`), and computes with the types Numba would use (see `lab.numba_types`).
 
 Honest limits. Only what runs is checked: a branch that no thread takes on your input is not looked
 at, except for what the compiler would refuse. Memory is simple: a write is seen by everybody at
@@ -18,18 +18,37 @@ reported. A multiply and an add are rounded twice here, once on a GPU. Speed is 
 table counts traffic, not time.
 """
 
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
+
 import numpy as np
 
 from kernels.errors import InputError
 from lessons.lab.compile_checks import compile_refusals
 from lessons.lab.dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
-from lessons.lab.numba_types import typed
-from lessons.lab.simulator import teams as machine
-from lessons.lab.simulator.interpreter import Lockstep
-from lessons.lab.simulator.memory import wrap_global_arrays
+from lessons.lab.simulator.arguments import (
+    check_arguments,
+    copies,
+    names_of_parameters,
+    restore,
+    wrap_arguments,
+)
+from lessons.lab.simulator.interpreter import Interpreter
 from lessons.lab.simulator.report import Report
-from lessons.lab.simulator.scheduler import Alone, TakeTurns
-from lessons.lab.simulator.teams import Launch, Stop, Stuck
+from lessons.lab.simulator.scheduler import Alone, Scheduler, TakeTurns
+from lessons.lab.simulator.stops import Stop, Stuck
+from lessons.lab.simulator.teams import (
+    Division,
+    Launch,
+    Options,
+    Team,
+    reversed_teams,
+    shuffled_teams,
+    team_per_block,
+    team_per_thread,
+    whole_grid,
+)
 from lessons.lab.source import read_source
 
 BUDGET = 3_000_000
@@ -37,11 +56,23 @@ MAX_TEAMS = 512
 # Float sums in another order differ by rounding; anything more is a difference worth reporting.
 ORDER_TOLERANCE = 1e-3
 
+Dimensions: TypeAlias = int | tuple[int, ...]
+Order: TypeAlias = str | int
+Orders: TypeAlias = list[Order] | tuple[Order, ...] | range
+
 
 def checked_run(
-    kernel, grid, block, *arguments,
-    schedule=None, other_shapes=(), measure=True, record=False, budget=BUDGET, dynamic_shared=0,
-):  # fmt: skip
+    kernel: Callable,
+    grid: Dimensions,
+    block: Dimensions,
+    *arguments: object,
+    schedule: Order | Orders | None = None,
+    other_shapes: Iterable[tuple[Dimensions, Dimensions]] = (),
+    measure: bool = True,
+    record: bool = False,
+    budget: int = BUDGET,
+    dynamic_shared: int = 0,
+) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
 
     kernel: what `@cuda.jit` made of a function (or the function itself). grid, block: ints or
@@ -63,8 +94,7 @@ def checked_run(
     hardware's limits are findings.
     """
     source = read_source(kernel)
-    grid, block = as_dim3(grid, "grid"), as_dim3(block, "block")
-    report = Report(source, grid, block)
+    report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"))
     check_arguments(source, arguments)
     check_limits(report)
     for refusal in compile_refusals(source):
@@ -72,43 +102,50 @@ def checked_run(
     if report.findings:
         return report
 
-    options = (measure, record, budget, dynamic_shared)
+    options = Options(measure, record, budget, dynamic_shared)
     before = copies(arguments)
-    division = run_in_step(report, arguments, before, options)
+    division = run_in_step(report, arguments, options)
     if any(not finding.advice and finding.kind != "slow" for finding in report.findings):
         return report
-    quiet = (False, False, budget, dynamic_shared)
+    quiet = options._replace(measure=False, record=False)
     for order in as_orders(schedule):
         again = copies(before)
-        run_teams(
-            report, again, quiet, lambda launch: ordered_teams(launch, order, division), False
-        )
+        run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
         compare_results(report, arguments, again, f"in another order of threads ({order})")
     for other_grid, other_block in other_shapes:
         again = copies(before)
-        other = Report(source, as_dim3(other_grid, "grid"), as_dim3(other_block, "block"))
-        run_in_step(other, again, copies(before), quiet)
-        for finding in other.findings:
-            report.add(finding.kind, finding.line, finding.message, "other shape", finding.advice)
-        shape = f"with a grid of {other_grid} blocks of {other_block} threads"
-        compare_results(report, arguments, again, shape)
+        run_other_shape(report, again, quiet, other_grid, other_block)
+        how = f"with a grid of {other_grid} blocks of {other_block} threads"
+        compare_results(report, arguments, again, how)
     return report
+
+
+def launch(kernel: Callable, blocks: Dimensions, threads: Dimensions, *arguments: object) -> None:
+    """A launcher for the `launch_*` functions of `kernels`: checked, and strict.
+
+    Raises `InputError` with the findings if there are any but advice.
+    """
+    report = checked_run(kernel, blocks, threads, *arguments, measure=False)
+    if not report.ok:
+        raise InputError(str(report))
 
 
 # ---------------------------------------------------------------- running
 
 
-def run_in_step(report, arguments, before, options):
+def run_in_step(report: Report, arguments: Sequence[object], options: Options) -> Division:
     """Run with as few teams as possible. Returns the function that divided the threads."""
-    divisions = [machine.whole_grid]
+    before = copies(arguments)
+    finer_divisions: list[Division] = []
     if report.grid != (1, 1, 1):
-        divisions.append(machine.team_a_block)
+        finer_divisions.append(team_per_block)
     if volume(report.grid) * volume(report.block) <= MAX_TEAMS:
-        divisions.append(machine.team_a_thread)
-    for number, division in enumerate(divisions):
+        finer_divisions.append(team_per_thread)
+    division: Division = whole_grid
+    for finer_division in finer_divisions:
         findings = list(report.findings)
         try:
-            run_teams(report, arguments, options, division, number + 1 < len(divisions))
+            run_teams(report, arguments, options, division, may_divide=True)
             return division
         except Stuck:
             # Threads in step wait for each other for ever, as on a GPU before Volta. A newer one
@@ -117,21 +154,43 @@ def run_in_step(report, arguments, before, options):
             report.traffic.clear()
             report.events.clear()
             restore(arguments, before)
-    return divisions[-1]
+            division = finer_division
+    run_teams(report, arguments, options, division)
+    return division
 
 
-def run_teams(report, arguments, options, division, may_divide):
-    launch = Launch(report, report.grid, report.block, *options)
-    launch.may_divide = may_divide
+def run_other_shape(
+    report: Report,
+    arguments: Sequence[object],
+    options: Options,
+    grid: Dimensions,
+    block: Dimensions,
+) -> None:
+    """Run in step with other dimensions, and add what is found to the report."""
+    other = Report(report.source, as_dim3(grid, "grid"), as_dim3(block, "block"))
+    run_in_step(other, arguments, options)
+    for finding in other.findings:
+        report.add(finding.kind, finding.line, finding.message, "other shape", finding.advice)
+
+
+def run_teams(
+    report: Report,
+    arguments: Sequence[object],
+    options: Options,
+    division: Division,
+    may_divide: bool = False,
+) -> None:
+    """Run all teams of a launch. Raises `Stuck`, if it may be divided more finely."""
+    launch = Launch(report, report.grid, report.block, options, may_divide)
     wrapped = wrap_arguments(report, arguments)
     teams = division(launch)
+    scheduler: Scheduler = Alone(launch, teams[0]) if len(teams) == 1 else TakeTurns(launch, teams)
+
+    def run_team(team: Team) -> None:
+        Interpreter(launch, team, report.source, scheduler).run(wrapped)
+
     try:
-        if len(teams) == 1:
-            launch.scheduler = Alone()
-            Lockstep(launch, teams[0], report.source).run(wrapped)
-        else:
-            launch.scheduler = TakeTurns(launch, teams)
-            launch.scheduler.run(lambda team: Lockstep(launch, team, report.source).run(wrapped))
+        scheduler.run(run_team)
     except Stop:
         return
     if launch.signed_index is not None:
@@ -146,126 +205,65 @@ def run_teams(report, arguments, options, division, may_divide):
         )
 
 
-def as_orders(schedule):
+# ---------------------------------------------------------------- other orders
+
+
+def as_orders(schedule: Order | Orders | None) -> list[Order]:
     if schedule is None:
         return []
     return list(schedule) if isinstance(schedule, (list, tuple, range)) else [schedule]
 
 
-def ordered_teams(launch, order, division):
+def ordered_teams(launch: Launch, order: Order, division: Division) -> list[Team]:
     if order == "reverse":
-        teams = machine.reversed_teams(launch)
-        return teams if division is machine.whole_grid else list(reversed(division(launch)))
+        return reversed_teams(launch) if division is whole_grid else division(launch)[::-1]
     if isinstance(order, (int, np.integer)) and order >= 0:
-        if division is machine.team_a_thread:
-            teams = division(launch)
-            return [
-                teams[i]
-                for i in np.random.Generator(np.random.Philox(order)).permutation(len(teams))
-            ]
-        return machine.shuffled_teams(launch, order)
+        if division is not team_per_thread:
+            return shuffled_teams(launch, order)
+        teams = division(launch)
+        random = np.random.Generator(np.random.Philox(order))
+        return [teams[i] for i in random.permutation(len(teams))]
     raise ValueError(
         f'a schedule is None, "reverse", a seed >= 0, or a list of these, not {order!r}'
     )
 
 
-# ---------------------------------------------------------------- arguments
-
-
-def check_arguments(source, arguments):
-    names = [argument.arg for argument in source.tree.args.args]
-    if len(names) != len(arguments):
-        raise TypeError(
-            f"{source.function.__name__} takes {len(names)} arguments ({', '.join(names)}), "
-            f"but {len(arguments)} were given"
-        )
-    for name, value in zip(names, arguments, strict=True):
-        check_argument(name, value)
-
-
-def check_argument(name, value):
-    if isinstance(value, tuple):
-        for item in value:
-            check_argument(name, item)
-    elif isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iufb":
-            raise TypeError(
-                f"argument {name} is an array of {value.dtype}; use numbers, such as float32"
-            )
-        if any(stride < 0 or stride % value.itemsize for stride in value.strides):
-            raise TypeError(
-                f"argument {name} runs backward in memory; pass np.ascontiguousarray({name})"
-            )
-    elif not isinstance(value, (bool, int, float, np.generic)):
-        raise TypeError(
-            f"argument {name} is a {type(value).__name__}; a kernel takes NumPy arrays and numbers"
-        )
-
-
-def wrap_arguments(report, arguments):
-    """Arguments as the interpreter sees them: views for arrays, typed numbers for numbers."""
-    names = [argument.arg for argument in report.source.tree.args.args]
-    arrays = {}
-    collect_arrays(names, arguments, arrays)
-    for name, array in arrays.items():
-        if array.dtype == np.float64:
+def compare_results(
+    report: Report, arguments: Sequence[object], again: Sequence[object], how: str
+) -> None:
+    """Add a finding for each array whose values depend on `how` the kernel ran."""
+    names = names_of_parameters(report.source)
+    for name, first, second in zip(names, arguments, again, strict=True):
+        if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+            continue
+        different = np.flatnonzero(differing(first, second))
+        if len(different):
+            place = np.unravel_index(int(different[0]), first.shape)
+            index = ", ".join(str(int(i)) for i in place)
             report.add(
-                "slow",
+                "order",
                 report.source.tree.lineno,
-                f"argument {name} is a float64 array; most GPUs compute "
-                f"float32 32 or 64 times faster: pass {name}.astype(np.float32)",
+                f"{name}[{index}] is {first[place]}, but {second[place]} "
+                f"{how}: the result must not depend on which thread comes first",
                 name,
             )
-    views = wrap_global_arrays(arrays)
-    return [wrap(name, value, views) for name, value in zip(names, arguments, strict=True)]
 
 
-def collect_arrays(names, values, arrays):
-    for name, value in zip(names, values, strict=True):
-        if isinstance(value, np.ndarray):
-            arrays[name] = value
-        elif isinstance(value, tuple):
-            fields = getattr(value, "_fields", range(len(value)))
-            collect_arrays([f"{name}.{field}" for field in fields], value, arrays)
+def differing(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) bool: which elements are not the same, floats but for the rounding of a sum."""
+    if first.dtype.kind != "f":
+        return (first != second).reshape(-1)
+    scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
+    close = np.isclose(
+        first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
+    )
+    return ~close.reshape(-1)
 
 
-def wrap(name, value, views):
-    if isinstance(value, np.ndarray):
-        return views[name]
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", range(len(value)))
-        items = [
-            wrap(f"{name}.{field}", item, views) for field, item in zip(fields, value, strict=True)
-        ]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return typed(value)
+# ---------------------------------------------------------------- limits of the hardware
 
 
-def copies(values):
-    return [
-        value.copy() if isinstance(value, np.ndarray)
-        else rebuild(value, copies(value)) if isinstance(value, tuple)
-        else value
-        for value in values
-    ]  # fmt: skip
-
-
-def rebuild(original, items):
-    return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
-
-
-def restore(arguments, before):
-    for value, old in zip(arguments, before, strict=True):
-        if isinstance(value, np.ndarray):
-            value[...] = old
-        elif isinstance(value, tuple):
-            restore(value, old)
-
-
-# ---------------------------------------------------------------- limits and results
-
-
-def check_limits(report):
+def check_limits(report: Report) -> None:
     line = report.source.tree.lineno
     threads = volume(report.block)
     if threads > MAX_THREADS:
@@ -287,44 +285,3 @@ def check_limits(report):
                 line,
                 f"a grid of size {size:,} along {'xyz'[axis]}: the limit is {limit:,}",
             )
-
-
-def compare_results(report, arguments, again, how):
-    names = [argument.arg for argument in report.source.tree.args.args]
-    for name, first, second in zip(names, arguments, again, strict=True):
-        if isinstance(first, tuple):
-            continue
-        if isinstance(first, np.ndarray) and not agree(first, second):
-            place = np.unravel_index(int(np.flatnonzero(differing(first, second))[0]), first.shape)
-            index = ", ".join(str(int(i)) for i in place)
-            report.add(
-                "order",
-                report.source.tree.lineno,
-                f"{name}[{index}] is {first[place]}, but {second[place]} "
-                f"{how}: the result must not depend on which thread comes first",
-                name,
-            )
-
-
-def differing(first, second):
-    if first.dtype.kind != "f":
-        return (first != second).reshape(-1)
-    scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
-    close = np.isclose(
-        first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
-    )
-    return ~close.reshape(-1)
-
-
-def agree(first, second):
-    return not differing(first, second).any()
-
-
-def launch(kernel, blocks, threads, *arguments):
-    """A launcher for the `launch_*` functions of `kernels`: checked, and strict.
-
-    Raises `InputError` with the findings if there are any but advice.
-    """
-    report = checked_run(kernel, blocks, threads, *arguments, measure=False)
-    if not report.ok:
-        raise InputError(str(report))

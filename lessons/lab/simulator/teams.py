@@ -1,63 +1,76 @@
 """The parts of a launch that all teams share, and a team: threads that run in lock step."""
 
+import ast
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
 import numpy as np
 
-from lessons.lab.simulator.memory import Clock
+from lessons.lab.dimensions import Dim3
+from lessons.lab.numba_types import Number
+from lessons.lab.simulator.memory.arrays import Memory
+from lessons.lab.simulator.memory.history import HappensBefore
+from lessons.lab.simulator.report import Report
+from lessons.lab.simulator.stops import Stop
+from lessons.lab.source import Source
 
 WARP = 32
-MAX_SHARED_BYTES = 48 * 1024
+
+Mask: TypeAlias = np.ndarray  # (team.size,) bool: some of a team's threads
 
 
-class Stop(Exception):
-    """The kernel cannot go on; a finding says why."""
+class Options(NamedTuple):
+    """What a run counts and keeps, and what it has to do with; see `run.checked_run`."""
 
-
-class Stuck(Exception):
-    """Some threads wait in a loop for others that lock step keeps waiting."""
-
-
-class Unsupported(Exception):
-    """Something that does not compile for a GPU. `node` is where in the syntax tree."""
-
-    def __init__(self, node, message):
-        super().__init__(message)
-        self.node = node
-        self.message = message
+    measure: bool
+    record: bool
+    budget: int  # rounds of loops
+    dynamic_shared: int  # bytes
 
 
 class Launch:
-    """One run of a kernel: its dimensions, its shared memory, its clock and its report.
+    """One run of a kernel: its dimensions, its shared memory, its order of events and its report.
 
-    A thread is a *lane*. Lanes are numbered block by block; a block's last warp is filled up to 32
-    with lanes that do nothing, as on a GPU, so that a warp is always 32 lanes in a row.
+    Threads are numbered through the whole launch, block by block. A block's last warp is filled up
+    to 32 with threads that do nothing, as on a GPU, so that a warp is always 32 numbers in a row.
+
+    may_divide: whether a run that is stuck will be tried again with smaller teams.
     """
 
-    def __init__(self, report, grid, block, measure, record, budget, dynamic_shared):
+    def __init__(
+        self,
+        report: Report,
+        grid: Dim3,
+        block: Dim3,
+        options: Options,
+        may_divide: bool,
+    ) -> None:
         self.report = report
         self.grid = grid
         self.block = block
-        self.measure = measure
-        self.record = record
-        self.budget = budget
-        self.dynamic_shared = dynamic_shared
+        self.measure = options.measure
+        self.record = options.record
+        self.rounds_left = options.budget
+        self.dynamic_shared = options.dynamic_shared
+        self.may_divide = may_divide
         self.blocks = grid[0] * grid[1] * grid[2]
-        self.threads = block[0] * block[1] * block[2]
-        self.lanes_a_block = -(-self.threads // WARP) * WARP
-        self.clock = Clock(self.blocks, self.lanes_a_block)
-        self.shared = {}  # node of the cuda.shared.array call -> Memory
+        self.threads_per_block = block[0] * block[1] * block[2]
+        self.padded_threads_per_block = -(-self.threads_per_block // WARP) * WARP
+        self.happens_before = HappensBefore(self.blocks, self.padded_threads_per_block)
+        self.shared: dict[ast.Call, Memory] = {}  # by the call of cuda.shared.array
         self.shared_bytes = 0
-        self.votes = {}  # (node, round) -> count in each block, for syncthreads_count and the like
-        self.place_of_tick = {}  # tick -> (source, line) of the access
+        # (call, round) -> count in each block, for syncthreads_count and the like
+        self.votes: dict[tuple[ast.Call, int], np.ndarray] = {}
+        self.place_of_tick: dict[int, tuple[Source, int]] = {}  # source and line of each access
         self.phase = 0  # barriers so far
         self.instruction = 0  # memory instructions so far
-        self.signed_index = None  # (line, text) of the first access by a signed index
-        self.may_divide = False  # whether a run that is stuck will be tried with smaller teams
-        self.scheduler = None
+        # line and text of the first access by a signed index
+        self.signed_index: tuple[int, str] | None = None
 
-    def spend(self, line):
+    def spend_round(self, line: int) -> None:
         """Count one round of a loop. Raises `Stop` when the budget is used up."""
-        self.budget -= 1
-        if self.budget < 0:
+        self.rounds_left -= 1
+        if self.rounds_left < 0:
             self.report.add(
                 "endless",
                 line,
@@ -66,93 +79,149 @@ class Launch:
             )
             raise Stop
 
-    def block_index(self, number):
-        columns, rows, _ = self.grid
-        return number % columns, number // columns % rows, number // (columns * rows)
+    def meet_in_block(self, threads: np.ndarray) -> None:
+        """A barrier of one or more blocks; `threads`: all threads of these blocks."""
+        self.happens_before.meet_in_block(threads)
+        self.phase += 1
 
-    def thread_index(self, number):
-        columns, rows, _ = self.block
-        return number % columns, number // columns % rows, number // (columns * rows)
+    def meet_in_grid(self) -> None:
+        self.happens_before.meet_in_grid()
+        self.phase += 1
 
-    def name_lane(self, lane):
+    def name_thread(self, thread: int) -> str:
         """ "thread 3 of block 1", or with tuples where the launch has more dimensions."""
-        block, thread = divmod(int(lane), self.lanes_a_block)
-        thread = short(self.thread_index(thread), self.block)
-        return f"thread {thread} of block {short(self.block_index(block), self.grid)}"
+        block, within = divmod(int(thread), self.padded_threads_per_block)
+        thread_index = short(unravel(within, self.block), self.block)
+        return f"thread {thread_index} of block {short(unravel(block, self.grid), self.grid)}"
 
 
-def short(index, sizes):
+Coordinate: TypeAlias = int | np.ndarray
+
+
+def unravel(number: Coordinate, sizes: Dim3) -> tuple[Coordinate, ...]:
+    """(x, y, z) of the block or thread with this number; x runs fastest."""
+    columns, rows, _ = sizes
+    return number % columns, number // columns % rows, number // (columns * rows)
+
+
+def short(index: tuple[Coordinate, ...], sizes: Dim3) -> str:
     """An index with as many dimensions as the sizes have."""
     dimensions = max([1] + [axis + 1 for axis in range(3) if sizes[axis] > 1])
     return str(index[0]) if dimensions == 1 else str(tuple(int(i) for i in index[:dimensions]))
 
 
-class Team:
-    """Lanes that run together, one instruction at a time for all of them.
+def first_of(mask: Mask) -> int:
+    """Position of the first thread in a mask that is not empty."""
+    return int(np.flatnonzero(mask)[0])
 
-    lanes: lane numbers, a multiple of 32, each 32 in a row of one warp, in the order in which
-    their accesses take effect. present: which of them are threads of this team.
+
+class Team:
+    """Threads that run together, one instruction at a time for all of them.
+
+    threads: (size,) int64: their numbers in the launch, whole warps, in the order in which their
+    accesses take effect. A thread's place in this order is its *position*.
+    present: (size,) bool: which of them take part; the others only fill up their warp.
     """
 
-    def __init__(self, launch, lanes, present):
-        self.lanes = lanes
+    def __init__(self, launch: Launch, threads: np.ndarray, present: Mask) -> None:
+        self.size = len(threads)
+        self.threads = threads
         self.present = present
-        self.block_number = (lanes // launch.lanes_a_block).astype(np.int32)
-        self.thread_number = (lanes % launch.lanes_a_block).astype(np.int32)
-        self.lane_in_warp = (lanes % WARP).astype(np.int32)
-        self.row = np.arange(len(lanes)) // WARP
-        self.block_index = [i.astype(np.int32) for i in launch.block_index(self.block_number)]
-        self.thread_index = [i.astype(np.int32) for i in launch.thread_index(self.thread_number)]
+        self.nobody: Mask = np.zeros(self.size, bool)
+        block = threads // launch.padded_threads_per_block
+        within = threads % launch.padded_threads_per_block
+        self.block_number = block.astype(np.int32)
+        self.block_index = as_vectors(unravel(block, launch.grid))
+        self.thread_index = as_vectors(unravel(within, launch.block))
+        self.warp = np.arange(self.size) // WARP  # of this team: 0, 0, ..., 1, 1, ...
+        self.lane = (threads % WARP).astype(np.int32)
+        self.local: dict[ast.Call, Memory] = {}  # by the call of cuda.local.array
+
+    def full(self, value: Number) -> np.ndarray:
+        """A number as a vector with one element per thread."""
+        return value if isinstance(value, np.ndarray) else np.full(self.size, value)
+
+    def by_lane(self, value: Number) -> np.ndarray:
+        """A number as a (warps, 32) table, column = lane."""
+        vector = self.full(value)
+        table = np.zeros((self.size // WARP, WARP), vector.dtype)
+        table[self.warp, self.lane] = vector
+        return table
+
+    def from_lanes(self, table: np.ndarray) -> np.ndarray:
+        """The vector of a (warps, 32) table, column = lane."""
+        return np.asarray(table)[self.warp, self.lane]
 
 
-def whole_grid(launch):
-    """One team of all lanes, in their natural order."""
-    lanes = np.arange(launch.blocks * launch.lanes_a_block, dtype=np.int64)
-    return [Team(launch, lanes, lanes % launch.lanes_a_block < launch.threads)]
+def as_vectors(coordinates: Iterable[Coordinate]) -> tuple[np.ndarray, ...]:
+    return tuple(np.asarray(numbers).astype(np.int32) for numbers in coordinates)
 
 
-def team_a_block(launch):
-    return [
-        team_of(launch, block, range(launch.lanes_a_block // WARP))
-        for block in range(launch.blocks)
-    ]
+# ---------------------------------------------------------------- dividing a launch into teams
+
+Division: TypeAlias = Callable[[Launch], list[Team]]
 
 
-def team_of(launch, block, warps, random=None):
-    """A team of some warps of a block, lanes shuffled within each warp if `random` is given."""
-    rows = []
-    for warp in warps:
-        row = block * launch.lanes_a_block + warp * WARP + np.arange(WARP, dtype=np.int64)
-        rows.append(row if random is None else random.permutation(row))
-    lanes = np.concatenate(rows)
-    return Team(launch, lanes, lanes % launch.lanes_a_block < launch.threads)
+def whole_grid(launch: Launch) -> list[Team]:
+    """One team of all threads, in their natural order."""
+    return [team_of(launch, all_threads(launch))]
 
 
-def team_a_thread(launch):
+def team_per_block(launch: Launch) -> list[Team]:
+    warps = range(launch.padded_threads_per_block // WARP)
+    return [team_of_warps(launch, block, warps) for block in range(launch.blocks)]
+
+
+def team_per_thread(launch: Launch) -> list[Team]:
     """The finest division: each thread goes its own way, as on GPUs since Volta."""
     teams = []
     for block in range(launch.blocks):
-        for thread in range(launch.threads):
-            first = block * launch.lanes_a_block + thread // WARP * WARP
-            lanes = first + np.arange(WARP, dtype=np.int64)
-            teams.append(Team(launch, lanes, lanes - first == thread % WARP))
+        for thread in range(launch.threads_per_block):
+            warp = warp_threads(launch, block, thread // WARP)
+            teams.append(Team(launch, warp, np.arange(WARP) == thread % WARP))
     return teams
 
 
-def shuffled_teams(launch, seed):
-    """Each block's warps in random order, divided into at most two teams; lanes shuffled."""
+def shuffled_teams(launch: Launch, seed: int) -> list[Team]:
+    """Each block's warps in random order, divided into at most two teams; threads shuffled."""
     random = np.random.Generator(np.random.Philox(seed))
     teams = []
     for block in random.permutation(launch.blocks):
-        warps = random.permutation(launch.lanes_a_block // WARP)
+        warps = random.permutation(launch.padded_threads_per_block // WARP)
         cut = int(random.integers(0, len(warps)))
         for part in (warps[:cut], warps[cut:]):
             if len(part):
-                teams.append(team_of(launch, int(block), part, random))
+                teams.append(team_of_warps(launch, int(block), part, random))
     return [teams[i] for i in random.permutation(len(teams))]
 
 
-def reversed_teams(launch):
-    """The last block first, its last warp first, its last lane first."""
-    lanes = np.arange(launch.blocks * launch.lanes_a_block, dtype=np.int64)[::-1].copy()
-    return [Team(launch, lanes, lanes % launch.lanes_a_block < launch.threads)]
+def reversed_teams(launch: Launch) -> list[Team]:
+    """The last block first, its last warp first, its last thread first."""
+    return [team_of(launch, all_threads(launch)[::-1].copy())]
+
+
+def all_threads(launch: Launch) -> np.ndarray:
+    return np.arange(launch.blocks * launch.padded_threads_per_block, dtype=np.int64)
+
+
+def warp_threads(launch: Launch, block: int, warp: int) -> np.ndarray:
+    first = block * launch.padded_threads_per_block + warp * WARP
+    return first + np.arange(WARP, dtype=np.int64)
+
+
+def team_of_warps(
+    launch: Launch,
+    block: int,
+    warps: Iterable[int],
+    random: np.random.Generator | None = None,
+) -> Team:
+    """A team of some warps of a block, threads shuffled within each warp if `random` is given."""
+    rows = [warp_threads(launch, block, warp) for warp in warps]
+    if random is not None:
+        rows = [random.permutation(row) for row in rows]
+    return team_of(launch, np.concatenate(rows))
+
+
+def team_of(launch: Launch, threads: np.ndarray) -> Team:
+    within = threads % launch.padded_threads_per_block
+    return Team(launch, threads, within < launch.threads_per_block)

@@ -1,0 +1,33 @@
+"""The arguments of a function of cuda."""
+
+import ast
+from collections.abc import Sequence
+
+from lessons.lab.numba_types import Number, is_number
+from lessons.lab.simulator.stops import Unsupported
+
+# Names of the arguments that people like to give by name.
+KEYWORDS = {
+    "shared.array": ("shape", "dtype"),
+    "local.array": ("shape", "dtype"),
+    "syncwarp": ("mask",),
+}
+
+
+def in_order(
+    node: ast.Call, path: str, arguments: Sequence[object], keywords: dict[str, object]
+) -> list[object]:
+    """All arguments in the order of the function's parameters, those given by name as well."""
+    names = KEYWORDS.get(path, ())[len(arguments) :]
+    unknown_names = [name for name in keywords if name not in names]
+    if unknown_names and unknown_names != ["alignment"]:
+        raise Unsupported(node, f"cuda.{path} has no argument `{unknown_names[0]}` here")
+    return [*arguments, *(keywords[name] for name in names if name in keywords)]
+
+
+def numbers(node: ast.Call, arguments: Sequence[object], count: int) -> list[Number]:
+    """The arguments of a function that takes `count` numbers."""
+    found = [argument for argument in arguments if is_number(argument)]
+    if not len(found) == len(arguments) == count:
+        raise Unsupported(node, f"`{ast.unparse(node)}` takes {count} number{'s' * (count > 1)}")
+    return found

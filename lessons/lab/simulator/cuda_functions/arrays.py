@@ -1,0 +1,108 @@
+"""Arrays that a kernel makes: shared, local and constant ones."""
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from lessons.lab.numba_types import dtype_of_type, is_number
+from lessons.lab.simulator.context import Context
+from lessons.lab.simulator.memory.arrays import ArrayView, Memory, row_major_strides
+from lessons.lab.simulator.stops import Stop, Unsupported
+from lessons.lab.simulator.teams import Mask
+
+MAX_SHARED_BYTES = 48 * 1024  # per block
+SHARED_ALIGNMENT = 16  # bytes
+
+
+def shared_array(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> ArrayView:
+    shape, dtype = shape_and_dtype(node, arguments)
+    launch = context.launch
+    if shape == (0,):
+        shape = (launch.dynamic_shared // dtype.itemsize,)
+    if node not in launch.shared:
+        launch.shared[node] = new_shared_memory(context, node, shape, dtype)
+        warn_of_double(context, node, dtype)
+    memory = launch.shared[node]
+    offset = context.team.block_number.astype(np.int64) * int(np.prod(shape))
+    return ArrayView(memory, offset, shape, row_major_strides(shape))
+
+
+def new_shared_memory(
+    context: Context, node: ast.Call, shape: tuple[int, ...], dtype: np.dtype
+) -> Memory:
+    """Memory for one array per block. Raises `Stop` if a block has not so much."""
+    launch, size = context.launch, int(np.prod(shape))
+    address = -(-launch.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+    launch.shared_bytes = address + size * dtype.itemsize
+    if launch.shared_bytes > MAX_SHARED_BYTES and not launch.dynamic_shared:
+        context.reporter.add(
+            "limits",
+            node,
+            f"the shared arrays of a block need {launch.shared_bytes:,} bytes; a block has "
+            f"{MAX_SHARED_BYTES:,}: use smaller tiles",
+        )
+        raise Stop
+    data = np.zeros(size * launch.blocks, dtype)
+    return Memory(name_of_array(context, node), "shared", data, size, shape, address)
+
+
+def local_array(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> ArrayView:
+    shape, dtype = shape_and_dtype(node, arguments)
+    team, size = context.team, int(np.prod(shape))
+    if node not in team.local:
+        data = np.zeros(size * team.size, dtype)
+        team.local[node] = Memory(name_of_array(context, node), "local", data, size, shape)
+        warn_of_double(context, node, dtype)
+    offset = np.arange(team.size, dtype=np.int64) * size
+    return ArrayView(team.local[node], offset, shape, row_major_strides(shape))
+
+
+def constant_array(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> ArrayView:
+    if len(arguments) != 1 or not isinstance(arguments[0], ArrayView):
+        raise Unsupported(node, "cuda.const.array_like needs an array defined outside the kernel")
+    return arguments[0]
+
+
+def shape_and_dtype(
+    node: ast.Call, arguments: Sequence[object]
+) -> tuple[tuple[int, ...], np.dtype]:
+    if len(arguments) < 2:
+        raise Unsupported(node, "an array needs a shape and a type: (16, 16), float32")
+    lengths = arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],)
+    if any(not is_number(length) or np.ndim(length) for length in lengths):
+        raise Unsupported(
+            node,
+            "the size of this array differs from thread to thread or is known only when the "
+            "kernel runs; it must be a number, or a module-level name for one",
+        )
+    dtype = dtype_of_type(arguments[1])
+    if dtype is None:
+        raise Unsupported(node, "the type of an array must be one of numba's, such as float32")
+    return tuple(int(length) for length in lengths), dtype
+
+
+def name_of_array(context: Context, call: ast.Call) -> str:
+    """The name a new array is assigned to."""
+    for node in ast.walk(context.stack.source.tree):
+        if isinstance(node, ast.Assign) and node.value is call:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                return target.id
+    return "array"
+
+
+def warn_of_double(context: Context, node: ast.Call, dtype: np.dtype) -> None:
+    if dtype == np.float64:
+        context.reporter.add(
+            "slow",
+            node,
+            "this array holds float64; most GPUs compute float32 32 or 64 times "
+            "faster: write float32",
+        )

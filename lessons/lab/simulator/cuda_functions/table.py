@@ -1,0 +1,78 @@
+"""Which function stands behind a name of `numba.cuda`."""
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from lessons.lab.names import unknown
+from lessons.lab.simulator.context import Context
+from lessons.lab.simulator.cuda_functions.arguments import in_order
+from lessons.lab.simulator.cuda_functions.arrays import constant_array, local_array, shared_array
+from lessons.lab.simulator.cuda_functions.atomics import (
+    OPERATIONS,
+    atomic,
+    cas,
+    compare_and_swap,
+)
+from lessons.lab.simulator.cuda_functions.barriers import (
+    grid_sync,
+    nothing,
+    syncthreads,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    this_grid,
+)
+from lessons.lab.simulator.cuda_functions.bits import brev, cbrt, clz, ffs, fma, popc, selp
+from lessons.lab.simulator.cuda_functions.positions import grid, gridsize
+from lessons.lab.simulator.cuda_functions.warps import (
+    activemask,
+    all_sync,
+    any_sync,
+    ballot,
+    eq_sync,
+    lanemask_lt,
+    match_any,
+    shuffle,
+    syncwarp,
+)
+from lessons.lab.simulator.stops import Unsupported
+from lessons.lab.simulator.teams import Mask
+
+# (context, where the call is, arguments, threads that call) -> the call's value
+CudaFunction: TypeAlias = Callable[[Context, ast.Call, Sequence[object], Mask], object]
+
+FUNCTIONS: dict[str, CudaFunction] = {
+    "grid": grid, "gridsize": gridsize,
+    "shared.array": shared_array, "local.array": local_array, "const.array_like": constant_array,
+    "syncthreads": syncthreads, "syncthreads_count": syncthreads_count,
+    "syncthreads_and": syncthreads_and, "syncthreads_or": syncthreads_or,
+    "syncwarp": syncwarp, "cg.this_grid": this_grid, "grid_group.sync": grid_sync,
+    "threadfence": nothing, "threadfence_block": nothing, "threadfence_system": nothing,
+    "nanosleep": nothing,
+    **{f"atomic.{name}": partial(atomic, operation=f) for name, f in OPERATIONS.items()},
+    "atomic.cas": cas, "atomic.compare_and_swap": compare_and_swap,
+    "shfl_sync": partial(shuffle, source_lane=lambda lane, source: source % 32),
+    "shfl_up_sync": partial(shuffle, source_lane=lambda lane, delta: lane - delta),
+    "shfl_down_sync": partial(shuffle, source_lane=lambda lane, delta: lane + delta),
+    "shfl_xor_sync": partial(shuffle, source_lane=lambda lane, bits: lane ^ bits),
+    "ballot_sync": ballot, "all_sync": all_sync, "any_sync": any_sync, "eq_sync": eq_sync,
+    "match_any_sync": match_any, "activemask": activemask, "lanemask_lt": lanemask_lt,
+    "popc": popc, "brev": brev, "clz": clz, "ffs": ffs, "fma": fma, "cbrt": cbrt, "selp": selp,
+}  # fmt: skip
+
+
+def call_cuda(
+    context: Context,
+    node: ast.Call,
+    path: str,
+    arguments: Sequence[object],
+    keywords: dict[str, object],
+    mask: Mask,
+) -> object:
+    """Value of cuda.<path>(...) for the threads in `mask`."""
+    arguments = in_order(node, path, arguments, keywords)
+    if path not in FUNCTIONS:
+        raise Unsupported(node, unknown(path))
+    return FUNCTIONS[path](context, node, arguments, mask)

@@ -1,0 +1,72 @@
+"""Which way each thread went: to explain who is missing at a barrier."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from lessons.lab.simulator.frames import CallStack
+from lessons.lab.simulator.reporter import name_of
+from lessons.lab.simulator.teams import Mask, Team
+from lessons.lab.source import Source
+
+
+class Branch(NamedTuple):
+    """A branch or loop that only some of the threads have entered."""
+
+    node: ast.stmt
+    mask: Mask  # who entered it
+    source: Source
+    other_side: Sequence[ast.stmt]  # what the others do instead
+
+
+class Whereabouts:
+    """The branches that a team is in, and the threads that have left the kernel."""
+
+    def __init__(self, team: Team, stack: CallStack) -> None:
+        self.stack = stack
+        self.branches: list[Branch] = []  # from the outermost to the innermost
+        self.exit_line = np.zeros(team.size, np.int64)  # of each thread; 0: still in the kernel
+
+    @contextmanager
+    def within(
+        self, node: ast.stmt, mask: Mask, other_side: Sequence[ast.stmt] = ()
+    ) -> Iterator[None]:
+        """While only the threads in `mask` run."""
+        self.branches.append(Branch(node, mask, self.stack.source, other_side))
+        try:
+            yield
+        finally:
+            self.branches.pop()
+
+    def leave_kernel(self, node: ast.stmt, mask: Mask) -> None:
+        self.exit_line[mask] = node.lineno
+
+    def explain_absence(self, position: int) -> str:
+        """Why the thread at a position is not here, for the end of a sentence."""
+        if self.exit_line[position]:
+            return f"has returned in line {self.exit_line[position]}"
+        for branch in self.branches:
+            if branch.mask[position]:
+                continue
+            where = f"line {branch.node.lineno}"
+            if branch.source is not self.stack.kernel:
+                where += f" of {name_of(branch.source)}"
+            if isinstance(branch.node, (ast.For, ast.While)):
+                return f"has left the loop of {where}"
+            barrier = first_barrier(branch.other_side)
+            if barrier:
+                return f"goes to a different barrier, in line {barrier}, at the `if` of {where}"
+            return f"goes another way at the `if` of {where}"
+        return "is somewhere else"
+
+
+def first_barrier(statements: Sequence[ast.stmt]) -> int | None:
+    """Line of the first barrier in some statements, or None."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("syncthreads"):
+                return node.lineno
+    return None
