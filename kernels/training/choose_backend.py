@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numba
 import numpy as np
 from numba import cuda
 
@@ -11,7 +10,7 @@ from kernels.errors import InputError
 from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.devices import first_line, gpu_name, why_no_gpu
+from kernels.training.devices import cuda_is_simulated, first_line, gpu_name, why_no_gpu
 from kernels.training.staged_backends import CudaBackend
 
 BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
@@ -30,7 +29,7 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
     """
     if name == "cpu":
         return on_the_cpu("training on the CPU")
-    if name == "auto" and numba.config.ENABLE_CUDASIM:  # type: ignore[attr-defined]  # read at run time
+    if name == "auto" and cuda_is_simulated():
         return on_the_cpu("NUMBA_ENABLE_CUDASIM is set: training on the CPU")
     obstacle = why_no_gpu()
     if obstacle and name == "auto":

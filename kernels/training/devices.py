@@ -31,8 +31,15 @@ def first_line(error: BaseException) -> str:
     return lines[0] if lines else "no message"
 
 
+def cuda_is_simulated() -> bool:
+    """Whether Numba's own CUDA simulator is switched on, by NUMBA_ENABLE_CUDASIM."""
+    # Numba makes the attributes of its `config` at run time, where mypy does not see them.
+    return bool(numba.config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
+
+
 def gpu_name() -> str:
-    if numba.config.ENABLE_CUDASIM:  # type: ignore[attr-defined]  # read at run time
+    """The GPU's name, as its driver tells it."""
+    if cuda_is_simulated():
         return "Numba's CUDA simulator"
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)

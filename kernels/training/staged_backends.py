@@ -15,7 +15,7 @@ from kernels.training.devices import gpu_name
 from kernels.training_step import Arrays, Order, Stages
 
 # Training a small network means small grids; Numba's advice to use larger ones is well meant.
-numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # read at run time
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
 
 # An array where the kernels run: NumPy's on the CPU, Numba's on a GPU (which has no types).
 DeviceArray = Any
