@@ -40,11 +40,11 @@ def corners(u, v, width, height):
 @cuda.jit(device=True)
 def bilinear_four(texture, corner):
     """`field_math.bilinear` on a texture of four channels, at its `corners`: four loads in all."""
-    p0, p1, p2, p3, w0, w1, w2, w3 = corner
-    r0, g0, b0, _ = load_four(texture, p0)
-    r1, g1, b1, _ = load_four(texture, p1)
-    r2, g2, b2, _ = load_four(texture, p2)
-    r3, g3, b3, _ = load_four(texture, p3)
+    i0, i1, i2, i3, w0, w1, w2, w3 = corner
+    r0, g0, b0, _ = load_four(texture, i0)
+    r1, g1, b1, _ = load_four(texture, i1)
+    r2, g2, b2, _ = load_four(texture, i2)
+    r3, g3, b3, _ = load_four(texture, i3)
     return (
         w0 * r0 + w1 * r1 + w2 * r2 + w3 * r3,
         w0 * g0 + w1 * g1 + w2 * g2 + w3 * g3,
@@ -55,8 +55,8 @@ def bilinear_four(texture, corner):
 @cuda.jit(device=True)
 def draw_sample(arrays, first, step, settings):
     """This thread's sample of the tile from `first` on: (u, v, red, green, blue)."""
-    sample = uint64(first + cuda.threadIdx.x)
-    u, v = random_uv(sample, uint64(step), settings.seed)
+    number = uint64(first + cuda.threadIdx.x)
+    u, v = random_uv(number, uint64(step), settings.seed)
     corner = corners(u, v, settings.image_width, settings.image_height)
     red, green, blue = bilinear_four(arrays.image, corner)
     return u, v, red, green, blue
@@ -135,10 +135,10 @@ def make_scatter(add):
     @cuda.jit(device=True)
     def scatter(grad, u, v, width, height, red, green, blue):
         """Add a gradient to the four cells that the encoding blended, with the same weights."""
-        p0, p1, p2, p3, w0, w1, w2, w3 = corners(u, v, width, height)
-        add(grad, p0, w0, red, green, blue)
-        add(grad, p1, w1, red, green, blue)
-        add(grad, p2, w2, red, green, blue)
-        add(grad, p3, w3, red, green, blue)
+        i0, i1, i2, i3, w0, w1, w2, w3 = corners(u, v, width, height)
+        add(grad, i0, w0, red, green, blue)
+        add(grad, i1, w1, red, green, blue)
+        add(grad, i2, w2, red, green, blue)
+        add(grad, i3, w3, red, green, blue)
 
     return scatter

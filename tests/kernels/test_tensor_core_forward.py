@@ -106,8 +106,8 @@ MISTAKES = [
     ("pack_relu_halves(sums[tile, 2]", "pack_halves(sums[tile, 2]"),  # no ReLU
     ("2 * (tile % 2)", "2 * ((tile + 1) % 2)"),  # words of A in another order
     ("packed[pair + 4, unit]", "packed[pair + 1, unit]"),
-    ("low, high,", "high, low,"),
-    ("lane & 3), 8 * unit_tile", "lane & 1), 8 * unit_tile"),
+    ("low, high, sums", "high, low, sums"),
+    ("(lane & 3), 8 * tile", "(lane & 1), 8 * tile"),
     ("8 * (word % 2)", "8 * (word // 2)"),
     ("8 * (i // 2), 8 * tile", "8 * (i % 2), 8 * tile"),
     ("(FEATURES + HIDDEN) * HIDDEN", "FEATURES * HIDDEN"),  # the wrong matrix
