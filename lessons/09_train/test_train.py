@@ -8,7 +8,7 @@ from kernels.stages import Stages
 from kernels.state import State
 from kernels.training_step import Arrays
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
 # of a gradient near zero would decide. A larger one makes results comparable.
