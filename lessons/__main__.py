@@ -98,7 +98,7 @@ def show_status(options: Namespace) -> int:
     for lesson in everything:
         arrow = "->" if lesson is current and not progress.is_done(lesson) else "  "
         points = f"{progress.points(lesson):2} of {lesson.points}"
-        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{state(lesson, progress)}")
+        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{note_on(lesson, progress)}")
     got = sum(progress.points(lesson) for lesson in everything)
     print(f"{got} of {sum(lesson.points for lesson in everything)} points")
     if progress.is_done(current):
@@ -109,8 +109,8 @@ def show_status(options: Namespace) -> int:
     return EXIT_OK
 
 
-def state(lesson: Lesson, progress: CourseProgress) -> str:
-    """What there is to say about a lesson besides its points."""
+def note_on(lesson: Lesson, progress: CourseProgress) -> str:
+    """What there is to say about a lesson besides its points; "" if nothing."""
     if not lesson.exercise.exists():
         return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
     if progress.scores(lesson) and not progress.is_current(lesson):
@@ -173,7 +173,7 @@ def lines_of(result: Result, check: Check) -> Iterator[str]:
 
 
 def what_comes_next(lesson: Lesson) -> str:
-    # Here, not above: it loads both engines, which takes longer than all that a command does.
+    # Not at the top: it loads the native engine, and most commands should answer at once.
     from lessons.grading.student_backend import CONTRIBUTIONS
 
     lines = []
