@@ -131,7 +131,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(
     # Quoted: older versions of pytest do not export it.
-    terminalreporter: "pytest.TerminalReporter", config: pytest.Config
+    terminalreporter: "pytest.TerminalReporter",
+    config: pytest.Config,
 ) -> None:
     rows = rows_of(config)
     if not rows:
