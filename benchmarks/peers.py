@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers torch bf16 40000 1
 
-prints one JSON line: µs a step and the PSNR reached. A process of its own for each, started by
+prints one JSON line: µs per step and the PSNR reached. A process of its own for each, started by
 `benchmarks.gpu_step`; neither library is needed for anything else.
 
 Same picture, model (padding included where it helps), batch, steps, learning rates, schedule and
@@ -20,11 +20,11 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.files.images import load_image
+from kernels.files.psnr import psnr
 from kernels.state import initial_state
-from kernels.training.trainer import psnr
 
 LAKE = "images/lake.png"
-STEPS_A_GRAPH = 20
+STEPS_PER_GRAPH = 20
 
 
 def schedule(config):
@@ -80,7 +80,7 @@ def pytorch(image, config, precision):
         return functional.mse_loss(network(uv), colours)
 
     rates = torch.tensor(schedule(config), device=device)
-    rates = torch.cat([rates, rates[-1:].expand(STEPS_A_GRAPH, 2)])
+    rates = torch.cat([rates, rates[-1:].expand(STEPS_PER_GRAPH, 2)])
     groups = [
         dict(params=weights, lr=torch.tensor(0.0, device=device)),
         dict(params=[grid], lr=torch.tensor(0.0, device=device)),
@@ -103,20 +103,20 @@ def pytorch(image, config, precision):
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        for _ in range(STEPS_A_GRAPH):
+        for _ in range(STEPS_PER_GRAPH):
             step()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(STEPS_A_GRAPH):
+        for _ in range(STEPS_PER_GRAPH):
             step()
     torch.cuda.synchronize()
-    replays = (config.steps - STEPS_A_GRAPH) // STEPS_A_GRAPH
+    replays = (config.steps - STEPS_PER_GRAPH) // STEPS_PER_GRAPH
     begin = time.perf_counter()
     for _ in range(replays):
         graph.replay()
     torch.cuda.synchronize()
-    seconds = (time.perf_counter() - begin) / (replays * STEPS_A_GRAPH)
+    seconds = (time.perf_counter() - begin) / (replays * STEPS_PER_GRAPH)
     with torch.no_grad():
         picture = network(torch.tensor(pixel_centres(image), device=device)).cpu().numpy()
     return seconds, picture, f"torch {torch.__version__}"

@@ -1,6 +1,6 @@
 """Every stage of the trainer in plain float64 NumPy, written from the equations.
 
-This is the judge: a kernel is right when it agrees with the matching function here.
+This decides what is right: a kernel is correct when it agrees with the matching function here.
 So nothing is imported from `kernels/`, nothing is fast, and every formula names its source.
 Inputs may be float32; results are float64. The letters in the shape tags:
 
@@ -37,7 +37,7 @@ def philox4x32(counter, key):
 
     counter: uint32 (..., 4); key: uint32 (2,). Returns uint32 (..., 4).
     """
-    # Words travel in uint64, so that the product of two words keeps its high half.
+    # Words are held in uint64, so that the product of two words has room for its high half.
     word0, word1, word2, word3 = np.moveaxis(np.asarray(counter, np.uint64), -1, 0)
     key0, key1 = np.asarray(key, np.uint64)
     for _ in range(PHILOX_ROUNDS):
@@ -213,7 +213,7 @@ def backward(uv, feature_grid, matrices, target):
     grad_output_preactivation = np.zeros_like(outputs)
     grad_output_preactivation[:, :3] = 2 * (rgb - target) / rgb.size * rgb * (1 - rgb)
 
-    # For y = x @ W: dW = x^T dy and dx = dy W^T; ReLU passes a slope only where it was open.
+    # For y = x @ W: dW = x^T dy and dx = dy W^T; ReLU passes on only where its result is above 0.
     grad = grad_output_preactivation
     grad_matrices = [activations[-1].T @ grad]
     for layer in range(len(matrices) - 1, 0, -1):

@@ -241,7 +241,7 @@ def test_split_weights_explains_a_vector_of_the_wrong_length():
 
 
 def test_mlp_forward_by_hand():
-    """Two inputs meet, one hidden unit is shut by its ReLU, and the output is a sigmoid."""
+    """Two inputs are summed, one hidden unit's ReLU gives zero, and the output is a sigmoid."""
     flat = np.zeros(16 * 3 + 3 * 16)
     first, last = reference.split_weights(flat, hidden=3, layers=1)
     first[0] = [1.0, 2.0, -1.0]

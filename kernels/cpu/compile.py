@@ -55,13 +55,14 @@ def remove_older(parent, keep):
 use_fresh_cache()
 
 # A thread that waits for the others should sleep, not spin: on a laptop that also runs a browser,
-# spinning keeps the very thread it waits for off the processor (three times slower, we measured).
+# spinning keeps the very thread it waits for off the processor (we measured: three times slower).
 # Numba loads the thread library at the first parallel call, and that reads this then.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Dividing by zero gives infinity, as on a GPU. The check that Python wants instead would be a
-# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep 16
-# partial sums, one a vector lane, where the source says one; NaN and infinity keep their meaning.
+# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
+# 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
+# keep their meaning.
 OPTIONS = {"error_model": "numpy"}
 compiled = njit(**OPTIONS)
 compiled_reordered = njit(**OPTIONS, fastmath={"reassoc", "contract", "nsz"})

@@ -11,7 +11,7 @@ from kernels import image_ops
 from kernels.config import COLOURS
 
 
-def why_no_gpu():
+def why_no_gpu() -> str | None:
     """None if kernels can run, else the reason they cannot, as part of a sentence."""
     try:
         if not cuda.is_available():
@@ -25,19 +25,20 @@ def why_no_gpu():
     return None
 
 
-def first_line(error):
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no message"
 
 
-def gpu_name():
-    if numba.config.ENABLE_CUDASIM:
+def gpu_name() -> str:
+    if numba.config.ENABLE_CUDASIM:  # type: ignore[attr-defined]  # read at run time
         return "Numba's CUDA simulator"
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
-def cpu_name():
+def cpu_name() -> str:
     """The processor's name as its maker writes it, where the system tells."""
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -47,5 +48,6 @@ def cpu_name():
     return platform.processor() or platform.machine() or "unknown CPU"
 
 
-def threads_label(threads):
+def threads_label(threads: int) -> str:
+    """ "1 thread", "2 threads"."""
     return f"{threads} thread{'s' if threads > 1 else ''}"

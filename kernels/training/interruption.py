@@ -1,28 +1,29 @@
 """Ctrl-C, without cutting anything in half."""
 
 import signal
+from typing import Any
 
 
 class Interruption:
-    """While open, Ctrl-C only takes a note, so that a step or a file is never cut in half.
+    """In a `with` block, Ctrl-C is only noted, so that no step and no file is cut in half.
 
     Calling it tells whether Ctrl-C was pressed. A second Ctrl-C ends the program at once.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.noted = False
 
-    def __call__(self):
+    def __call__(self) -> bool:
         return self.noted
 
-    def __enter__(self):
+    def __enter__(self) -> "Interruption":
         self.previous = signal.signal(signal.SIGINT, self.note)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         signal.signal(signal.SIGINT, self.previous)
 
-    def note(self, *_):
+    def note(self, *_: Any) -> None:
         if self.noted:
             raise KeyboardInterrupt
         self.noted = True

@@ -14,13 +14,13 @@ from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, grayscale
 from kernels.launch import blocks_for
 from lessons.lab import checked_run, native
-from lessons.lab.simulator.picture import BLOCK_COLOURS
+from lessons.lab.simulator.picture_cells import BLOCK_COLOURS
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
 
 WIDTH, HEIGHT = 14, 9  # pixels of the small lake
-BLOCK = 4  # threads a side; small enough to draw them all
+BLOCK = 4  # threads per side; small enough to draw them all
 CHOSEN = 11, 6  # a pixel of a red chair; the picture names its thread
 CELL = 26  # drawn size of one pixel or thread
 LEFT, TOP, GAP, BOTTOM = 40, 76, 56, 84

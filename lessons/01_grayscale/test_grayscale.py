@@ -1,4 +1,4 @@
-"""Checks of lesson 1. Pictures are neither square nor a multiple of a block, and all pixels differ."""
+"""Checks of lesson 1. Pictures are not square, no multiple of a block, and all pixels differ."""
 
 import numpy as np
 

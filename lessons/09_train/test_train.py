@@ -4,9 +4,8 @@ import numpy as np
 
 from kernels.adam import bias_corrections
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
-from kernels.stages import Stages
 from kernels.state import State
-from kernels.training_step import Arrays
+from kernels.training_step import Arrays, Stages
 from lessons import reference
 from lessons.grading.case import check
 
@@ -44,7 +43,7 @@ def test_one_step(case):
     arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
     expected = expect_steps(arrays, 3, RATES[:1])
     candidates = {**known_mistakes(arrays, 3, RATES[:1]), **wrong_orders(arrays, 3, RATES[0])}
-    case.run("training_step", stages(case), arrays, CONFIG, 3, *RATES[0])
+    case.run("training_step", Stages(), arrays, CONFIG, 3, *RATES[0])
     compare(case, arrays, expected, candidates)
 
 
@@ -53,7 +52,7 @@ def test_several_steps(case):
     arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
     expected = expect_steps(arrays, 2, RATES)
     candidates = known_mistakes(arrays, 2, RATES)
-    case.run("training_steps", stages(case), arrays, CONFIG, 2, RATES)
+    case.run("training_steps", Stages(), arrays, CONFIG, 2, RATES)
     compare(case, arrays, expected, candidates)
 
 
@@ -65,7 +64,7 @@ def test_learns(case):
     factors = [config.learning_rate_factor(step) for step in range(1, config.steps + 1)]
     rates = np.outer(factors, [config.learning_rate_mlp, config.learning_rate_grid])
     rates = rates.astype(np.float32)
-    case.run("training_steps", stages(case), arrays, config, 1, rates, engine="native")
+    case.run("training_steps", Stages(), arrays, config, 1, rates, engine="native")
 
     height, width, _ = image.shape
     painted = paint(arrays.parameters, config, width, height)
@@ -80,12 +79,6 @@ def test_learns(case):
 
 
 # ---------------------------------------------------------------- inputs
-
-
-def stages(case):
-    """The finished stages, in the order of the student."""
-    names = ("evaluate", "training_step", "training_steps")
-    return Stages()._replace(**{name: case.student(name) for name in names})
 
 
 def random_arrays(case, config, image=None):

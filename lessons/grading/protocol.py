@@ -32,7 +32,7 @@ CLASSES = {
     "AdamRates": "kernels.config",
     "Arrays": "kernels.training_step",
     "Config": "kernels.config",
-    "Stages": "kernels.stages",
+    "Stages": "kernels.training_step",
     "State": "kernels.state",
 }
 

@@ -4,13 +4,15 @@ import importlib.util
 import secrets
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from tqdm import tqdm
 
 from kernels.errors import InputError
-from kernels.stages import Stages
+from kernels.training.backend import ChosenBackend
 from kernels.training.devices import why_no_gpu
 from kernels.training.staged_backends import CudaBackend, StagedBackend
+from kernels.training_step import Order, Stages
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Lesson, lessons
 from lessons.course.progress import CourseProgress
@@ -19,7 +21,8 @@ from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.compiled.backend import NativeBackend
 
-# What each lesson contributes to a training step: field of `Stages` -> function in exercise.py.
+# What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
+# lesson 9, field of `Order`.
 # Lessons 1, 2 and 5 teach what the others build on; no stage of the step is made of them alone.
 CONTRIBUTIONS = {
     3: {"sample_batch": "launch_sample_batch", "pixel_centres": "launch_pixel_centres"},
@@ -27,7 +30,7 @@ CONTRIBUTIONS = {
     6: {"mlp_forward": "launch_mlp_forward"},
     7: {"backward": "launch_backward"},
     8: {"adam_weights": "launch_adam_weights", "adam_grid": "launch_adam_grid"},
-    9: {name: name for name in ("evaluate", "training_step", "training_steps")},
+    9: {"evaluate": "evaluate", "training_steps": "training_steps"},
 }
 # With the native engine on two cores this takes about a minute, and the lake is to be seen.
 NATIVE_STEPS, NATIVE_BATCH = 1000, 4096
@@ -51,8 +54,8 @@ def wanted_lessons(text: str) -> list[int] | None:
     return sorted(set(chosen))
 
 
-def student_backend(use: str, backend: str, force: bool) -> tuple[type[StagedBackend], str]:
-    """(backend class, explanation) with the student's stages in it.
+def student_backend(use: str, backend: str, force: bool) -> ChosenBackend:
+    """A `ChosenBackend` with the student's stages in it.
 
     use: see `wanted_lessons`. backend: "auto", "cuda" or "native". force: take stages that do not
     pass their checks. Raises `InputError` for lessons that are not written or do not pass.
@@ -73,20 +76,23 @@ def student_backend(use: str, backend: str, force: bool) -> tuple[type[StagedBac
         )
     if not force:
         refuse_failing([known[number] for number in chosen])
-    stages = Stages(**{
+    functions = {
         field: load(known[number], function)
         for number in chosen
         for field, function in CONTRIBUTIONS[number].items()
-    })  # fmt: skip
+    }
+    stages = Stages(**{name: functions[name] for name in Stages._fields if name in functions})
+    order = Order(**{name: functions[name] for name in Order._fields if name in functions})
     base = choose_base(backend)
-    yours = type("StudentBackend", (base,), {"stages": stages})
-    if base is NativeBackend:
-        yours.steps, yours.batch = NATIVE_STEPS, NATIVE_BATCH
+    factory = partial(base, stages=stages, order=order)
     rest = [number for number in CONTRIBUTIONS if number not in chosen]
     explanation = f"your lessons {', '.join(map(str, chosen))}"
     if rest:
         explanation += f", the rest from kernels/ (lessons {', '.join(map(str, rest))})"
-    return yours, f"training with {explanation}, on {base.name}"
+    explanation = f"training with {explanation}, on {base.name}"
+    if base is NativeBackend:
+        return ChosenBackend(base.name, factory, explanation, NATIVE_STEPS, NATIVE_BATCH)
+    return ChosenBackend(base.name, factory, explanation)
 
 
 def choose_base(backend: str) -> type[StagedBackend]:

@@ -31,7 +31,6 @@ from lessons.lab.simulator.run import checked_run
 
 # Everything a lesson may need is imported before the student's file can touch it.
 import kernels.cpu.step  # isort: skip
-import kernels.stages  # isort: skip
 import kernels.training_step  # noqa: F401  isort: skip
 
 GIGABYTE = 1 << 30

@@ -5,13 +5,14 @@ loaded when it is first asked for: neither engine needs the other.
 """
 
 import importlib
+from collections.abc import Callable
 
 HOMES = {"checked_run": "lessons.lab.simulator.run", "native": "lessons.lab.compiled.engine"}
 
 __all__ = ["checked_run", "native"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Callable:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(HOMES[name]), name)

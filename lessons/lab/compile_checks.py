@@ -5,12 +5,14 @@ that a test does not take. What depends on types is found while the kernel runs.
 """
 
 import ast
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from lessons.lab.names import CudaName, resolve
-from lessons.lab.numba_types import MATH, dtype_of_type
-from lessons.lab.source import MISSING, python_function, source_of_function
+from lessons.lab.numba_types import MATH
+from lessons.lab.source import MISSING, Source, called_source
 
 REFUSED = {
     ast.ListComp: "a comprehension builds a list, which kernels do not have: write a loop",
@@ -37,67 +39,86 @@ REFUSED = {
     ast.Starred: "a starred name cannot be compiled for a GPU: write each value",
 }
 ARRAY_MAKERS = ("shared.array", "local.array")
+# Functions of NumPy that work on single numbers, and what a kernel writes instead.
+INSTEAD_OF_NUMPY = {
+    vectorised: "abs" if function is abs else f"math.{function.__name__}"
+    for function, vectorised in MATH.items()
+}
 
 
-def check_compiles(source, report, seen=None):
-    """Add a `compile` finding for everything in a function, and those it calls, that is refused."""
-    seen = seen if seen is not None else set()
-    if source.function in seen:
-        return
-    seen.add(source.function)
-    for node in ast.walk(ast.Module(body=source.tree.body, type_ignores=[])):
-        message = REFUSED.get(type(node))
-        if message and not is_unpacking_target(node):
-            add(report, source, node, message)
+class Refusal(NamedTuple):
+    """One thing that a GPU compiler would not take: where it is, and what to write instead."""
+
+    filename: str
+    line: int
+    message: str
+
+
+def compile_refusals(kernel: Source) -> Iterator[Refusal]:
+    """Everything that is refused in a kernel, then in the functions it calls."""
+    for source in sources_reached(kernel):
+        for node, message in refusals_in(source):
+            if source.function is not kernel.function:
+                message = f"in {source.function.__name__}: {message}"
+            yield Refusal(source.filename, node.lineno, message)
+
+
+def sources_reached(kernel: Source) -> list[Source]:
+    """The kernel, and each function that it calls, directly or through others."""
+    reached: list[Source] = []
+    waiting = [kernel]
+    while waiting:
+        source = waiting.pop(0)
+        if source in reached:
+            continue
+        reached.append(source)
+        for call in calls_in(source):
+            function = resolve(source, call.func)
+            called = None if is_numpy_function(function) else called_source(function)
+            if called:
+                waiting.append(called)
+    return reached
+
+
+def calls_in(source: Source) -> Iterator[ast.Call]:
+    return (node for node in nodes_in(source) if isinstance(node, ast.Call))
+
+
+def nodes_in(source: Source) -> Iterator[ast.AST]:
+    """Every node of a function's body, without its decorators and arguments."""
+    return ast.walk(ast.Module(body=source.tree.body, type_ignores=[]))
+
+
+def refusals_in(source: Source) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """(node, message) of each refusal in one function."""
+    for node in nodes_in(source):
+        if isinstance(node, (ast.expr, ast.stmt)) and not is_unpacking_target(node):
+            message = REFUSED.get(type(node))
+            if message:
+                yield node, message
         if isinstance(node, ast.Call):
-            check_call(source, node, report, seen)
+            yield from refusals_of_call(source, node)
 
 
-def is_unpacking_target(node):
+def is_unpacking_target(node: ast.AST) -> bool:
     return isinstance(node, ast.List) and isinstance(node.ctx, ast.Store)
 
 
-def add(report, source, node, message):
-    if source.function is not report.source.function:
-        message = f"in {source.function.__name__}: {message}"
-    report.add(
-        "compile", node.lineno, message, None if source is report.source else source.filename
-    )
+def refusals_of_call(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    function = resolve(source, call.func)
+    if isinstance(function, CudaName) and function.path in ARRAY_MAKERS:
+        yield from refusals_of_shape(source, call)
+    elif is_numpy_function(function):
+        yield call, numpy_message(function, ast.unparse(call.func))
 
 
-def check_call(source, node, report, seen):
-    function = resolve(source, node.func)
-    if isinstance(function, CudaName):
-        if function.path in ARRAY_MAKERS:
-            check_shape(source, node, report)
-        return
-    if is_numpy_function(function):
-        text = ast.unparse(node.func)
-        name = getattr(function, "__name__", "")
-        twin = (
-            f"write math.{name}"
-            if name in {f.__name__ for f in MATH} - {"abs"}
-            else ("use a loop, and cuda.local.array for small arrays")
-        )
-        add(
-            report,
-            source,
-            node,
-            f"`{text}` is a NumPy call, and kernels compile without NumPy: {twin}",
-        )
-        return
-    if function is MISSING or not callable(function) or isinstance(function, type):
-        return
-    if dtype_of_type(function) is not None or callable(getattr(function, "twin", None)):
-        return
-    try:
-        called = source_of_function(python_function(function))
-    except Exception:  # a builtin or a function of the math module: no source to look into
-        return
-    check_compiles(called, report, seen)
+def numpy_message(function: object, text: str) -> str:
+    instead = INSTEAD_OF_NUMPY.get(function)
+    advice = f"write {instead}" if instead else "use a loop, and cuda.local.array for small arrays"
+    return f"`{text}` is a NumPy call, and kernels compile without NumPy: {advice}"
 
 
-def is_numpy_function(function):
+def is_numpy_function(function: object) -> bool:
     if isinstance(function, type):  # np.float32 and its like are types, and fine
         return function is np.ndarray
     if type(function) is np.ufunc:
@@ -108,25 +129,30 @@ def is_numpy_function(function):
 # ---------------------------------------------------------------- the shape of an array
 
 
-def check_shape(source, call, report):
+def refusals_of_shape(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
     """Numba needs numbers here, or plain names for numbers; Python would take anything."""
     shape = shape_argument(call)
     if shape is None:
         return
-    parts = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-    for part in parts:
-        problem = problem_of_size(source, part)
+    for size in sizes_of(shape):
+        problem = problem_of_size(source, size)
         if problem:
-            add(report, source, part, f"the size `{ast.unparse(part)}` of an array {problem}")
+            yield size, f"the size `{ast.unparse(size)}` of an array {problem}"
 
 
-def shape_argument(call):
+def sizes_of(shape: ast.expr) -> list[ast.expr]:
+    return shape.elts if isinstance(shape, ast.Tuple) else [shape]
+
+
+def shape_argument(call: ast.Call) -> ast.expr | None:
     """The syntax tree of an array's shape, given by position or by name; None if it is missing."""
     named = [keyword.value for keyword in call.keywords if keyword.arg == "shape"]
-    return next(iter([*call.args[:1], *named]), None)
+    given = [*call.args[:1], *named]
+    return given[0] if given else None
 
 
-def problem_of_size(source, node):
+def problem_of_size(source: Source, node: ast.expr) -> str | None:
+    """Why Numba would not take this as the size of an array; None if it does."""
     if isinstance(node, ast.Constant):
         return None if isinstance(node.value, int) else "must be a whole number"
     if isinstance(node, ast.Name):
@@ -141,7 +167,7 @@ def problem_of_size(source, node):
     )
 
 
-def problem_of_name(source, name):
+def problem_of_name(source: Source, name: str) -> str | None:
     if name in source.function.__code__.co_varnames:
         return problem_of_local(source, name)
     value = source.lookup(name)
@@ -155,16 +181,14 @@ def problem_of_name(source, name):
     return None
 
 
-def problem_of_local(source, name):
+def problem_of_local(source: Source, name: str) -> str | None:
     """A local name is fine if it is assigned once, to a number or to a name for one."""
     assigned = [
         node.value
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign) and name in [ast.unparse(t) for t in node.targets]
+        if isinstance(node, ast.Assign) and name in [ast.unparse(target) for target in node.targets]
     ]
     if len(assigned) == 1:
-        value = assigned[0]
-        if isinstance(value, ast.Tuple):
-            return next(filter(None, (problem_of_size(source, part) for part in value.elts)), None)
-        return problem_of_size(source, value)
+        problems = [problem_of_size(source, size) for size in sizes_of(assigned[0])]
+        return next((problem for problem in problems if problem), None)
     return "is known only when the kernel runs; give it a module-level name with a number"

@@ -1,14 +1,22 @@
-"""The dimensions of a launch: a grid of blocks, a block of threads, and what the hardware allows."""
+"""The sizes of a launch: a grid of blocks, a block of threads, and what the hardware allows."""
+
+from typing import TypeAlias
 
 import numpy as np
+
+Dim3: TypeAlias = tuple[int, int, int]  # x, y, z
 
 MAX_THREADS = 1024  # per block
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
-def as_dim3(dimensions, what):
-    """(x, y, z) from an int or a tuple of up to three. Raises `ValueError`."""
+def as_dim3(dimensions: object, what: str) -> Dim3:
+    """(x, y, z) from an int or a tuple of up to three; what is missing is 1.
+
+    what: "grid" or "block", for the message. Raises `ValueError` for anything else, and for sizes
+    below 1; sizes beyond the hardware's limits pass.
+    """
     sizes = dimensions if isinstance(dimensions, (tuple, list)) else (dimensions,)
     if not 1 <= len(sizes) <= 3:
         raise ValueError(f"{what} must have one to three dimensions, not {dimensions!r}")
@@ -17,15 +25,16 @@ def as_dim3(dimensions, what):
             raise ValueError(f"{what} must be whole numbers, not {dimensions!r}")
         if size < 1:
             raise ValueError(f"{what} must be at least 1 in every dimension, not {dimensions!r}")
-    sizes = tuple(int(size) for size in sizes)
-    return sizes + (1,) * (3 - len(sizes))
+    x, y, z = [int(size) for size in sizes] + [1] * (3 - len(sizes))
+    return x, y, z
 
 
-def volume(dimensions):
+def volume(dimensions: Dim3) -> int:
+    """How many blocks a grid has, or threads a block."""
     return dimensions[0] * dimensions[1] * dimensions[2]
 
 
-def dim3_text(dimensions):
+def dim3_text(dimensions: Dim3) -> str:
     """ "2 x 3" for (2, 3, 1)."""
     used = max([1] + [axis + 1 for axis in range(3) if dimensions[axis] > 1])
     return " x ".join(str(size) for size in dimensions[:used])

@@ -5,15 +5,14 @@ import types
 
 from numba import cuda
 
-from lessons.lab.source import MISSING
+from lessons.lab.source import MISSING, Source
 
-# Places in a launch and what holds functions; then the functions themselves.
-KNOWN_PATHS = [
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize",
-    "shared", "local", "const", "atomic", "cg",
+POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
+HOLDERS = ("shared", "local", "const", "atomic", "cg")  # of functions
+FUNCTIONS = (
     "grid", "gridsize", "shared.array", "local.array", "const.array_like",
     "syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp",
-    "cg.this_grid", "grid_group.sync",
+    "cg.this_grid", "grid_group.sync",  # a grid group is what this_grid() returns
     "threadfence", "threadfence_block", "threadfence_system", "nanosleep",
     "atomic.add", "atomic.sub", "atomic.and_", "atomic.or_", "atomic.xor", "atomic.exch",
     "atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin", "atomic.inc", "atomic.dec",
@@ -21,36 +20,47 @@ KNOWN_PATHS = [
     "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
     "ballot_sync", "all_sync", "any_sync", "eq_sync", "match_any_sync", "activemask", "lanemask_lt",
     "popc", "brev", "clz", "ffs", "fma", "cbrt", "selp",
-]  # fmt: skip
+)  # fmt: skip
+KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS)
 
 
 class CudaName:
     """A name below `cuda`, such as "threadIdx.x" or "atomic.add"."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
 
 
-def recognise(value):
+def recognise(value: object) -> CudaName | None:
     """The `CudaName` of a Python object that belongs to `numba.cuda`, or None."""
     if isinstance(value, types.ModuleType):
-        if value is cuda or value.__name__ in ("numba.cuda", "numba_cuda.numba.cuda"):
-            return CudaName("")
-        if value.__name__.startswith(("numba.cuda", "numba_cuda")) and value.__name__.endswith(
-            "cg"
-        ):
-            return CudaName("cg")
-        return None
+        return recognise_module(value)
     for path in KNOWN_PATHS:
-        target = cuda
-        for part in path.split("."):
-            target = getattr(target, part, None)
+        target = object_at(path)
         if target is not None and target is value:
             return CudaName(path)
     return None
 
 
-def resolve(source, node):
+def recognise_module(module: types.ModuleType) -> CudaName | None:
+    # With the package numba-cuda installed, `numba.cuda` is a module of that package.
+    name = module.__name__
+    if module is cuda or name in ("numba.cuda", "numba_cuda.numba.cuda"):
+        return CudaName("")
+    if name.startswith(("numba.cuda", "numba_cuda")) and name.endswith("cg"):
+        return CudaName("cg")
+    return None
+
+
+def object_at(path: str) -> object | None:
+    """What Numba has at `cuda.path`; None if there is nothing."""
+    target: object | None = cuda
+    for part in path.split("."):
+        target = getattr(target, part, None)
+    return target
+
+
+def resolve(source: Source, node: ast.AST) -> object:
     """The object a name or dotted name of a function stands for; MISSING if it is not known."""
     if isinstance(node, ast.Name):
         if node.id in source.function.__code__.co_varnames:
@@ -67,14 +77,13 @@ def resolve(source, node):
     return MISSING
 
 
-def is_known(path):
+def is_known(path: str) -> bool:
+    """Whether `path`, or something below it, is a name that the lab knows."""
     return any(known == path or known.startswith(f"{path}.") for known in KNOWN_PATHS)
 
 
-def unknown(path):
-    target = cuda
-    for part in path.split("."):
-        target = getattr(target, part, None)
-    if target is None:
+def unknown(path: str) -> str:
+    """Why a name cannot be used: part of a finding."""
+    if object_at(path) is None:
         return f"there is no cuda.{path}; is it misspelt?"
     return f"the checked simulator does not know cuda.{path}"

@@ -5,29 +5,32 @@ import builtins
 import functools
 import inspect
 import textwrap
+from collections.abc import Callable
+from types import FunctionType
 from typing import NamedTuple
 
 from kernels.errors import InputError
 
-MISSING = object()
+MISSING = object()  # the value of a name that nobody has defined; None would be a value
 
 
 class Source(NamedTuple):
     """A function's text and tree, and how to look up the names it uses."""
 
-    function: object  # the plain Python function
+    function: Callable  # the plain Python function
     tree: ast.FunctionDef
     filename: str
-    lines: dict  # line number -> text of that line
+    lines: dict[int, str]  # line number -> text of that line
 
-    def line(self, number):
+    def line(self, number: int) -> str:
         return self.lines.get(number, "").strip()
 
-    def lookup(self, name):
+    def lookup(self, name: str) -> object:
         """Value of a name from outside the function: closure, module, builtin; else MISSING."""
         function = self.function
         if name in function.__code__.co_freevars:
-            cell = function.__closure__[function.__code__.co_freevars.index(name)]
+            cells = function.__closure__ or ()
+            cell = cells[function.__code__.co_freevars.index(name)]
             try:
                 return cell.cell_contents
             except ValueError:  # a function that is assigned only after this one was made
@@ -37,29 +40,47 @@ class Source(NamedTuple):
         return getattr(builtins, name, MISSING)
 
 
-def python_function(kernel):
+def python_function(kernel: object) -> FunctionType:
     """The plain function inside a kernel, device function or `njit` function.
 
-    A dispatcher keeps it as `py_func`, Numba's own simulator as `fn`.
+    A dispatcher keeps it as `py_func`, Numba's own simulator as `fn`. Raises `InputError` for what
+    is none of these.
     """
     for attribute in ("py_func", "fn"):
         inner = getattr(kernel, attribute, None)
-        if inspect.isfunction(inner):
+        if isinstance(inner, FunctionType):
             return inner
-    if inspect.isfunction(kernel):
+    if isinstance(kernel, FunctionType):
         return kernel
     raise InputError(
-        f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, and do not call it"
+        f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, "
+        "and do not call it"
     )
 
 
-def read_source(kernel):
+def called_source(function: object) -> Source | None:
+    """The `Source` of what a kernel calls; None for types, builtins and raw instructions."""
+    if function is MISSING or isinstance(function, type) or is_raw_instruction(function):
+        return None
+    try:
+        return read_source(function)
+    except InputError:
+        return None
+
+
+def is_raw_instruction(function: object) -> bool:
+    """Whether a function stands for inline PTX, and so has an emulation in NumPy beside it."""
+    return callable(getattr(function, "emulation", None))
+
+
+def read_source(kernel: object) -> Source:
     """The `Source` of a kernel. Raises `InputError` if its text cannot be found."""
     return source_of_function(python_function(kernel))
 
 
 @functools.lru_cache(maxsize=1024)
-def source_of_function(function):
+def source_of_function(function: FunctionType) -> Source:
+    """The `Source` of a plain function. Raises `InputError` if its text cannot be found."""
     name = function.__name__
     try:
         text, first = inspect.getsourcelines(function)
@@ -71,9 +92,10 @@ def source_of_function(function):
         tree = ast.parse(textwrap.dedent("".join(text)))
     except SyntaxError:
         raise InputError(f"{name} must be written with def, not as a lambda") from None
-    if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+    definition = tree.body[0] if tree.body else None
+    if not isinstance(definition, ast.FunctionDef):
         raise InputError(f"{name} must be written with def, not as a lambda")
     first = max(first, 1)
     ast.increment_lineno(tree, first - 1)
     lines = {first + offset: line.rstrip("\n") for offset, line in enumerate(text)}
-    return Source(function, tree.body[0], function.__code__.co_filename, lines)
+    return Source(function, definition, function.__code__.co_filename, lines)

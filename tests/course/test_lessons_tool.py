@@ -5,9 +5,12 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
+from kernels.config import Config
 from kernels.errors import InputError
+from kernels.state import initial_state
 from lessons import __main__ as tool
 from lessons.course import doctor, progress
 from lessons.course import lesson as lesson_files
@@ -176,12 +179,19 @@ def test_it_runs_from_any_folder(tmp_path):
 # ---------------------------------------------------------------- train.py --use
 
 
+def backend_of(chosen):
+    """The backend itself, with very little to train."""
+    config = Config(batch=1, grid_width=1, grid_height=1, hidden=16, layers=1)
+    return chosen.factory(np.zeros((1, 1, 3), np.float32), config, initial_state(config))
+
+
 def test_use_takes_what_is_written_and_fills_the_rest(course):
     solve(8)
-    backend, explanation = student_backend.student_backend("lessons:8", "native", force=False)
-    assert backend.stages.adam_grid.__module__ == "exercise_of_lesson_8"
-    assert backend.stages.backward.__module__ == "kernels.backward"
-    assert "your lessons 8, the rest from kernels/" in explanation
+    chosen = student_backend.student_backend("lessons:8", "native", force=False)
+    stages = backend_of(chosen).stages
+    assert stages.adam_grid.__module__ == "exercise_of_lesson_8"
+    assert stages.backward.__module__ == "kernels.backward"
+    assert "your lessons 8, the rest from kernels/" in chosen.explanation
 
 
 @pytest.mark.parametrize(
@@ -206,8 +216,8 @@ def test_use_refuses_a_stage_that_fails_unless_forced(course):
     lesson.exercise.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="08_adam does not pass its check"):
         student_backend.student_backend("lessons:8", "native", force=False)
-    backend, _ = student_backend.student_backend("lessons:8", "native", force=True)
-    assert backend.stages.adam_grid.__module__ == "exercise_of_lesson_8"
+    chosen = student_backend.student_backend("lessons:8", "native", force=True)
+    assert backend_of(chosen).stages.adam_grid.__module__ == "exercise_of_lesson_8"
 
 
 def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):

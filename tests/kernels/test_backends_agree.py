@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
+from kernels.files.psnr import psnr
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.staged_backends import CudaBackend
-from kernels.training.trainer import Trainer, psnr
+from kernels.training.trainer import Trainer
 from lessons.lab.compiled.backend import NativeBackend
 
 pytestmark = pytest.mark.gpu

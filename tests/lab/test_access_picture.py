@@ -5,17 +5,13 @@ import pytest
 from PIL import Image
 
 from kernels.errors import InputError
-from kernels.files.style import INK, PAPER
+from kernels.files.style import INK, PAPER, font
 from lessons.lab.simulator import picture
-from lessons.lab.simulator.picture import (
-    ARRAY_LEFT,
-    BLOCK_COLOURS,
-    CELL,
-    GAP,
-    UNTOUCHED,
-    draw_accesses,
-)
-from lessons.lab.simulator.report import AccessEvent
+from lessons.lab.simulator.events import AccessEvent
+from lessons.lab.simulator.picture import HEADER_HEIGHT, draw_accesses
+from lessons.lab.simulator.picture_array import ArrayDrawing
+from lessons.lab.simulator.picture_cells import BLOCK_COLOURS, CELL, GAP, UNTOUCHED
+from lessons.lab.simulator.picture_rows import ARRAY_LEFT, MARGIN, Instruction, wrapped
 
 
 def event(touches, shape, array="data", space="global", kind="write", phase=0, order=0, line=7):
@@ -36,7 +32,7 @@ def pixels(folder, events, grid=2, block=4, title="A kernel"):
 
 def body(sheet):
     """What is right of the source lines and below the legend."""
-    return sheet[picture.header_height() :, ARRAY_LEFT:]
+    return sheet[HEADER_HEIGHT:, ARRAY_LEFT:]
 
 
 def cells(sheet):
@@ -143,7 +139,7 @@ def test_rows_stand_in_time_order_whatever_the_order_of_the_list(tmp_path):
 def test_a_barrier_is_a_bar_across_the_sheet(tmp_path):
     def bars(*phases):
         events = [event([(0, 0, 0)], (1,), phase=phase) for phase in phases]
-        left_edge = (pixels(tmp_path, events)[:, picture.MARGIN] == INK).all(axis=-1)
+        left_edge = (pixels(tmp_path, events)[:, MARGIN] == INK).all(axis=-1)
         return int((np.diff(left_edge.astype(int)) == 1).sum())
 
     bars_of_one_phase = bars(0, 0)
@@ -164,7 +160,7 @@ def test_of_a_loop_the_first_rounds_are_drawn_and_the_others_counted():
     rounds = [event([(0, 0, i)], (16,), order=i) for i in range(16)]
     after = event([(0, 0, 0)], (16,), order=99, line=9)
     items = picture.plan([*rounds, after], 1, 1)
-    rows = [item for item in items if isinstance(item, picture.Instruction)]
+    rows = [item for item in items if isinstance(item, Instruction)]
     assert len(rows) == picture.MOST_ROUNDS + 1
     assert notes([*rounds, after]) == ["... 12 more rows like these, of line 7"]
 
@@ -172,9 +168,9 @@ def test_of_a_loop_the_first_rounds_are_drawn_and_the_others_counted():
 def test_a_large_array_is_cropped_to_what_is_touched_and_says_so(tmp_path):
     touches = [(0, 0, 700 * 128 + 5), (0, 1, 702 * 128 + 5)]
     events = [event(touches, (1000, 128))]
-    view = picture.views_of(events, 4)[picture.array_of(events[0])]
-    assert view.notes == ["only rows 700 to 702 of 1,000", "only columns 5 to 5 of 128"]
-    assert view.hidden(events[0]) == 0
+    drawing = ArrayDrawing(events, threads=4)
+    assert drawing.notes == ["only rows 700 to 702 of 1,000", "only columns 5 to 5 of 128"]
+    assert drawing.hidden(events[0]) == 0
     blue = BLOCK_COLOURS[0]
     assert colours_in_order(pixels(tmp_path, events)) == [blue, UNTOUCHED, blue]
 
@@ -182,8 +178,8 @@ def test_a_large_array_is_cropped_to_what_is_touched_and_says_so(tmp_path):
 @pytest.mark.parametrize("element", [-1, 5, 400])
 def test_an_access_outside_the_array_is_counted_not_drawn(tmp_path, element):
     events = [event([(0, 0, element), (0, 1, 0)], (5,))]
-    view = picture.views_of(events, 4)[picture.array_of(events[0])]
-    assert view.hidden(events[0]) == 1
+    drawing = ArrayDrawing(events, threads=4)
+    assert drawing.hidden(events[0]) == 1
     assert colours_in_order(pixels(tmp_path, events)) == [BLOCK_COLOURS[0]] + [UNTOUCHED] * 4
     missing = pixels(tmp_path, [event([(0, 0, element)], (5,))])
     assert colours_in_order(missing) == [UNTOUCHED] * 5
@@ -200,8 +196,8 @@ def test_the_largest_picture_stays_within_its_bounds(tmp_path):
     height, width = sheet.shape[:2]
     assert width <= picture.MAX_WIDTH and height <= picture.MAX_HEIGHT
     # Nothing is cut off: the margins are empty.
-    assert (sheet[:, -picture.MARGIN // 2 :] == PAPER).all()
-    assert (sheet[-picture.MARGIN // 2 :] == PAPER).all()
+    assert (sheet[:, -MARGIN // 2 :] == PAPER).all()
+    assert (sheet[-MARGIN // 2 :] == PAPER).all()
     assert notes(events, 8, 256)[-1].startswith("The picture ends here:")
 
 
@@ -209,13 +205,13 @@ def test_the_largest_picture_stays_within_its_bounds(tmp_path):
 def test_rows_of_every_height_stay_within_the_bounds(rows):
     events = [event([(0, 0, 0)], (rows, 2), order=i, line=i) for i in range(80)]
     heights = [item.height for item in picture.plan(events, 1, 1)]
-    assert picture.header_height() + sum(heights) + picture.MARGIN <= picture.MAX_HEIGHT
+    assert HEADER_HEIGHT + sum(heights) + MARGIN <= picture.MAX_HEIGHT
 
 
 def test_many_short_rows_end_with_the_number_of_those_left_out():
     events = [event([(0, 0, 0)], (1,), order=i, line=i) for i in range(100)]
     items = picture.plan(events, 1, 1)
-    drawn = sum(isinstance(item, picture.Instruction) for item in items)
+    drawn = sum(isinstance(item, Instruction) for item in items)
     assert 20 < drawn < 60
     assert notes(events) == [f"The picture ends here: {100 - drawn} more rows left out."]
 
@@ -223,7 +219,7 @@ def test_many_short_rows_end_with_the_number_of_those_left_out():
 def test_the_picture_does_not_end_with_a_barrier():
     events = [event([(0, 0, 0)], (1,), phase=i) for i in range(100)]
     *kept, last = picture.plan(events, 1, 1)
-    assert isinstance(kept[-1], picture.Instruction)
+    assert isinstance(kept[-1], Instruction)
     assert last.text.endswith("more barriers among them.")
 
 
@@ -239,7 +235,7 @@ def test_odd_shapes_can_be_drawn(tmp_path, shape, element, space):
 def test_no_events_give_a_picture_that_says_so(tmp_path):
     assert notes([]) == ["No array was touched: there is nothing to draw."]
     sheet = pixels(tmp_path, [], grid=(2, 2, 2), block=(8, 8))
-    below_legend = sheet[picture.header_height() :]
+    below_legend = sheet[HEADER_HEIGHT:]
     assert (below_legend != PAPER).any()
     assert sheet.shape[1] == picture.MIN_WIDTH
 
@@ -247,16 +243,16 @@ def test_no_events_give_a_picture_that_says_so(tmp_path):
 def test_legend_fits_for_every_launch(tmp_path):
     for grid, block in [(1, 1), (4, 64), ((40, 40, 40), (16, 8, 8)), (100_000, 1024)]:
         sheet = pixels(tmp_path, [], grid, block)
-        assert (sheet[:, -picture.MARGIN // 2 :] == PAPER).all()
+        assert (sheet[:, -MARGIN // 2 :] == PAPER).all()
 
 
 def test_long_source_lines_stay_beside_the_array():
     wide = "accumulator_with_a_long_name" * 20
-    typeface = picture.font(16)
-    lines = picture.wrapped(f"x = {wide}", typeface, 300, most=4)
+    typeface = font(16)
+    lines = wrapped(f"x = {wide}", typeface, 300, most=4)
     assert len(lines) == 4 and lines[-1].endswith("...")
     assert all(typeface.getlength(line) <= 300 for line in lines)
-    assert picture.wrapped("a = b", typeface, 300) == ["a = b"]
+    assert wrapped("a = b", typeface, 300) == ["a = b"]
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path):

@@ -1,6 +1,5 @@
 """The native engine: exact barriers, real atomics, checked indices, and refusals that say why."""
 
-import inspect
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +9,10 @@ from numba.extending import register_jitable
 
 from lessons.lab import native
 from lessons.lab.compiled.engine import NativeCompileError, NativeRefusal
+from tests.lab.helpers import line_of_comment
 
 TILE = 16
 SCALE = np.array([3, 5], np.int32)
-
-
-def line_of_comment(kernel):
-    function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", kernel)
-    lines, first = inspect.getsourcelines(function)
-    return next(first + i for i, line in enumerate(lines) if "# here" in line)
 
 
 # ---------------------------------------------------------------- barriers and arrays
@@ -298,7 +292,7 @@ def raw(x):
     raise NotImplementedError
 
 
-raw.twin = raw
+raw.emulation = raw
 
 
 @cuda.jit
@@ -343,5 +337,5 @@ def test_bad_calls_are_explained():
         native(no_guard)[1, (64, 32)](np.zeros((1, 1)), np.zeros((1, 1)))
     with pytest.raises(ValueError, match="grid must be at least 1"):
         native(no_guard)[0, 1]
-    with pytest.raises(TypeError, match="takes 2 arguments .values, out., but 1 were given"):
+    with pytest.raises(TypeError, match=r"takes 2 arguments \(values, out\), but 1 were given"):
         native(no_guard)[1, 1](np.zeros((1, 1)))

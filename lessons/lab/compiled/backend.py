@@ -12,16 +12,16 @@ class HostBackend(StagedBackend):
     """The staged kernels on NumPy arrays; a subclass says what runs them."""
 
     @staticmethod
-    def to_device(array):
+    def to_device(array: np.ndarray) -> np.ndarray:
         return np.array(array)
 
     @staticmethod
-    def empty(shape):
+    def empty(shape: tuple[int, ...]) -> np.ndarray:
         # Not zeros: a kernel that forgets to write must not look right by luck.
         return np.full(shape, np.nan, np.float32)
 
     @staticmethod
-    def to_host(array):
+    def to_host(array: np.ndarray) -> np.ndarray:
         return array.copy()
 
 
@@ -36,5 +36,5 @@ class NativeBackend(HostBackend):
     launch = staticmethod(launch_native)
 
     @property
-    def device(self):
+    def device(self) -> str:
         return f"{cpu_name()}, {threads_label(numba.get_num_threads())}"

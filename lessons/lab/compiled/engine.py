@@ -5,9 +5,9 @@
     native(kernel)[grid, block](*arrays)
 
 takes the same `@cuda.jit` kernel that a GPU would run, and NumPy arrays. The kernel is rewritten
-(see `native_rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier,
+(see `rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier,
 so a barrier is exact; blocks run side by side on the cores, so atomics are real ones. Compiling
-takes a second or several for each kernel, once in a process.
+takes a second or several per kernel, once per process.
 
 Honest limits. Threads take turns in one fixed order: a race gives one of its possible results, and
 always the same; `checked_run` is there to find it. Registers are not exchanged between threads
@@ -17,26 +17,28 @@ A loop that never ends cannot be interrupted.
 
 import functools
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
-from numba import njit
 from numba.core.errors import NumbaError
 
 from kernels.errors import InputError
 from lessons.lab.compiled import runtime
-from lessons.lab.compiled.rewrite import OPTIONS, WITH_ALLOCATION, NativeRefusal, rewrite
-from lessons.lab.dimensions import MAX_THREADS, as_dim3
-from lessons.lab.source import read_source
+from lessons.lab.compiled.refusal import NativeRefusal
+from lessons.lab.compiled.rewrite import Rewritten, Site, compiled, rewrite
+from lessons.lab.dimensions import MAX_THREADS, Dim3, as_dim3, volume
+from lessons.lab.source import Source, python_function, read_source
 
 
 class NativeCompileError(InputError):
     """Numba could not compile the kernel; the message names the line."""
 
 
-def native(kernel, bounds_check=True):
+def native(kernel: object, bounds_check: bool = True) -> "NativeKernel":
     """A form of `kernel` that is launched as on a GPU, `native(kernel)[grid, block](*arguments)`.
 
     kernel: what `@cuda.jit` made of a function. bounds_check: look at every index before it is
@@ -46,30 +48,37 @@ def native(kernel, bounds_check=True):
     A launch takes NumPy arrays, numbers and NamedTuples of both, returns when the kernel is done,
     and raises `NativeCompileError` if Numba cannot compile the kernel for these arguments.
     """
-    return NativeKernel.of(read_source(kernel), bounds_check)
+    return native_kernel(python_function(kernel), bounds_check)
+
+
+@functools.lru_cache(maxsize=256)
+def native_kernel(function: Callable, bounds_check: bool) -> "NativeKernel":
+    return NativeKernel(read_source(function), bounds_check)
 
 
 class NativeKernel:
-    def __init__(self, source, bounds_check):
+    """What `native` returns: a kernel that waits for its grid and block."""
+
+    def __init__(self, source: Source, bounds_check: bool) -> None:
         self.source = source
         self.rewritten = rewrite(source, bounds_check)
         self.run_blocks = make_driver(source, self.rewritten)
 
-    @staticmethod
-    @functools.lru_cache(maxsize=256)
-    def kept(function, bounds_check):
-        return NativeKernel(read_source(function), bounds_check)
-
-    @staticmethod
-    def of(source, bounds_check):
-        return NativeKernel.kept(source.function, bounds_check)
-
-    def __getitem__(self, dimensions):
+    def __getitem__(self, dimensions: tuple) -> Callable[..., None]:
         grid, block = dimensions[:2]
         return functools.partial(self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"))
 
-    def launch(self, grid, block, *arguments):
-        threads = block[0] * block[1] * block[2]
+    def launch(self, grid: Dim3, block: Dim3, *arguments: object) -> None:
+        self.check_launch(block, arguments)
+        try:
+            # Compile before the cores set off, in this thread, so that it happens once.
+            self.run_part(0, 0, grid, block, arguments)
+            self.run_on_all_cores(grid, block, arguments)
+        except NumbaError as error:
+            raise compile_error(self.source, error) from error
+
+    def check_launch(self, block: Dim3, arguments: tuple) -> None:
+        threads = volume(block)
         if threads > MAX_THREADS:
             raise ValueError(f"a block of {threads:,} threads: the hardware allows {MAX_THREADS:,}")
         names = [argument.arg for argument in self.source.tree.args.args]
@@ -78,100 +87,99 @@ class NativeKernel:
                 f"{self.source.function.__name__} takes {len(names)} arguments "
                 f"({', '.join(names)}), but {len(arguments)} were given"
             )
-        blocks = grid[0] * grid[1] * grid[2]
-        workers = min(numba.get_num_threads(), blocks)
-        parts = np.linspace(0, blocks, workers + 1).astype(int)
-        try:
-            # Compile before the cores set off, in this thread, so that it happens once.
-            self.run_part(0, 0, grid, block, arguments)
-            if workers == 1:
-                self.run_part(0, blocks, grid, block, arguments)
-                return
-            futures = [
-                pool().submit(self.run_part, int(first), int(last), grid, block, arguments)
-                for first, last in itertools.pairwise(parts)
-            ]
-            for future in futures:
-                future.result()
-        except NumbaError as error:
-            raise self.explain(error) from error
 
-    def run_part(self, first, last, grid, block, arguments):
+    def run_on_all_cores(self, grid: Dim3, block: Dim3, arguments: tuple) -> None:
+        blocks = volume(grid)
+        workers = min(numba.get_num_threads(), blocks)
+        if workers == 1:
+            self.run_part(0, blocks, grid, block, arguments)
+            return
+        ends = [blocks * worker // workers for worker in range(workers + 1)]
+        futures = [
+            pool().submit(self.run_part, first, last, grid, block, arguments)
+            for first, last in itertools.pairwise(ends)
+        ]
+        for future in futures:
+            future.result()
+
+    def run_part(self, first: int, last: int, grid: Dim3, block: Dim3, arguments: tuple) -> None:
+        """Run blocks first ... last - 1."""
         error = np.zeros(runtime.ERROR_WORDS, np.int64)
         try:
             self.run_blocks(first, last, block, grid, error, *arguments)
         except IndexError:
             if error[0]:
-                raise IndexError(self.describe_index(error, arguments)) from None
+                raise IndexError(index_message(self.rewritten.sites, error)) from None
             raise
 
-    def describe_index(self, error, arguments):
-        site = self.rewritten.sites[error[0] - 1]
-        axis, index, length = (int(value) for value in error[1:4])
-        thread, block = tuple(map(int, error[4:7])), tuple(map(int, error[7:10]))
-        problem = "is negative" if index < 0 else f"is not below {length}"
-        return (
-            f"{site.file}, line {site.line}: index {index} of {site.array}, axis {axis}, {problem}; "
-            f"thread {thread} of block {block}"
-        )
 
-    def explain(self, error):
-        """A Numba error as one line with the place in the student's file."""
-        text = str(error)
-        name = Path(self.source.filename).name
-        line = ""
-        for part in text.splitlines():
-            if 'File "' in part and name in part and ", line " in part:
-                line = f", line {part.rsplit(', line ', 1)[1].strip().rstrip(':')}"
-        essence = [part.strip() for part in text.splitlines() if part.strip()]
-        known = ("No implementation", "Cannot unify", "NameError", "Unknown attribute", "Use of")
-        chosen = next((part for part in essence if part.startswith(known)), None)
-        chosen = chosen or (essence[1] if len(essence) > 1 else "".join(essence))
-        return NativeCompileError(f"{name}{line}: Numba cannot compile this: {chosen}")
+def index_message(sites: list[Site], error: np.ndarray) -> str:
+    """error: what `runtime.note_outside` wrote."""
+    site_number, axis, index, length, *where = error.tolist()
+    site = sites[site_number - 1]
+    thread, block = tuple(where[:3]), tuple(where[3:])
+    problem = "is negative" if index < 0 else f"is not below {length}"
+    return (
+        f"{site.file}, line {site.line}: index {index} of {site.array}, axis {axis}, "
+        f"{problem}; thread {thread} of block {block}"
+    )
+
+
+def compile_error(source: Source, error: NumbaError) -> NativeCompileError:
+    """A Numba error as one line with the place in the student's file."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    name = Path(source.filename).name
+    place = ""
+    for line in lines:
+        if 'File "' in line and name in line and ", line " in line:
+            place = f", line {line.rsplit(', line ', 1)[1].rstrip(':')}"
+    known = ("No implementation", "Cannot unify", "NameError", "Unknown attribute", "Use of")
+    chosen = next((line for line in lines if line.startswith(known)), None)
+    chosen = chosen or (lines[1] if len(lines) > 1 else "".join(lines))
+    return NativeCompileError(f"{name}{place}: Numba cannot compile this: {chosen}")
 
 
 @functools.lru_cache(maxsize=1)
-def pool():
+def pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(numba.get_num_threads(), thread_name_prefix="native")
 
 
 # ---------------------------------------------------------------- the driver
 
 
-def make_driver(source, rewritten):
+def make_driver(source: Source, rewritten: Rewritten) -> Callable[..., None]:
     """A compiled function that runs blocks first ... last - 1 of one kernel.
 
     Its text is put together here, because kernels differ in their arguments and arrays.
     """
-    passed = [f"argument_{i}" for i in range(len(source.tree.args.args))]
-    shared = [f"shared_{i}" for i in range(len(rewritten.shared))]
-    local = [f"local_{i}" for i in range(len(rewritten.local))]
-    scope = {
-        "kernel": njit(**OPTIONS)(rewritten.function),
-        "position": runtime.position,
+    scope: dict[str, Any] = {
+        "kernel": compiled(rewritten.function),
+        "position_of": runtime.position_of,
         "shared_array": runtime.shared_array,
         "local_array": runtime.local_array,
+        "spoil": runtime.spoil,
     }
-    make_arrays = []
-    for maker, names, arrays in (
+    make_arrays: list[str] = []
+    shared = [f"shared_{i}" for i in range(len(rewritten.shared))]
+    local = [f"local_{i}" for i in range(len(rewritten.local))]
+    for maker, names, kinds in (
         ("shared_array", shared, rewritten.shared),
         ("local_array", local, rewritten.local),
     ):
-        for name, (shape, dtype) in zip(names, arrays, strict=True):
-            scope[f"type_of_{name}"] = dtype.type
-            make_arrays.append(f"{name} = {maker}(threads, {shape}, type_of_{name})")
-    spoil = [f"runtime_spoil({name})" for name in shared]
-    scope["runtime_spoil"] = runtime.spoil
-    where = "position(thread, block, block_size, grid_size)"
-    call = [where, "error", *shared, *(f"{name}[thread]" for name in local), *passed]
+        for name, kind in zip(names, kinds, strict=True):
+            scope[f"type_of_{name}"] = kind.dtype.type
+            make_arrays.append(f"{name} = {maker}(threads, {kind.shape}, type_of_{name})")
+    passed = [f"argument_{i}" for i in range(len(source.tree.args.args))]
+    position = "position_of(thread, block, block_size, grid_size)"
+    call = [position, "error", *shared, *(f"{name}[thread]" for name in local), *passed]
     text = DRIVER.format(
         arguments=", ".join(passed),
         make_arrays="; ".join(make_arrays) or "pass",
-        spoil="; ".join(spoil) or "pass",
+        spoil="; ".join(f"spoil({name})" for name in shared) or "pass",
         run_threads=TAKE_TURNS if rewritten.has_barrier else ONE_BY_ONE,
     )
     exec(text.replace("CALL", f"kernel({', '.join(call)})"), scope)
-    return njit(**WITH_ALLOCATION)(scope["run_blocks"])
+    return compiled(scope["run_blocks"], allocates=True)
 
 
 DRIVER = """
@@ -206,7 +214,7 @@ TAKE_TURNS = """
 """
 
 
-def launch(kernel, blocks, threads, *arguments):
+def launch(kernel: object, blocks: object, threads: object, *arguments: object) -> None:
     """A launcher for the `launch_*` functions of `kernels`, with bounds checks."""
     native(kernel)[blocks, threads](*arguments)
 

@@ -3,7 +3,7 @@
 * `cuda.syncthreads()` becomes a `yield`: the kernel turns into a generator, and whoever runs a
   block resumes its threads one after another, from barrier to barrier. `yield False` says "I wait
   at a barrier", `yield True` "I have finished".
-* `cuda.threadIdx.x` and its like are read from a tuple `_at` that every function gets.
+* `cuda.threadIdx.x` and its like are read from a tuple `_position` that every function gets.
 * Shared and local arrays are made by the caller, once for many blocks, and passed in.
 * Every index of an array goes through a check that knows line, array, thread and block.
 
@@ -13,17 +13,26 @@ Line numbers stay those of the original file, so that Numba's errors point there
 import ast
 import copy
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
-from kernels.errors import InputError
-from lessons.lab.compile_checks import problem_of_size, shape_argument
 from lessons.lab.compiled import runtime
+from lessons.lab.compiled.arrays import ArrayType, array_type
+from lessons.lab.compiled.refusal import refuse
+from lessons.lab.compiled.syntax import (
+    call,
+    finished,
+    has_barrier,
+    name,
+    touches_arrays_or_cuda,
+    waiting,
+)
 from lessons.lab.names import CudaName, resolve
-from lessons.lab.numba_types import dtype_of_type
-from lessons.lab.source import MISSING, python_function, source_of_function
+from lessons.lab.source import MISSING, Source, called_source, is_raw_instruction
 
 POSITIONS = {
     f"{name}.{axis}": 3 * group + number
@@ -31,82 +40,101 @@ POSITIONS = {
     for number, axis in enumerate("xyz")
 }
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
-# Without "_nrt", Numba would count references to every array at every barrier, in instructions that
-# lock memory: half of the running time. No thread owns an array, so there is nothing to count.
-OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
-WITH_ALLOCATION = {**OPTIONS, "_nrt": True}
 
 
-class NativeRefusal(InputError):
-    """The kernel does something that cannot be done one thread after another."""
-
-
-class Site:
+class Site(NamedTuple):
     """A place in the source where an array is indexed."""
 
-    def __init__(self, source, node):
-        self.file = Path(source.filename).name
-        self.line = node.lineno
-        self.array = ast.unparse(node.value if isinstance(node, ast.Subscript) else node.args[0])
+    file: str
+    line: int
+    array: str
 
 
-class Rewritten:
+class Rewritten(NamedTuple):
     """A kernel ready to compile: the function, and what its caller has to provide."""
 
-    def __init__(self, function, has_barrier, shared, local, sites):
-        self.function = function
-        self.has_barrier = has_barrier
-        self.shared = shared  # [(shape, dtype)]
-        self.local = local
-        self.sites = sites
+    function: Callable
+    has_barrier: bool
+    shared: list[ArrayType]
+    local: list[ArrayType]
+    sites: list[Site]
 
 
-def rewrite(source, bounds_check):
+class Called(NamedTuple):
+    """A function for the CPU, and whether it wants to know which thread calls it."""
+
+    function: Callable
+    needs_position: bool
+
+
+def rewrite(source: Source, bounds_check: bool) -> Rewritten:
     """The `Rewritten` form of a kernel. Raises `NativeRefusal`."""
-    sites = []
+    sites: list[Site] = []
     writer = Writer(source, bounds_check, sites, is_kernel=True, done={})
     function = writer.compile()
     return Rewritten(function, writer.has_barrier, writer.shared, writer.local, sites)
 
 
+def compiled(function: Callable, allocates: bool = False) -> Callable:
+    """A function as Numba compiles it for the CPU. allocates: whether it makes arrays."""
+    # Without "_nrt", Numba would count references to every array at every barrier, in instructions
+    # that lock memory: half of the running time. No thread owns an array, so nothing need be
+    # counted but in functions that make arrays.
+    options: dict[str, Any] = {
+        "error_model": "numpy",
+        "fastmath": {"contract"},
+        "nogil": True,
+        "_nrt": allocates,
+    }
+    return njit(**options)(function)
+
+
 class Writer(ast.NodeTransformer):
     """Rewrites one function; the functions that it calls get writers of their own."""
 
-    def __init__(self, source, bounds_check, sites, is_kernel, done):
+    def __init__(
+        self,
+        source: Source,
+        bounds_check: bool,
+        sites: list[Site],
+        is_kernel: bool,
+        done: dict[Callable, Called | None],
+    ) -> None:
         self.source = source
         self.bounds_check = bounds_check
         self.sites = sites
         self.is_kernel = is_kernel
-        self.done = done  # python function -> its rewritten form, or None where it may stay
-        self.namespace = {}
-        self.shared = []
-        self.local = []
+        self.done = done  # Python function -> its rewritten form, or None where it may stay
+        self.namespace: dict[str, object] = {}  # what the rewritten text needs to find
+        self.shared: list[ArrayType] = []
+        self.local: list[ArrayType] = []
         self.allocates = False
         self.has_barrier = is_kernel and has_barrier(source)
 
-    def compile(self):
+    def compile(self) -> Callable:
+        """The rewritten function; Numba has not seen it yet."""
         tree = copy.deepcopy(self.source.tree)
         tree.decorator_list = []
         tree.body = self.statements(tree.body)
         if self.has_barrier:
             tree.body.append(ast.copy_location(finished(), self.source.tree.body[-1]))
-        names = ["_at", "_error"]
+        names = ["_position", "_error"]
         names += [f"_shared_{i}" for i in range(len(self.shared))]
         names += [f"_local_{i}" for i in range(len(self.local))]
-        tree.args.args = [ast.arg(name) for name in names] + tree.args.args
+        tree.args.args = [ast.arg(text) for text in names] + tree.args.args
         ast.fix_missing_locations(tree)
         module = ast.Module(body=[tree], type_ignores=[])
         scope = self.scope()
         exec(compile(module, self.source.filename, "exec"), scope)
         return scope[self.source.function.__name__]
 
-    def scope(self):
+    def scope(self) -> dict[str, Any]:
         function = self.source.function
         closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
         return {**function.__globals__, **closure, **runtime.NAMES, **self.namespace}
 
-    def statements(self, body):
-        result = []
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
         for statement in body:
             changed = self.visit(statement)
             result.extend(changed if isinstance(changed, list) else [changed])
@@ -114,29 +142,23 @@ class Writer(ast.NodeTransformer):
 
     # ------------------------------------------------------------ statements
 
-    def visit_Expr(self, node):
-        call = node.value
-        if isinstance(call, ast.Call):
-            target = resolve(self.source, call.func)
-            if isinstance(target, CudaName) and target.path == "syncthreads":
-                if not self.is_kernel:
-                    self.refuse(call, "a barrier in a function that a kernel calls")
-                return ast.copy_location(ast.Expr(ast.Yield(ast.Constant(False))), node)
-            if isinstance(target, CudaName) and target.path in NO_EFFECT:
-                return ast.copy_location(ast.Pass(), node)
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        target = resolve(self.source, node.value.func) if isinstance(node.value, ast.Call) else None
+        path = target.path if isinstance(target, CudaName) else None
+        if path == "syncthreads":
+            if not self.is_kernel:
+                self.refuse(node, "a barrier in a function that a kernel calls")
+            return ast.copy_location(waiting(), node)
+        if path in NO_EFFECT:
+            return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)
 
-    def visit_Return(self, node):
+    def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
         if not self.has_barrier:
             return self.generic_visit(node)
         return [ast.copy_location(finished(), node), ast.copy_location(ast.Return(None), node)]
 
-    def visit_If(self, node):
-        return self.with_bodies(node)
-
-    visit_For = visit_While = visit_With = visit_If
-
-    def with_bodies(self, node):
+    def with_bodies(self, node: ast.stmt) -> ast.stmt:
         """A statement may become two, so bodies are rewritten as lists."""
         for field, value in ast.iter_fields(node):
             if field in ("body", "orelse"):
@@ -145,27 +167,29 @@ class Writer(ast.NodeTransformer):
                 setattr(node, field, self.visit(value))
         return node
 
+    visit_If = visit_For = visit_While = visit_With = with_bodies
+
     # ------------------------------------------------------------ expressions
 
-    def visit_Attribute(self, node):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         target = resolve(self.source, node)
         if isinstance(target, CudaName):
             return ast.copy_location(self.position(node, target.path), node)
         return self.generic_visit(node)
 
-    def position(self, node, path):
+    def position(self, node: ast.Attribute, path: str) -> ast.expr:
         if path in POSITIONS:
-            return ast.Subscript(name("_at"), ast.Constant(POSITIONS[path]), ast.Load())
+            return ast.Subscript(name("_position"), ast.Constant(POSITIONS[path]), ast.Load())
         if path == "laneid":
-            return call("_lane", name("_at"))
+            return call("_lane", name("_position"))
         if path == "warpsize":
             return ast.Constant(32)
         self.refuse(node, f"cuda.{path}")
 
-    def visit_Subscript(self, node):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not self.bounds_check or any(isinstance(n, ast.Slice) for n in ast.walk(node.slice)):
             return self.generic_visit(node)
-        site = self.new_site(node)
+        site = self.new_site(node, node.value)
         array = self.visit(node.value)
         if not isinstance(array, ast.Name):
             node.value, node.slice = array, self.visit(node.slice)
@@ -173,18 +197,17 @@ class Writer(ast.NodeTransformer):
         checked = self.checked(node, array, self.visit(node.slice), site)
         return ast.copy_location(ast.Subscript(array, checked, node.ctx), node)
 
-    def checked(self, node, array, index, site):
-        arguments = (copy.deepcopy(array), index, ast.Constant(site), name("_at"), name("_error"))
-        for argument in arguments:
-            if hasattr(argument, "ctx"):
-                argument.ctx = ast.Load()
-        return ast.copy_location(call("_inside", *arguments), node)
+    def checked(self, node: ast.expr, array: ast.Name, index: ast.expr, site: int) -> ast.Call:
+        """The index, by way of the check that it lies within the array."""
+        arguments = (index, ast.Constant(site), name("_position"), name("_error"))
+        return ast.copy_location(call("_inside", name(array.id), *arguments), node)
 
-    def new_site(self, node):
-        self.sites.append(Site(self.source, node))
+    def new_site(self, node: ast.expr, array: ast.expr) -> int:
+        """The number of a new site."""
+        self.sites.append(Site(Path(self.source.filename).name, node.lineno, ast.unparse(array)))
         return len(self.sites) - 1
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         target = resolve(self.source, node.func)
         if isinstance(target, CudaName):
             return ast.copy_location(self.cuda_call(node, target.path), node)
@@ -196,7 +219,7 @@ class Writer(ast.NodeTransformer):
             self.device_call(node, target)
         return node
 
-    def cuda_call(self, node, path):
+    def cuda_call(self, node: ast.Call, path: str) -> ast.expr:
         if path in ("grid", "gridsize"):
             return self.grid(node, path)
         if path == "shared.array":
@@ -209,63 +232,31 @@ class Writer(ast.NodeTransformer):
             return self.atomic(node, path.split(".")[1])
         self.refuse(node, f"cuda.{path}")
 
-    def grid(self, node, path):
+    def grid(self, node: ast.Call, path: str) -> ast.expr:
         dimensions = getattr(node.args[0], "value", None) if node.args else None
         if dimensions not in (1, 2, 3):
             self.refuse(node, f"cuda.{path} of anything but 1, 2 or 3")
-        return call(f"_{path}{dimensions}", name("_at"))
+        return call(f"_{path}{dimensions}", name("_position"))
 
-    def array(self, node, arrays, prefix):
-        named = {keyword.arg: keyword.value for keyword in node.keywords}
-        kind = node.args[1] if len(node.args) > 1 else named.get("dtype")
-        expression = shape_argument(node)
-        if kind is None or expression is None:
-            self.refuse(node, "an array without a shape and a type")
-        shape, dtype = self.shape(node, expression), dtype_of_type(self.constant(kind))
-        if dtype is None:
-            self.refuse(node, f"an array of type {ast.unparse(kind)}")
-        if not self.is_kernel:
-            if prefix == "_shared_":
-                self.refuse(node, "a shared array made in a function that a kernel calls")
-            self.allocates = True
-            self.namespace[f"_dtype_{node.lineno}"] = dtype.type
-            return call("_empty", ast.Constant(shape), name(f"_dtype_{node.lineno}"))
-        arrays.append((shape, dtype))
-        return name(f"{prefix}{len(arrays) - 1}")
+    def array(self, node: ast.Call, arrays: list[ArrayType], prefix: str) -> ast.expr:
+        kind = array_type(self.source, node, self.scope())
+        if self.is_kernel:
+            arrays.append(kind)
+            return name(f"{prefix}{len(arrays) - 1}")
+        if prefix == "_shared_":
+            self.refuse(node, "a shared array made in a function that a kernel calls")
+        self.allocates = True
+        self.namespace[f"_dtype_{node.lineno}"] = kind.dtype.type
+        shape = ast.Tuple([ast.Constant(size) for size in kind.shape], ast.Load())
+        return call("_empty", shape, name(f"_dtype_{node.lineno}"))
 
-    def shape(self, node, expression):
-        parts = expression.elts if isinstance(expression, ast.Tuple) else [expression]
-        for part in parts:
-            problem = problem_of_size(self.source, part)
-            if problem:
-                raise NativeRefusal(
-                    f"{self.place(node)}: the size `{ast.unparse(part)}` of an array {problem}"
-                )
-        shape = self.constant(expression)
-        shape = tuple(shape) if isinstance(shape, tuple) else (shape,)
-        if 0 in shape:
-            self.refuse(node, "dynamic shared memory")
-        return shape
-
-    def constant(self, node):
-        """Value of an expression of literals and names from outside the kernel."""
-        local = {}
-        for statement in ast.walk(self.source.tree):
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                local[statement.targets[0].id] = statement.value
-        if isinstance(node, ast.Name) and node.id in local:
-            node = local[node.id]
-        expression = ast.Expression(copy.deepcopy(node))
-        return eval(compile(ast.fix_missing_locations(expression), "<size>", "eval"), self.scope())
-
-    def atomic(self, node, operation):
+    def atomic(self, node: ast.Call, operation: str) -> ast.expr:
         if operation == "compare_and_swap":
-            first = ast.Constant(0)
-            node.args.insert(1, first)
+            node.args.insert(1, ast.Constant(0))  # it always works on the first element
             operation = "cas"
         if operation not in runtime.ATOMICS or len(node.args) < 3:
             self.refuse(node, f"cuda.atomic.{operation}")
-        site = self.new_site(node)
+        site = self.new_site(node, node.args[0])
         array, index, *values = [self.visit(argument) for argument in node.args]
         if self.bounds_check and isinstance(array, ast.Name):
             index = self.checked(node, array, index, site)
@@ -273,92 +264,32 @@ class Writer(ast.NodeTransformer):
 
     # ------------------------------------------------------------ functions that a kernel calls
 
-    def device_call(self, node, target):
+    def device_call(self, node: ast.Call, target: object) -> None:
         """Call the rewritten form of a function, if it has to be rewritten."""
-        if callable(getattr(target, "twin", None)):
+        if is_raw_instruction(target):
             self.refuse(node, f"the raw instruction {ast.unparse(node.func)}")
-        try:
-            function = python_function(target)
-            source = source_of_function(function)
-        except InputError:
+        source = called_source(target)
+        if source is None:
             return  # a builtin, or a function of the math module
-        if function not in self.done:
-            self.done[function] = self.rewritten(target, source)
-        compiled = self.done[function]
-        if compiled is None:
+        if source.function not in self.done:
+            self.done[source.function] = self.rewritten(target, source)
+        called = self.done[source.function]
+        if called is None:
             return
-        alias = f"_called_{function.__name__}_{len(self.namespace)}"
-        self.namespace[alias] = compiled.function
+        alias = f"_called_{source.function.__name__}_{len(self.namespace)}"
+        self.namespace[alias] = called.function
         node.func = ast.copy_location(name(alias), node.func)
-        if compiled.needs_position:
-            node.args = [name("_at"), name("_error"), *node.args]
+        if called.needs_position:
+            node.args = [name("_position"), name("_error"), *node.args]
 
-    def rewritten(self, target, source):
+    def rewritten(self, target: object, source: Source) -> Called | None:
         if not touches_arrays_or_cuda(source):
             if isinstance(target, Dispatcher) or target is source.function:
                 return None
-            return Called(njit(**OPTIONS)(source.function), False)  # @cuda.jit(device=True)
+            return Called(compiled(source.function), False)  # @cuda.jit(device=True)
         writer = Writer(source, self.bounds_check, self.sites, is_kernel=False, done=self.done)
         function = writer.compile()
-        return Called(njit(**WITH_ALLOCATION if writer.allocates else OPTIONS)(function), True)
+        return Called(compiled(function, writer.allocates), True)
 
-    # ------------------------------------------------------------ refusals
-
-    def place(self, node):
-        return f"{Path(self.source.filename).name}, line {node.lineno}"
-
-    def refuse(self, node, what):
-        raise NativeRefusal(
-            f"{self.place(node)}: the native engine runs one thread after another and cannot do "
-            f"{what}; use checked_run, which can"
-        )
-
-
-class Called:
-    """A function for the CPU, and whether it wants to know which thread calls it."""
-
-    def __init__(self, function, needs_position):
-        self.function = function
-        self.needs_position = needs_position
-
-
-def touches_arrays_or_cuda(source):
-    """Whether a function, or one that it calls, indexes something or uses `cuda`."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Subscript):
-            return True
-        if isinstance(node, (ast.Attribute, ast.Name)):
-            if isinstance(resolve(source, node), CudaName):
-                return True
-        if isinstance(node, ast.Call):
-            called = resolve(source, node.func)
-            if called is MISSING or not callable(called) or isinstance(called, type):
-                continue
-            try:
-                inner = source_of_function(python_function(called))
-            except InputError:
-                continue
-            if inner.function is not source.function and touches_arrays_or_cuda(inner):
-                return True
-    return False
-
-
-def has_barrier(source):
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call):
-            target = resolve(source, node.func)
-            if isinstance(target, CudaName) and target.path == "syncthreads":
-                return True
-    return False
-
-
-def name(text):
-    return ast.Name(text, ast.Load())
-
-
-def call(function, *arguments):
-    return ast.Call(name(function), list(arguments), [])
-
-
-def finished():
-    return ast.Expr(ast.Yield(ast.Constant(True)))
+    def refuse(self, node: ast.expr | ast.stmt, what: str) -> NoReturn:
+        refuse(self.source, node, what)

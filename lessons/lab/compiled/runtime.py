@@ -1,5 +1,8 @@
 """What rewritten kernels call: positions, checked indices, real atomics."""
 
+# Numba compiles these functions, or calls them while it compiles: their types are Numba's.
+# mypy: allow-untyped-defs
+
 import numpy as np
 from llvmlite import ir
 from numba import int32, int64, uint64
@@ -8,15 +11,19 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 from numba.np.arrayobj import make_array
 
-ERROR_WORDS = 16  # site + 1, axis, index, length, rank, up to five indices, thread xyz, block xyz
+# Noted about an index outside its array: site + 1, axis, index, length, thread xyz, block xyz.
+ERROR_WORDS = 10
 
 
 # ---------------------------------------------------------------- positions
 
 
 @register_jitable
-def position(thread, block, block_size, grid_size):
-    """(threadIdx, blockIdx, blockDim, gridDim), three numbers each, as one tuple of int32."""
+def position_of(thread, block, block_size, grid_size):
+    """(threadIdx, blockIdx, blockDim, gridDim), three numbers each, as one tuple of int32.
+
+    thread, block: the number of the thread in its block, and of the block in the grid.
+    """
     columns, rows, _ = block_size
     grid_columns, grid_rows, _ = grid_size
     return (
@@ -35,39 +42,43 @@ def position(thread, block, block_size, grid_size):
     )
 
 
-@register_jitable
-def grid1(at):
-    return int64(at[3]) * int64(at[6]) + int64(at[0])
+# The functions below take what `position_of` returns.
 
 
 @register_jitable
-def grid2(at):
-    return grid1(at), int64(at[4]) * int64(at[7]) + int64(at[1])
+def grid1(position):
+    return int64(position[3]) * int64(position[6]) + int64(position[0])
 
 
 @register_jitable
-def grid3(at):
-    return *grid2(at), int64(at[5]) * int64(at[8]) + int64(at[2])
+def grid2(position):
+    return grid1(position), int64(position[4]) * int64(position[7]) + int64(position[1])
 
 
 @register_jitable
-def gridsize1(at):
-    return int64(at[9]) * int64(at[6])
+def grid3(position):
+    return *grid2(position), int64(position[5]) * int64(position[8]) + int64(position[2])
 
 
 @register_jitable
-def gridsize2(at):
-    return gridsize1(at), int64(at[10]) * int64(at[7])
+def gridsize1(position):
+    return int64(position[9]) * int64(position[6])
 
 
 @register_jitable
-def gridsize3(at):
-    return *gridsize2(at), int64(at[11]) * int64(at[8])
+def gridsize2(position):
+    return gridsize1(position), int64(position[10]) * int64(position[7])
 
 
 @register_jitable
-def lane(at):
-    return int32((int64(at[0]) + at[6] * (at[1] + int64(at[7]) * at[2])) % 32)
+def gridsize3(position):
+    return *gridsize2(position), int64(position[11]) * int64(position[8])
+
+
+@register_jitable
+def lane(position):
+    columns, rows = int64(position[6]), int64(position[7])
+    return int32((position[0] + columns * (position[1] + rows * position[2])) % 32)
 
 
 # ---------------------------------------------------------------- arrays of a block
@@ -90,7 +101,7 @@ def local_array(threads, shape, dtype):
 
 
 def spoil(array):
-    """Fill with what memory might hold before anyone has written to it."""
+    """Fill with what memory might hold before anyone has written to it. Compiled code only."""
 
 
 @overload(spoil)
@@ -106,16 +117,18 @@ def overload_spoil(array):
 # ---------------------------------------------------------------- checked indices
 
 
-def inside(array, index, site, at, error):
-    """`index`, if it lies within `array`; else note what happened in `error` and raise."""
+def inside(array, index, site, position, error):
+    """`index`, if it lies within `array`; else note what happened in `error`, raise `IndexError`.
+
+    site: number of the place in the source. error: (ERROR_WORDS,) int64. Compiled code only.
+    """
 
 
 @register_jitable
-def outside(site, axis, index, length, at, error):
+def note_outside(site, axis, index, length, position, error):
     error[0], error[1], error[2], error[3] = site + 1, axis, index, length
     for k in range(6):
-        error[4 + k] = at[k]
-    return True
+        error[4 + k] = position[k]
 
 
 # The checks return unsigned numbers: for a signed index Numba would add Python's counting from the
@@ -123,69 +136,69 @@ def outside(site, axis, index, length, at, error):
 
 
 @overload(inside, inline="never")
-def overload_inside(array, index, site, at, error):
+def overload_inside(array, index, site, position, error):
     if not isinstance(array, types.Array):
-        return lambda array, index, site, at, error: index
+        return lambda array, index, site, position, error: index
     if isinstance(index, types.Integer):
         return check_one
     if not isinstance(index, types.BaseTuple) or len(index) > len(CHECKS):
-        return lambda array, index, site, at, error: index
+        return lambda array, index, site, position, error: index
     return CHECKS[len(index) - 1]
 
 
-def check_one(array, index, site, at, error):
+def check_one(array, index, site, position, error):
     if index < 0 or index >= array.shape[0]:
-        outside(site, 0, index, array.shape[0], at, error)
+        note_outside(site, 0, index, array.shape[0], position, error)
         raise IndexError
     return uint64(index)
 
 
-def check_row(array, index, site, at, error):
+def check_row(array, index, site, position, error):
     (i,) = index
     if i < 0 or i >= array.shape[0]:
-        outside(site, 0, i, array.shape[0], at, error)
+        note_outside(site, 0, i, array.shape[0], position, error)
         raise IndexError
     return (uint64(i),)
 
 
-def check_two(array, index, site, at, error):
+def check_two(array, index, site, position, error):
     i, j = index
     if i < 0 or i >= array.shape[0]:
-        outside(site, 0, i, array.shape[0], at, error)
+        note_outside(site, 0, i, array.shape[0], position, error)
         raise IndexError
     if j < 0 or j >= array.shape[1]:
-        outside(site, 1, j, array.shape[1], at, error)
+        note_outside(site, 1, j, array.shape[1], position, error)
         raise IndexError
     return uint64(i), uint64(j)
 
 
-def check_three(array, index, site, at, error):
+def check_three(array, index, site, position, error):
     i, j, k = index
     if i < 0 or i >= array.shape[0]:
-        outside(site, 0, i, array.shape[0], at, error)
+        note_outside(site, 0, i, array.shape[0], position, error)
         raise IndexError
     if j < 0 or j >= array.shape[1]:
-        outside(site, 1, j, array.shape[1], at, error)
+        note_outside(site, 1, j, array.shape[1], position, error)
         raise IndexError
     if k < 0 or k >= array.shape[2]:
-        outside(site, 2, k, array.shape[2], at, error)
+        note_outside(site, 2, k, array.shape[2], position, error)
         raise IndexError
     return uint64(i), uint64(j), uint64(k)
 
 
-def check_four(array, index, site, at, error):
+def check_four(array, index, site, position, error):
     i, j, k, m = index
     if i < 0 or i >= array.shape[0]:
-        outside(site, 0, i, array.shape[0], at, error)
+        note_outside(site, 0, i, array.shape[0], position, error)
         raise IndexError
     if j < 0 or j >= array.shape[1]:
-        outside(site, 1, j, array.shape[1], at, error)
+        note_outside(site, 1, j, array.shape[1], position, error)
         raise IndexError
     if k < 0 or k >= array.shape[2]:
-        outside(site, 2, k, array.shape[2], at, error)
+        note_outside(site, 2, k, array.shape[2], position, error)
         raise IndexError
     if m < 0 or m >= array.shape[3]:
-        outside(site, 3, m, array.shape[3], at, error)
+        note_outside(site, 3, m, array.shape[3], position, error)
         raise IndexError
     return uint64(i), uint64(j), uint64(k), uint64(m)
 

@@ -432,7 +432,7 @@ class Expressions:
         dtype = None if isinstance(function, str) else dtype_of_type(function)
         if dtype is not None:
             return self.cast(node, function, dtype, arguments)
-        twin = getattr(function, "twin", None)
+        twin = getattr(function, "emulation", None)
         if callable(twin):
             return self.call_twin(node, twin, arguments, mask)
         return self.call_python(node, function, arguments, keywords, mask)

@@ -1,10 +1,12 @@
 """What a checked run found: findings, and a table of the memory traffic of each line."""
 
+from os import PathLike
 from typing import NamedTuple
 
-import numpy as np
-
-from lessons.lab.dimensions import dim3_text
+from lessons.lab.dimensions import Dim3, dim3_text
+from lessons.lab.simulator.events import AccessEvent
+from lessons.lab.simulator.traffic import Traffic, traffic_table
+from lessons.lab.source import Source
 
 KINDS = (
     "race", "out-of-bounds", "uninitialised", "barrier", "deadlock", "endless", "limits", "order",
@@ -25,63 +27,49 @@ class Finding(NamedTuple):
     message: str
     advice: bool = False
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"line {self.line}: {self.kind}: {self.message}"
-
-
-class AccessEvent(NamedTuple):
-    """One instruction that touches an array, executed by n threads in lock step."""
-
-    phase: int  # 0, 1, 2, ...: how many barriers came before
-    order: int  # running number of the instruction: the time order
-    line: int  # number of the source line
-    source: str  # text of that line, stripped
-    array: str  # the name the kernel gives the array
-    space: str  # "global", "shared" or "local"
-    kind: str  # "read", "write" or "atomic"
-    shape: tuple  # of the array; for one block if shared, for one thread if local
-    block: np.ndarray  # (n,) int: linear index of the block
-    thread: np.ndarray  # (n,) int: linear index of the thread within its block
-    element: np.ndarray  # (n,) int: row-major index of the element within the array
 
 
 class Report:
     """The result of `checked_run`."""
 
-    def __init__(self, source, grid, block):
+    def __init__(self, source: Source, grid: Dim3, block: Dim3) -> None:
         self.source = source
         self.name = source.function.__name__
         self.grid = grid
         self.block = block
-        self.findings = []
-        self.traffic = {}  # (filename, line) -> Traffic
-        self.events = []  # AccessEvent, for the picture
+        self.findings: list[Finding] = []
+        self.traffic: dict[tuple[str, int], Traffic] = {}  # by filename and line
+        self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
-        self.times_seen = {}
+        # (kind, line, key) of a finding -> how often it was made
+        self.times_seen: dict[tuple[str, int, object], int] = {}
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         """True if nothing was found but advice."""
         return all(finding.advice for finding in self.findings)
 
-    def add(self, kind, line, message, key=None, advice=False):
+    def add(
+        self, kind: str, line: int, message: str, key: object = None, advice: bool = False
+    ) -> None:
         """Add a finding, unless one of the same kind and `key` at this line is there already."""
-        key = (kind, line, key)
-        self.times_seen[key] = self.times_seen.get(key, 0) + 1
-        if self.times_seen[key] == 1:
+        same = (kind, line, key)
+        self.times_seen[same] = self.times_seen.get(same, 0) + 1
+        if self.times_seen[same] == 1:
             self.findings.append(Finding(kind, line, message, advice))
 
-    def table(self):
+    def table(self) -> str:
         """Text: what each source line asks of memory."""
-        from lessons.lab.simulator.traffic import table
+        return traffic_table(self.traffic, self.source.filename)
 
-        return table(self)
-
-    def picture(self, path):
+    def picture(self, path: str | PathLike[str]) -> None:
         """Draw which thread of which block touches which element, in time order, as a PNG.
 
         Raises `InputError` if the file cannot be written.
         """
+        # Imported here, so that a run which draws nothing does not load Pillow.
         from lessons.lab.simulator.picture import draw_accesses
 
         title = f"{self.name}: {dim3_text(self.grid)} blocks of {dim3_text(self.block)} threads"
@@ -89,7 +77,7 @@ class Report:
             title += f", the first {len(self.events)} accesses"
         draw_accesses(self.events, path, title, self.grid, self.block)
 
-    def __str__(self):
+    def __str__(self) -> str:
         problems = [str(f) for f in self.findings if not f.advice]
         advice = [f"{f} (advice)" for f in self.findings if f.advice]
         count = f"{len(problems)} problem{'s' * (len(problems) > 1)}" if problems else "no problem"

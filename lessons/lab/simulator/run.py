@@ -21,7 +21,7 @@ table counts traffic, not time.
 import numpy as np
 
 from kernels.errors import InputError
-from lessons.lab.compile_checks import check_compiles
+from lessons.lab.compile_checks import compile_refusals
 from lessons.lab.dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
 from lessons.lab.numba_types import typed
 from lessons.lab.simulator import teams as machine
@@ -67,7 +67,8 @@ def checked_run(
     report = Report(source, grid, block)
     check_arguments(source, arguments)
     check_limits(report)
-    check_compiles(source, report)
+    for refusal in compile_refusals(source):
+        report.add("compile", refusal.line, refusal.message, refusal.filename)
     if report.findings:
         return report
 

@@ -1,12 +1,13 @@
 """Count what the memory system would do for each source line.
 
-A warp's 32 threads make one *request* an instruction. Global memory answers in *sectors* of 32
+A warp's 32 threads make one *request* per instruction. Global memory answers in *sectors* of 32
 bytes: 32 neighbouring floats need 4, 32 scattered ones need 32. Shared memory has 32 *banks* of 4
 bytes that work side by side: lanes that want different words of one bank wait for each other, and
 the request takes as many passes as the busiest bank has words. Lanes that want the same word share
 it. Atomics to one address wait for each other always.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,36 +18,39 @@ BANK_BYTES = 4
 WARP = 32
 
 
+@dataclass
 class Traffic:
     """Totals of one source line."""
 
-    def __init__(self, text=""):
-        self.text = text
-        self.reads = 0  # elements of global memory, one a thread
-        self.writes = 0
-        self.requests = 0  # of global memory, one a warp
-        self.sectors = 0
-        self.bytes = 0
-        self.shared_requests = 0
-        self.shared_passes = 0  # without any bank conflict: as many as requests
-        self.worst_conflict = 1
-        self.atomics = 0
-        self.atomic_multiplicity = 0  # most threads of one warp at one address
-        self.branches = 0
-        self.divergent = 0  # branches whose warp went both ways
+    text: str = ""  # of the line
+    reads: int = 0  # elements of global memory, one per thread
+    writes: int = 0
+    requests: int = 0  # of global memory, one per warp
+    sectors: int = 0
+    bytes: int = 0
+    shared_requests: int = 0
+    shared_passes: int = 0  # without any bank conflict: as many as requests
+    worst_conflict: int = 1
+    atomics: int = 0
+    atomic_multiplicity: int = 0  # most threads of one warp at one address
+    branches: int = 0
+    divergent: int = 0  # branches whose warp went both ways
 
     @property
-    def sectors_a_request(self):
+    def sectors_per_request(self) -> float:
         return self.sectors / self.requests if self.requests else 0.0
 
     @property
-    def efficiency(self):
+    def efficiency(self) -> float:
         """Bytes that were asked for, of those in the sectors that moved."""
         return min(1.0, self.bytes / (self.sectors * SECTOR_BYTES)) if self.sectors else 0.0
 
 
-def distinct_in_rows(values, active):
-    """Mask of the first of each distinct active value in a row, and the values, sorted by row."""
+def distinct_in_rows(values: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mask of the first of each distinct active value in a row, and the values, sorted by row.
+
+    values: (warps, 32) int. active: (warps, 32) bool. So are the two results.
+    """
     nothing = np.iinfo(np.int64).max
     rows = np.sort(np.where(active, values, nothing), axis=1)
     first = rows != nothing
@@ -54,8 +58,14 @@ def distinct_in_rows(values, active):
     return first, rows
 
 
-def count_global(traffic, address, active, itemsize, kind):
-    """address, active: (warps, 32): byte address of each lane, and whether it takes part."""
+def count_global(
+    traffic: Traffic, address: np.ndarray, active: np.ndarray, itemsize: int, kind: str
+) -> None:
+    """Count one instruction on global memory; likewise the functions that follow.
+
+    address: (warps, 32) int, the byte address of each lane. active: (warps, 32) bool, whether it
+    takes part. itemsize: bytes per element. kind: "read" or "write".
+    """
     first, _ = distinct_in_rows(address // SECTOR_BYTES, active)
     requested, _ = distinct_in_rows(address, active)
     count = int(np.count_nonzero(active))
@@ -68,7 +78,7 @@ def count_global(traffic, address, active, itemsize, kind):
         traffic.writes += count
 
 
-def count_shared(traffic, address, active):
+def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
     first, words = distinct_in_rows(address // BANK_BYTES, active)
     row, column = np.nonzero(first)
     bank = words[row, column] % BANKS
@@ -79,7 +89,7 @@ def count_shared(traffic, address, active):
     traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max(initial=1)))
 
 
-def count_atomic(traffic, address, active):
+def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
     traffic.atomics += int(np.count_nonzero(active))
     _, rows = distinct_in_rows(address, active)
     for row, count in zip(rows, np.count_nonzero(active, axis=1), strict=True):
@@ -88,7 +98,7 @@ def count_atomic(traffic, address, active):
             traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, most)
 
 
-def count_branch(traffic, taken, not_taken):
+def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> None:
     """taken, not_taken: (warps, 32) masks of one branch."""
     some, others = taken.any(axis=1), not_taken.any(axis=1)
     traffic.branches += int(np.count_nonzero(some | others))
@@ -101,8 +111,11 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def table(report):
-    """One row a source line that touches memory or branches; columns as in `HEADINGS`.
+def traffic_table(by_line: dict[tuple[str, int], Traffic], kernel_file: str) -> str:
+    """One row per source line that touches memory or branches; columns as in `HEADINGS`.
+
+    by_line: (filename, line number) -> its traffic. Lines of other files than the kernel's come
+    last, with the file's name.
 
     read, written: elements of global memory. sectors/request: 32-byte sectors that a warp's
     request moved, 4 at best for 4-byte elements. efficiency: part of those bytes that some thread
@@ -110,13 +123,10 @@ def table(report):
     address: most threads of a warp whose atomics meet. divergent: part of the branches at which a
     warp went both ways.
     """
-    rows = [HEADINGS]
-    home = report.source.filename
-    for (filename, line), traffic in sorted(
-        report.traffic.items(), key=lambda item: (item[0][0] != home, item[0])
-    ):
-        label = str(line) if filename == home else f"{Path(filename).name}:{line}"
-        rows.append(table_row(label, traffic))
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    for filename, line in sorted(by_line, key=lambda place: (place[0] != kernel_file, place)):
+        label = str(line) if filename == kernel_file else f"{Path(filename).name}:{line}"
+        rows.append(table_row(label, by_line[filename, line]))
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS) - 1)]
     lines = []
     for row in rows:
@@ -125,24 +135,26 @@ def table(report):
     return "\n".join(lines)
 
 
-def table_row(label, traffic):
-    def or_blank(condition, value):
+def table_row(label: str, traffic: Traffic) -> tuple[str, ...]:
+    def or_blank(condition: object, value: str) -> str:
         return value if condition else ""
 
-    shared = ""
-    if traffic.shared_requests:
-        shared = f"{traffic.shared_passes / traffic.shared_requests:.1f}"
-        if traffic.worst_conflict > 1:
-            shared += f" ({traffic.worst_conflict})"
     return (
         label,
         or_blank(traffic.reads, f"{traffic.reads:,}"),
         or_blank(traffic.writes, f"{traffic.writes:,}"),
-        or_blank(traffic.requests, f"{traffic.sectors_a_request:.1f}"),
+        or_blank(traffic.requests, f"{traffic.sectors_per_request:.1f}"),
         or_blank(traffic.requests, f"{traffic.efficiency:.0%}"),
-        shared,
+        passes_per_request(traffic),
         or_blank(traffic.atomics, f"{traffic.atomics:,}"),
         or_blank(traffic.atomics, f"{traffic.atomic_multiplicity}"),
         or_blank(traffic.branches, f"{traffic.divergent / max(1, traffic.branches):.0%}"),
         traffic.text,
     )
+
+
+def passes_per_request(traffic: Traffic) -> str:
+    if not traffic.shared_requests:
+        return ""
+    passes = f"{traffic.shared_passes / traffic.shared_requests:.1f}"
+    return f"{passes} ({traffic.worst_conflict})" if traffic.worst_conflict > 1 else passes

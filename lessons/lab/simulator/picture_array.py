@@ -1,0 +1,227 @@
+"""An array in a picture of memory accesses: which part of it is drawn, where, and how."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from PIL import ImageDraw
+
+from kernels.files.style import INK, MUTED, font
+from lessons.lab.simulator.events import AccessEvent
+from lessons.lab.simulator.picture_cells import CELL, UNTOUCHED, cell_box, draw_mark, fitting
+
+PANEL_GAP, CAPTION_HEIGHT, INDEX_HEIGHT, NOTE_HEIGHT = 28, 20, 15, 18
+
+# What is drawn of large arrays.
+MOST_ROWS, MOST_COLUMNS = 16, 64
+MAX_ARRAY_WIDTH, MAX_ARRAY_HEIGHT = 1940, 1600
+
+
+class ArrayKey(NamedTuple):
+    """Accesses with the same key touch the same array."""
+
+    name: str
+    space: str
+    shape: tuple[int, ...]
+
+
+def array_of(event: AccessEvent) -> ArrayKey:
+    return ArrayKey(event.array, event.space, event.shape)
+
+
+class Window(NamedTuple):
+    """The rows or columns `first` ... `first + length - 1` of `total`."""
+
+    first: int
+    length: int
+    total: int
+
+    def holds(self, index: np.ndarray) -> np.ndarray:
+        return (index >= self.first) & (index < self.first + self.length)
+
+    @property
+    def cropped(self) -> bool:
+        return self.length < self.total
+
+    def __str__(self) -> str:
+        return f"{self.first:,} to {self.first + self.length - 1:,} of {self.total:,}"
+
+
+class Accesses(NamedTuple):
+    """An event's accesses inside its array, and where they are drawn: arrays of one length."""
+
+    piece: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    block: np.ndarray
+    thread: np.ndarray
+
+
+class Panel(NamedTuple):
+    """The cells of one piece of an array; (x, y) is its top left corner within the drawing."""
+
+    caption: str
+    x: int
+    y: int
+
+
+class ArrayDrawing:
+    """How one array is drawn: in which pieces, and which part of each.
+
+    A piece is a matrix. A shared or local array has one for each block, and an array of three or
+    more dimensions is a pile of them, its slices. Every piece that is ever touched has a panel.
+    """
+
+    def __init__(self, events: Sequence[AccessEvent], threads: int) -> None:
+        """events: all that touch the array, one at least. threads: per block."""
+        self.name, self.space, self.shape = array_of(events[0])
+        self.slices = 1 if self.space == "local" else math.prod(self.shape[:-2])
+        rows, columns = matrix_of(self.space, self.shape, threads)
+        parts = [self.accesses(event) for event in events]
+        piece, row, column, _, _ = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.rows = window(row, rows, MOST_ROWS)
+        self.columns = window(column, columns, MOST_COLUMNS)
+        self.row_names = self.width_of_row_names() if rows > 1 else 0
+        # If every access misses the array, show what it misses.
+        touched = np.unique(piece).tolist() or [0]
+        self.panels = self.place_panels(touched)
+        panels = self.panels.values()
+        self.width = max(panel.x + self.panel_width(panel.caption) for panel in panels)
+        self.panel_bottom = max(panel.y for panel in panels) + self.panel_height
+        self.notes = self.what_is_left_out(len(touched))
+        self.height = self.panel_bottom + NOTE_HEIGHT * len(self.notes)
+
+    def width_of_row_names(self) -> int:
+        last_row = self.rows.first + self.rows.length - 1
+        return round(font(11).getlength(str(last_row))) + 7
+
+    def accesses(self, event: AccessEvent) -> Accesses:
+        inside = (event.element >= 0) & (event.element < math.prod(self.shape))
+        element, block, thread = event.element[inside], event.block[inside], event.thread[inside]
+        if self.space == "local":
+            return Accesses(block, thread, element, block, thread)
+        rows, columns = matrix_of(self.space, self.shape, 1)
+        piece, within = element // (rows * columns), element % (rows * columns)
+        if self.space == "shared":
+            piece = piece + block * self.slices
+        return Accesses(piece, within // columns, within % columns, block, thread)
+
+    # ------------------------------------------------------------ panels
+
+    def place_panels(self, touched: list[int]) -> dict[int, Panel]:
+        """Side by side like words, on a new line where the paper ends. piece -> its panel."""
+        panels: dict[int, Panel] = {}
+        x, y = 0, 0
+        for piece in touched:
+            caption = self.caption(piece)
+            width = self.panel_width(caption)
+            if x > 0 and x + width > MAX_ARRAY_WIDTH:
+                x, y = 0, y + self.panel_height + PANEL_GAP // 2
+            if y + self.panel_height > MAX_ARRAY_HEIGHT:
+                break
+            panels[piece] = Panel(caption, x, y)
+            x += width + PANEL_GAP
+        return panels
+
+    def panel_width(self, caption: str) -> int:
+        cells = self.columns.length * CELL
+        return self.row_names + max(cells, round(font(13).getlength(caption)))
+
+    @property
+    def panel_height(self) -> int:
+        return CAPTION_HEIGHT + INDEX_HEIGHT + self.rows.length * CELL
+
+    def caption(self, piece: int) -> str:
+        name, block = self.name, piece // self.slices
+        if self.slices > 1:
+            leading = np.unravel_index(piece % self.slices, self.shape[:-2])
+            name += "[" + ", ".join(str(int(index)) for index in leading) + "]"
+        if self.space == "global":
+            return name
+        ending = ", one row per thread" if self.space == "local" else ""
+        return f"{name} of block {block}{ending}"
+
+    # ------------------------------------------------------------ what is not drawn
+
+    def what_is_left_out(self, touched: int) -> list[str]:
+        """touched: how many pieces are."""
+        row_name = "threads" if self.space == "local" else "rows"
+        column_name = "columns" if self.rows.total > 1 else "elements"
+        parts = ((row_name, self.rows), (column_name, self.columns))
+        notes = [f"only {name} {part}" for name, part in parts if part.cropped]
+        if len(self.panels) < touched:
+            notes.append(f"only the first {len(self.panels)} of {touched:,} such panels")
+        return notes
+
+    def is_drawn(self, accesses: Accesses) -> np.ndarray:
+        """Which accesses, (n,) bool, lie in the part that is drawn."""
+        in_window = self.rows.holds(accesses.row) & self.columns.holds(accesses.column)
+        return in_window & np.isin(accesses.piece, list(self.panels))
+
+    def hidden(self, event: AccessEvent) -> int:
+        """How many of an event's accesses lie outside that part, or outside the array."""
+        return len(event.element) - int(self.is_drawn(self.accesses(event)).sum())
+
+    # ------------------------------------------------------------ drawing
+
+    def draw(self, draw: ImageDraw.ImageDraw, x: int, y: int, event: AccessEvent) -> None:
+        """Draw the array with one event's accesses; (x, y) is the top left corner."""
+        for panel in self.panels.values():
+            self.draw_panel(draw, x + panel.x, y + panel.y, panel.caption)
+        for (piece, row, column), who in self.touched_cells(event).items():
+            panel = self.panels[piece]
+            left, top = self.corner(x + panel.x, y + panel.y, row, column)
+            draw_mark(draw, left, top, event.kind, who)
+        for i, note in enumerate(self.notes):
+            position = (x, y + self.panel_bottom + 3 + i * NOTE_HEIGHT)
+            draw.text(position, note, MUTED, font(13), "la")
+
+    def touched_cells(
+        self, event: AccessEvent
+    ) -> dict[tuple[int, int, int], list[tuple[int, int]]]:
+        """{(piece, row, column): [(block, thread), ...]} of the cells that are drawn."""
+        accesses = self.accesses(event)
+        drawn = self.is_drawn(accesses)
+        cells: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        for piece, row, column, block, thread in zip(
+            *(part[drawn].tolist() for part in accesses), strict=True
+        ):
+            cell = (piece, row - self.rows.first, column - self.columns.first)
+            cells.setdefault(cell, []).append((block, thread))
+        return cells
+
+    def corner(self, x: int, y: int, row: int, column: int) -> tuple[int, int]:
+        top = y + CAPTION_HEIGHT + INDEX_HEIGHT + row * CELL
+        return x + self.row_names + column * CELL, top
+
+    def draw_panel(self, draw: ImageDraw.ImageDraw, x: int, y: int, caption: str) -> None:
+        draw.text((x + self.row_names, y), caption, INK, font(13), "la")
+        for column in range(self.columns.length):
+            left, top = self.corner(x, y, 0, column)
+            name = str(self.columns.first + column)
+            draw.text((left + CELL // 2 - 1, top - 3), name, MUTED, fitting(name, 11), "ms")
+        for row in range(self.rows.length):
+            left, top = self.corner(x, y, row, 0)
+            if self.row_names:
+                name = str(self.rows.first + row)
+                draw.text((left - 5, top + CELL // 2 - 1), name, MUTED, font(11), "rm")
+            for column in range(self.columns.length):
+                left, top = self.corner(x, y, row, column)
+                draw.rectangle(cell_box(left, top), UNTOUCHED)
+
+
+def matrix_of(space: str, shape: tuple[int, ...], threads: int) -> tuple[int, int]:
+    """(rows, columns) in which an array is drawn; a local one has one row per thread."""
+    if space == "local":
+        return threads, math.prod(shape)
+    rows, columns = (1, 1, *shape)[-2:]
+    return rows, columns
+
+
+def window(touched: np.ndarray, total: int, most: int) -> Window:
+    """Everything if it is few, otherwise what is touched, from its start."""
+    if total <= most or len(touched) == 0:
+        return Window(0, min(total, most), total)
+    first, last = int(touched.min()), int(touched.max())
+    return Window(first, min(last - first + 1, most), total)

@@ -1,0 +1,183 @@
+"""The checked simulator finds races, and results that depend on the order of threads."""
+
+import numpy as np
+from numba import cuda, float32
+
+from lessons.lab import checked_run
+from tests.lab.helpers import clean, expect, floats, line_of_comment, problems
+
+
+@cuda.jit
+def missing_barrier(values, out):
+    tile = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    tile[thread] = values[thread]
+    out[thread] = tile[63 - thread]  # here
+
+
+def test_race_in_shared_memory():
+    report = checked_run(missing_barrier, 1, 64, floats(64), np.zeros(64, np.float32))
+    found = expect(
+        missing_barrier, "race", report, "tile[63]", "thread 0 ", "thread 63 ", "syncthreads"
+    )
+    assert f"line {line_of_comment(missing_barrier) - 1}" in found[0].message
+
+
+@cuda.jit
+def missing_second_barrier(values, out):
+    tile = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    total = float32(0)
+    for first in range(0, values.shape[0], 64):
+        tile[thread] = values[first + thread]  # here
+        cuda.syncthreads()
+        total += tile[63 - thread]
+    out[thread] = total
+
+
+def test_race_of_a_write_after_a_read():
+    report = checked_run(missing_second_barrier, 1, 64, floats(128), np.zeros(64, np.float32))
+    expect(missing_second_barrier, "race", report, "writes", "reads")
+
+
+@cuda.jit
+def neighbour_in_the_warp(values):
+    thread = cuda.threadIdx.x
+    values[thread] = float32(thread)
+    if thread < 31:
+        values[thread] += values[thread + 1]  # here
+
+
+def test_race_inside_a_warp():
+    report = checked_run(neighbour_in_the_warp, 1, 32, floats(32))
+    expect(neighbour_in_the_warp, "race", report, "syncwarp", "values[")
+
+
+@cuda.jit
+def neighbour_with_syncwarp(values, out):
+    thread = cuda.threadIdx.x
+    values[thread] = float32(thread)
+    cuda.syncwarp()
+    out[thread] = values[thread ^ 1]
+
+
+def test_syncwarp_puts_a_warp_in_order_and_nobody_else():
+    clean(checked_run(neighbour_with_syncwarp, 1, 32, floats(32), floats(32)))
+
+
+@cuda.jit
+def across_warps_with_syncwarp(values, out):
+    thread = cuda.threadIdx.x
+    values[thread] = float32(thread)
+    cuda.syncwarp()
+    out[thread] = values[63 - thread]  # here
+
+
+def test_syncwarp_does_not_reach_other_warps():
+    report = checked_run(across_warps_with_syncwarp, 1, 64, floats(64), floats(64))
+    expect(across_warps_with_syncwarp, "race", report)
+
+
+@cuda.jit
+def across_blocks(values, out):
+    i = cuda.grid(1)
+    values[i] = float32(i)
+    cuda.syncthreads()
+    out[i] = values[values.shape[0] - 1 - i]  # here
+
+
+def test_race_across_blocks():
+    report = checked_run(across_blocks, 2, 32, floats(64), floats(64))
+    expect(across_blocks, "race", report, "of block 0", "of block 1", "does not reach across")
+
+
+@cuda.jit
+def lost_updates(total):
+    total[0] += float32(1) + float32(cuda.grid(1))  # here
+
+
+def test_plain_add_to_one_element():
+    report = checked_run(lost_updates, 2, 32, np.zeros(1, np.float32))
+    expect(lost_updates, "race", report, "total[0]", "atomic")
+
+
+@cuda.jit
+def mixed(total, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(total, 0, 1)
+    out[i] = total[0]  # here
+
+
+def test_mixed_atomic_and_plain_access():
+    report = checked_run(mixed, 1, 64, np.zeros(1, np.int32), np.zeros(64, np.int32))
+    expect(mixed, "race", report, "atomic")
+
+
+@cuda.jit
+def same_value(flag, values):
+    if values[cuda.grid(1)] > float32(0):
+        flag[0] = 1
+
+
+def test_threads_that_store_the_same_value_are_fine():
+    flag = np.zeros(1, np.int32)
+    clean(checked_run(same_value, 2, 32, flag, floats(64)))
+    assert flag[0] == 1
+
+
+@cuda.jit
+def shift_in_place(source, out):
+    i = cuda.grid(1)
+    if i + 1 < source.shape[0]:
+        out[i] = source[i + 1]  # here
+
+
+def test_race_between_two_names_for_the_same_memory():
+    values = floats(64)
+    expect(shift_in_place, "race", checked_run(shift_in_place, 1, 64, values, values))
+    overlapping = floats(80)
+    report = checked_run(shift_in_place, 1, 64, overlapping[:64], overlapping[10:74])
+    expect(shift_in_place, "race", report)
+
+
+@cuda.jit
+def in_order_of_arrival(counter, out):
+    i = cuda.grid(1)
+    place = cuda.atomic.add(counter, 0, 1)
+    out[place] = i
+
+
+def test_result_that_depends_on_the_order_of_threads():
+    arrays = np.zeros(1, np.int32), np.zeros(64, np.int32)
+    clean(checked_run(in_order_of_arrival, 2, 32, *(a.copy() for a in arrays)))
+    for schedule in ("reverse", 7):
+        report = checked_run(
+            in_order_of_arrival, 2, 32, *(a.copy() for a in arrays), schedule=schedule
+        )
+        assert [f.kind for f in problems(report)] == ["order"]
+        assert "out[0] is 0, but" in report.findings[-1].message
+
+
+@cuda.jit
+def depends_on_the_grid(out):
+    i = cuda.grid(1)
+    step = cuda.gridsize(1)
+    while i < out.shape[0]:
+        out[i] = step
+        i += step
+
+
+@cuda.jit
+def grid_stride(out):
+    i = cuda.grid(1)
+    while i < out.shape[0]:
+        out[i] = i
+        i += cuda.gridsize(1)
+
+
+def test_two_grid_shapes_that_give_different_answers():
+    shapes = [(2, 16), (4, 32)]
+    report = checked_run(depends_on_the_grid, 1, 32, np.zeros(100, np.int32), other_shapes=shapes)
+    assert [f.kind for f in problems(report)] == ["order"]
+    assert "grid of 4" in report.findings[-1].message
+    clean(checked_run(grid_stride, 1, 32, np.zeros(100, np.int32), other_shapes=shapes))
