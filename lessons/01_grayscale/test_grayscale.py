@@ -3,7 +3,7 @@
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
 

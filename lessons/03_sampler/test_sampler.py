@@ -3,7 +3,7 @@
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 1, 128)
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 150, 16_384

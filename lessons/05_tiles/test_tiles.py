@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
 TILE = 16

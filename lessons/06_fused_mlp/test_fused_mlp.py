@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 FEATURES, OUTPUTS = 16, 16
 

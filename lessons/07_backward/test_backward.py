@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 GRID_SHAPE = 5, 7, 3
 

@@ -37,7 +37,6 @@ def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, 
     weights, grad_weights, m, v: (n,) float32. step: int32, from 1. corrections: see
     `bias_corrections`. learning_rate: float32. rates: `AdamRates`.
     """
-    # The next backward pass adds to this, so it must find zero.
     raise NotImplementedError("write me")
 
 

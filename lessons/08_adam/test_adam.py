@@ -5,7 +5,7 @@ import numpy as np
 from kernels.adam import bias_corrections
 from kernels.config import AdamRates, Config
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 BETA1, BETA2, EPSILON = 0.9, 0.99, 1e-8
 RATES = AdamRates(*map(np.float32, (BETA1, BETA2, EPSILON)))

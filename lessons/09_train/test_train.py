@@ -7,7 +7,7 @@ from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
 # of a gradient near zero would decide. A larger one makes results comparable.

@@ -3,6 +3,7 @@
 import importlib.util
 import secrets
 import sys
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from tqdm import tqdm
@@ -10,12 +11,14 @@ from tqdm import tqdm
 from kernels.errors import InputError
 from kernels.training.backend import ChosenBackend
 from kernels.training.devices import why_no_gpu
-from kernels.training.staged_backends import CudaBackend
+from kernels.training.staged_backends import CudaBackend, StagedBackend
 from kernels.training_step import Order, Stages
 from lessons.course.exercises import unwritten
-from lessons.course.lesson import lessons
-from lessons.course.progress import Progress
-from lessons.grading.run import Submission, Workers, checks_of, run_check
+from lessons.course.lesson import Lesson, lessons
+from lessons.course.progress import CourseProgress
+from lessons.grading.run import checks_of, run_check
+from lessons.grading.submission import Submission
+from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.compiled.backend import NativeBackend
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
@@ -33,7 +36,7 @@ CONTRIBUTIONS = {
 NATIVE_STEPS, NATIVE_BATCH = 1000, 4096
 
 
-def wanted_lessons(text):
+def wanted_lessons(text: str) -> list[int] | None:
     """Lesson numbers of "lessons" (None: all that are written) or "lessons:3,4,7"."""
     name, colon, numbers = text.partition(":")
     if name != "lessons" or (colon and not numbers):
@@ -51,7 +54,7 @@ def wanted_lessons(text):
     return sorted(set(chosen))
 
 
-def student_backend(use, backend, force):
+def student_backend(use: str, backend: str, force: bool) -> ChosenBackend:
     """A `ChosenBackend` with the student's stages in it.
 
     use: see `wanted_lessons`. backend: "auto", "cuda" or "native". force: take stages that do not
@@ -92,7 +95,7 @@ def student_backend(use, backend, force):
     return ChosenBackend(base.name, factory, explanation)
 
 
-def choose_base(backend):
+def choose_base(backend: str) -> type[StagedBackend]:
     if backend == "cpu":
         raise InputError("--use runs CUDA kernels; choose --backend cuda or native")
     if backend == "native":
@@ -103,23 +106,23 @@ def choose_base(backend):
     return NativeBackend if obstacle else CudaBackend
 
 
-def is_written(lesson):
+def is_written(lesson: Lesson) -> bool:
     if not lesson.exercise.exists():
         return False
     return not unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
 
 
-def refuse_failing(chosen):
+def refuse_failing(chosen: Iterable[Lesson]) -> None:
     """Grade the lessons. Raises `InputError` that names the first check that does not pass.
 
     A lesson that `python -m lessons check` has passed is not graded again until its file changes.
     """
-    progress = Progress()
+    progress = CourseProgress()
     for lesson in chosen:
         if progress.is_done(lesson) and progress.is_current(lesson):
             continue
         functions = checks_of(lesson)
-        workers = Workers()
+        workers = WorkerPool()
         submission = Submission.read(lesson.exercise)
         bar = tqdm(lesson.checks, lesson.name, leave=False, disable=not sys.stderr.isatty())
         try:
@@ -139,12 +142,13 @@ def refuse_failing(chosen):
             workers.stop()
 
 
-def load(lesson, function):
+def load(lesson: Lesson, function: str) -> Callable:
     """A function of a student's file; the file is imported only once."""
     name = f"exercise_of_lesson_{lesson.number}"
     module = sys.modules.get(name)
     if module is None:
         specification = importlib.util.spec_from_file_location(name, lesson.exercise)
+        assert specification and specification.loader, "a file that ends in .py has a loader"
         module = importlib.util.module_from_spec(specification)
         sys.modules[name] = module
         try:
