@@ -125,8 +125,8 @@ def stage_times():
     times = {}
     for number, name in enumerate(STAGES):
         run = partial(
-            blocks_of, number, points, places, w.corners[0], w.blend_weights[0], w.uv[0], w.target[0],
-            w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
+            blocks_of, number, points, places, w.corners[0], w.blend_weights[0], w.uv[0],
+            w.target[0], w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
             w.grad_feature_grid[0], image, state,
         )  # fmt: skip
         times[name] = 1e6 * seconds_of(run, 15)

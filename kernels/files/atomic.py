@@ -36,7 +36,7 @@ OBSTACLES = {
 }
 
 
-def write_atomically(path: str | Path, write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
     """Make the file `path` hold what `write(file)` writes to the binary file it is given.
 
     `write` fills memory first, so an encoder never meets a full disk halfway. Then a
@@ -84,12 +84,12 @@ def make_output_folder(path: str | Path) -> Path:
     return path
 
 
-def temporary_beside(path: str | Path) -> Path:
+def temporary_beside(path: str | os.PathLike[str]) -> Path:
     # Not made of the file's name, which may already have the greatest length allowed.
     return Path(path).parent / f"{UNFINISHED}{secrets.token_hex(6)}"
 
 
-def unwritable(path: str | Path, error: OSError) -> InputError:
+def unwritable(path: str | os.PathLike[str], error: OSError) -> InputError:
     """The error to raise when `path` cannot be written: what went wrong, and what to try."""
     other = error.strerror or str(error), OTHER_PLACE
     reason, advice = OBSTACLES.get(error.errno or 0, other)

@@ -6,7 +6,7 @@ from kernels.adam import bias_corrections
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.state import State
 from kernels.training_step import Arrays, Stages
-from lessons import reference
+from lessons import reference, reference_training
 from lessons.grading.case import check
 
 # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
@@ -144,7 +144,7 @@ def picture(case):
 
 def reference_state(arrays, step):
     p = arrays.parameters
-    return reference.State(
+    return reference_training.State(
         step - 1, *(np.array(a.array, np.float64) for a in (p.weights, p.weights_m, p.weights_v)),
         *(np.array(a.array, np.float64) for a in (p.feature_grid, p.grid_m, p.grid_v)),
         p.grid_steps.array.astype(int),
@@ -152,7 +152,7 @@ def reference_state(arrays, step):
 
 
 def expect_steps(arrays, first_step, rates, seed=CONFIG.seed, steps=None, batch_steps=None):
-    """(sum of losses, reference.State) after a step for each row of rates.
+    """(sum of losses, reference_training.State) after a step for each row of rates.
 
     steps: the numbers that Adam is told. batch_steps: those that the sampler is told.
     """
@@ -180,7 +180,7 @@ def one_step(state, uv, target, step, rate_mlp, rate_grid):
         state.feature_grid, gradients.grad_feature_grid, state.feature_grid_m,
         state.feature_grid_v, state.feature_grid_steps, rate_grid, *constants,
     )  # fmt: skip
-    return gradients.loss, reference.State(step, *weights, *grid)
+    return gradients.loss, reference_training.State(step, *weights, *grid)
 
 
 def known_mistakes(arrays, first_step, rates):

@@ -1,6 +1,6 @@
 """The lab on a kernel that reverses its input: without its barrier, repaired, measured and drawn.
 
-    python -m lessons.lab.example [PICTURE.png]
+python -m lessons.lab.example [PICTURE.png]
 """
 
 # Numba compiles kernels: their types are Numba's.

@@ -8,7 +8,7 @@ from kernels.cpu import matrix as cpu_matrix
 from kernels.cpu import step as cpu
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
-from lessons import reference
+from lessons import reference, reference_training
 
 SEED = 11
 
@@ -87,7 +87,7 @@ def test_twenty_steps_follow_the_reference():
     image, state = random(9, 14, 3, low=0), initial_state(config)
     trainer = backend(config, image, 2)
     trainer.run(1, rates(20))
-    losses, grid, weights = reference.train(
+    losses, grid, weights = reference_training.train(
         image, state.feature_grid, state.weights, 20, SEED, config.batch,
         hidden=16, layers=2, weight_learning_rate=0.005, grid_learning_rate=0.02,
         beta1=config.beta1, beta2=config.beta2, epsilon=config.epsilon,
