@@ -63,8 +63,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
 # 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
 # keep their meaning.
-OPTIONS = {"error_model": "numpy"}
-compiled = njit(**OPTIONS)
-compiled_reordered = njit(**OPTIONS, fastmath={"reassoc", "contract", "nsz"})
-compiled_cached = njit(**OPTIONS, cache=True)
-compiled_parallel = njit(**OPTIONS, cache=True, parallel=True)
+compiled = njit(error_model="numpy")
+compiled_reordered = njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+compiled_cached = njit(error_model="numpy", cache=True)
+compiled_parallel = njit(error_model="numpy", cache=True, parallel=True)
