@@ -130,6 +130,15 @@ def test_generated_mistakes_are_noticed():
     assert len(mutants) > 20 and survivors == ["sums[i, tile]"]
 
 
+def test_it_runs_clean_in_any_order_of_threads():
+    features, weights, _ = network(SAMPLES + 6)
+    outputs = np.zeros((SAMPLES + 6, 16), np.float32)
+    kernel, threads = tensor_core_forward.tensor_core_forward, tensor_core_forward.THREADS
+    schedule = [*range(5), "reverse"]
+    report = checked_run(kernel, 2, threads, features, weights, outputs, schedule=schedule)
+    assert report.ok, report
+
+
 def test_no_bank_of_shared_memory_is_met_twice_when_weights_are_read():
     features, weights, _ = network(SAMPLES)
     outputs = np.zeros((SAMPLES, 16), np.float32)
