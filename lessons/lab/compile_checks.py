@@ -5,6 +5,7 @@ that a test does not take. What depends on types is found while the kernel runs.
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -76,17 +77,18 @@ def sources_reached(kernel: Source) -> list[Source]:
 
 
 def calls_in(source: Source) -> Iterator[ast.Call]:
-    return (node for node in nodes_in(source) if isinstance(node, ast.Call))
+    return (node for node in nodes_in(source.tree) if isinstance(node, ast.Call))
 
 
-def nodes_in(source: Source) -> Iterator[ast.AST]:
+@functools.lru_cache(maxsize=1024)
+def nodes_in(tree: ast.FunctionDef) -> list[ast.AST]:
     """Every node of a function's body, without its decorators and arguments."""
-    return ast.walk(ast.Module(body=source.tree.body, type_ignores=[]))
+    return list(ast.walk(ast.Module(body=tree.body, type_ignores=[])))
 
 
 def refusals_in(source: Source) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     """(node, message) of each refusal in one function."""
-    for node in nodes_in(source):
+    for node in nodes_in(source.tree):
         if isinstance(node, (ast.expr, ast.stmt)) and not is_unpacking_target(node):
             message = REFUSED.get(type(node))
             if message:

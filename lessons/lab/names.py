@@ -1,6 +1,7 @@
 """The names of `numba.cuda` that the lab knows, and what a name in a kernel's source stands for."""
 
 import ast
+import functools
 import types
 
 from numba import cuda
@@ -35,11 +36,17 @@ def recognise(value: object) -> CudaName | None:
     """The `CudaName` of a Python object that belongs to `numba.cuda`, or None."""
     if isinstance(value, types.ModuleType):
         return recognise_module(value)
-    for path in KNOWN_PATHS:
-        target = object_at(path)
-        if target is not None and target is value:
+    for path, known in known_objects():
+        if known is value:
             return CudaName(path)
     return None
+
+
+@functools.cache
+def known_objects() -> list[tuple[str, object]]:
+    """(path, object) of each known name that this version of Numba has."""
+    found = [(path, object_at(path)) for path in KNOWN_PATHS]
+    return [(path, known) for path, known in found if known is not None]
 
 
 def recognise_module(module: types.ModuleType) -> CudaName | None:

@@ -76,6 +76,9 @@ class TakeTurns:
         self.launch = launch
         self.teams = list(teams)
         self.teams_count = min(len(teams), MOST_PATIENCE)
+        self.teams_of_block: dict[int, list[Team]] = {}
+        for team in sorted(teams, key=block_of):
+            self.teams_of_block.setdefault(block_of(team), []).append(team)
         self.turn = {team: threading.Semaphore(0) for team in teams}
         self.waiting: dict[Team, Barrier] = {}
         self.finished: set[Team] = set()
@@ -144,13 +147,14 @@ class TakeTurns:
 
     def open_barriers(self) -> None:
         """Let go the teams whose barrier everybody has reached."""
+        if not self.waiting:
+            return
         if self.all_wait_for_the_grid():
             self.launch.meet_in_grid()
             self.waiting.clear()
             return
         size = self.launch.padded_threads_per_block
-        for block in sorted({block_of(team) for team in self.teams}):
-            members = [team for team in self.teams if block_of(team) == block]
+        for block, members in self.teams_of_block.items():
             if self.all_wait_for_their_block(members):
                 for member in members:
                     self.waiting.pop(member)

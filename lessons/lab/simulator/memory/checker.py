@@ -220,10 +220,10 @@ class MemoryChecker:
         if access.kind == "write":
             initialised[element] = True
             return
-        missing = ~initialised[element]
-        if not missing.any():
+        known = initialised[element]
+        if known.all():
             return
-        first = first_of(missing)
+        first = first_of(~known)
         advice = "is a barrier or a store missing?" if memory.space == "shared" else "set it first"
         self.reporter.add(
             "uninitialised",
