@@ -1,4 +1,4 @@
-"""The staged kernels, one launch after another: the readable way to train, and the GPU's first."""
+"""The staged kernels, one launch after another: the readable way to train on a GPU."""
 
 from abc import ABC, abstractmethod
 from typing import Any

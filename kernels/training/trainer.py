@@ -12,8 +12,8 @@ from kernels.state import State, initial_state
 from kernels.training.backend import BackendFactory
 from kernels.training.checkpoint import RunProgress
 
-# A backend's `samples_per_chunk` would be too many steps if batches are small: even then each of
-# them moves the whole grid.
+# The limit for small batches, where `samples_per_chunk` alone would allow millions of steps: each
+# of them moves the whole grid.
 MAX_STEPS_PER_CHUNK = 4096
 
 
