@@ -56,6 +56,7 @@ def test_a_few_steps_agree(engine):
     np.testing.assert_allclose(cuda.baseline(), cpu.baseline(), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_64_steps_of_the_native_engine_agree():
     config = Config(steps=128, batch=4096)
     native, cpu = train_both(picture(55, 80), config, range(8, 65, 8), NativeBackend)
