@@ -110,12 +110,12 @@ def assemble(ptx, capability):
     return tuple(map(int, used.groups()))
 
 
-def main():
-    capability = tuple(map(int, sys.argv[1].split(".")))
+def report_on(capability, every_variant=False):
+    """kernel name -> what the compiler and the assembler made of it."""
     kernels = named(SIGNATURES)
     if capability >= TENSOR_CORES_SINCE:
         kernels += named(TENSOR_CORE_SIGNATURES)
-        kernels += fused_kernels(capability, "--every-variant" in sys.argv)
+        kernels += fused_kernels(capability, every_variant)
     report = {}
     for name, kernel, signature in kernels:
         ptx = compile_to_ptx(kernel, signature, capability)
@@ -126,7 +126,12 @@ def main():
             "local": stack + local,
             "registers": registers,
         }
-    print(json.dumps(report))
+    return report
+
+
+def main():
+    capability = tuple(map(int, sys.argv[1].split(".")))
+    print(json.dumps(report_on(capability, "--every-variant" in sys.argv)))
 
 
 if __name__ == "__main__":

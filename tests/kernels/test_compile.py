@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import ahead
+
 ROOT = Path(__file__).resolve().parents[2]
 
 needs_compiler = pytest.mark.skipif(
@@ -32,6 +34,8 @@ def run_without_simulator(*arguments):
 
 @functools.cache
 def report_for(*arguments):
+    if arguments == (ahead.CAPABILITY,) and (report := ahead.report()):
+        return report
     return json.loads(run_without_simulator("-m", "tests.kernels.compile_kernels", *arguments))
 
 

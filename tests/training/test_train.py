@@ -338,7 +338,14 @@ def kill_at_write(write, moment, image, folder, *arguments):
 @posix
 @pytest.mark.parametrize(
     "write, moment, step",
-    [(1, "after", 0), (5, "before", 0), (6, "before", 20), (6, "after", 40), (13, "after", 60)],
+    [
+        (5, "before", 0),
+        (13, "after", 60),
+        *(
+            pytest.param(*moment, marks=pytest.mark.slow)
+            for moment in [(1, "after", 0), (6, "before", 20), (6, "after", 40)]
+        ),
+    ],
 )
 def test_resume_after_a_kill(image, finished, tmp_path, capsys, write, moment, step):
     kill_at_write(write, moment, image, tmp_path)
