@@ -51,8 +51,9 @@ class Alone:
         work(self.team)
 
     def wait_for_block(self, team: Team, mask: Mask, line: int) -> None:
-        blocks = np.unique(team.block_number[mask])
-        threads = np.flatnonzero(np.isin(self.launch.happens_before.block_of, blocks))
+        reached = np.zeros(self.launch.blocks, bool)
+        reached[team.block_number[mask]] = True
+        threads = np.flatnonzero(reached[self.launch.happens_before.block_of])
         self.launch.meet_in_block(threads)
 
     def wait_for_grid(self, team: Team, line: int) -> None:

@@ -128,10 +128,9 @@ class Team:
         self.threads = threads
         self.present = present
         self.nobody: Mask = np.zeros(self.size, bool)
-        block = threads // launch.padded_threads_per_block
-        within = threads % launch.padded_threads_per_block
-        self.block_number = block.astype(np.int32)
-        self.block_index = as_vectors(unravel(block, launch.grid))
+        within = (threads % launch.padded_threads_per_block).astype(np.int32)
+        self.block_number = (threads // launch.padded_threads_per_block).astype(np.int32)
+        self.block_index = as_vectors(unravel(self.block_number, launch.grid))
         self.thread_index = as_vectors(unravel(within, launch.block))
         self.warp = np.arange(self.size) // WARP  # of this team: 0, 0, ..., 1, 1, ...
         self.lane = (threads % WARP).astype(np.int32)
@@ -154,7 +153,7 @@ class Team:
 
 
 def as_vectors(coordinates: Iterable[Coordinate]) -> tuple[np.ndarray, ...]:
-    return tuple(np.asarray(numbers).astype(np.int32) for numbers in coordinates)
+    return tuple(np.asarray(numbers, np.int32) for numbers in coordinates)
 
 
 # ---------------------------------------------------------------- dividing a launch into teams
