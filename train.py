@@ -4,6 +4,7 @@ Reads top to bottom: the command line, then a run, then what a run leaves behind
 """
 
 import argparse
+import io
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -294,6 +295,7 @@ def render_model(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    # A folder's name may hold letters that the terminal cannot show.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # it is a file
+    # A folder's name may hold letters that the terminal cannot show; a notebook shows them all.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())
