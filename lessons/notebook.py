@@ -1,4 +1,4 @@
-"""Check a lesson whose functions stand in a cell of a notebook, as in `start_here.ipynb`.
+"""The course in a notebook, as in `start_here.ipynb`: check what stands in a cell.
 
 The text of that cell is what is graded, as if it were the lesson's exercise.py.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
-from lessons.__main__ import lines_of
+from lessons.__main__ import lines_of, main
 from lessons.course.exercises import (
     SourceFile,
     exercise_text,
@@ -30,6 +30,11 @@ from lessons.lab.source import python_function
 # What does nothing but give names. All else in a cell is an experiment, and not part of the work.
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 PICTURE = "picture: "
+
+
+def course(command: str = "") -> None:
+    """What `python -m lessons COMMAND` does in a terminal, such as course("hint 1")."""
+    main(command.split())
 
 
 class CellGrade:
@@ -145,7 +150,7 @@ def lines_of_results(lesson: Lesson, results: Sequence[Result], length: int) -> 
     yield f"Lesson {lesson.number}: {lesson.title}"
     for check, result in zip(lesson.checks, results, strict=True):
         message = re.sub(r"exercise\.py, line (\d+): ", place, result.message)
-        message = message.replace("stuck? python", "stuck? !python")
+        message = re.sub(r"python -m lessons (hint \d+)", r'course("\1")', message)
         yield from lines_of(result._replace(message=message), check)
 
 
