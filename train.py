@@ -3,6 +3,8 @@
 Reads top to bottom: the command line, then a run, then what a run leaves behind.
 """
 
+import kernels.supported_python  # noqa: F401  isort: skip
+
 import argparse
 import io
 import math
