@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_a_python_that_is_too_old_is_told_which_to_take():
-    with pytest.raises(SystemExit, match="needs Python 3.10 to 3.13"):
+    with pytest.raises(SystemExit, match=r"needs Python 3\.10 to 3\.13"):
         supported_python.require_supported_python((3, 9))
 
 
