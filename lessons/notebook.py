@@ -23,8 +23,10 @@ from lessons.course.exercises import (
     unwritten,
 )
 from lessons.course.lesson import ROOT, Lesson, find_lesson
-from lessons.course.progress import Progress
-from lessons.grading.run import Result, Submission, Workers, checks_of, run_check
+from lessons.course.progress import CourseProgress
+from lessons.grading.run import Result, checks_of, run_check
+from lessons.grading.submission import Submission
+from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.source import python_function
 
 # What does nothing but give names. All else in a cell is an experiment, and not part of the work.
@@ -131,7 +133,7 @@ def completed(text: str, lesson: Lesson) -> str:
 
 def run_checks(lesson: Lesson, text: str) -> list[Result]:
     submission = Submission(lesson.exercise, text.encode("utf-8"))
-    functions, workers, seed = checks_of(lesson), Workers(), secrets.randbits(32)
+    functions, workers, seed = checks_of(lesson), WorkerPool(), secrets.randbits(32)
     try:
         return [
             run_check(functions[check.name], lesson, check, submission, workers, seed)
@@ -172,5 +174,5 @@ def save(lesson: Lesson, text: str, results: Sequence[Result]) -> str:
         write_atomically(path, lambda file: file.write(text.encode("utf-8")))
     except InputError as error:
         return f"not saved: {error}"
-    Progress().record(lesson, list(results))
+    CourseProgress().record(lesson, {result.check: result.score for result in results})
     return f"saved as {name}; python -m lessons goes on from there"

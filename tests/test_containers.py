@@ -11,20 +11,20 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def requirement_lines(name):
+def lines_without_comments(name):
     lines = [line.strip() for line in read(name).splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def test_the_full_requirements_are_those_of_the_cpu_and_one_package():
-    first, *rest = requirement_lines("requirements.txt")
+    first, *rest = lines_without_comments("requirements.txt")
     assert first == "-r requirements-cpu.txt"
     assert [re.match("[a-z-]+", line)[0] for line in rest] == ["numba-cuda"]
-    assert not any("cuda" in line for line in requirement_lines("requirements-cpu.txt"))
+    assert not any("cuda" in line for line in lines_without_comments("requirements-cpu.txt"))
 
 
 def test_the_container_installs_for_the_cpu_and_runs_as_an_ordinary_user():
-    steps = [line.split(maxsplit=1) for line in read("Dockerfile").splitlines() if line]
+    steps = [line.split(maxsplit=1) for line in lines_without_comments("Dockerfile")]
     assert ["ARG", "REQUIREMENTS=requirements-cpu.txt"] in steps
     users = [argument for word, argument in steps if word == "USER"]
     installs = [argument for word, argument in steps if word == "RUN" and "pip install" in argument]

@@ -87,8 +87,8 @@ def test_a_driver_that_is_missing_or_fails_is_no_gpu(monkeypatch):
 
 def test_doctor_marks_a_gpu_without_its_packages(monkeypatch):
     monkeypatch.setattr(doctor, "ASK_FOR_GPU", f"print({driver.NO_PACKAGES!r})")
-    ok, _, finding, _ = doctor.examine_gpu()
-    assert not ok and "requirements.txt" in finding
+    finding = doctor.examine_gpu()
+    assert not finding.ok and "requirements.txt" in finding.text
 
 
 # ---------------------------------------------------------------- nowhere to write
