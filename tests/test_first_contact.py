@@ -25,6 +25,7 @@ from kernels.training import driver
 from kernels.training.interruption import Interruption
 from lessons import __main__ as lessons_tool
 from lessons.course import doctor, progress
+from lessons.grading import worker_process
 from lessons.lab import example
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,6 +137,15 @@ def test_hints_and_grades_do_without_a_progress_file(tmp_path, monkeypatch, caps
     said = capsys.readouterr()
     assert "hint 1 of 3" in said.out
     assert said.err.startswith("your progress is not kept") and said.err.count("\n") == 1
+
+
+def test_a_check_without_a_temporary_folder_ends_in_a_line(monkeypatch):
+    def nowhere(prefix):
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(worker_process.tempfile, "mkdtemp", nowhere)
+    with pytest.raises(InputError, match="set TMPDIR"):
+        worker_process.WorkerProcess()
 
 
 def test_the_example_of_the_lab_does_without_its_picture(tmp_path, monkeypatch, capsys):
