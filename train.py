@@ -3,7 +3,10 @@
 Reads top to bottom: the command line, then a run, then what a run leaves behind.
 """
 
+import kernels.supported_python  # noqa: F401  isort: skip
+
 import argparse
+import io
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -294,6 +297,7 @@ def render_model(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    # A folder's name may hold letters that the terminal cannot show.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # it is a file
+    # A folder's name may hold letters that the terminal cannot show; a notebook shows them all.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())

@@ -17,6 +17,8 @@ from pathlib import Path
 if not __package__:  # started by the folder's path: make `kernels` and `lessons` known
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+import kernels.supported_python  # noqa: F401
+
 try:
     from tqdm import tqdm
 

@@ -18,7 +18,10 @@ from kernels.errors import InputError
 UNFINISHED = ".unfinished-"  # how the name of a file begins that is not whole yet
 
 OTHER_PLACE = "Write to another place, for example with --out"
-FORBIDDEN = ("permission denied", "Use a folder of yours, and close programs showing the file")
+FORBIDDEN = (
+    "permission denied",
+    "Use a folder of yours, for example with --out, and close programs showing the file",
+)
 
 # errno: what went wrong, what to try
 OBSTACLES = {

@@ -9,19 +9,21 @@ from numba import cuda
 
 from kernels import image_ops
 from kernels.config import COLOURS
+from kernels.training.driver import missing_gpu_packages
 
 
 def why_no_gpu() -> str | None:
     """None if kernels can run, else the reason they cannot, as part of a sentence."""
     try:
         if not cuda.is_available():
-            return "no NVIDIA driver or GPU was found"
+            return missing_gpu_packages() or "no NVIDIA driver or GPU was found"
         gray = cuda.to_device(np.ones((1, 1), np.float32))
         white = cuda.to_device(np.ones((1, 1, COLOURS), np.float32))
         image_ops.launch_over_pixels(image_ops.grayscale, white, gray)
         cuda.synchronize()
     except Exception as error:  # whatever a broken driver or toolkit raises, the CPU still works
-        return f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+        failure = f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+        return missing_gpu_packages() or failure
     return None
 
 

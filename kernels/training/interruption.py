@@ -1,6 +1,7 @@
 """Ctrl-C, without cutting anything in half."""
 
 import signal
+import threading
 from typing import Any
 
 
@@ -17,11 +18,15 @@ class Interruption:
         return self.noted
 
     def __enter__(self) -> "Interruption":
-        self.previous = signal.signal(signal.SIGINT, self.note)
+        # Signals reach the main thread alone; a notebook or a window may train in another one.
+        self.listens = threading.current_thread() is threading.main_thread()
+        if self.listens:
+            self.previous = signal.signal(signal.SIGINT, self.note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        signal.signal(signal.SIGINT, self.previous)
+        if self.listens:
+            signal.signal(signal.SIGINT, self.previous)
 
     def note(self, *_: Any) -> None:
         if self.noted:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kernels.supported_python import HIGHEST, LOWEST, SUPPORTED
 from lessons.course.lesson import ROOT
 
-LOWEST, BEYOND = (3, 10), (3, 14)
 LOWEST_DRIVER = 580
 # distribution: (needed, what for)
 PACKAGES = {
@@ -48,8 +48,8 @@ def examine() -> Iterator[Finding]:
 
 def examine_python() -> Finding:
     version = sys.version_info[:2]
-    ok = LOWEST <= version < BEYOND
-    advice = "" if ok else "use Python 3.10 to 3.13: Numba is built for these"
+    ok = LOWEST <= version <= HIGHEST
+    advice = "" if ok else f"use {SUPPORTED}: Numba is built for these"
     found = f"{platform.python_version()} on {platform.system()}"
     return Finding(ok, "Python", found, advice)
 
@@ -89,6 +89,8 @@ def examine_gpu() -> Finding:
         answer = "no answer in time"
     if answer.startswith("usable: "):
         return Finding(True, "GPU", answer)
+    if "pip install" in answer:
+        return Finding(False, "GPU", answer)
     advice = "the checked simulator and the native engine run your kernels instead"
     return Finding(True, "GPU", answer, advice)
 
@@ -100,5 +102,6 @@ def examine_folder() -> Finding:
         trial.unlink()
     except OSError as error:
         reason = error.strerror or str(error)
-        return Finding(False, "folder", f"cannot write to {trial.parent}", reason)
+        advice = f"{reason}; to do the lessons, copy the project to a folder of yours"
+        return Finding(False, "folder", f"cannot write to {trial.parent}", advice)
     return Finding(True, "folder", str(ROOT))

@@ -1,6 +1,7 @@
 """What a student has reached so far: one small file beside the lessons, never graded or shared."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,12 @@ class CourseProgress:
             ) from None
 
     def save(self) -> None:
+        """Write the file. Where that cannot be, say so and go on: no grade depends on it."""
         text = json.dumps(self.content, indent=1) + "\n"
-        write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
+        try:
+            write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
+        except InputError:
+            print(f"your progress is not kept: cannot write {self.path}", file=sys.stderr)
 
     # ---------------------------------------------------------------- points
 

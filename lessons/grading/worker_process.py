@@ -34,6 +34,15 @@ Reply = tuple[Json, list[np.ndarray]]
 Finding = tuple[str, str, str]  # kind, number of the line, message
 
 
+def private_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="lesson-"))
+    except OSError as error:
+        raise InputError(
+            f"a check needs a temporary folder ({error.strerror}): set TMPDIR to a folder of yours"
+        ) from error
+
+
 class WorkerStopped(Exception):
     """The worker ended, or sent what is no answer."""
 
@@ -55,7 +64,7 @@ class WorkerProcess:
     """One process that runs `lessons.grading.worker`, alive until `stop`."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="lesson-"))
+        self.folder = private_folder()
         self.log = open(self.folder / "printed.txt", "wb")
         self.number = 0
         self.last_words: str | None = None

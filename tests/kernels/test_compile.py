@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 needs_compiler = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda, which compiles for GPUs, is not installed here (Linux and Windows only)",
+    reason="needs numba-cuda, which compiles for GPUs (Linux and Windows only): "
+    "python -m pip install -r requirements.txt",
 )
 
 
