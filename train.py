@@ -3,10 +3,15 @@
 Reads top to bottom: the command line, then a run, then what a run leaves behind.
 """
 
+import kernels.supported_python  # noqa: F401  isort: skip
+
 import argparse
+import io
 import math
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -15,12 +20,13 @@ from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError, OneLineParser
 from kernels.files.atomic import OBSTACLES, make_output_folder, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
-from kernels.files.pictures import psnr_label
+from kernels.files.psnr import psnr_label, psnr_of_loss
 from kernels.training import checkpoint
+from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.choose_backend import BACKENDS, choose_backend
 from kernels.training.interruption import Interruption
 from kernels.training.results import Results
-from kernels.training.trainer import Trainer, image_digest, psnr_of_loss
+from kernels.training.trainer import Trainer
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
@@ -30,7 +36,7 @@ MAX_RENDER_PIXELS = 1 << 28
 EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse(arguments)
         if options.render:
@@ -50,7 +56,7 @@ def main(arguments=None):
         return EXIT_INTERRUPTED
 
 
-def complain(problem):
+def complain(problem: object) -> int:
     # File names may hold line breaks; a complaint is one line.
     print("error:", " ".join(str(problem).splitlines()), file=sys.stderr)
     return EXIT_BAD_INPUT
@@ -59,7 +65,7 @@ def complain(problem):
 # ---------------------------------------------------------------- the command line
 
 
-def parse(arguments):
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     defaults = Config()
     parser = OneLineParser(
         prog="python train.py",
@@ -67,49 +73,48 @@ def parse(arguments):
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add(
-        "image",
-        nargs="?",
-        help="picture to learn (with --render: file to write); default: the lake",
-    )
+    # fmt: off
+    add("image", nargs="?",
+        help="picture to learn (with --render: file to write); default: the lake")
     add("--steps", type=int, default=argparse.SUPPRESS,
-        help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")  # fmt: skip
+        help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")
     add("--batch", type=int, default=argparse.SUPPRESS,
-        help=f"random samples a step (default: {defaults.batch}; with --use on native: 4096)")  # fmt: skip
+        help=f"random samples per step (default: {defaults.batch}; with --use on native: 4096)")
     add("--backend", choices=BACKEND_CHOICES, default="auto",
         help="where to train: auto takes the fastest that works; cuda, graph, tensor and "
-        "persistent need a GPU; native runs the CUDA kernels on the CPU")  # fmt: skip
+        "persistent need a GPU; native runs the CUDA kernels on the CPU")
     add("--deterministic", action="store_true", help="the same bits in every run, also on a GPU")
     add("--use", metavar="LESSONS",
-        help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")  # fmt: skip
+        help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")
     add("--force", action="store_true", help="with --use: take kernels that fail their checks too")
     add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
     add("--out", help="folder for everything the run writes; default: runs/IMAGE")
     add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
-        metavar="WxH", help="cells of the feature grid")  # fmt: skip
+        metavar="WxH", help="cells of the feature grid")
     add("--hidden", type=int, default=defaults.hidden, help="width of the hidden layers")
     add("--layers", type=int, default=defaults.layers, help="number of hidden layers")
     add("--lr-mlp", type=float, default=defaults.learning_rate_mlp, help="learning rate, network")
     add("--lr-grid", type=float, default=defaults.learning_rate_grid, help="learning rate, grid")
     add("--snapshots", type=step_list, default="log", metavar="STEPS",
-        help="when to save pictures: log (1, 10, 100, ...), none, or a list such as 1,50,500")  # fmt: skip
+        help="when to save pictures: log (1, 10, 100, ...), none, or a list such as 1,50,500")
     add("--checkpoint-every", type=int, default=5000, metavar="STEPS", help="0: only at the end")
     add("--resume", action="store_true", help="go on from the checkpoint in --out")
     add("--format", choices=("png", "ppm"), default="png", help="file format of still pictures")
     add("--quiet", action="store_true", help="print nothing but the last line")
     add("--render", metavar="MODEL", help="paint with a trained model.npz instead of training")
     add("--scale", type=float, default=1.0, help="with --render: size relative to the original")
+    # fmt: on
     return parser.parse_args(arguments)
 
 
-def grid_size(text):
+def grid_size(text: str) -> tuple[int, int]:
     width, cross, height = text.lower().partition("x")
     if not (cross and width.isdigit() and height.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 200x137")
     return int(width), int(height)
 
 
-def step_list(text):
+def step_list(text: str) -> str | list[int]:
     if text in ("log", "none"):
         return text
     if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
@@ -117,11 +122,13 @@ def step_list(text):
     return sorted({int(part) for part in text.split(",")})
 
 
-def config_from(options, backend_class=Config):
-    """The run's `Config`. A backend may have steps and a batch of its own as a start."""
+def config_from(
+    options: argparse.Namespace, steps: int = Config.steps, batch: int = Config.batch
+) -> Config:
+    """The run's `Config`. steps, batch: what they are unless the user says otherwise."""
     return Config(
-        steps=getattr(options, "steps", getattr(backend_class, "steps", Config.steps)),
-        batch=getattr(options, "batch", getattr(backend_class, "batch", Config.batch)),
+        steps=getattr(options, "steps", steps),
+        batch=getattr(options, "batch", batch),
         seed=options.seed,
         grid_width=options.grid[0],
         grid_height=options.grid[1],
@@ -135,8 +142,8 @@ def config_from(options, backend_class=Config):
 # ---------------------------------------------------------------- a run
 
 
-def find_backend(options, config):
-    """(backend class, one line that says what was taken and why), as `choose_backend`."""
+def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
+    """The backend that the options ask for. Raises `InputError` if it cannot be had."""
     if options.use and options.deterministic:
         raise InputError("--deterministic is not for --use: the lessons' kernels add as they come")
     if options.use:
@@ -151,24 +158,25 @@ def find_backend(options, config):
     if options.backend == "native":
         from lessons.lab.compiled.backend import NativeBackend
 
-        return NativeBackend, "running the CUDA kernels on the CPU, as they are written"
+        explanation = "running the CUDA kernels on the CPU, as they are written"
+        return ChosenBackend("native", NativeBackend, explanation)
     return choose_backend(options.backend, config, options.deterministic)
 
 
-def train(options):
+def train(options: argparse.Namespace) -> int:
     config = config_from(options)  # complains, if it has to, before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
-    backend_class, explanation = find_backend(options, config)
-    config = config_from(options, backend_class)
+    chosen = find_backend(options, config)
+    config = config_from(options, chosen.steps, chosen.batch)
     folder = Path(options.out or Path("runs") / image_path.stem)
     make_output_folder(folder)
-    say = (lambda text: None) if options.quiet else print
-    say(explanation)
+    say: Callable[[str], None] = (lambda text: None) if options.quiet else print
+    say(chosen.explanation)
 
     results = Results(folder, options.format, snapshot_steps(options.snapshots, config.steps))
-    trainer = open_run(options, config, image, backend_class, results.checkpoint_path, say)
+    trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
     with Interruption() as interrupted:
         loop(trainer, options, results, interrupted)
     if trainer.step == 0:
@@ -180,29 +188,38 @@ def train(options):
     return EXIT_OK if trainer.step == config.steps else EXIT_INTERRUPTED
 
 
-def verdict(summary):
+def verdict(summary: dict[str, Any]) -> str:
     ours, baseline = summary["psnr_db"], summary["baseline_psnr_db"]
     # A picture of one colour is painted without any error, and then there is no difference in dB.
     gain = ours - baseline
-    gain = f" ({gain:+.2f} dB)" if math.isfinite(gain) else ""
-    return f"PSNR {psnr_label(ours)}, bilinear baseline {psnr_label(baseline)}{gain}"
+    gain_label = f" ({gain:+.2f} dB)" if math.isfinite(gain) else ""
+    return f"PSNR {psnr_label(ours)}, bilinear baseline {psnr_label(baseline)}{gain_label}"
 
 
-def open_run(options, config, image, backend_class, checkpoint_path, say):
+def open_run(
+    options: argparse.Namespace,
+    config: Config,
+    image: np.ndarray,
+    factory: BackendFactory,
+    checkpoint_path: Path,
+    say: Callable[[str], None],
+) -> Trainer:
     """A fresh trainer, or with --resume the one that the checkpoint holds."""
     if not options.resume:
         # A checkpoint of an earlier run must not be mistaken for one of this run later.
         checkpoint.remove_checkpoint(checkpoint_path)
-        return Trainer(image, config, backend_class)
+        return Trainer(image, config, factory)
     if not checkpoint_path.exists():
         say(f"no checkpoint in {checkpoint_path.parent} yet: starting at step 0")
-        return Trainer(image, config, backend_class)
-    progress, state = checkpoint.load_checkpoint(checkpoint_path, config, image_digest(image))
+        return Trainer(image, config, factory)
+    progress, state = checkpoint.load_checkpoint(checkpoint_path, config, image)
     say(f"going on from step {progress.step:,}")
-    return Trainer(image, config, backend_class, progress, state)
+    return Trainer(image, config, factory, progress, state)
 
 
-def loop(trainer, options, results, interrupted):
+def loop(
+    trainer: Trainer, options: argparse.Namespace, results: Results, interrupted: Interruption
+) -> None:
     """Train to the end, or until interrupted; log, save pictures and checkpoints on the way."""
     steps = trainer.config.steps
     checkpoints = set(range(0, steps, options.checkpoint_every or steps)) | {steps}
@@ -241,18 +258,19 @@ def loop(trainer, options, results, interrupted):
         results.save_checkpoint(trainer)
 
 
-def snapshot_steps(choice, steps):
-    if choice == "none":
+def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
+    """The steps of a run at which to save pictures. wanted: see `step_list`."""
+    if isinstance(wanted, list):
+        return [step for step in wanted if 1 <= step <= steps]
+    if wanted == "none":
         return []
-    if choice == "log":
-        return [10**power for power in range(len(str(steps))) if 10**power < steps] + [steps]
-    return [step for step in choice if 1 <= step <= steps]
+    return [10**power for power in range(len(str(steps))) if 10**power < steps] + [steps]
 
 
 # ---------------------------------------------------------------- a trained network
 
 
-def render_model(options):
+def render_model(options: argparse.Namespace) -> int:
     """Paint a trained network at any size; the positional argument is the file to write."""
     if not options.image:
         raise InputError(
@@ -261,7 +279,7 @@ def render_model(options):
     require_image_suffix(options.image)
     if not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
-    config, state, width, height = checkpoint.load_model(options.render)
+    config, state, width, height = checkpoint.load_model(Path(options.render))
     width, height = width * options.scale, height * options.scale
     if width * height > MAX_RENDER_PIXELS:
         raise InputError(
@@ -269,9 +287,9 @@ def render_model(options):
             f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
         )
     width, height = max(1, round(width)), max(1, round(height))
-    backend_class, _ = find_backend(options, config)
+    chosen = find_backend(options, config)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
-    picture = backend_class(nothing, config, state).render(width, height)
+    picture = chosen.factory(nothing, config, state).render(width, height)
     save_image(options.image, picture)
     if not options.quiet:
         print(f"painted {width} x {height} pixels: {options.image}")
@@ -279,6 +297,7 @@ def render_model(options):
 
 
 if __name__ == "__main__":
-    # A folder's name may hold letters that the terminal cannot show.
-    sys.stdout.reconfigure(errors="backslashreplace")
+    # A folder's name may hold letters that the terminal cannot show; a notebook shows them all.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())

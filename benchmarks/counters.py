@@ -29,13 +29,14 @@ METRICS = (
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 RUN = """
 import numpy as np
-from kernels.training.choose_backend import backend_class
+from kernels.training.choose_backend import backend_factory
 from kernels.config import Config
 from kernels.files.images import load_image
 from kernels.state import initial_state
 
 config = Config(batch={batch})
-backend = backend_class("{backend}")(load_image("images/lake.png"), config, initial_state(config))
+factory = backend_factory("{backend}")
+backend = factory(load_image("images/lake.png"), config, initial_state(config))
 backend.run(1, np.full(({steps}, 2), 0.001, np.float32))
 """
 CASES = (("persistent", 16_384, 200), ("persistent", 1 << 20, 20), ("cuda", 16_384, 2))

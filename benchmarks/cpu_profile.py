@@ -3,8 +3,9 @@
     python -m benchmarks.cpu_profile --save cpu-profile
 
 The peak is measured: chains of multiply-adds that stay in vector registers, on as many threads as
-train. Stages are timed one by one on one thread, block after block of 512 samples, at the points that
-a step draws: what stays in the cache in training stays there. Then whole steps, with 1, 2, 4, ... threads, each in a process of its own.
+train. Stages are timed one by one on one thread, block after block of 512 samples, at the points
+that a step draws: what stays in the cache in training stays there. Then whole steps, with 1, 2, 4,
+... threads, each in a process of its own.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numba
 import numpy as np
@@ -70,7 +72,7 @@ def peak_gflops(threads):
 
 
 def whole_step(threads):
-    """Seconds a step of the default training on `threads` threads, and the measured peak."""
+    """Seconds per step of the default training on `threads` threads, and the measured peak."""
     numba.set_num_threads(threads)
     config = Config()
     backend = CpuBackend(load_image(LAKE), config, initial_state(config), threads)
@@ -92,8 +94,8 @@ def blocks_of(
         if stage == 0:
             cpu.draw_uv(np.uint64(1), 5, block * 512, uv)
         elif stage == 1:
-            cpu.locate(points[block], image, corners, shares)
-            cpu.look_up(image, corners, shares, target)
+            cpu.find_corners(points[block], image, corners, shares)
+            cpu.blend_corners(image, corners, shares, target)
         elif stage == 2:
             cpu.encode(points[block], state.feature_grid, corners, shares, features)
         elif stage == 3:
@@ -119,14 +121,15 @@ def stage_times():
     points = random.random((config.batch // cpu.BLOCK, 2, cpu.BLOCK), np.float32)
     places = np.empty((len(points), 4, cpu.BLOCK), np.uint32)
     for block, place in zip(points, places, strict=True):
-        cpu.locate(block, state.feature_grid, place, w.shares[0])
+        cpu.find_corners(block, state.feature_grid, place, w.blend_weights[0])
     times = {}
     for number, name in enumerate(STAGES):
-        times[name] = 1e6 * seconds_of(lambda: blocks_of(
-            number, points, places, w.corners[0], w.shares[0], w.uv[0], w.target[0],
-            w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
+        run = partial(
+            blocks_of, number, points, places, w.corners[0], w.blend_weights[0], w.uv[0],
+            w.target[0], w.features[0], w.hidden[0], w.outputs[0], w.deltas[0], w.grad_weights[0],
             w.grad_feature_grid[0], image, state,
-        ), 15)  # fmt: skip
+        )  # fmt: skip
+        times[name] = 1e6 * seconds_of(run, 15)
     rows = config.grid_height
 
     def adam():
@@ -155,7 +158,7 @@ def main():
         command = [sys.executable, "-m", "benchmarks.cpu_profile", "--threads", str(threads)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         rows.append(json.loads(text.splitlines()[-1]))
-        print("{threads:2} threads: {us_per_step:7.0f} us a step, {gflops:6.1f} GFLOP/s of "
+        print("{threads:2} threads: {us_per_step:7.0f} us per step, {gflops:6.1f} GFLOP/s of "
               "{peak_gflops:.0f}".format(**rows[-1]), flush=True)  # fmt: skip
         threads *= 2
     stages = stage_times()

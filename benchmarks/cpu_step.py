@@ -30,7 +30,15 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from kernels.config import COLOURS, FOURIER_OCTAVES, OUTPUTS, Config
+from kernels.config import (
+    COLOURS,
+    ENCODED,
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    OUTPUTS,
+    Config,
+)
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.devices import cpu_name
@@ -96,7 +104,7 @@ def pytorch(image, config, compiled):
             target = sample(target_image, uv)
             sub_cell = torch.sin(2 * math.pi * (uv * cells - 0.5))
             angles = (2 * math.pi * uv[:, :, None] * waves).flatten(1)
-            padding = torch.ones(len(uv), 3)
+            padding = torch.ones(len(uv), FEATURES - ENCODED)
         hidden = torch.cat(
             [sample(grid, uv), sub_cell, torch.sin(angles), torch.cos(angles), padding], 1
         )
@@ -119,15 +127,15 @@ def pytorch(image, config, compiled):
 
 
 def multiply_adds_per_sample(config):
-    """Counted, not padded: 13 inputs, 3 outputs, and only the grid's share of the input gradient."""
+    """Without padding: 13 inputs, 3 outputs, and of the input gradient only the grid's channels."""
     inner = (config.layers - 1) * config.hidden**2
-    forward = 13 * config.hidden + inner + 3 * config.hidden
+    forward = ENCODED * config.hidden + inner + COLOURS * config.hidden
     weights = forward
-    inputs = 3 * config.hidden + inner + 3 * config.hidden
+    inputs = COLOURS * config.hidden + inner + GRID_CHANNELS * config.hidden
     return forward + weights + inputs
 
 
-def milliseconds_a_step(run, steps):
+def milliseconds_per_step(run, steps):
     begin = time.perf_counter()
     run(steps)
     return (time.perf_counter() - begin) / steps * 1e3
@@ -151,7 +159,7 @@ def work(name, pipe, threads, eager):
     run(20)
     pipe.send("ready")
     while steps := pipe.recv():
-        pipe.send(milliseconds_a_step(run, steps))
+        pipe.send(milliseconds_per_step(run, steps))
 
 
 def keep_freed_memory():
@@ -175,7 +183,7 @@ def start_worker(name, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=100, help="steps a round")
+    parser.add_argument("--steps", type=int, default=100, help="steps per round")
     parser.add_argument("--threads", type=int, default=numba.config.NUMBA_NUM_THREADS)
     parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
     parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
@@ -207,7 +215,7 @@ def main():
     for name, values in times.items():
         low, middle, high = min(values), statistics.median(values), max(values)
         report["rows"].append({"backend": name, "ms_per_step": middle, "min": low, "max": high})
-        print(f"{name:8} {middle:6.3f} ms a step (from {low:.3f} to {high:.3f})")
+        print(f"{name:8} {middle:6.3f} ms per step (from {low:.3f} to {high:.3f})")
     flops = 2 * multiply_adds_per_sample(config) * config.batch
     report["gflops"] = flops / statistics.median(times["ours"]) / 1e6
     print(f"ours does {report['gflops']:.0f} GFLOP/s of network arithmetic, all else included")

@@ -22,8 +22,9 @@ from numba import cuda
 from benchmarks.machine import RESULTS, description
 from kernels.config import Config
 from kernels.files.images import load_image
-from kernels.training.choose_backend import backend_class
-from kernels.training.trainer import Trainer, psnr
+from kernels.files.psnr import psnr
+from kernels.training.choose_backend import backend_factory
+from kernels.training.trainer import Trainer
 
 LAKE = "images/lake.png"
 OURS = ("cuda", "graph", "tensor", "persistent", "persistent deterministic")
@@ -39,13 +40,13 @@ AS_GOOD = 0.3  # dB that a peer may lie below us
 
 def ours(name, image, config):
     """A whole run, as one call. Returns a row."""
-    kind = backend_class(name.split()[0], "deterministic" in name)
+    factory = backend_factory(name.split()[0], "deterministic" in name)
     begin = time.perf_counter()
-    trainer = Trainer(image, config, kind)
+    trainer = Trainer(image, config, factory)
     trainer.compile()
     if name == "cuda":
         trainer.backend.run(1, np.zeros((1, 2), np.float32))
-        trainer = Trainer(image, config, kind)
+        trainer = Trainer(image, config, factory)
     cuda.synchronize()
     compiled = time.perf_counter()
     rates = trainer.learning_rates(1, config.steps)
@@ -66,7 +67,7 @@ def ours(name, image, config):
 
 
 def registers(backend):
-    """kernel -> (registers a thread, bytes of local memory)."""
+    """kernel -> (registers per thread, bytes of local memory)."""
     found = {}
     for name in ("train", "first", "second", "paint"):
         kernel = getattr(backend, name, None)
@@ -94,7 +95,7 @@ def quality(images, seeds, steps):
             reached = []
             for seed in range(1, count + 1):
                 config = Config(steps=steps, seed=seed)
-                trainer = Trainer(image, config, backend_class(name))
+                trainer = Trainer(image, config, backend_factory(name))
                 trainer.compile()
                 trainer.backend.run(1, trainer.learning_rates(1, steps))
                 reached.append(psnr(trainer.render(), image))

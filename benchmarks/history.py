@@ -21,9 +21,14 @@ TIMED = f"""
 import json, time
 from numba import cuda
 from kernels.config import Config
-from kernels.training.gpu_backends import PersistentBackend
-from kernels.files.images import load_image
-from kernels.training.trainer import Trainer
+try:
+    from kernels.files.images import load_image
+    from kernels.training.gpu_backends import PersistentBackend
+    from kernels.training.trainer import Trainer
+except ModuleNotFoundError:  # a commit from before these folders
+    from kernels.gpu_backends import PersistentBackend
+    from kernels.image_files import load_image
+    from kernels.trainer import Trainer
 
 trainer = Trainer(load_image("images/lake.png"), Config(steps={STEPS}), PersistentBackend)
 trainer.compile()
@@ -61,8 +66,11 @@ def main():
     rows = []
     for folder in options.folders:
         rows.append(measure(folder))
-        print("{commit:12} {us_per_step:6.2f} us a step, {registers} registers, {local_bytes} bytes "
-              "of local memory".format(**rows[-1]), flush=True)  # fmt: skip
+        print(
+            "{commit:12} {us_per_step:6.2f} us per step, {registers} registers, "
+            "{local_bytes} bytes of local memory".format(**rows[-1]),
+            flush=True,
+        )
     if options.save:
         result = {**description(), "rows": rows}
         (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")

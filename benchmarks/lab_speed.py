@@ -2,11 +2,11 @@
 
     python -m benchmarks.lab_speed
 
-1. A sum of 2,048 numbers, 8 blocks of 256 threads with a barrier a round, on the checked simulator
-   with every check on.
+1. A sum of 2,048 numbers, 8 blocks of 256 threads with a barrier per round, on the checked
+   simulator with every check on.
 2. A tiled matrix product, blocks of 16 x 16 threads, on the native engine with bounds checks on.
    Numba's simulator takes seconds for one small product, so it multiplies a small matrix and the
-   engine a large one of the same inner length: the ratio is that of the time *a thread* takes.
+   engine a large one of the same inner length: the ratio is that of the time *per thread*.
 
 Rounds alternate between the two sides; a figure is the median of its rounds. Numba's simulator is
 chosen when Numba is first imported, so each side lives in a process of its own.
@@ -82,7 +82,7 @@ def sum_with(run):
 
 
 def product_with(run, size):
-    """Seconds a thread of the product takes, its result checked."""
+    """Seconds per thread of the product; its result is checked."""
     random = np.random.default_rng(2)
     a, b = random.random((size, INNER), np.float32), random.random((INNER, size), np.float32)
     c = np.zeros((size, size), np.float32)
@@ -159,7 +159,7 @@ def compare(rounds):
             {
                 "engine": side,
                 "block_sum_seconds": statistics.median(sums),
-                "matrix_product_seconds_a_thread": statistics.median(products),
+                "matrix_product_seconds_per_thread": statistics.median(products),
             }
         )
     return rows
@@ -178,12 +178,13 @@ def main():
     rows = compare(options.rounds)
     theirs, ours = rows
     sums = theirs["block_sum_seconds"] / ours["block_sum_seconds"]
-    products = theirs["matrix_product_seconds_a_thread"] / ours["matrix_product_seconds_a_thread"]
+    product = "matrix_product_seconds_per_thread"
+    products = theirs[product] / ours[product]
     for row in rows:
         print(
             f"{row['engine']:>16}: sum of {BLOCKS} x {THREADS} threads "
             f"{row['block_sum_seconds']:.4f} s, "
-            f"product {row['matrix_product_seconds_a_thread'] * 1e6:.3f} us a thread"
+            f"product {row['matrix_product_seconds_per_thread'] * 1e6:.3f} us per thread"
         )
     print(f"checked simulator: {sums:,.0f} times faster; native engine: {products:,.0f} times")
     if options.save:

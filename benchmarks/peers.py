@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers torch bf16 40000 1
 
-prints one JSON line: µs a step and the PSNR reached. A process of its own for each, started by
+prints one JSON line: µs per step and the PSNR reached. A process of its own for each, started by
 `benchmarks.gpu_step`; neither library is needed for anything else.
 
 Same picture, model (padding included where it helps), batch, steps, learning rates, schedule and
@@ -20,11 +20,11 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.files.images import load_image
+from kernels.files.psnr import psnr
 from kernels.state import initial_state
-from kernels.training.trainer import psnr
 
 LAKE = "images/lake.png"
-STEPS_A_GRAPH = 20
+STEPS_PER_GRAPH = 20
 
 
 def schedule(config):
@@ -80,7 +80,7 @@ def pytorch(image, config, precision):
         return functional.mse_loss(network(uv), colours)
 
     rates = torch.tensor(schedule(config), device=device)
-    rates = torch.cat([rates, rates[-1:].expand(STEPS_A_GRAPH, 2)])
+    rates = torch.cat([rates, rates[-1:].expand(STEPS_PER_GRAPH, 2)])
     groups = [
         dict(params=weights, lr=torch.tensor(0.0, device=device)),
         dict(params=[grid], lr=torch.tensor(0.0, device=device)),
@@ -100,26 +100,31 @@ def pytorch(image, config, precision):
         optimizer.step()
         counter.add_(1)
 
+    seconds = seconds_per_step_in_graphs(torch, step, config.steps)
+    with torch.no_grad():
+        picture = network(torch.tensor(pixel_centres(image), device=device)).cpu().numpy()
+    return seconds, picture, f"torch {torch.__version__}"
+
+
+def seconds_per_step_in_graphs(torch, step, steps):
+    """Warm up with some steps, record as many as a CUDA graph, and replay it for the rest."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        for _ in range(STEPS_A_GRAPH):
+        for _ in range(STEPS_PER_GRAPH):
             step()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(STEPS_A_GRAPH):
+        for _ in range(STEPS_PER_GRAPH):
             step()
     torch.cuda.synchronize()
-    replays = (config.steps - STEPS_A_GRAPH) // STEPS_A_GRAPH
+    replays = (steps - STEPS_PER_GRAPH) // STEPS_PER_GRAPH
     begin = time.perf_counter()
     for _ in range(replays):
         graph.replay()
     torch.cuda.synchronize()
-    seconds = (time.perf_counter() - begin) / (replays * STEPS_A_GRAPH)
-    with torch.no_grad():
-        picture = network(torch.tensor(pixel_centres(image), device=device)).cpu().numpy()
-    return seconds, picture, f"torch {torch.__version__}"
+    return (time.perf_counter() - begin) / (replays * STEPS_PER_GRAPH)
 
 
 def pixel_centres(image):
@@ -137,8 +142,55 @@ def jax_loop(image, config, precision):
     from jax import lax
     from jax import numpy as jnp
 
-    half = {"bf16": jnp.bfloat16, "f32": jnp.float32}[precision]
+    network = jax_network(config, {"bf16": jnp.bfloat16, "f32": jnp.float32}[precision])
     height, width, _ = image.shape
+    parameters = jax_parameters(config)
+    flat, rates = jnp.array(image.reshape(-1, 3)), jnp.array(schedule(config))
+    adam = jax_adam(config)
+
+    def loss_of(parameters, u, v, target):
+        return ((network(parameters, u, v) - target) ** 2).mean()
+
+    def step(i, carried):
+        key = jax.random.fold_in(jax.random.key(config.seed, impl="rbg"), i)
+        bits = jax.random.bits(key, (2, config.batch), jnp.uint32)
+        u, v = (bits >> 8).astype(jnp.float32) * 2.0**-24
+        target, _, _ = jax_look_up(flat, u, v, width, height)
+        gradients = jax.grad(loss_of)(carried[0], u, v, target)
+        return adam(i, carried, gradients, rates[i])
+
+    @jax.jit
+    def train(carried, steps):
+        return lax.fori_loop(0, steps, step, carried)
+
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    start = parameters, zeros, zeros
+    jax.block_until_ready(train(start, 2))
+    begin = time.perf_counter()
+    end = jax.block_until_ready(train(start, config.steps))
+    seconds = (time.perf_counter() - begin) / config.steps
+    uv = pixel_centres(image)
+    picture = np.asarray(jax.jit(network)(end[0], jnp.array(uv[:, 0]), jnp.array(uv[:, 1])))
+    return seconds, picture, f"jax {jax.__version__}"
+
+
+def jax_parameters(config):
+    """(feature grid (cells, 3), [weights (fan_in, fan_out)]), as our own runs begin."""
+    from jax import numpy as jnp
+
+    state = initial_state(config)
+    weights, begin = [], 0
+    for fan_in, fan_out in config.layer_shapes:
+        part = state.weights[begin : begin + fan_in * fan_out].reshape(fan_in, fan_out)
+        weights.append(jnp.array(part))
+        begin += fan_in * fan_out
+    return jnp.array(state.feature_grid.reshape(-1, 3)), weights
+
+
+def jax_matmul(half):
+    """A matrix product with operands of type `half` and float32 sums, and its derivative."""
+    import jax
+    from jax import numpy as jnp
 
     def product(equation, a, b):
         return jnp.einsum(
@@ -160,23 +212,34 @@ def jax_loop(image, config, precision):
         return product("bo,io->bi", g, w), product("cbi,cbo->cio", xs, gs).sum(0)
 
     matmul.defvjp(matmul_forward, matmul_backward)
+    return matmul
 
-    def look_up(flat, u, v, columns, rows):
-        x, y = u * columns - 0.5, v * rows - 0.5
-        left, top = jnp.floor(x), jnp.floor(y)
-        fx, fy = x - left, y - top
-        left, top = left.astype(jnp.int32), top.astype(jnp.int32)
-        x0, x1 = jnp.clip(left, 0, columns - 1), jnp.clip(left + 1, 0, columns - 1)
-        y0, y1 = jnp.clip(top, 0, rows - 1), jnp.clip(top + 1, 0, rows - 1)
-        places = jnp.stack(
-            [y0 * columns + x0, y0 * columns + x1, y1 * columns + x0, y1 * columns + x1]
-        )
-        shares = jnp.stack([(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy])
-        return (flat[places] * shares[..., None]).sum(0), fx, fy
+
+def jax_look_up(flat, u, v, columns, rows):
+    """(texture at (u, v), x fraction, y fraction). flat: (rows * columns, 3)."""
+    from jax import numpy as jnp
+
+    x, y = u * columns - 0.5, v * rows - 0.5
+    left, top = jnp.floor(x), jnp.floor(y)
+    fx, fy = x - left, y - top
+    left, top = left.astype(jnp.int32), top.astype(jnp.int32)
+    x0, x1 = jnp.clip(left, 0, columns - 1), jnp.clip(left + 1, 0, columns - 1)
+    y0, y1 = jnp.clip(top, 0, rows - 1), jnp.clip(top + 1, 0, rows - 1)
+    texels = jnp.stack([y0 * columns + x0, y0 * columns + x1, y1 * columns + x0, y1 * columns + x1])
+    weights = jnp.stack([(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy])
+    return (flat[texels] * weights[..., None]).sum(0), fx, fy
+
+
+def jax_network(config, half):
+    """A function (parameters, u, v) -> colours (B, 3)."""
+    import jax
+    from jax import numpy as jnp
+
+    matmul = jax_matmul(half)
 
     def network(parameters, u, v):
         grid, weights = parameters
-        colours, fx, fy = look_up(grid, u, v, config.grid_width, config.grid_height)
+        colours, fx, fy = jax_look_up(grid, u, v, config.grid_width, config.grid_height)
         turns = jnp.stack([fx, fy, u, v, 2 * u, 2 * v], 1) * (2 * math.pi)
         ones = jnp.ones((len(u), 3), jnp.float32)
         x = jnp.concatenate([colours, jnp.sin(turns), jnp.cos(turns[:, 2:]), ones], 1)
@@ -184,53 +247,32 @@ def jax_loop(image, config, precision):
             x = jax.nn.relu(matmul(x, matrix))
         return jax.nn.sigmoid(matmul(x, weights[-1])[:, :3])
 
-    state = initial_state(config)
-    weights, begin = [], 0
-    for fan_in, fan_out in config.layer_shapes:
-        part = state.weights[begin : begin + fan_in * fan_out].reshape(fan_in, fan_out)
-        weights.append(jnp.array(part))
-        begin += fan_in * fan_out
-    parameters = jnp.array(state.feature_grid.reshape(-1, 3)), weights
-    flat, rates = jnp.array(image.reshape(-1, 3)), jnp.array(schedule(config))
+    return network
+
+
+def jax_adam(config):
+    """A function (step from 0, (parameters, m, v), gradients, rates (2,)) -> the next three."""
+    import jax
+    from jax import numpy as jnp
+
     beta1, beta2 = config.beta1, config.beta2
 
-    def loss_of(parameters, u, v, target):
-        return ((network(parameters, u, v) - target) ** 2).mean()
-
-    def step(i, carried):
+    def adam(i, carried, gradients, rates):
         parameters, m, s = carried
-        key = jax.random.fold_in(jax.random.key(config.seed, impl="rbg"), i)
-        bits = jax.random.bits(key, (2, config.batch), jnp.uint32)
-        u, v = (bits >> 8).astype(jnp.float32) * 2.0**-24
-        target, _, _ = look_up(flat, u, v, width, height)
-        gradients = jax.grad(loss_of)(parameters, u, v, target)
         m = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, m, gradients)
         s = jax.tree.map(lambda s, g: beta2 * s + (1 - beta2) * g * g, s, gradients)
         t = (i + 1).astype(jnp.float32)
-        for_m, for_s = 1 / (1 - beta1**t), 1 / (1 - beta2**t)
+        correction_m, correction_s = 1 / (1 - beta1**t), 1 / (1 - beta2**t)
 
         def moved(parameter, m, s, rate):
-            return parameter - rate * (m * for_m) / (jnp.sqrt(s * for_s) + config.epsilon)
+            root = jnp.sqrt(s * correction_s) + config.epsilon
+            return parameter - rate * (m * correction_m) / root
 
-        grid = moved(parameters[0], m[0], s[0], rates[i, 1])
-        matrices = [
-            moved(*each, rates[i, 0]) for each in zip(parameters[1], m[1], s[1], strict=True)
-        ]
+        grid = moved(parameters[0], m[0], s[0], rates[1])
+        matrices = [moved(*each, rates[0]) for each in zip(parameters[1], m[1], s[1], strict=True)]
         return (grid, matrices), m, s
 
-    @jax.jit
-    def train(carried, steps):
-        return lax.fori_loop(0, steps, step, carried)
-
-    zeros = jax.tree.map(jnp.zeros_like, parameters)
-    start = parameters, zeros, zeros
-    jax.block_until_ready(train(start, 2))
-    begin = time.perf_counter()
-    end = jax.block_until_ready(train(start, config.steps))
-    seconds = (time.perf_counter() - begin) / config.steps
-    uv = pixel_centres(image)
-    picture = np.asarray(jax.jit(network)(end[0], jnp.array(uv[:, 0]), jnp.array(uv[:, 1])))
-    return seconds, picture, f"jax {jax.__version__}"
+    return adam
 
 
 def main():

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scaling --save h200-scaling
 
-Writes the rows and results/NAME.png: microseconds a step against the batch, with two limits drawn
+Writes the rows and results/NAME.png: microseconds per step against the batch, with two limits drawn
 in. The *barrier floor* is what two barriers of the whole GPU cost, measured with the same kernel
 and nothing to do. The *tensor-core limit* is the useful arithmetic of a step (no padding counted)
 over the rate of the tensor cores.
@@ -11,6 +11,7 @@ over the rate of the tensor cores.
 import argparse
 import json
 import time
+from functools import partial
 
 import numpy as np
 from numba import cuda
@@ -40,7 +41,7 @@ def useful_flops(hidden):
 
 
 @cuda.jit
-def only_meet(counter, steps):
+def only_barriers(counter, steps):
     for i in range(steps):
         arrive_at_barrier(counter)
         wait_at_barrier(counter, 2 * i + 1)
@@ -65,7 +66,7 @@ def barrier_floor(blocks, threads, steps=20_000):
 
     def run():
         counter.copy_to_device(np.zeros(1, np.uint32))
-        only_meet[blocks, threads](counter, steps)
+        only_barriers[blocks, threads](counter, steps)
 
     return best_of(run) / steps * 1e6
 
@@ -88,7 +89,7 @@ def step_time(image, hidden, batch):
 
 
 def painting(image):
-    """Pixels a second into the GPU's memory, beside what copying that memory takes."""
+    """Pixels per second into the GPU's memory, beside what copying that memory takes."""
     config = Config()
     backend = PersistentBackend(image, config, initial_state(config))
     source = cuda.device_array(1 << 28, np.float32)
@@ -98,7 +99,7 @@ def painting(image):
     rows = []
     for width, height in PAINTED:
         colours = cuda.device_array(width * height * COLOURS, np.float32)
-        seconds = best_of(lambda: backend.paint_into(colours, width, height), 20)
+        seconds = best_of(partial(backend.paint_into, colours, width, height), 20)
         pixels = width * height / seconds
         rows.append({
             "width": width, "height": height, "us": seconds * 1e6, "pixels_per_second": pixels,
@@ -115,27 +116,27 @@ def plot(rows, floor, path):
     left, right, top, bottom = 90, 640, 70, 480
     lowest, highest = 1.0, 1000.0
 
-    def place(batch, us):
+    def position(batch, us):
         x = left + (np.log2(batch) - 10) / 10 * (right - left)
-        share = np.log(us / lowest) / np.log(highest / lowest)
-        return x, bottom - share * (bottom - top)
+        fraction = np.log(us / lowest) / np.log(highest / lowest)
+        return x, bottom - fraction * (bottom - top)
 
     sheet.text(left, 24, "persistent: time of a step against the batch", INK, 18, "la")
     for us in (1, 10, 100, 1000):
-        y = place(1024, us)[1]
+        y = position(1024, us)[1]
         sheet.line([(left, y), (right, y)], GRID, 1)
         sheet.text(left - 10, y, f"{us:,}", MUTED, 14, "rm")
     for batch in BATCHES[::2]:
-        x = place(batch, 1)[0]
+        x = position(batch, 1)[0]
         sheet.line([(x, top), (x, bottom)], GRID, 1)
         sheet.text(x, bottom + 10, f"{batch:,}", MUTED, 13, "ma")
     sheet.text(left, top - 12, "microseconds", MUTED, 14, "ls")
-    sheet.text((left + right) / 2, bottom + 40, "samples a step", MUTED, 14, "ma")
-    y = place(1024, floor)[1]
+    sheet.text((left + right) / 2, bottom + 40, "samples per step", MUTED, 14, "ma")
+    y = position(1024, floor)[1]
     sheet.dashed(left, right, y, MUTED, 1.5)
     sheet.text(right + 10, y, "two barriers", MUTED, 14, "lm")
     for hidden, colour in COLOUR_OF.items():
-        points = [place(r["batch"], r["us_per_step"]) for r in rows if r["hidden"] == hidden]
+        points = [position(r["batch"], r["us_per_step"]) for r in rows if r["hidden"] == hidden]
         sheet.line(points, colour, 2)
         for x, y in points:
             sheet.dot(x, y, colour, 3)
@@ -143,7 +144,9 @@ def plot(rows, floor, path):
         # Dashes at equal distances; below the plot there is nothing to see.
         batches = np.logspace(10, 20, 81, base=2)
         limit = useful_flops(hidden) * batches / TENSOR_FLOPS * 1e6
-        seen = [place(batch, us) for batch, us in zip(batches, limit, strict=True) if us >= lowest]
+        seen = [
+            position(batch, us) for batch, us in zip(batches, limit, strict=True) if us >= lowest
+        ]
         for begin, end in zip(seen[::2], seen[1::2], strict=False):
             sheet.line([begin, end], colour, 1)
         if seen:

@@ -5,10 +5,10 @@
 The idea: Adam divides a running mean of the gradient by the root of a running mean of its square,
 so every parameter moves at about the learning rate, whatever the scale of its gradient.
 
-The weights take part in every sample and step together. A cell of the feature grid is touched only
-when a random sample falls next to it. Plain Adam would keep moving untouched cells on old momentum
-and shrink their averages; here each cell has its own step count, and a cell whose gradients are
-all zero is left exactly as it is.
+Every sample uses all weights, so they all move in every step. A cell of the feature grid is touched
+only when a random sample falls next to it. Plain Adam would move untouched cells on by their old
+momentum and shrink their averages. Here each cell has its own step count, and a cell whose
+gradients are all zero is left exactly as it is.
 
 Sources: Kingma and Ba, ICLR 2015; per-entry steps as in Mueller et al., "Instant Neural Graphics
 Primitives", SIGGRAPH 2022.
@@ -40,7 +40,7 @@ def bias_corrections(beta1, beta2):
 
 @cuda.jit
 def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, rates):
-    """Update the network's weights; one thread a weight.
+    """Update the network's weights; one thread per weight.
 
     weights, grad_weights, m, v: (n,) float32. step: int32, from 1. corrections: see
     `bias_corrections`. learning_rate: float32. rates: `AdamRates`.
@@ -66,7 +66,7 @@ def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, 
 
 @cuda.jit
 def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates):
-    """Update the touched cells of the feature grid; one thread a cell.
+    """Update the touched cells of the feature grid; one thread per cell.
 
     feature_grid, grad_feature_grid, m, v: (gh, gw, 3) float32. steps: (gh, gw) int32, how often
     each cell has been updated. The rest as in `adam_weights`.
@@ -88,18 +88,18 @@ def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learnin
     steps[row, column] = step
     entry = min(step, corrections.shape[0] - 1)
     for channel in range(GRID_CHANNELS):
-        at = row, column, channel
-        feature_grid[at], m[at], v[at] = adam_step(
-            feature_grid[at],
-            grad_feature_grid[at],
-            m[at],
-            v[at],
+        index = row, column, channel
+        feature_grid[index], m[index], v[index] = adam_step(
+            feature_grid[index],
+            grad_feature_grid[index],
+            m[index],
+            v[index],
             corrections[entry, 0],
             corrections[entry, 1],
             learning_rate,
             rates,
         )
-        grad_feature_grid[at] = float32(0)
+        grad_feature_grid[index] = float32(0)
 
 
 def launch_adam_weights(

@@ -12,7 +12,7 @@ gradient with respect to a layer's sums, before its activation function. Then, l
     delta_below   = grad_inputs where the input was > 0, else 0               ReLU's derivative
 
 and what reaches the three grid channels goes to the four corners that the encoding blended, with
-the same four weights. A block takes 64 samples down through all layers, `delta` staying in shared
+the same four weights. A block takes 64 samples back through all layers; `delta` stays in shared
 memory. Many blocks add to the same gradients, so those additions are atomic.
 
 The caller provides gradients that are zero: Adam clears each one after using it.
@@ -36,14 +36,14 @@ from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu
 
 BLOCK_THREADS = TILE * TILE
-WEIGHT_PITCH = TILE + 1  # rows of a weight tile are read across: an odd pitch keeps banks apart
+WEIGHT_PITCH = TILE + 1  # a warp reads down a column of a weight tile: odd, so no bank conflicts
 
 
 @cuda.jit
 def backward(
     uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
 ):
-    """Add one batch's gradients and loss; 16 x 16 threads a block, 64 samples a block.
+    """Add one batch's gradients and loss; 16 x 16 threads and 64 samples per block.
 
     uv (B, 2), features (B, 16), hidden (layers, B, width), outputs (B, 16), target (B, 3),
     weights (n,): float32, as the earlier stages left them.
@@ -55,9 +55,9 @@ def backward(
     squared_errors = cuda.shared.array(BLOCK_THREADS, float32)
     totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
 
-    lane = cuda.threadIdx.x
+    column = cuda.threadIdx.x
     row = cuda.threadIdx.y
-    thread = row * TILE + lane
+    thread = row * TILE + column
     first_sample = cuda.blockIdx.x * TILE_SAMPLES
     layers, batch, width = hidden.shape
     scale = float32(1) / (float32(batch) * float32(COLOURS))
@@ -68,14 +68,14 @@ def backward(
         local_sample = row + j * TILE
         sample = first_sample + local_sample
         delta = float32(0)
-        if sample < batch and lane < COLOURS:
-            output = outputs[sample, lane]
-            error = output - target[sample, lane]
+        if sample < batch and column < COLOURS:
+            output = outputs[sample, column]
+            error = output - target[sample, column]
             squared_error += error * error
             delta = float32(2) * scale * error * output * (float32(1) - output)
-        tiles[0, local_sample, lane] = delta
+        tiles[0, local_sample, column] = delta
 
-    # One atomic a block, not one a thread: halve the number of partial sums until one is left.
+    # One atomic per block, not one per thread: halve the number of partial sums until one is left.
     squared_errors[thread] = squared_error
     active = BLOCK_THREADS // 2
     while active > 0:
@@ -98,7 +98,7 @@ def backward(
         offset -= fan_in * fan_out
 
         for input_tile in range(0, fan_in, TILE):
-            unit = input_tile + lane
+            unit = input_tile + column
             for j in range(SAMPLES_PER_THREAD):
                 local_sample = row + j * TILE
                 sample = first_sample + local_sample
@@ -112,28 +112,30 @@ def backward(
         # Both tiles must be complete before the products read across all samples.
         cuda.syncthreads()
 
-        # Weight gradient: thread (lane, row) owns the weight from input `row` to unit `lane`.
+        # Weight gradient: thread (column, row) owns the weight from input `row` to unit `column`.
         for input_tile in range(0, fan_in, TILE):
             for unit_tile in range(0, fan_out, TILE):
                 total = float32(0)
                 for s in range(TILE_SAMPLES):
-                    total += tiles[below, s, input_tile + row] * tiles[current, s, unit_tile + lane]
-                weight = offset + (input_tile + row) * fan_out + unit_tile + lane
+                    activation = tiles[below, s, input_tile + row]
+                    delta = tiles[current, s, unit_tile + column]
+                    total += activation * delta
+                weight = offset + (input_tile + row) * fan_out + unit_tile + column
                 cuda.atomic.add(grad_weights, weight, total)
-        # Input gradient: thread (lane, row) owns input `lane` of its four samples. It turns
-        # activations into deltas in place. No barrier is needed before: by the time a thread has
-        # passed those of its first weight tile, all threads have read what they need above.
+        # Input gradient: thread (column, row) owns input `column` of its four samples. It
+        # replaces activations by deltas in place. No barrier is needed before this loop: once a
+        # thread has passed those of its first weight tile, all threads have finished reading above.
         for input_tile in range(0, fan_in, TILE):
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
             for unit_tile in range(0, fan_out, TILE):
-                weight_tile[row, lane] = weights[
-                    offset + (input_tile + row) * fan_out + unit_tile + lane
+                weight_tile[row, column] = weights[
+                    offset + (input_tile + row) * fan_out + unit_tile + column
                 ]
                 # The weight tile must be complete before anyone reads it ...
                 cuda.syncthreads()
                 for k in range(TILE):
-                    weight = weight_tile[lane, k]
+                    weight = weight_tile[column, k]
                     for j in range(SAMPLES_PER_THREAD):
                         totals[j] += weight * tiles[current, row + j * TILE, unit_tile + k]
                 # ... and no longer in use when the next one replaces it.
@@ -143,19 +145,19 @@ def backward(
                 local_sample = row + j * TILE
                 sample = first_sample + local_sample
                 if first_layer:
-                    if sample < batch and lane < GRID_CHANNELS:
-                        scatter(grad_feature_grid, uv[sample, 0], uv[sample, 1], lane, totals[j])
+                    if sample < batch and column < GRID_CHANNELS:
+                        scatter(grad_feature_grid, uv[sample, 0], uv[sample, 1], column, totals[j])
                 else:
-                    passed = tiles[below, local_sample, input_tile + lane] > float32(0)
+                    passed = tiles[below, local_sample, input_tile + column] > float32(0)
                     delta = totals[j] if passed else float32(0)
-                    tiles[below, local_sample, input_tile + lane] = delta
+                    tiles[below, local_sample, input_tile + column] = delta
 
         fan_out = fan_in
 
 
 @register_jitable
 def scatter(grad_feature_grid, u, v, channel, gradient):
-    """Hand one channel's gradient to the four grid cells that the encoding blended at (u, v).
+    """Add one channel's gradient to the four grid cells that the encoding blended at (u, v).
 
     Other samples add to the same cells at the same time, hence the atomics.
     """

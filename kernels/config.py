@@ -7,7 +7,7 @@ a user may choose.
 
 import itertools
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,26 +15,28 @@ from kernels.errors import InputError
 
 # ---------------------------------------------------------------- the network
 
-GRID_CHANNELS = 3  # what a cell of the feature grid stores
-SUB_CELL_FEATURES = 2  # one sinusoid an axis: where between its neighbours a sample lies
-FOURIER_OCTAVES = 2  # sine and cosine of one and of two waves across the picture, each axis
-ENCODED = 13  # 3 + 2 + 8 channels that say something about the coordinate,
-FEATURES = 16  # padded with ones to one tile
-OUTPUTS = 16  # what the last layer computes: one tile, of which
+TILE = 16  # weight tiles are TILE x TILE, and so are the MLP's thread blocks: 256 threads
+
+GRID_CHANNELS = 3  # what a cell of the feature grid stores; it is looked up like a pixel
+SUB_CELL_FEATURES = 2  # one sinusoid per axis: where between its neighbours a sample lies
+FOURIER_OCTAVES = 2  # sine and cosine of one and of two waves across the picture, on both axes
+# So many channels say something about the coordinate: 3 + 2 + 8.
+ENCODED = GRID_CHANNELS + SUB_CELL_FEATURES + 4 * FOURIER_OCTAVES
+FEATURES = TILE  # they are padded with ones to one tile
+OUTPUTS = TILE  # what the last layer computes: one tile, of which
 COLOURS = 3  # the first three are red, green and blue
 HIDDEN_WIDTHS = (16, 32, 64)
-MAX_HIDDEN = 64
+MAX_HIDDEN = max(HIDDEN_WIDTHS)
 MAX_LAYERS = 4
 
 # ---------------------------------------------------------------- thread blocks
 
-THREADS = 128  # a block of the one-thread-a-sample kernels: four warps
-TILE = 16  # weight tiles are TILE x TILE, and so are the MLP's thread blocks: 256 threads
+THREADS = 128  # per block, in kernels with one thread per sample: four warps
 TILE_SAMPLES = 64  # samples whose activations a block keeps in shared memory
-SAMPLES_PER_THREAD = 4  # TILE_SAMPLES / TILE
+SAMPLES_PER_THREAD = TILE_SAMPLES // TILE
 # A row of activations is one word longer than the widest layer. 65 is odd, so walking down a
 # column visits all 32 banks of shared memory; with 64 every row would start in the same bank.
-TILE_PITCH = 65
+TILE_PITCH = MAX_HIDDEN + 1
 
 # ---------------------------------------------------------------- limits that keep memory sane
 
@@ -42,6 +44,28 @@ MAX_STEPS = 100_000_000
 MAX_BATCH = 1 << 24
 MAX_GRID_CELLS = 1 << 24
 MAX_SEED = (1 << 64) - 1
+
+
+def require_sizes_that_fit() -> None:
+    """Raise `ValueError` if the sizes above cannot work together: kernels trust them unchecked."""
+    if ENCODED > FEATURES:
+        raise ValueError(
+            f"FOURIER_OCTAVES = {FOURIER_OCTAVES} makes {ENCODED} channels of a coordinate, but "
+            f"FEATURES = {FEATURES} has no room for them: choose fewer octaves"
+        )
+    if GRID_CHANNELS != COLOURS:
+        raise ValueError(
+            f"GRID_CHANNELS = {GRID_CHANNELS} must be COLOURS = {COLOURS}: grid cells and pixels "
+            "are looked up by the same functions"
+        )
+    if any(size % TILE for size in (*HIDDEN_WIDTHS, TILE_SAMPLES)):
+        raise ValueError(
+            f"HIDDEN_WIDTHS = {HIDDEN_WIDTHS} and TILE_SAMPLES = {TILE_SAMPLES} must be multiples "
+            f"of TILE = {TILE}"
+        )
+
+
+require_sizes_that_fit()
 
 
 class AdamRates(NamedTuple):
@@ -73,7 +97,7 @@ class Config:
     beta2: float = 0.99
     epsilon: float = 1e-15
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_integer("steps", self.steps, 1, MAX_STEPS)
         require_integer("batch", self.batch, 1, MAX_BATCH)
         require_integer("seed", self.seed, 0, MAX_SEED)
@@ -85,30 +109,34 @@ class Config:
                 "cells; choose a smaller one, such as 200x137"
             )
         if self.hidden not in HIDDEN_WIDTHS:
-            raise InputError(f"hidden width {self.hidden} is not supported; choose 16, 32 or 64")
+            *most, last = HIDDEN_WIDTHS
+            raise InputError(
+                f"hidden width {self.hidden} is not supported; "
+                f"choose {', '.join(map(str, most))} or {last}"
+            )
         require_integer("layers", self.layers, 1, MAX_LAYERS)
         require_rate("learning rate of the MLP", self.learning_rate_mlp)
         require_rate("learning rate of the grid", self.learning_rate_grid)
 
     @property
-    def layer_shapes(self):
+    def layer_shapes(self) -> list[tuple[int, int]]:
         """(fan_in, fan_out) of each weight matrix, first layer first."""
         widths = [FEATURES] + [self.hidden] * self.layers + [OUTPUTS]
         return list(itertools.pairwise(widths))
 
     @property
-    def weight_count(self):
+    def weight_count(self) -> int:
         return sum(fan_in * fan_out for fan_in, fan_out in self.layer_shapes)
 
     @property
-    def parameter_count(self):
+    def parameter_count(self) -> int:
         return self.weight_count + self.grid_width * self.grid_height * GRID_CHANNELS
 
     @property
-    def adam_rates(self):
+    def adam_rates(self) -> AdamRates:
         return AdamRates(np.float32(self.beta1), np.float32(self.beta2), np.float32(self.epsilon))
 
-    def learning_rate_factor(self, step):
+    def learning_rate_factor(self, step: int) -> float:
         """What both learning rates are multiplied by at `step` (1 ... steps).
 
         1 for the first half of the run, then in a straight line toward 0: large steps find the
@@ -116,18 +144,20 @@ class Config:
         """
         return min(1.0, 2 * (self.steps - step + 1) / self.steps)
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def require_integer(name, value, lowest, highest):
+def require_integer(name: str, value: int, lowest: int, highest: int) -> None:
+    """Raise `InputError` unless `value` is an int from `lowest` to `highest`."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number, not {value!r}")
     if not lowest <= value <= highest:
         raise InputError(f"{name} must lie between {lowest:,} and {highest:,}, not {value:,}")
 
 
-def require_rate(name, value):
+def require_rate(name: str, value: float) -> None:
+    """Raise `InputError` unless `value` is a number above 0 and at most 10."""
     if not (isinstance(value, (int, float)) and 0 < value <= 10):
         raise InputError(
             f"the {name} must be a number above 0 and at most 10, not {value}; try 0.01"

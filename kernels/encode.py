@@ -7,8 +7,8 @@ with its input. So each sample brings along
 
     channels 0-2    three values of a learnable grid, blended bilinearly: a small picture that
                     training will turn into whatever helps most
-    channels 3-4    one sinusoid an axis with the period of one grid cell: where between the grid
-                    points the sample lies, which the grid itself cannot say
+    channels 3-4    one sinusoid per axis with the period of one grid cell: where between the
+                    grid points the sample lies, which the grid itself cannot say
     channels 5-12   sines and cosines of one and two waves across the picture: roughly where
     channels 13-15  ones that fill up a tile of 16, so that the matrix kernels need no edge case;
                     their weights act as a bias of the first layer, which zeros would not
@@ -19,14 +19,20 @@ Neural Graphics Primitives", SIGGRAPH 2022.
 
 from numba import cuda, float32
 
-from kernels.config import FEATURES, FOURIER_OCTAVES, THREADS
+from kernels.config import (
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    SUB_CELL_FEATURES,
+    THREADS,
+)
 from kernels.field_math import bilinear, neighbours, sine_of_turns
 from kernels.launch import blocks_for, on_gpu
 
 
 @cuda.jit
 def encode(uv, feature_grid, features):
-    """Encode one batch; one thread a sample.
+    """Encode one batch; one thread per sample.
 
     uv: (B, 2) float32 in [0, 1). feature_grid: (gh, gw, 3) float32.
     Writes features (B, 16) float32.
@@ -44,10 +50,10 @@ def encode(uv, feature_grid, features):
 
     _, _, x_fraction = neighbours(u, feature_grid.shape[1])
     _, _, y_fraction = neighbours(v, feature_grid.shape[0])
-    features[sample, 3] = sine_of_turns(x_fraction)
-    features[sample, 4] = sine_of_turns(y_fraction)
+    features[sample, GRID_CHANNELS] = sine_of_turns(x_fraction)
+    features[sample, GRID_CHANNELS + 1] = sine_of_turns(y_fraction)
 
-    channel = 5
+    channel = GRID_CHANNELS + SUB_CELL_FEATURES
     for axis in range(2):
         waves = uv[sample, axis]
         for _ in range(FOURIER_OCTAVES):

@@ -1,6 +1,7 @@
 """The one exception a user is meant to read, and a command line that raises it."""
 
 import argparse
+from typing import NoReturn
 
 
 class InputError(Exception):
@@ -15,5 +16,5 @@ class InputError(Exception):
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose complaints are `InputError`s, one line like all the others."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} ({self.prog} --help lists everything)")

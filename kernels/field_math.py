@@ -28,8 +28,8 @@ PHILOX_WEYL_B = 0xBB67AE85
 PHILOX_ROUNDS = 10
 
 
-# Inlined by force: left to itself, the CPU compiler keeps ten rounds as a call, and a loop with a
-# call in it is not vectorised (five times slower).
+# Inlined by force: otherwise the CPU compiler leaves the ten rounds as a function call, and a loop
+# that contains a call is not vectorised (five times slower).
 @register_jitable(forceinline=True)
 def philox4x32(counter_0, counter_1, counter_2, counter_3, key_0, key_1):
     """Turn a 128-bit counter and a 64-bit key into four random 32-bit words (Philox4x32-10).
@@ -176,17 +176,17 @@ def sigmoid(x):
     x = float32(16) if x > float32(16) else x
     x = float32(-16) if x < float32(-16) else x
     s = x * x
-    above = float32(1.4708696066678684e-11)
-    above = above * s + float32(8.505144677428689e-08)
-    above = above * s + float32(5.568986671278253e-05)
-    above = above * s + float32(0.008398867212235928)
-    above = above * s + float32(0.2499999850988388)
-    below = float32(3.3021949619183033e-09)
-    below = below * s + float32(5.3112062232685275e-06)
-    below = below * s + float32(0.0016334998654201627)
-    below = below * s + float32(0.11692877113819122)
-    below = below * s + float32(1)
-    return float32(0.5) + x * above / below
+    numerator = float32(1.4708696066678684e-11)
+    numerator = numerator * s + float32(8.505144677428689e-08)
+    numerator = numerator * s + float32(5.568986671278253e-05)
+    numerator = numerator * s + float32(0.008398867212235928)
+    numerator = numerator * s + float32(0.2499999850988388)
+    denominator = float32(3.3021949619183033e-09)
+    denominator = denominator * s + float32(5.3112062232685275e-06)
+    denominator = denominator * s + float32(0.0016334998654201627)
+    denominator = denominator * s + float32(0.11692877113819122)
+    denominator = denominator * s + float32(1)
+    return float32(0.5) + x * numerator / denominator
 
 
 # ---------------------------------------------------------------- optimiser
@@ -221,10 +221,10 @@ def luminance(red, green, blue):
 
 @register_jitable
 def overlap(cell, cells, texel, texels):
-    """Length that cell `cell` of `cells` and texel `texel` of `texels` share, in texels.
+    """Length of the overlap of cell `cell` of `cells` and texel `texel` of `texels`, in texels.
 
-    Both divide the same axis evenly. Kept in whole numbers (units of 1 / cells of a texel) until
-    the last division, so that no rounding makes a sliver appear or vanish.
+    Both divide the same axis evenly. Computed in whole numbers (units of 1 / cells of a texel)
+    until the last division, so that rounding neither adds nor loses a thin overlap.
     """
     begin = max(cell * texels, texel * cells)
     end = min((cell + 1) * texels, (texel + 1) * cells)
@@ -235,7 +235,8 @@ def overlap(cell, cells, texel, texels):
 def area_average(image, column, row, columns, rows, channel):
     """Mean of one image channel over cell (column, row) of a columns x rows division.
 
-    Pixels that the cell covers in part count in proportion, so any size divides into any other.
+    A pixel that the cell covers only in part counts in proportion, so no size has to be a multiple
+    of another.
     """
     height, width, _ = image.shape
     total = float32(0)

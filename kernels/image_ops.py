@@ -16,7 +16,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def grayscale(image, gray):
-    """gray (H, W) float32 from image (H, W, 3) float32; one thread a pixel."""
+    """gray (H, W) float32 from image (H, W, 3) float32; one thread per pixel."""
     x, y = cuda.grid(2)
     height, width = gray.shape
     if x >= width or y >= height:

@@ -1,6 +1,6 @@
 """Launching: how many blocks, and on what.
 
-Every stage ends in a function `launch_*` that knows its kernel's grid and block. It hands them to
+Every stage ends in a function `launch_*` that knows its kernel's grid and block. It passes them to
 a launcher, `launch(kernel, blocks, threads, *arguments)`. The usual one starts the kernel on the
 GPU; the lab has others that run the very same kernel without one (`lessons/lab`).
 """

@@ -1,13 +1,12 @@
-"""Matrix products: one thread an element, first without and then with shared memory.
+"""Matrix products: one thread per element, first without and then with shared memory.
 
     a (m, k), b (k, n)  ->  c (m, n) = a @ b
 
 The idea: an element of c is the product of a row of a and a column of b. Neighbouring elements
-need the same rows and columns, so the naive kernel reads every number of a n times, and every
-number of b m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each once,
-into memory that the block shares, and use it sixteen times. The network's layers are such
-products; the fused network (`mlp_forward`) keeps this pattern and adds what comes before and
-after.
+need the same rows and columns, so the naive kernel reads every number of `a` n times, and every
+number of `b` m times. The tiled kernel lets a block of 16 x 16 threads fetch a tile of each into
+shared memory once, and use it sixteen times. The network's layers are such products: the fused
+network (`mlp_forward`) has the same loops, and adds what comes before and after.
 
 Source: Kirk and Hwu, "Programming Massively Parallel Processors", chapter on memory and tiling.
 """
@@ -20,7 +19,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def matmul_naive(a, b, c):
-    """c (m, n) = a (m, k) @ b (k, n), all float32; one thread an element of c, any sizes."""
+    """c (m, n) = a (m, k) @ b (k, n), all float32; one thread per element of c; any sizes."""
     column, row = cuda.grid(2)
     if row >= c.shape[0] or column >= c.shape[1]:
         return
@@ -33,11 +32,11 @@ def matmul_naive(a, b, c):
 
 @cuda.jit
 def matmul_tiled(a, b, c):
-    """c (m, n) = a (m, k) @ b (k, n), all float32; blocks of TILE x TILE threads, any sizes."""
+    """c (m, n) = a (m, k) @ b (k, n), all float32; blocks of TILE x TILE threads; any sizes."""
     a_tile = cuda.shared.array((TILE, TILE), float32)
     b_tile = cuda.shared.array((TILE, TILE), float32)
     # x counts columns: the threads of a warp then read neighbouring elements of b and write
-    # neighbouring elements of c, and in shared memory they meet in no bank.
+    # neighbouring elements of c, and shared memory has no bank conflicts.
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     column, row = cuda.grid(2)
 

@@ -18,7 +18,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def sample_batch(image, seed, step, uv, target):
-    """Fill one batch; one thread a sample.
+    """Fill one batch; one thread per sample.
 
     image: (H, W, 3) float32 in [0, 1]. seed, step: uint64; steps count from 1.
     Writes uv (B, 2) float32 in [0, 1), u to the right and v down, and target (B, 3) float32.

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.config import GRID_CHANNELS
+from kernels.config import GRID_CHANNELS, Config
 
 
 class State(NamedTuple):
@@ -22,7 +22,7 @@ class State(NamedTuple):
     weights_v: np.ndarray  # (n,) float32
 
 
-def initial_state(config):
+def initial_state(config: Config) -> State:
     """Random parameters, a pure function of `config.seed`; Adam's averages start at zero.
 
     Weights are uniform with variance 2 / (fan_in + fan_out), which keeps activations on the way up

@@ -7,25 +7,43 @@ is the only place that knows their order. All arrays stay where they are from st
 nothing is allocated, and nothing travels between the GPU and the host, while training runs.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from kernels.adam import launch_adam_grid, launch_adam_weights
+from kernels.backward import launch_backward
+from kernels.encode import launch_encode
+from kernels.mlp_forward import launch_mlp_forward
+from kernels.sampler import launch_pixel_centres, launch_sample_batch
 from kernels.state import State
+
+
+class Stages(NamedTuple):
+    """One launch function per stage. Any of them can be exchanged for another."""
+
+    sample_batch: Callable = launch_sample_batch
+    pixel_centres: Callable = launch_pixel_centres
+    encode: Callable = launch_encode
+    mlp_forward: Callable = launch_mlp_forward
+    backward: Callable = launch_backward
+    adam_weights: Callable = launch_adam_weights
+    adam_grid: Callable = launch_adam_grid
 
 
 class Arrays(NamedTuple):
     """All arrays of a run, on whatever device the stages run. B is the batch size."""
 
-    image: object  # (H, W, 3) float32, the picture to learn
+    image: Any  # (H, W, 3) float32, the picture to learn
     parameters: State  # what training changes
-    corrections: object  # (rows, 2) float32, see `adam.bias_corrections`
-    grad_weights: object  # (n,) float32, zero between steps
-    grad_feature_grid: object  # (gh, gw, 3) float32, zero between steps
-    loss_sum: object  # (1,) float32: losses of the steps since someone last looked
-    uv: object  # (B, 2) float32
-    target: object  # (B, 3) float32
-    features: object  # (B, 16) float32
-    hidden: object  # (layers, B, width) float32
-    outputs: object  # (B, 16) float32, of which the first three are red, green, blue
+    corrections: Any  # (rows, 2) float32, see `adam.bias_corrections`
+    grad_weights: Any  # (n,) float32, zero between steps
+    grad_feature_grid: Any  # (gh, gw, 3) float32, zero between steps
+    loss_sum: Any  # (1,) float32: losses of the steps since someone last looked
+    uv: Any  # (B, 2) float32
+    target: Any  # (B, 3) float32
+    features: Any  # (B, 16) float32
+    hidden: Any  # (layers, B, width) float32
+    outputs: Any  # (B, 16) float32, of which the first three are red, green, blue
 
 
 def evaluate(stages, arrays, launch):
@@ -49,7 +67,7 @@ def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate
     """
     parameters, rates = arrays.parameters, config.adam_rates
     stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target, launch=launch)
-    stages.evaluate(stages, arrays, launch)
+    evaluate(stages, arrays, launch)
     stages.backward(
         arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
         parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
@@ -72,6 +90,11 @@ def training_steps(stages, arrays, config, first_step, learning_rates, launch):
     first_step: int from 1, the number of the first of them.
     """
     for step, (learning_rate_mlp, learning_rate_grid) in enumerate(learning_rates, first_step):
-        stages.training_step(
-            stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch
-        )
+        training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch)
+
+
+class Order(NamedTuple):
+    """What a trainer calls of this file: `evaluate` to paint, `training_steps` to learn."""
+
+    evaluate: Callable = evaluate
+    training_steps: Callable = training_steps

@@ -1,7 +1,7 @@
-"""The student's tool: `python -m lessons` shows where you are; `python -m lessons --help`, the rest.
+"""The student's tool: `python -m lessons` shows where you are; with `--help`, what else it can do.
 
-From another folder than the project's, say `python path/to/lessons` in place of `python -m lessons`.
-Where there is no terminal, it prints plain lines.
+From another folder than the project's, say `python path/to/lessons` in place of
+`python -m lessons`. Where there is no terminal, it prints plain lines.
 """
 
 import secrets
@@ -10,10 +10,14 @@ import sys
 import textwrap
 import time
 import webbrowser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 if not __package__:  # started by the folder's path: make `kernels` and `lessons` known
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import kernels.supported_python  # noqa: F401
 
 try:
     from tqdm import tqdm
@@ -21,9 +25,12 @@ try:
     from kernels.errors import InputError, OneLineParser
     from lessons.course.doctor import examine
     from lessons.course.exercises import solution_text, unwritten, write_exercise
-    from lessons.course.lesson import find_lesson, lessons
-    from lessons.course.progress import Progress
-    from lessons.grading.run import PICTURES, Submission, Workers, checks_of, run_check
+    from lessons.course.lesson import Check, Lesson, find_lesson, lessons
+    from lessons.course.progress import CourseProgress
+    from lessons.grading.case import PICTURES
+    from lessons.grading.run import Result, checks_of, run_check
+    from lessons.grading.submission import Submission
+    from lessons.grading.worker_pool import WorkerPool
 except ModuleNotFoundError as missing:
     sys.exit(
         f"error: the package {missing.name} is not installed; in the project's top folder, run "
@@ -35,7 +42,7 @@ POLL_SECONDS = 0.5
 WIDTH = 96
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse(arguments)
         return options.action(options)
@@ -47,12 +54,17 @@ def main(arguments=None):
         return EXIT_INTERRUPTED
 
 
-def parse(arguments):
+def parse(arguments: Sequence[str] | None) -> Namespace:
     parser = OneLineParser(prog="python -m lessons", description="Your way through the lessons.")
     parser.set_defaults(action=show_status)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=OneLineParser)
 
-    def add(name, action, description, number="required"):
+    def add(
+        name: str,
+        action: Callable[[Namespace], int],
+        description: str,
+        number: str | None = "required",
+    ) -> ArgumentParser:
         command = commands.add_parser(name, help=description, description=description)
         command.set_defaults(action=action)
         if number:
@@ -72,23 +84,23 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def chosen_lesson(options):
+def chosen_lesson(options: Namespace) -> Lesson:
     if options.number is not None:
         return find_lesson(options.number)
-    return Progress().next_lesson(lessons())
+    return CourseProgress().next_lesson(lessons())
 
 
 # ---------------------------------------------------------------- where you are
 
 
-def show_status(options):
-    progress = Progress()
+def show_status(options: Namespace) -> int:
+    progress = CourseProgress()
     everything = lessons()
     current = progress.next_lesson(everything)
     for lesson in everything:
         arrow = "->" if lesson is current and not progress.is_done(lesson) else "  "
         points = f"{progress.points(lesson):2} of {lesson.points}"
-        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{state(lesson, progress)}")
+        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{note_on(lesson, progress)}")
     got = sum(progress.points(lesson) for lesson in everything)
     print(f"{got} of {sum(lesson.points for lesson in everything)} points")
     if progress.is_done(current):
@@ -99,7 +111,8 @@ def show_status(options):
     return EXIT_OK
 
 
-def state(lesson, progress):
+def note_on(lesson: Lesson, progress: CourseProgress) -> str:
+    """What there is to say about a lesson besides its points; "" if nothing."""
     if not lesson.exercise.exists():
         return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
     if progress.scores(lesson) and not progress.is_current(lesson):
@@ -110,7 +123,7 @@ def state(lesson, progress):
     return ""
 
 
-def nearby(path):
+def nearby(path: Path) -> Path:
     """A path as short as it can be from here."""
     try:
         return path.relative_to(Path.cwd())
@@ -121,7 +134,7 @@ def nearby(path):
 # ---------------------------------------------------------------- checking
 
 
-def check(options):
+def check(options: Namespace) -> int:
     lesson = chosen_lesson(options)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     if seed < 0:
@@ -129,11 +142,11 @@ def check(options):
     return EXIT_OK if grade(lesson, seed) else EXIT_NOT_PASSED
 
 
-def grade(lesson, seed):
+def grade(lesson: Lesson, seed: int) -> bool:
     """Run a lesson's checks and print what comes of them. Returns whether all passed."""
     print(f"Lesson {lesson.number}: {lesson.title}")
-    workers = Workers()
-    results = []
+    workers = WorkerPool()
+    results: list[Result] = []
     submission = Submission.read(lesson.exercise)
     functions = checks_of(lesson)
     bar = tqdm(lesson.checks, leave=False, unit="check", disable=not sys.stderr.isatty())
@@ -146,7 +159,7 @@ def grade(lesson, seed):
     finally:
         bar.close()
         workers.stop()
-    Progress().record(lesson, results)
+    CourseProgress().record(lesson, {result.check: result.score for result in results})
     got = sum(result.score for result in results)
     print(f"{got} of {lesson.points} points" + (f" (--seed {seed})" if got < lesson.points else ""))
     if got == lesson.points:
@@ -154,27 +167,28 @@ def grade(lesson, seed):
     return got == lesson.points
 
 
-def lines_of(result, check):
+def lines_of(result: Result, check: Check) -> Iterator[str]:
     yield f"  {result.status:<8} {result.score:2} of {result.max_score}  {check.title}"
     if result.status != "passed":
         for line in result.message.splitlines():
             yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
-def what_comes_next(lesson):
+def what_comes_next(lesson: Lesson) -> str:
+    # Not at the top: it loads the native engine, and most commands should answer at once.
     from lessons.grading.student_backend import CONTRIBUTIONS
 
     lines = []
     if lesson.number in CONTRIBUTIONS:
         lines.append("your kernels can train the lake: python train.py --use lessons")
-    following = [other for other in lessons() if other.number == lesson.number + 1]
-    for other in following:
-        lines.append(f"next: {nearby(other.folder / 'README.md')}")
+    for other in lessons():
+        if other.number == lesson.number + 1:
+            lines.append(f"next: {nearby(other.folder / 'README.md')}")
     lines.append(f"ours, to compare: python -m lessons solution {lesson.number}")
     return "\n".join(lines)
 
 
-def watch(options):
+def watch(options: Namespace) -> int:
     """Grade at each change of exercise.py, until interrupted."""
     lesson = chosen_lesson(options)
     print(f"watching {nearby(lesson.exercise)}; Ctrl-C ends it")
@@ -189,7 +203,8 @@ def watch(options):
         time.sleep(POLL_SECONDS)
 
 
-def changed_at(path):
+def changed_at(path: Path) -> tuple[int, int] | None:
+    """(time of the last change, size) of a file; None if it cannot be read now."""
     try:
         status = path.stat()
     except OSError:  # an editor may be replacing it at this moment
@@ -200,12 +215,12 @@ def changed_at(path):
 # ---------------------------------------------------------------- help
 
 
-def show_hint(options):
+def show_hint(options: Namespace) -> int:
     lesson = find_lesson(options.number)
-    progress = Progress()
-    item = lesson.check(options.check) if options.check else first_unsolved(lesson, progress)
+    progress = CourseProgress()
+    item = lesson.check(options.check) if options.check else progress.next_check(lesson)
     if item is None:
-        print(f"lesson {lesson.number} has passed; there is nothing left to hint at")
+        print(f"lesson {lesson.number}: no hints left; all its checks have passed")
         return EXIT_OK
     number = progress.next_hint(lesson, item)
     print(f"{item.title} ({item.name}), hint {number} of {len(item.hints)}:")
@@ -213,21 +228,12 @@ def show_hint(options):
     return EXIT_OK
 
 
-def first_unsolved(lesson, progress):
-    scores = progress.scores(lesson)
-    for item in lesson.checks:
-        if scores.get(item.name, 0) < item.points:
-            return item
-    return None
-
-
-def view(options):
+def view(options: Namespace) -> int:
     lesson = find_lesson(options.number)
     pictures = sorted((PICTURES / lesson.name[:2]).glob("*.png"))
     if not pictures:
-        print(
-            f"no pictures yet: python -m lessons check {lesson.number} draws one where a check fails"
-        )
+        command = f"python -m lessons check {lesson.number}"
+        print(f"no pictures yet: {command} draws one where a check fails")
         return EXIT_OK
     for picture in pictures:
         print(nearby(picture))
@@ -236,7 +242,7 @@ def view(options):
     return EXIT_OK
 
 
-def reset(options):
+def reset(options: Namespace) -> int:
     lesson = find_lesson(options.number)
     if lesson.exercise.exists():
         backup = free_backup_name(lesson.exercise)
@@ -250,33 +256,33 @@ def reset(options):
     return EXIT_OK
 
 
-def free_backup_name(path):
+def free_backup_name(path: Path) -> Path:
     number = 1
     while path.with_name(f"{path.name}.bak-{number}").exists():
         number += 1
     return path.with_name(f"{path.name}.bak-{number}")
 
 
-def show_solution(options):
+def show_solution(options: Namespace) -> int:
     lesson = find_lesson(options.number)
-    progress = Progress()
+    progress = CourseProgress()
     if not (progress.is_done(lesson) and progress.is_current(lesson)):
         raise InputError(
-            f"our solution is shown when yours has passed: python -m lessons check {lesson.number}, "
-            f"or python -m lessons hint {lesson.number}"
+            "our solution is shown when yours has passed: "
+            f"python -m lessons check {lesson.number}, or python -m lessons hint {lesson.number}"
         )
     print(solution_text(lesson), end="")
     return EXIT_OK
 
 
-def doctor(options):
+def doctor(options: Namespace) -> int:
     healthy = True
-    for ok, what, finding, advice in examine():
-        healthy = healthy and ok
-        print(
-            f"{'ok' if ok else 'NO':<3} {what:<14} {finding}" + (f"  ({advice})" if advice else "")
-        )
-    print("everything needed is here" if healthy else "mend what is marked NO first")
+    for found in examine():
+        healthy = healthy and found.ok
+        mark = "ok" if found.ok else "NO"
+        advice = f"  ({found.advice})" if found.advice else ""
+        print(f"{mark:<3} {found.subject:<14} {found.text}{advice}")
+    print("everything needed is here" if healthy else "fix what is marked NO first")
     return EXIT_OK if healthy else EXIT_NOT_PASSED
 
 

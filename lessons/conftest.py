@@ -11,17 +11,18 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.files.atomic import unwritable
-from lessons.course.lesson import lessons
-from lessons.grading import report as grade_report
-from lessons.grading import run as grading
-from lessons.grading.suspicious import remarks
+from lessons.course.lesson import Lesson, lessons
+from lessons.grading.report import all_results, summary_lines, write_report
+from lessons.grading.run import Result, run_check
+from lessons.grading.submission import Submission, unusual_code
+from lessons.grading.worker_pool import WorkerPool
 
-RESULTS = pytest.StashKey()
-WORKERS = pytest.StashKey()
-SEED = pytest.StashKey()
+RESULTS = pytest.StashKey[list[Result]]()
+WORKERS = pytest.StashKey[WorkerPool]()
+SEED = pytest.StashKey[int]()
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lessons")
     group.addoption("--report", metavar="FILE", help="write the grades to this JSON file")
     group.addoption("--seed", type=int, help="repeat a run with the random inputs of this seed")
@@ -42,11 +43,11 @@ def pytest_addoption(parser):
         pass  # the project's own tests, in the same run, have added it
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     seed = config.getoption("--seed")
     config.stash[SEED] = secrets.randbits(32) if seed is None else seed
     config.stash[RESULTS] = []
-    config.stash[WORKERS] = grading.Workers()
+    config.stash[WORKERS] = WorkerPool()
     if config.stash[SEED] < 0:
         raise pytest.UsageError(f"--seed must not be negative, but it is {seed}")
     if not 0 < config.getoption("--patience") <= 1000:
@@ -57,7 +58,7 @@ def pytest_configure(config):
             raise pytest.UsageError(f"{option}: there is no {path}")
 
 
-def pytest_collection_modifyitems(config, items):
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse what cannot be graded, before anything is."""
     try:
         chosen = selected(config)
@@ -65,30 +66,35 @@ def pytest_collection_modifyitems(config, items):
         raise pytest.UsageError(str(error)) from None
     if config.getoption("--exercise") and len(chosen) > 1:
         raise pytest.UsageError("--exercise is one file: name the lesson, as in lessons/04_encode")
-    if config.getoption("--require-gpu") and any(hasattr(i.obj, "check_name") for i in items):
+    if config.getoption("--require-gpu") and any(map(name_of_check, items)):
         obstacle, _ = config.stash[WORKERS].describe()
         if obstacle:
             raise pytest.UsageError(f"--require-gpu: {obstacle}")
 
 
 @pytest.fixture
-def case():
-    """What a check works with. `pytest_pyfunc_call` makes the real one, once for each engine."""
+def case() -> None:
+    """What a check works with. `run_check` makes the real one, once for each engine."""
+
+
+def name_of_check(item: pytest.Item) -> str | None:
+    """The name that `@check` has given to a test; None for an ordinary test."""
+    return getattr(getattr(item, "obj", None), "check_name", None)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Run a check through `grading.run_check` instead of calling it."""
-    name = getattr(pyfuncitem.obj, "check_name", None)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a check through `run_check` instead of calling it."""
+    name = name_of_check(pyfuncitem)
     if name is None:
         return None
     config = pyfuncitem.config
     lesson = lesson_of(pyfuncitem.path)
-    result = grading.run_check(
+    result = run_check(
         pyfuncitem.obj,
         lesson,
         lesson.check(name),
-        grading.Submission.read(submitted_file(config, lesson)),
+        Submission.read(submitted_file(config, lesson)),
         config.stash[WORKERS],
         config.stash[SEED],
         patience=config.getoption("--patience"),
@@ -102,20 +108,20 @@ def pytest_pyfunc_call(pyfuncitem):
     return True
 
 
-def pytest_sessionfinish(session):
+def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     config.stash[WORKERS].stop()
     path = config.getoption("--report")
     if not path:
         return
     chosen = selected(config)
-    files = []
+    files: list[Path] = []
     for lesson in chosen:
         files += [submitted_file(config, lesson), lesson.folder / "lesson.toml"]
         files += lesson.folder.glob("test_*.py")
     try:
-        grade_report.write_report(
-            Path(path), rows_of(config), config.stash[SEED], files, remarks_of(config)
+        write_report(
+            Path(path), rows_of(config), config.stash[SEED], files, unusual_code_of(config)
         )
     except InputError as error:
         raise pytest.UsageError(f"--report: {error}") from None
@@ -123,14 +129,18 @@ def pytest_sessionfinish(session):
         raise pytest.UsageError(f"--report: {unwritable(path, error)}") from None
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(
+    # Quoted: older versions of pytest do not export it.
+    terminalreporter: "pytest.TerminalReporter",
+    config: pytest.Config,
+) -> None:
     rows = rows_of(config)
     if not rows:
         return
     terminalreporter.section("points")
-    for line in grade_report.summary_lines(rows):
+    for line in summary_lines(rows):
         terminalreporter.write_line(line)
-    for lesson, lines in remarks_of(config).items():
+    for lesson, lines in unusual_code_of(config).items():
         for line in lines:
             terminalreporter.write_line(f"look at {lesson}, {line}")
     terminalreporter.write_line(f"(repeat exactly with --seed {config.stash[SEED]})")
@@ -139,24 +149,25 @@ def pytest_terminal_summary(terminalreporter, config):
 # ---------------------------------------------------------------- which lessons, which files
 
 
-def rows_of(config):
-    def reason(lesson, check):
+def rows_of(config: pytest.Config) -> list[Result]:
+    def reason(lesson: str, check: str) -> tuple[str, str]:
         return "error", "this check was not run: it was left out, or the run ended before it"
 
-    return grade_report.all_results(selected(config), config.stash[RESULTS], reason)
+    return all_results(selected(config), config.stash[RESULTS], reason)
 
 
-def remarks_of(config):
+def unusual_code_of(config: pytest.Config) -> dict[str, list[str]]:
+    """lesson -> lines about its file that a person should read; only lessons with such lines."""
     found = {}
     for lesson in selected(config):
-        text = grading.Submission.read(submitted_file(config, lesson)).text or b""
-        lines = remarks(text.decode("utf-8", "replace"))
+        text = Submission.read(submitted_file(config, lesson)).text or b""
+        lines = unusual_code(text.decode("utf-8", "replace"))
         if lines:
             found[lesson.name] = lines
     return found
 
 
-def selected(config):
+def selected(config: pytest.Config) -> list[Lesson]:
     """The lessons that the command line names, by their folder or anything in or above it."""
     chosen = []
     for lesson in lessons():
@@ -169,14 +180,14 @@ def selected(config):
     return chosen
 
 
-def lesson_of(path):
+def lesson_of(path: Path) -> Lesson:
     for lesson in lessons():
         if lesson.folder == path.parent:
             return lesson
     raise InputError(f"{path} is in no lesson's folder")
 
 
-def submitted_file(config, lesson):
+def submitted_file(config: pytest.Config, lesson: Lesson) -> Path:
     """The file to grade: the lesson's exercise.py, or what the options name in its place."""
     exercise = config.getoption("--exercise")
     folder = config.getoption("--submission")

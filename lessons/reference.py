@@ -1,6 +1,6 @@
 """Every stage of the trainer in plain float64 NumPy, written from the equations.
 
-This is the judge: a kernel is right when it agrees with the matching function here.
+This decides what is right: a kernel is correct when it agrees with the matching function here.
 So nothing is imported from `kernels/`, nothing is fast, and every formula names its source.
 Inputs may be float32; results are float64. The letters in the shape tags:
 
@@ -37,7 +37,7 @@ def philox4x32(counter, key):
 
     counter: uint32 (..., 4); key: uint32 (2,). Returns uint32 (..., 4).
     """
-    # Words travel in uint64, so that the product of two words keeps its high half.
+    # Words are held in uint64, so that the product of two words has room for its high half.
     word0, word1, word2, word3 = np.moveaxis(np.asarray(counter, np.uint64), -1, 0)
     key0, key1 = np.asarray(key, np.uint64)
     for _ in range(PHILOX_ROUNDS):
@@ -213,7 +213,7 @@ def backward(uv, feature_grid, matrices, target):
     grad_output_preactivation = np.zeros_like(outputs)
     grad_output_preactivation[:, :3] = 2 * (rgb - target) / rgb.size * rgb * (1 - rgb)
 
-    # For y = x @ W: dW = x^T dy and dx = dy W^T; ReLU passes a slope only where it was open.
+    # For y = x @ W: dW = x^T dy and dx = dy W^T; ReLU passes on only where its result is above 0.
     grad = grad_output_preactivation
     grad_matrices = [activations[-1].T @ grad]
     for layer in range(len(matrices) - 1, 0, -1):
@@ -345,98 +345,3 @@ def render(feature_grid, matrices, width, height):
     features = encode(pixel_centres(width, height), feature_grid)
     outputs, _ = mlp_forward(features, matrices)
     return outputs[:, :3].reshape(height, width, 3)
-
-
-# ---- Training -------------------------------------------------------------------------------
-
-
-class State(NamedTuple):
-    """All that training changes."""
-
-    step: int  # steps taken so far
-    weights: np.ndarray  # flat
-    weights_m: np.ndarray
-    weights_v: np.ndarray
-    feature_grid: np.ndarray  # (GH, GW, 3)
-    feature_grid_m: np.ndarray
-    feature_grid_v: np.ndarray
-    feature_grid_steps: np.ndarray  # (GH, GW) int
-
-
-def initial_state(feature_grid, weights):
-    """A state that has taken no step: feature_grid (GH, GW, 3), weights flat."""
-    return State(
-        step=0,
-        weights=np.array(weights, np.float64),
-        weights_m=np.zeros(np.shape(weights)),
-        weights_v=np.zeros(np.shape(weights)),
-        feature_grid=np.array(feature_grid, np.float64),
-        feature_grid_m=np.zeros(np.shape(feature_grid)),
-        feature_grid_v=np.zeros(np.shape(feature_grid)),
-        feature_grid_steps=np.zeros(np.shape(feature_grid)[:2], int),
-    )
-
-
-def train_step(
-    image,
-    state,
-    seed,
-    batch,
-    *,
-    hidden,
-    layers,
-    weight_learning_rate,
-    grid_learning_rate,
-    beta1,
-    beta2,
-    epsilon,
-):
-    """Sample, encode, forward, backward, Adam. Returns the loss before the step, and State."""
-    step = state.step + 1
-    uv, target = sample(image, step, seed, batch)
-    matrices = split_weights(state.weights, hidden, layers)
-    gradients = backward(uv, state.feature_grid, matrices, target)
-    weights, weights_m, weights_v = adam(
-        state.weights,
-        gradients.grad_weights,
-        state.weights_m,
-        state.weights_v,
-        step,
-        weight_learning_rate,
-        beta1,
-        beta2,
-        epsilon,
-    )
-    feature_grid, feature_grid_m, feature_grid_v, feature_grid_steps = adam_grid(
-        state.feature_grid,
-        gradients.grad_feature_grid,
-        state.feature_grid_m,
-        state.feature_grid_v,
-        state.feature_grid_steps,
-        grid_learning_rate,
-        beta1,
-        beta2,
-        epsilon,
-    )
-    return gradients.loss, State(
-        step,
-        weights,
-        weights_m,
-        weights_v,
-        feature_grid,
-        feature_grid_m,
-        feature_grid_v,
-        feature_grid_steps,
-    )
-
-
-def train(image, feature_grid, weights, steps, seed, batch, **settings):
-    """Train from scratch at constant learning rates; settings are `train_step`'s.
-
-    Returns losses (steps,), feature_grid (GH, GW, 3), weights (flat).
-    """
-    state = initial_state(feature_grid, weights)
-    losses = np.empty(steps)
-    for i in range(steps):
-        losses[i], state = train_step(image, state, seed, batch, **settings)
-    return losses, state.feature_grid, state.weights

@@ -5,9 +5,17 @@
 than skip in silence, if there is none.
 """
 
+import os
+import shutil
+import tempfile
+
 import pytest
 
+from tests import ahead
 from tests.engines import ENGINES
+
+AHEAD = pytest.StashKey()
+COMPILED_AHEAD = {"test_compile.py", "test_train.py"}
 
 
 def pytest_addoption(parser):
@@ -25,6 +33,18 @@ def pytest_configure(config):
     obstacle = why_no_gpu()
     if obstacle:
         raise pytest.UsageError(f"--require-gpu: {obstacle}")
+
+
+def pytest_collection_finish(session):
+    selected = {item.path.name for item in session.items}
+    several_cores = (os.cpu_count() or 1) > 1
+    if selected >= COMPILED_AHEAD and several_cores and not session.config.option.collectonly:
+        ahead.start(session.config.stash.setdefault(AHEAD, tempfile.mkdtemp()))
+
+
+def pytest_sessionfinish(session):
+    ahead.stop()
+    shutil.rmtree(session.config.stash.get(AHEAD, ""), ignore_errors=True)
 
 
 def pytest_generate_tests(metafunc):

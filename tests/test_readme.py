@@ -1,5 +1,6 @@
-"""What the README promises must be there: files, commands, options."""
+"""What the README and the other pages promise must be there: files, commands, options."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -7,6 +8,12 @@ import train
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FOLDERS = ("benchmarks", "kernels", "lessons", "tests")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(page for folder in FOLDERS for page in sorted((ROOT / folder).rglob("*.md"))),
+]
 COMMANDS = [
     line
     for block in re.findall(r"```\n(.*?)```", README, re.DOTALL)
@@ -16,12 +23,18 @@ COMMANDS = [
 
 
 def test_every_linked_or_listed_file_exists():
-    for page in [ROOT / "README.md", *ROOT.glob("*/README.md")]:
-        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for page in PAGES:
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         links = re.findall(r"\]\(([^)#]+)\)", text)
         for link in links:
             if not link.startswith("https://"):
-                assert (page.parent / link).exists(), f"{page.name}: {link}"
+                assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+def test_every_module_that_a_page_runs_exists():
+    for page in PAGES:
+        for module in re.findall(r"python -m ([\w.]+)", page.read_text(encoding="utf-8")):
+            assert importlib.util.find_spec(module), f"{page}: python -m {module}"
 
 
 def test_every_train_command_parses():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lessons import reference
+from lessons import reference, reference_training
 
 SQRT_HALF = np.sqrt(0.5)
 
@@ -241,7 +241,7 @@ def test_split_weights_explains_a_vector_of_the_wrong_length():
 
 
 def test_mlp_forward_by_hand():
-    """Two inputs meet, one hidden unit is shut by its ReLU, and the output is a sigmoid."""
+    """Two inputs are summed, one hidden unit's ReLU gives zero, and the output is a sigmoid."""
     flat = np.zeros(16 * 3 + 3 * 16)
     first, last = reference.split_weights(flat, hidden=3, layers=1)
     first[0] = [1.0, 2.0, -1.0]
@@ -566,7 +566,7 @@ def quality(feature_grid, weights):
 
 def test_training_converges_on_a_tiny_image():
     _, feature_grid, flat, _ = random_problem(hidden=16, layers=2)
-    losses, feature_grid, flat = reference.train(
+    losses, feature_grid, flat = reference_training.train(
         tiny_image(), feature_grid, flat, steps=300, seed=1, batch=128, **SETTINGS
     )
     assert losses.shape == (300,)
@@ -577,7 +577,7 @@ def test_training_converges_on_a_tiny_image():
 @pytest.mark.parametrize("frozen", ["weight_learning_rate", "grid_learning_rate"])
 def test_weights_and_grid_each_learn_while_the_other_is_frozen(frozen):
     _, old_grid, old_flat, _ = random_problem(hidden=16, layers=2)
-    _, new_grid, new_flat = reference.train(
+    _, new_grid, new_flat = reference_training.train(
         tiny_image(), old_grid, old_flat, steps=150, seed=1, batch=128, **{**SETTINGS, frozen: 0.0}
     )
     assert (new_flat != old_flat).any() == (frozen != "weight_learning_rate")
@@ -590,7 +590,7 @@ def test_the_first_step_is_step_one_and_reports_the_loss_before_it():
     matrices = reference.split_weights(flat, 16, 2)
     uv, target = reference.sample(tiny_image(), step=1, seed=8, batch=10)
     gradients = reference.backward(uv, feature_grid, matrices, target)
-    losses, _, new_flat = reference.train(
+    losses, _, new_flat = reference_training.train(
         tiny_image(), feature_grid, flat, steps=1, seed=8, batch=10, **SETTINGS
     )
     assert losses[0] == gradients.loss
@@ -605,9 +605,9 @@ def test_the_first_step_is_step_one_and_reports_the_loss_before_it():
 def test_the_second_step_is_the_stages_in_order():
     """Everything the first step left behind reaches the second one, and in the right place."""
     _, feature_grid, flat, _ = random_problem(hidden=16, layers=2)
-    state = reference.initial_state(feature_grid, flat)
-    _, first = reference.train_step(tiny_image(), state, 8, 10, **SETTINGS)
-    _, second = reference.train_step(tiny_image(), first, 8, 10, **SETTINGS)
+    state = reference_training.initial_state(feature_grid, flat)
+    _, first = reference_training.train_step(tiny_image(), state, 8, 10, **SETTINGS)
+    _, second = reference_training.train_step(tiny_image(), first, 8, 10, **SETTINGS)
 
     uv, target = reference.sample(tiny_image(), step=2, seed=8, batch=10)
     matrices = reference.split_weights(first.weights, 16, 2)
@@ -642,12 +642,12 @@ def test_the_second_step_is_the_stages_in_order():
 
 def test_a_resumed_run_repeats_the_uninterrupted_one():
     _, feature_grid, flat, _ = random_problem(hidden=16, layers=2)
-    losses, final_grid, final_flat = reference.train(
+    losses, final_grid, final_flat = reference_training.train(
         tiny_image(), feature_grid, flat, steps=6, seed=3, batch=32, **SETTINGS
     )
-    state = reference.initial_state(feature_grid, flat)
+    state = reference_training.initial_state(feature_grid, flat)
     for expected in losses:
-        before, state = reference.train_step(tiny_image(), state, 3, 32, **SETTINGS)
+        before, state = reference_training.train_step(tiny_image(), state, 3, 32, **SETTINGS)
         assert before == expected
     assert state.step == 6
     assert state.feature_grid_steps.max() == 6

@@ -22,10 +22,10 @@ def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
     for row in range(begin, end):
         gradient = grads[0, row].reshape(numbers)
         for partition in range(1, grads.shape[0]):
-            share = grads[partition, row].reshape(numbers)
+            partial = grads[partition, row].reshape(numbers)
             for i in range(numbers):
-                gradient[i] += share[i]
-                share[i] = float32(0)
+                gradient[i] += partial[i]
+                partial[i] = float32(0)
 
         for column in range(width):
             first = column * GRID_CHANNELS

@@ -8,6 +8,7 @@ content of every file in this package; any change anywhere means a new folder.
 import hashlib
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import numba
@@ -18,23 +19,39 @@ PREFIX = "compiled-"
 
 
 def use_fresh_cache():
-    """Point Numba's cache at a folder for exactly this source. Call before decorating.
+    """Point Numba's cache at a folder for exactly this source. Returns whether there is a cache.
 
-    Does nothing if NUMBA_CACHE_DIR is set, or if no folder can be written: then every start
-    compiles anew, which costs some ten seconds and nothing else.
+    A folder that the user names in NUMBA_CACHE_DIR is left as it is. Where no folder can be
+    written, every start compiles anew, which costs some ten seconds and nothing else.
     """
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return
-    for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "learn-a-lake"):
-        try:
-            folder = parent / (PREFIX + source_fingerprint())
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return can_hold_files(Path(chosen))
+    for parent in cache_parents():
+        folder = parent / (PREFIX + source_fingerprint())
+        if can_hold_files(folder):
             remove_older(parent, folder)
             numba.config.CACHE_DIR = str(folder)
-            return
+            return True
+    return False
+
+
+def cache_parents():
+    yield PACKAGE / "__pycache__"
+    try:
+        yield Path.home() / ".cache" / "learn-a-lake"
+    except RuntimeError:  # a container may run as a user that nobody has named
+        return
+
+
+def can_hold_files(folder):
+    """Make the folder if it is missing, and try: on a read-only disk, permissions say nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def source_fingerprint():
@@ -52,18 +69,19 @@ def remove_older(parent, keep):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-use_fresh_cache()
+# Numba refuses to compile at all what it is asked to keep and cannot.
+KEEP = use_fresh_cache()
 
 # A thread that waits for the others should sleep, not spin: on a laptop that also runs a browser,
-# spinning keeps the very thread it waits for off the processor (three times slower, we measured).
+# spinning keeps the very thread it waits for off the processor (we measured: three times slower).
 # Numba loads the thread library at the first parallel call, and that reads this then.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Dividing by zero gives infinity, as on a GPU. The check that Python wants instead would be a
-# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep 16
-# partial sums, one a vector lane, where the source says one; NaN and infinity keep their meaning.
-OPTIONS = {"error_model": "numpy"}
-compiled = njit(**OPTIONS)
-compiled_reordered = njit(**OPTIONS, fastmath={"reassoc", "contract", "nsz"})
-compiled_cached = njit(**OPTIONS, cache=True)
-compiled_parallel = njit(**OPTIONS, cache=True, parallel=True)
+# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
+# 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
+# keep their meaning.
+compiled = njit(error_model="numpy")
+compiled_reordered = njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+compiled_cached = njit(error_model="numpy", cache=KEEP)
+compiled_parallel = njit(error_model="numpy", cache=KEEP, parallel=True)

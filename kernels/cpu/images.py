@@ -29,7 +29,7 @@ def render_pixels(begin, end, feature_grid, weights, workspace, partition, image
         for s in range(samples):
             uv[0, s], uv[1, s] = pixel_centre(first_pixel + s, width, height)
         encode(
-            uv, feature_grid, workspace.corners[partition], workspace.shares[partition],
+            uv, feature_grid, workspace.corners[partition], workspace.blend_weights[partition],
             workspace.features[partition],
         )  # fmt: skip
         mlp_forward(workspace.features[partition], weights, workspace.hidden[partition], outputs)

@@ -1,9 +1,9 @@
 """Matrix products for the CPU backend, on blocks of samples.
 
-The idea: arrays are (channels, samples), and the innermost loop runs over samples, which lie side by
-side: sixteen of them make one vector instruction. What is left to arrange is that a number, once
-loaded, takes part in several multiply-adds before it is dropped, for a core can do two of them in
-the time of two loads. So both products work on four inputs and four units at a time.
+The idea: arrays are (channels, samples), and the innermost loop runs over samples, which lie side
+by side: sixteen of them make one vector instruction. A core can do two multiply-adds in the time of
+two loads. So a number, once loaded, should take part in several multiply-adds: both products work
+on four inputs and four units at a time.
 
 Sizes are multiples of four; `source` is (inputs, samples), `matrix` and `grad` (inputs, units).
 """
@@ -21,8 +21,8 @@ QUAD = 4
 def multiply(matrix, source, destination):
     """destination = matrix^T @ source, for (inputs, units), (inputs, samples), (units, samples).
 
-    Four inputs and four units at a time: each activation that is loaded meets four weights, and
-    each sum that is loaded and stored gains four products. Sizes are multiples of four.
+    Each activation that is loaded meets four weights, and each sum that is loaded and stored gains
+    four products.
     """
     destination[:] = float32(0)
     for unit in range(0, destination.shape[0], QUAD):

@@ -1,16 +1,16 @@
-"""Sampling on the CPU: random points, look-ups, the encoding, and its way back.
+"""Sampling on the CPU: random points, colours there, the encoding, and its way back.
 
     uv (2, samples), texture (h, w, 3)  ->  colours (3, samples), features (16, samples)
 
-The idea: a bilinear look-up is two kinds of work. *Where* the four texels lie is arithmetic, the same
-for all samples, and becomes vector instructions. *Reading* them is a walk to places that have
-nothing to do with each other, sample by sample. Kept in two loops, each is as fast as it can be; and
-the way back, which adds to the same four places, need not find them again.
+The idea: bilinear sampling is two kinds of work. *Where* the four texels lie is arithmetic, the
+same for all samples, and becomes vector instructions. *Reading* them means jumps in memory that
+differ from sample to sample. Kept in two loops, each is as fast as it can be; and the way back,
+which adds to the same four texels, need not find them again.
 """
 
 from numba import float32, uint32, uint64
 
-from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS
+from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES
 from kernels.cpu.compile import compiled
 from kernels.field_math import corner_weights, neighbours, random_uv, sine_of_turns
 
@@ -22,10 +22,11 @@ def draw_uv(seed, step, first_sample, uv):
 
 
 @compiled
-def locate(uv, texture, corners, shares):
-    """Where in the flat texture each sample's four texels begin, and what share each of them has.
+def find_corners(uv, texture, corners, blend_weights):
+    """Where in the flat texture each sample's four texels begin, and the weight of each.
 
-    uv: (2, samples) float32. Writes corners (4, samples) uint32, shares (4, samples) float32.
+    uv: (2, samples) float32. Writes corners (4, samples) uint32 and blend_weights (4, samples)
+    float32: top left, top right, bottom left, bottom right.
     """
     height, width, channels = texture.shape
     for s in range(uv.shape[1]):
@@ -35,37 +36,37 @@ def locate(uv, texture, corners, shares):
         corners[1, s] = (top * width + right) * channels
         corners[2, s] = (bottom * width + left) * channels
         corners[3, s] = (bottom * width + right) * channels
-        shares[0, s], shares[1, s], shares[2, s], shares[3, s] = corner_weights(
-            x_fraction, y_fraction
-        )
+        w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
+        blend_weights[0, s], blend_weights[1, s] = w0, w1
+        blend_weights[2, s], blend_weights[3, s] = w2, w3
 
 
 @compiled
-def look_up(texture, corners, shares, colours):
-    """`field_math.bilinear` at the places that `locate` has found."""
+def blend_corners(texture, corners, blend_weights, colours):
+    """`field_math.bilinear` of the texels that `find_corners` has found: (3, samples) float32."""
     flat = texture.reshape(texture.size)
     for s in range(corners.shape[1]):
         for channel in range(COLOURS):
-            # Unsigned: whether a place is counted from the end need not be asked.
+            # Unsigned, so Numba emits no check for negative indices.
             i = uint32(channel)
             colours[channel, s] = (
-                shares[0, s] * flat[corners[0, s] + i]
-                + shares[1, s] * flat[corners[1, s] + i]
-                + shares[2, s] * flat[corners[2, s] + i]
-                + shares[3, s] * flat[corners[3, s] + i]
+                blend_weights[0, s] * flat[corners[0, s] + i]
+                + blend_weights[1, s] * flat[corners[1, s] + i]
+                + blend_weights[2, s] * flat[corners[2, s] + i]
+                + blend_weights[3, s] * flat[corners[3, s] + i]
             )
 
 
 @compiled
-def encode(uv, feature_grid, corners, shares, features):
-    """Leaves `corners` and `shares` as `scatter` will need them."""
-    locate(uv, feature_grid, corners, shares)
-    look_up(feature_grid, corners, shares, features)
+def encode(uv, feature_grid, corners, blend_weights, features):
+    """Leaves `corners` and `blend_weights` as `scatter` will need them."""
+    find_corners(uv, feature_grid, corners, blend_weights)
+    blend_corners(feature_grid, corners, blend_weights, features)
     for axis in range(2):
         cells = float32(feature_grid.shape[1 - axis])
         for s in range(uv.shape[1]):
-            features[3 + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
-    channel = 5
+            features[GRID_CHANNELS + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
+    channel = GRID_CHANNELS + SUB_CELL_FEATURES
     for axis in range(2):
         for octave in range(FOURIER_OCTAVES):
             waves = float32(1 << octave)
@@ -76,11 +77,11 @@ def encode(uv, feature_grid, corners, shares, features):
 
 
 @compiled
-def scatter(corners, shares, delta, samples, grad_feature_grid):
-    """What `look_up` blended, handed back: to the same places, with the same shares."""
+def scatter(corners, blend_weights, delta, samples, grad_feature_grid):
+    """The way back of `blend_corners`: add to the same texels, with the same weights."""
     flat = grad_feature_grid.reshape(grad_feature_grid.size)
     for s in range(samples):
         for corner in range(4):
             for channel in range(GRID_CHANNELS):
                 i = corners[corner, s] + uint32(channel)
-                flat[i] += shares[corner, s] * delta[channel, s]
+                flat[i] += blend_weights[corner, s] * delta[channel, s]

@@ -4,7 +4,7 @@ The stages and the mathematics are those of the CUDA kernels; only the shape of 
 A GPU has tens of thousands of threads and gives each one sample. A CPU has a few cores, each with
 vector instructions that do one thing to 16 numbers at once. So:
 
-* the batch is divided into one partition a core, each worked off in blocks of 512 samples that
+* the batch is divided into one partition per core, each done in blocks of 512 samples that
   stay in the core's own cache from the random numbers to the gradients;
 * inside a block, arrays are "structures of arrays", (channels, samples): the innermost loop of
   every stage runs over samples that lie side by side in memory, and the compiler turns it into
@@ -29,10 +29,10 @@ from kernels.config import (
 from kernels.cpu.adam import adam_grid_rows, adam_weights
 from kernels.cpu.compile import compiled, compiled_parallel
 from kernels.cpu.matrix import QUAD, add_outer, multiply
-from kernels.cpu.sample import draw_uv, encode, locate, look_up, scatter
+from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
 from kernels.field_math import relu, sigmoid
 
-# Samples a block: long enough to hide the cost of starting a loop, short enough that two layers'
+# Samples per block: long enough to hide the cost of starting a loop, short enough that two layers'
 # activations and gradients (4 x 64 KB at width 32) stay in a core's second-level cache.
 BLOCK = 512
 CACHE_LINE = 64  # bytes
@@ -42,8 +42,8 @@ class Workspace(NamedTuple):
     """Scratch memory, one slice for each of the P partitions; float32 unless said."""
 
     uv: np.ndarray  # (P, 2, BLOCK)
-    corners: np.ndarray  # (P, 4, BLOCK) uint32: see `locate`
-    shares: np.ndarray  # (P, 4, BLOCK)
+    corners: np.ndarray  # (P, 4, BLOCK) uint32: see `find_corners`
+    blend_weights: np.ndarray  # (P, 4, BLOCK)
     target: np.ndarray  # (P, 3, BLOCK)
     features: np.ndarray  # (P, 16, BLOCK)
     hidden: np.ndarray  # (P, layers, width, BLOCK)
@@ -64,7 +64,7 @@ def make_workspace(config, partitions):
     return Workspace(
         uv=zeros(2, BLOCK),
         corners=zeros(4, BLOCK).view(np.uint32),
-        shares=zeros(4, BLOCK),
+        blend_weights=zeros(4, BLOCK),
         target=zeros(COLOURS, BLOCK),
         features=features,
         hidden=zeros(config.layers, config.hidden, BLOCK),
@@ -164,14 +164,14 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
 
 @compiled
 def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
-    """All stages but Adam, for one partition's share of the batch, block after block."""
+    """All stages but Adam, for one partition of the batch, block after block."""
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
     scale = float32(1) / (float32(batch) * float32(COLOURS))
     uv = workspace.uv[partition]
     target = workspace.target[partition]
-    corners, shares = workspace.corners[partition], workspace.shares[partition]
+    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
     features = workspace.features[partition]
     hidden = workspace.hidden[partition]
     outputs = workspace.outputs[partition]
@@ -181,15 +181,17 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     for first_sample in range(begin, end, BLOCK):
         samples = min(BLOCK, end - first_sample)
         draw_uv(seed, step, first_sample, uv)
-        locate(uv, image, corners, shares)
-        look_up(image, corners, shares, target)
-        encode(uv, state.feature_grid, corners, shares, features)
+        find_corners(uv, image, corners, blend_weights)
+        blend_corners(image, corners, blend_weights, target)
+        encode(uv, state.feature_grid, corners, blend_weights, features)
         mlp_forward(features, state.weights, hidden, outputs)
         squared_error += output_delta(outputs, target, samples, scale, deltas[0])
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        scatter(corners, shares, deltas[last], samples, workspace.grad_feature_grid[partition])
+        scatter(
+            corners, blend_weights, deltas[last], samples, workspace.grad_feature_grid[partition]
+        )
     workspace.losses[partition] = squared_error * scale
 
 

@@ -1,0 +1,1 @@
+"""The training step on tensor cores. README.md gives the reading order."""

@@ -3,8 +3,8 @@
 The idea: what a launch costs is the host's work of preparing it. A *graph* is a list of launches
 that has been prepared once; starting the whole list costs about as much as starting one kernel.
 But everything in it is fixed, also the numbers that each kernel was given. So what changes from
-step to step, the number of the step and the learning rates, has to lie in the GPU's memory, and
-kernels have to look it up.
+step to step, the step number and the learning rates, must lie in the GPU's memory, where kernels
+read it.
 
 `clock` (3,) int64 holds: the position in the run's list of learning rates, a copy of it for the
 second half of a step, and the number of the first step. Two copies, because the kernel that sets
@@ -18,10 +18,13 @@ from numba import cuda, float32, int32, uint64
 from kernels import adam, sampler
 from kernels.config import FEATURES
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
+from kernels.fast.paint import make_paint
+from kernels.fast.sample import draw_sample, prepare_features
+from kernels.fast.sizes import network_size
 from kernels.fast.step import make_fused_step
 
 POSITION, SECOND_HALF, FIRST_STEP = 0, 1, 2
-STEPS_A_GRAPH = 64
+STEPS_PER_GRAPH = 64
 
 # The staged kernels' own bodies, to be called from the kernels below.
 sample_batch = cuda.jit(device=True)(sampler.sample_batch.py_func)
@@ -31,7 +34,7 @@ adam_grid = cuda.jit(device=True)(adam.adam_grid.py_func)
 
 @cuda.jit
 def sample_batch_by_clock(clock, image, seed, uv, target):
-    """`sampler.sample_batch`, which see, at the step that the clock shows."""
+    """Like `sampler.sample_batch`; reads the step number from `clock`, (3,) int64."""
     if cuda.grid(1) == 0:
         clock[SECOND_HALF] = clock[POSITION]
     sample_batch(image, seed, uint64(clock[FIRST_STEP] + clock[POSITION]), uv, target)
@@ -39,7 +42,10 @@ def sample_batch_by_clock(clock, image, seed, uv, target):
 
 @cuda.jit
 def adam_weights_by_clock(clock, learning_rates, weights, grad_weights, m, v, corrections, rates):
-    """`adam.adam_weights`, which see, at the step and learning rate that the clock shows."""
+    """Like `adam.adam_weights`; reads the step number from `clock`, (3,) int64.
+
+    learning_rates: (n, 2) float32, one row per step: the network's, the grid's.
+    """
     position = clock[SECOND_HALF]
     adam_weights(
         weights, grad_weights, m, v, int32(clock[FIRST_STEP] + position), corrections,
@@ -51,7 +57,7 @@ def adam_weights_by_clock(clock, learning_rates, weights, grad_weights, m, v, co
 def adam_grid_by_clock(
     clock, learning_rates, feature_grid, grad_feature_grid, m, v, steps, corrections, rates
 ):
-    """`adam.adam_grid`, which see; and the clock goes on."""
+    """Like `adam.adam_grid`; reads the position from `clock`, and advances it to the next step."""
     position = clock[SECOND_HALF]
     if cuda.grid(1) == 0:
         clock[POSITION] = position + 1
@@ -63,28 +69,27 @@ def adam_grid_by_clock(
 
 @cache
 def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True):
-    """(gradient kernel, update kernel, paint kernel, threads): see `fused_step`."""
+    """(gradient kernel, update kernel, paint kernel, threads per block): see `make_fused_step`."""
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
-    samples = fused.threads
+    samples, gradients, update = fused.threads, fused.gradients, fused.update
 
     @cuda.jit(fastmath=True)
     def gradients_by_clock(clock, arrays, settings):
-        """First half of a step. clock (3,) int64; arrays: `FusedArrays`; settings: `StepSettings`."""
+        """First half of a step. clock (3,) int64; `FusedArrays`; `StepSettings`."""
         position = clock[POSITION]
         if cuda.grid(1) == 0:
             clock[SECOND_HALF] = position
         step = clock[FIRST_STEP] + position
         features = cuda.local.array(FEATURES, float32)
-        drawn = draw(arrays, cuda.blockIdx.x * samples, step, settings)
-        corner = prepare(drawn, settings, features)
+        sample = draw_sample(arrays, cuda.blockIdx.x * samples, step, settings)
+        corner = prepare_features(sample, settings, features)
         arrays.squared_errors[cuda.grid(1)] += gradients(
-            arrays, step, settings, drawn, corner, features
+            arrays, step, settings, sample, corner, features
         )
 
     @cuda.jit(fastmath=True)
     def update_by_clock(clock, learning_rates, arrays, settings):
-        """Second half; and the clock goes on. learning_rates (n, 2) float32."""
+        """Second half; advances the clock. learning_rates (n, 2) float32, one row per step."""
         position = clock[SECOND_HALF]
         if cuda.grid(1) == 0:
             clock[POSITION] = position + 1
@@ -97,14 +102,15 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
         )  # fmt: skip
         write_averages(arrays, cell, stride, state)
 
-    return gradients_by_clock, update_by_clock, fused.paint, fused.threads
+    paint = make_paint(network_size(hidden, layers))
+    return gradients_by_clock, update_by_clock, paint, fused.threads
 
 
 # ---------------------------------------------------------------- recording
 
 
 class Recorder:
-    """Records what `launch_step(stream)` launches, as graphs of one and of many steps."""
+    """Records what `launch_step(stream)` launches, as a graph of many steps and one of one step."""
 
     def __init__(self, launch_step):
         from cuda.core import Device
@@ -116,8 +122,8 @@ class Recorder:
         self.graphs = {}
 
     def record(self):
-        """Once everything is compiled: a graph of many steps, and one for what is left over."""
-        for steps in (STEPS_A_GRAPH, 1):
+        """Make both graphs. Everything must be compiled by then: compiling cannot be recorded."""
+        for steps in (STEPS_PER_GRAPH, 1):
             builder = self.device.create_graph_builder()
             builder.begin_building()
             # Freeing memory while recording would end up in the graph, or break it.
@@ -130,8 +136,8 @@ class Recorder:
         """Run `steps` steps and wait for their end."""
         # What was copied before on the default stream must have arrived.
         cuda.synchronize()
-        for _ in range(steps // STEPS_A_GRAPH):
-            self.graphs[STEPS_A_GRAPH].launch(self.stream)
-        for _ in range(steps % STEPS_A_GRAPH):
+        for _ in range(steps // STEPS_PER_GRAPH):
+            self.graphs[STEPS_PER_GRAPH].launch(self.stream)
+        for _ in range(steps % STEPS_PER_GRAPH):
             self.graphs[1].launch(self.stream)
         self.stream.sync()

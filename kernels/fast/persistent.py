@@ -1,13 +1,15 @@
-"""The whole training in one kernel: the GPU stays in it, and only meets itself.
+"""The whole training in one kernel.
+
+One launch runs every step; blocks wait for each other at a barrier in global memory.
 
 The idea: launching a kernel costs the host more time than this GPU needs for a whole step. So the
 loop over the steps moves into the kernel. All blocks are on the GPU at the same time (a
-*cooperative* launch sees to that) and wait for each other twice a step: when all gradients have
+*cooperative* launch sees to that) and wait for each other twice per step: when all gradients have
 been added, and when all parameters have been moved.
 
 A barrier of the whole grid is a number in memory. Each block adds 1 when it arrives, and waits
-until all have. Between the two there is time for something that concerns nobody else: each thread
-draws its sample of the next step, and computes those of its features that depend on no parameter.
+until all have. In between there is time for work that no other block needs: each thread draws its
+sample of the next step, and computes those of its features that depend on no parameter.
 
 The host starts this kernel for some thousand steps at a time, and in between looks after progress
 bar, pictures and checkpoints.
@@ -20,6 +22,7 @@ from numba import cuda, float32, uint32
 from kernels.config import FEATURES
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
 from kernels.fast.ptx import arrive, arrived
+from kernels.fast.sample import draw_sample, prepare_features
 from kernels.fast.step import make_fused_step
 
 
@@ -33,30 +36,29 @@ def arrive_at_barrier(counter):
 
 
 @cuda.jit(device=True)
-def wait_at_barrier(counter, meetings):
-    """Wait until all blocks have come, for the `meetings`-th time."""
+def wait_at_barrier(counter, barrier):
+    """Wait until all blocks have come to barrier number `barrier` of this launch, from 1."""
     if cuda.threadIdx.x == 0:
-        everybody = uint32(meetings * cuda.gridDim.x)
-        while arrived(counter) < everybody:
+        all_arrivals = uint32(barrier * cuda.gridDim.x)
+        while arrived(counter) < all_arrivals:
             pass
-    # The others may go on when the one that looked has seen everybody.
+    # The others may go on when the thread that waited has seen all blocks.
     cuda.syncthreads()
 
 
 @cache
 def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_state=True):
-    """(kernel, threads a block) for one size of network; arguments as in `make_fused_step`.
+    """(kernel, threads per block) for one size of network; arguments as in `make_fused_step`.
 
     keep_state: what Adam keeps about a thread's first cells stays in its registers from step to
     step. Without, more blocks fit onto the GPU at once, which large batches make use of.
     """
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
-    draw, prepare, gradients, update = fused.draw, fused.prepare, fused.gradients, fused.update
-    samples = fused.threads
+    samples, gradients, update = fused.threads, fused.gradients, fused.update
 
     @cuda.jit(fastmath=True)
     def train(arrays, learning_rates, first_step, settings, counter):
-        """Take a step for each row of learning_rates (n, 2) float32: the network's, the grid's.
+        """Take one step per row of learning_rates (n, 2) float32: the network's, the grid's.
 
         arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
         uint32, zero.
@@ -68,10 +70,10 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
         first = cuda.blockIdx.x * samples
         squared_error = float32(0)
         features = cuda.local.array(FEATURES, float32)
-        drawn = draw(arrays, first, first_step, settings)
-        corner = prepare(drawn, settings, features)
+        sample = draw_sample(arrays, first, first_step, settings)
+        corner = prepare_features(sample, settings, features)
         for i in range(learning_rates.shape[0]):
-            squared_error += gradients(arrays, first_step + i, settings, drawn, corner, features)
+            squared_error += gradients(arrays, first_step + i, settings, sample, corner, features)
             # Adam needs the sums over all samples, of all blocks ...
             arrive_at_barrier(counter)
             wait_at_barrier(counter, 2 * i + 1)
@@ -85,8 +87,8 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
                 write_averages(arrays, cell, stride, state)
             # ... and the next step needs all parameters moved.
             arrive_at_barrier(counter)
-            drawn = draw(arrays, first, first_step + i + 1, settings)
-            corner = prepare(drawn, settings, features)
+            sample = draw_sample(arrays, first, first_step + i + 1, settings)
+            corner = prepare_features(sample, settings, features)
             wait_at_barrier(counter, 2 * i + 2)
         if keep_state:
             write_averages(arrays, cell, stride, state)

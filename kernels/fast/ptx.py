@@ -1,16 +1,16 @@
-"""Raw GPU instructions, each beside a twin in plain NumPy that computes the same.
+"""Raw GPU instructions, each with an emulation in plain NumPy that computes the same.
 
 Python has no words for some things that a GPU can do: multiply small matrices on tensor cores,
 keep two 16-bit floats in one register, move four floats at a time. Here each such instruction is
 a function that kernels call like any other. Compiled, it is one line of PTX, NVIDIA's assembly
-language. In the lab's checked simulator its *twin* runs instead, in plain NumPy (`ptx_twins`).
+language. The lab's checked simulator runs its *emulation* instead (`ptx_numpy`).
 
-16-bit floats travel in pairs: a uint32 *word* holds two, the first in its lower half. There are
-two kinds. A *half* (IEEE float16) has 11 bits for digits and 5 for the exponent: the finer one, for
-activations and weights. A *bfloat* (bfloat16) has 8 and 8: coarser, but with the exponents of a
-float32, so that no gradient is too small for it.
+16-bit floats travel in pairs: a uint32 *word* holds two, the first in its lower 16 bits. There are
+two kinds. A *half* (IEEE float16) has a significand of 11 bits and an exponent of 5: the finer one,
+for activations and weights. A *bfloat16* has 8 and 8: coarser, but with the exponents of a float32,
+so that no gradient is too small for it.
 
-Source: NVIDIA, "Parallel Thread Execution ISA", sections on mma, movmatrix, cvt and red.
+Source: NVIDIA, "Parallel Thread Execution ISA", sections on mma, movmatrix, cvt, prmt and red.
 """
 
 from llvmlite import ir
@@ -18,17 +18,17 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.cuda.extending import intrinsic
 
-from kernels.fast import ptx_numpy as twins
+from kernels.fast import ptx_numpy
 
-FLOAT, WORD = ir.FloatType(), ir.IntType(32)
+FLOAT, WORD, ADDRESS = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 
-def with_twin(twin):
+def emulated_by(emulation):
     """Decorate the typing of an instruction: makes the function that kernels call."""
 
     def decorate(typing):
         function = intrinsic(typing)
-        function.emulation = twin
+        function.emulation = emulation
         return function
 
     return decorate
@@ -44,6 +44,7 @@ def emit(builder, text, constraints, results, arguments, side_effect=False):
 
 
 def as_tuple(context, builder, kind, struct):
+    """Numba's tuple of the elements of an LLVM struct."""
     values = [builder.extract_value(struct, i) for i in range(len(kind))]
     return context.make_tuple(builder, kind, values)
 
@@ -52,7 +53,7 @@ def as_tuple(context, builder, kind, struct):
 
 
 def packing(text):
-    """Typing of an instruction (float32, float32) -> word. PTX names the upper half first."""
+    """Typing of an instruction (float32, float32) -> word. PTX names the upper 16 bits first."""
 
     def typing(context, low, high):
         def generate(context, builder, signature_, arguments):
@@ -61,22 +62,6 @@ def packing(text):
         return signature(types.uint32, types.float32, types.float32), generate
 
     return typing
-
-
-pack_halves = with_twin(twins.packing_twin(twins.half_bits))(
-    packing("cvt.rn.f16x2.f32 $0, $1, $2;")
-)
-pack_bfloats = with_twin(twins.packing_twin(twins.bfloat_bits))(
-    packing("cvt.rn.bf16x2.f32 $0, $1, $2;")
-)
-
-
-pack_open_halves = with_twin(twins.packing_open_twin(twins.half_bits))(
-    packing("cvt.rn.relu.f16x2.f32 $0, $1, $2;")
-)
-pack_open_bfloats = with_twin(twins.packing_open_twin(twins.bfloat_bits))(
-    packing("cvt.rn.relu.bf16x2.f32 $0, $1, $2;")
-)
 
 
 def word_to_word(text):
@@ -91,25 +76,33 @@ def word_to_word(text):
     return typing
 
 
-# Two halves -> two bfloats, by way of float32.
-halves_to_bfloats = with_twin(
-    lambda word: twins.words_of(*map(twins.bfloat_bits, twins.halves_of(word)))
-)(
+pack_halves = emulated_by(ptx_numpy.pack_halves)(packing("cvt.rn.f16x2.f32 $0, $1, $2;"))
+pack_bfloat16 = emulated_by(ptx_numpy.pack_bfloat16)(packing("cvt.rn.bf16x2.f32 $0, $1, $2;"))
+
+# The same after a ReLU, which costs nothing here.
+pack_relu_halves = emulated_by(ptx_numpy.pack_relu_halves)(
+    packing("cvt.rn.relu.f16x2.f32 $0, $1, $2;")
+)
+pack_relu_bfloat16 = emulated_by(ptx_numpy.pack_relu_bfloat16)(
+    packing("cvt.rn.relu.bf16x2.f32 $0, $1, $2;")
+)
+
+# Two halves -> two bfloat16, by way of float32.
+halves_to_bfloat16 = emulated_by(ptx_numpy.halves_to_bfloat16)(
     word_to_word(
         "{.reg .b16 l, h; .reg .f32 x, y; mov.b32 {l, h}, $1; cvt.f32.f16 x, l;"
         " cvt.f32.f16 y, h; cvt.rn.bf16x2.f32 $0, y, x;}"
     )
 )
 
-
 # 0xFFFF for each of the two numbers in a word whose sign bit is set, else 0: the permutation of
 # bytes takes bytes 1, 1, 3, 3, and of each only the sign, eight times.
-mask_of_signs = with_twin(twins.mask_of_signs_twin)(word_to_word("prmt.b32 $0, $1, 0, 0xBB99;"))
+mask_of_signs = emulated_by(ptx_numpy.mask_of_signs)(word_to_word("prmt.b32 $0, $1, 0, 0xBB99;"))
 
 
-@with_twin(twins.one_of_each_twin)
-def one_of_each(context, first, second, upper):
-    """A word of the lower halves of two words (upper = 0), or of their upper halves (1)."""
+@emulated_by(ptx_numpy.select_16_bits)
+def select_16_bits(context, first, second, upper):
+    """One word of the lower 16 bits of two words (upper = 0), or of their upper 16 bits (1)."""
 
     def generate(context, builder, signature_, arguments):
         first, second, upper = arguments
@@ -155,11 +148,11 @@ def multiplying(kind):
     return typing
 
 
-multiply_halves = with_twin(twins.multiply_twin(twins.halves_of))(multiplying("f16"))
-multiply_bfloats = with_twin(twins.multiply_twin(twins.bfloats_of))(multiplying("bf16"))
+multiply_halves = emulated_by(ptx_numpy.multiply_halves)(multiplying("f16"))
+multiply_bfloat16 = emulated_by(ptx_numpy.multiply_bfloat16)(multiplying("bf16"))
 
 
-@with_twin(twins.transpose_twin)
+@emulated_by(ptx_numpy.transpose_8x8)
 def transpose_8x8(context, words):
     """Transpose 8 x 8 16-bit floats; lane 4 r + c holds row r, columns 2 c and 2 c + 1."""
 
@@ -173,80 +166,82 @@ def transpose_8x8(context, words):
 # ---------------------------------------------------------------- four floats at a time
 
 
-def address(context, builder, array_type, array, row):
+def pointer_to_four(context, builder, array_type, array, row):
     """Pointer to the four floats of a row of a C-contiguous array (rows, 4)."""
     made = context.make_array(array_type)(context, builder, array)
-    first = builder.shl(row, ir.IntType(64)(2))
+    first = builder.shl(row, ADDRESS(2))
     vector = builder.gep(made.data, [first])
     return builder.bitcast(vector, ir.VectorType(FLOAT, 4).as_pointer())
 
 
 def index_types(array):
+    """(type of the array, type of its row number); raises TypeError for other arrays."""
     if array.ndim != 2 or array.dtype != types.float32 or array.layout != "C":
         raise TypeError("four floats at a time need a C-contiguous float32 array (rows, 4)")
     return array, types.int64
 
 
-@with_twin(twins.load_four_twin)
+@emulated_by(ptx_numpy.load_four)
 def load_four(context, array, row):
     """The four floats of array[row], as one load of 16 bytes.
 
-    It happens where it is written: the compiler would move a load to where its result is needed,
-    and have the thread wait there.
+    Volatile, so that the load is issued here: the compiler would otherwise move it down to its
+    first use, and the thread would wait there.
     """
     kind = types.UniTuple(types.float32, 4)
-    arguments_types = index_types(array)
+    argument_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments)
-        place = builder.ptrtoint(pointer, ir.IntType(64))
+        pointer = pointer_to_four(context, builder, array, *arguments)
+        address = builder.ptrtoint(pointer, ADDRESS)
         text = "ld.global.v4.f32 {$0, $1, $2, $3}, [$4];"
-        struct = emit(builder, text, "=f,=f,=f,=f,l,~{memory}", [FLOAT] * 4, [place], True)
+        struct = emit(builder, text, "=f,=f,=f,=f,l,~{memory}", [FLOAT] * 4, [address], True)
         return as_tuple(context, builder, kind, struct)
 
-    return signature(kind, *arguments_types), generate
+    return signature(kind, *argument_types), generate
 
 
-@with_twin(twins.store_four_twin)
+@emulated_by(ptx_numpy.store_four)
 def store_four(context, array, row, x, y, z, w):
     """array[row] = x, y, z, w, as one store of 16 bytes."""
-    arguments_types = index_types(array)
+    argument_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments[:2])
+        pointer = pointer_to_four(context, builder, array, *arguments[:2])
         four = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
         for i, value in enumerate(arguments[2:]):
             four = builder.insert_element(four, value, WORD(i))
         builder.store(four, pointer, align=16)
         return context.get_dummy_value()
 
-    return signature(types.none, *arguments_types, *[types.float32] * 4), generate
+    return signature(types.none, *argument_types, *[types.float32] * 4), generate
 
 
-@with_twin(twins.add_four_twin)
+@emulated_by(ptx_numpy.add_four)
 def add_four(context, array, row, x, y, z, w):
     """Atomically add x, y, z, w to array[row]; needs compute capability 9.0."""
-    arguments_types = index_types(array)
+    argument_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
-        pointer = address(context, builder, array, *arguments[:2])
+        pointer = pointer_to_four(context, builder, array, *arguments[:2])
         text = "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
-        place = builder.ptrtoint(pointer, ir.IntType(64))
-        emit(builder, text, "l,f,f,f,f,~{memory}", [], [place, *arguments[2:]], True)
+        address = builder.ptrtoint(pointer, ADDRESS)
+        emit(builder, text, "l,f,f,f,f,~{memory}", [], [address, *arguments[2:]], True)
         return context.get_dummy_value()
 
-    return signature(types.none, *arguments_types, *[types.float32] * 4), generate
+    return signature(types.none, *argument_types, *[types.float32] * 4), generate
 
 
-# ---------------------------------------------------------------- meeting other blocks
+# ---------------------------------------------------------------- waiting for other blocks
 
 
-def first_of(context, builder, array_type, array):
+def address_of(context, builder, array_type, array):
+    """Address of the first element of an array."""
     made = context.make_array(array_type)(context, builder, array)
-    return builder.ptrtoint(made.data, ir.IntType(64))
+    return builder.ptrtoint(made.data, ADDRESS)
 
 
-@with_twin(twins.arrive_twin)
+@emulated_by(ptx_numpy.arrive)
 def arrive(context, counter):
     """Add 1 to counter[0] (uint32); whoever sees it also sees all that was written before.
 
@@ -256,20 +251,20 @@ def arrive(context, counter):
 
     def generate(context, builder, signature_, arguments):
         context.active_code_library.use_cooperative = True
-        place = first_of(context, builder, counter, arguments[0])
-        emit(builder, "red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", [], [place], True)
+        address = address_of(context, builder, counter, arguments[0])
+        emit(builder, "red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", [], [address], True)
         return context.get_dummy_value()
 
     return signature(types.none, counter), generate
 
 
-@with_twin(twins.arrived_twin)
+@emulated_by(ptx_numpy.arrived)
 def arrived(context, counter):
     """Read counter[0] (uint32); what was written before an `arrive` seen here can be read now."""
 
     def generate(context, builder, signature_, arguments):
-        place = first_of(context, builder, counter, arguments[0])
+        address = address_of(context, builder, counter, arguments[0])
         text = "ld.acquire.gpu.global.u32 $0, [$1];"
-        return emit(builder, text, "=r,l,~{memory}", [WORD], [place], True)
+        return emit(builder, text, "=r,l,~{memory}", [WORD], [address], True)
 
     return signature(types.uint32, counter), generate

@@ -1,30 +1,33 @@
-"""What the instructions of `ptx` do, in plain NumPy: their twins.
+"""What the instructions of `ptx` do, emulated in plain NumPy.
 
-The lab's checked simulator runs these in their place, on arrays of shape (warps, 32), a row a warp
-and a column a lane, so that a twin sees all lanes of a warp. The tests compare each instruction
-with its twin on a GPU.
+The lab's checked simulator runs these functions in place of the instructions. Values are arrays of
+shape (warps, 32): one row per warp, one column per lane, so that a function sees all lanes of a
+warp. The tests compare each instruction with its emulation on a GPU.
 """
 
 import numpy as np
 
 LANE = np.arange(32)
+# What one lane holds begins in this row and column of a matrix: lane 4 r + c has r and c.
+ROW, COLUMN = np.divmod(LANE, 4)
 
 
 # ---------------------------------------------------------------- pairs of 16-bit floats
 
 
 def words_of(low, high):
-    """Arrays of 16-bit patterns, pairwise in uint32 words."""
+    """Pack two arrays of 16-bit patterns (uint16) into one of uint32 words."""
     return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))
 
 
 def half_bits(values):
+    """float32 -> the 16-bit patterns of halves; too large becomes infinity."""
     with np.errstate(over="ignore"):
         return values.astype(np.float16).view(np.uint16)
 
 
-def bfloat_bits(values):
-    """The upper half of a float32, rounded to nearest, ties to even."""
+def bfloat16_bits(values):
+    """float32 -> its upper 16 bits, rounded to nearest, ties to even."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     return np.where(np.isnan(values), np.uint32(0x7FFF), rounded >> np.uint32(16)).astype(np.uint16)
@@ -38,33 +41,45 @@ def halves_of(words):
     return low.astype(np.float32), high.astype(np.float32)
 
 
-def bfloats_of(words):
-    """(low, high) as float32 of words that hold two bfloats."""
+def bfloat16s_of(words):
+    """(low, high) as float32 of words that hold two bfloat16 numbers."""
     words = np.ascontiguousarray(words, np.uint32)
     low, high = words << np.uint32(16), words & np.uint32(0xFFFF0000)
     return low.view(np.float32), high.view(np.float32)
 
 
-def packing_twin(bits):
-    return lambda low, high: words_of(bits(low), bits(high))
-
-
-def open_only(values):
-    """ReLU as the instruction does it: NaN stays NaN."""
+def relu(values):
+    """max(x, 0) as the instruction does it: NaN stays NaN."""
     return np.where(values < 0, np.float32(0), values)
 
 
-def packing_open_twin(bits):
-    return lambda low, high: words_of(bits(open_only(low)), bits(open_only(high)))
+def pack_halves(low, high):
+    return words_of(half_bits(low), half_bits(high))
 
 
-def mask_of_signs_twin(word):
+def pack_relu_halves(low, high):
+    return pack_halves(relu(low), relu(high))
+
+
+def pack_bfloat16(low, high):
+    return words_of(bfloat16_bits(low), bfloat16_bits(high))
+
+
+def pack_relu_bfloat16(low, high):
+    return pack_bfloat16(relu(low), relu(high))
+
+
+def halves_to_bfloat16(word):
+    return pack_bfloat16(*halves_of(word))
+
+
+def mask_of_signs(word):
     low = np.where(word & np.uint32(0x8000), np.uint16(0xFFFF), np.uint16(0))
     high = np.where(word & np.uint32(0x80000000), np.uint16(0xFFFF), np.uint16(0))
     return words_of(low, high)
 
 
-def one_of_each_twin(first, second, upper):
+def select_16_bits(first, second, upper):
     shift = np.where(upper, np.uint32(16), np.uint32(0))
     return words_of((first >> shift) & np.uint32(0xFFFF), (second >> shift) & np.uint32(0xFFFF))
 
@@ -75,66 +90,71 @@ def one_of_each_twin(first, second, upper):
 def a_matrix(unpack, a0, a1, a2, a3):
     """(warps, 16, 16) float64 that the A fragments of 32 lanes make up."""
     matrix = np.empty((len(a0), 16, 16))
-    row, column = np.divmod(LANE, 4)
     for word, (down, right) in zip((a0, a1, a2, a3), ((0, 0), (8, 0), (0, 8), (8, 8)), strict=True):
         low, high = unpack(word)
-        matrix[:, row + down, 2 * column + right] = low
-        matrix[:, row + down, 2 * column + right + 1] = high
+        matrix[:, ROW + down, 2 * COLUMN + right] = low
+        matrix[:, ROW + down, 2 * COLUMN + right + 1] = high
     return matrix
 
 
 def b_matrix(unpack, b0, b1):
-    """(warps, 16, 8) float64 that the B fragments of 32 lanes make up."""
+    """(warps, 16, 8) float64 that the B fragments of 32 lanes make up: ROW counts its columns."""
     matrix = np.empty((len(b0), 16, 8))
-    column, row = np.divmod(LANE, 4)
     for word, down in ((b0, 0), (b1, 8)):
         low, high = unpack(word)
-        matrix[:, 2 * row + down, column] = low
-        matrix[:, 2 * row + down + 1, column] = high
+        matrix[:, 2 * COLUMN + down, ROW] = low
+        matrix[:, 2 * COLUMN + down + 1, ROW] = high
     return matrix
 
 
-def multiply_twin(unpack):
-    def twin(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
-        product = a_matrix(unpack, a0, a1, a2, a3) @ b_matrix(unpack, b0, b1)
-        row, column = np.divmod(LANE, 4)
-        return tuple(
-            (product[:, row + down, 2 * column + right] + c).astype(np.float32)
-            for c, (down, right) in zip(
-                (c0, c1, c2, c3), ((0, 0), (0, 1), (8, 0), (8, 1)), strict=True
-            )
-        )
-
-    return twin
+def multiply(unpack, a, b, c):
+    """C + A @ B, from fragments to fragments: a, b, c are tuples of 4, 2 and 4 arrays."""
+    product = a_matrix(unpack, *a) @ b_matrix(unpack, *b)
+    places = (0, 0), (0, 1), (8, 0), (8, 1)
+    return tuple(
+        (product[:, ROW + down, 2 * COLUMN + right] + addend).astype(np.float32)
+        for addend, (down, right) in zip(c, places, strict=True)
+    )
 
 
-def transpose_twin(words):
+def multiply_halves(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
+    return multiply(halves_of, (a0, a1, a2, a3), (b0, b1), (c0, c1, c2, c3))
+
+
+def multiply_bfloat16(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
+    return multiply(bfloat16s_of, (a0, a1, a2, a3), (b0, b1), (c0, c1, c2, c3))
+
+
+def transpose_8x8(words):
     words = np.ascontiguousarray(words, np.uint32)
     matrix = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=-1)
-    turned = matrix.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 32, 2)
-    return words_of(turned[:, :, 0], turned[:, :, 1])
+    transposed = matrix.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 32, 2)
+    return words_of(transposed[:, :, 0], transposed[:, :, 1])
 
 
 # ---------------------------------------------------------------- memory
 
+# Arrays are objects of the simulator: it checks each access, `add` is atomic, and `release` and
+# `acquire` put what other threads wrote in order.
 
-def load_four_twin(array, row):
+
+def load_four(array, row):
     return tuple(array[row, i] for i in range(4))
 
 
-def store_four_twin(array, row, *values):
+def store_four(array, row, *values):
     for i, value in enumerate(values):
         array[row, i] = value
 
 
-def add_four_twin(array, row, *values):
+def add_four(array, row, *values):
     for i, value in enumerate(values):
         array.add((row, i), value)
 
 
-def arrive_twin(counter):
+def arrive(counter):
     counter.release((0,), np.uint32(1))
 
 
-def arrived_twin(counter):
+def arrived(counter):
     return counter.acquire((0,))

@@ -1,28 +1,34 @@
-"""One sample in the fused kernels: look up four channels at once, encode, scatter.
+"""One sample in the fused kernels, one thread per sample: draw, encode, scatter.
 
-    u, v  ->  colour or features;   gradient of three features  ->  gradient of four cells
+    seed, step  ->  u, v, colour  ->  features;    gradient of three features  ->  of four cells
 
 The same as `sampler`, `encode` and `backward.scatter` do, on textures of four channels, the last
 one empty: a texel is then 16 bytes, which are read, or added to, in one go. They are flat,
-(height * width, 4) float32, so that a texel's place is one number.
+(height * width, 4) float32, so that a texel's index is one number.
 """
 
-from numba import cuda, float32, int64, uint32
+from numba import cuda, float32, int64, uint32, uint64
 
-from kernels.config import FEATURES, FOURIER_OCTAVES
+from kernels.config import (
+    ENCODED,
+    FEATURES,
+    FOURIER_OCTAVES,
+    GRID_CHANNELS,
+    SUB_CELL_FEATURES,
+)
 from kernels.fast.ptx import add_four, load_four, pack_halves
-from kernels.field_math import corner_weights, neighbours, sine_of_turns
+from kernels.field_math import corner_weights, neighbours, random_uv, sine_of_turns
 
-FIXED_POINT = 2.0**44  # steps of a whole-number gradient in 1
+FIXED_POINT = 2.0**44  # a fixed-point gradient counts in units of 1 / FIXED_POINT
 
 
 @cuda.jit(device=True)
 def corners(u, v, width, height):
-    """(place, weight) of the four texels around a point: top left, top right, then below."""
+    """The four texels around a point, top left, top right, then below: indices, then weights."""
     left, right, x_fraction = neighbours(u, width)
     top, bottom, y_fraction = neighbours(v, height)
     w0, w1, w2, w3 = corner_weights(x_fraction, y_fraction)
-    # Unsigned: a place is never negative, and need not be looked at for it.
+    # Unsigned, so Numba emits no check for negative indices.
     upper, lower = uint32(top * width), uint32(bottom * width)
     left, right = uint32(left), uint32(right)
     return (
@@ -33,17 +39,30 @@ def corners(u, v, width, height):
 
 @cuda.jit(device=True)
 def bilinear_four(texture, corner):
-    """`field_math.bilinear` on a texture of four channels, at `corners`: four loads in all."""
-    p0, p1, p2, p3, w0, w1, w2, w3 = corner
-    r0, g0, b0, _ = load_four(texture, p0)
-    r1, g1, b1, _ = load_four(texture, p1)
-    r2, g2, b2, _ = load_four(texture, p2)
-    r3, g3, b3, _ = load_four(texture, p3)
+    """`field_math.bilinear` on a texture of four channels, at its `corners`: four loads in all."""
+    i0, i1, i2, i3, w0, w1, w2, w3 = corner
+    r0, g0, b0, _ = load_four(texture, i0)
+    r1, g1, b1, _ = load_four(texture, i1)
+    r2, g2, b2, _ = load_four(texture, i2)
+    r3, g3, b3, _ = load_four(texture, i3)
     return (
         w0 * r0 + w1 * r1 + w2 * r2 + w3 * r3,
         w0 * g0 + w1 * g1 + w2 * g2 + w3 * g3,
         w0 * b0 + w1 * b1 + w2 * b2 + w3 * b3,
     )
+
+
+@cuda.jit(device=True)
+def draw_sample(arrays, first, step, settings):
+    """This thread's sample of the tile from `first` on: (u, v, red, green, blue)."""
+    number = uint64(first + cuda.threadIdx.x)
+    u, v = random_uv(number, uint64(step), settings.seed)
+    corner = corners(u, v, settings.image_width, settings.image_height)
+    red, green, blue = bilinear_four(arrays.image, corner)
+    return u, v, red, green, blue
+
+
+# ---------------------------------------------------------------- encoding
 
 
 @cuda.jit(device=True)
@@ -57,15 +76,24 @@ def waves(turns, features, first):
 
 @cuda.jit(device=True)
 def encode_position(u, v, width, height, features):
-    """Features 3 to 15 of `encode`: all that no parameter has a say in."""
+    """Features 3 to 15 of `encode`: those that depend on no parameter."""
     _, _, x_fraction = neighbours(u, width)
     _, _, y_fraction = neighbours(v, height)
-    features[3] = sine_of_turns(x_fraction)
-    features[4] = sine_of_turns(y_fraction)
-    waves(u, features, 5)
-    waves(v, features, 5 + 2 * FOURIER_OCTAVES)
-    for padding in range(5 + 4 * FOURIER_OCTAVES, FEATURES):
+    features[GRID_CHANNELS] = sine_of_turns(x_fraction)
+    features[GRID_CHANNELS + 1] = sine_of_turns(y_fraction)
+    first_wave = GRID_CHANNELS + SUB_CELL_FEATURES
+    waves(u, features, first_wave)
+    waves(v, features, first_wave + 2 * FOURIER_OCTAVES)
+    for padding in range(ENCODED, FEATURES):
         features[padding] = float32(1)
+
+
+@cuda.jit(device=True)
+def prepare_features(sample, settings, features):
+    """`encode_position` of a drawn sample. Returns the `corners` that `encode_grid` will need."""
+    u, v = sample[0], sample[1]
+    encode_position(u, v, settings.grid_width, settings.grid_height, features)
+    return corners(u, v, settings.grid_width, settings.grid_height)
 
 
 @cuda.jit(device=True)
@@ -93,8 +121,8 @@ def add_floats_singly(grad, cell, weight, red, green, blue):
 
 
 @cuda.jit(device=True)
-def add_whole_numbers(grad, cell, weight, red, green, blue):
-    """Sums of whole numbers are the same in any order."""
+def add_fixed_point(grad, cell, weight, red, green, blue):
+    """As int64, in units of 1 / FIXED_POINT: sums of integers are the same in any order."""
     scale = weight * float32(FIXED_POINT)
     cuda.atomic.add(grad, (cell, 0), int64(scale * red))
     cuda.atomic.add(grad, (cell, 1), int64(scale * green))
@@ -102,14 +130,15 @@ def add_whole_numbers(grad, cell, weight, red, green, blue):
 
 
 def make_scatter(add):
-    """What the encoding blended from four cells, handed back to them with the same weights."""
+    """The way back of `encode_grid`. add: how to add three channels to a cell's gradient."""
 
     @cuda.jit(device=True)
     def scatter(grad, u, v, width, height, red, green, blue):
-        p0, p1, p2, p3, w0, w1, w2, w3 = corners(u, v, width, height)
-        add(grad, p0, w0, red, green, blue)
-        add(grad, p1, w1, red, green, blue)
-        add(grad, p2, w2, red, green, blue)
-        add(grad, p3, w3, red, green, blue)
+        """Add a gradient to the four cells that the encoding blended, with the same weights."""
+        i0, i1, i2, i3, w0, w1, w2, w3 = corners(u, v, width, height)
+        add(grad, i0, w0, red, green, blue)
+        add(grad, i1, w1, red, green, blue)
+        add(grad, i2, w2, red, green, blue)
+        add(grad, i3, w3, red, green, blue)
 
     return scatter

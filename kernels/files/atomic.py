@@ -8,15 +8,20 @@ import errno
 import io
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from kernels.errors import InputError
 
 UNFINISHED = ".unfinished-"  # how the name of a file begins that is not whole yet
 
 OTHER_PLACE = "Write to another place, for example with --out"
-FORBIDDEN = ("permission denied", "Use a folder of yours, and close programs showing the file")
+FORBIDDEN = (
+    "permission denied",
+    "Use a folder of yours, for example with --out, and close programs showing the file",
+)
 
 # errno: what went wrong, what to try
 OBSTACLES = {
@@ -34,7 +39,7 @@ OBSTACLES = {
 }
 
 
-def write_atomically(path, write):
+def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
     """Make the file `path` hold what `write(file)` writes to the binary file it is given.
 
     `write` fills memory first, so an encoder never meets a full disk halfway. Then a
@@ -60,7 +65,7 @@ def write_atomically(path, write):
             os.unlink(temporary)
 
 
-def make_output_folder(path):
+def make_output_folder(path: str | Path) -> Path:
     """Create a folder and its parents if missing, prove that a file can be written there.
 
     What a killed program left unfinished there is removed.
@@ -82,11 +87,13 @@ def make_output_folder(path):
     return path
 
 
-def temporary_beside(path):
+def temporary_beside(path: str | os.PathLike[str]) -> Path:
     # Not made of the file's name, which may already have the greatest length allowed.
     return Path(path).parent / f"{UNFINISHED}{secrets.token_hex(6)}"
 
 
-def unwritable(path, error):
-    reason, advice = OBSTACLES.get(error.errno, (error.strerror or str(error), OTHER_PLACE))
+def unwritable(path: str | os.PathLike[str], error: OSError) -> InputError:
+    """The error to raise when `path` cannot be written: what went wrong, and what to try."""
+    other = error.strerror or str(error), OTHER_PLACE
+    reason, advice = OBSTACLES.get(error.errno or 0, other)
     return InputError(f"cannot write {path}: {reason}. {advice}.")

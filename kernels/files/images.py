@@ -8,8 +8,10 @@ import logging
 import os
 import stat
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import imageio.v3 as imageio
 import numpy as np
@@ -25,7 +27,7 @@ READABLE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF")
 EIGHT_BIT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr")
 
 # What each format's encoder is told, by suffix.
-WRITERS = {
+WRITERS: dict[str, dict[str, Any]] = {
     ".png": {},
     ".ppm": {},
     ".bmp": {},
@@ -37,7 +39,7 @@ WRITERS = {
 }
 
 
-def load_image(path):
+def load_image(path: str | Path) -> np.ndarray:
     """Read one still image as (H, W, 3) float32 in [0, 1], C-contiguous.
 
     Gray is repeated into three channels; palettes are looked up; transparency is
@@ -57,11 +59,11 @@ def load_image(path):
         _refuse_animated(path, frames)
         with _decoding(path):
             image.load()
-            image = ImageOps.exif_transpose(image)
-        return _to_rgb(path, image)
+            upright = ImageOps.exif_transpose(image)
+        return _to_rgb(path, upright)
 
 
-def _open_for_reading(path):
+def _open_for_reading(path: str | Path) -> BinaryIO:
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
@@ -78,15 +80,15 @@ def _open_for_reading(path):
         advice = "Give yourself read permission, or copy it to a folder you own"
         raise _unreadable(path, "permission denied", advice) from None
     except OSError as error:
-        raise _unreadable(path, error.strerror, "Try another file") from error
+        raise _unreadable(path, error.strerror or str(error), "Try another file") from error
 
 
-def _unreadable(path, reason, advice):
+def _unreadable(path: str | Path, reason: str, advice: str) -> InputError:
     return InputError(f"cannot read {path}: {reason}. {advice}.")
 
 
 @contextmanager
-def _quiet_pillow():
+def _quiet_pillow() -> Iterator[None]:
     """Silence Pillow's warnings and log, and leave the size limit to us."""
     log, limit = logging.getLogger("PIL"), Image.MAX_IMAGE_PIXELS
     level = log.level
@@ -103,7 +105,7 @@ def _quiet_pillow():
 
 
 @contextmanager
-def _decoding(path):
+def _decoding(path: str | Path) -> Iterator[None]:
     try:
         yield
     except UnidentifiedImageError:
@@ -119,7 +121,7 @@ def _decoding(path):
         raise _unreadable(path, reason, advice) from error
 
 
-def _refuse_huge(path, image):
+def _refuse_huge(path: str | Path, image: Image.Image) -> None:
     width, height = image.size
     if width * height == 0:
         raise _unreadable(path, f"it has no pixels ({width} x {height})", "Try another file")
@@ -129,13 +131,13 @@ def _refuse_huge(path, image):
         raise _unreadable(path, reason, "Resize it first, for example to 2,000 pixels wide")
 
 
-def _refuse_animated(path, frames):
+def _refuse_animated(path: str | Path, frames: int) -> None:
     if frames > 1:
         reason = f"it holds {frames} frames, and one still image is needed"
         raise _unreadable(path, reason, "Save one frame as a PNG and use that")
 
 
-def _to_rgb(path, image):
+def _to_rgb(path: str | Path, image: Image.Image) -> np.ndarray:
     if image.mode == "F" or image.mode.startswith("I"):
         return np.repeat(_deep_gray(path, image)[:, :, None], 3, axis=2)
     if image.mode not in EIGHT_BIT_MODES:
@@ -148,7 +150,7 @@ def _to_rgb(path, image):
     return rgba[:, :, :3] * alpha + (1 - alpha)
 
 
-def _deep_gray(path, image):
+def _deep_gray(path: str | Path, image: Image.Image) -> np.ndarray:
     """The (H, W) float32 values of an image whose pixels hold more than 8 bits."""
     values = np.asarray(image)
     top = 1 if image.mode == "F" else 65535
@@ -163,7 +165,7 @@ def _deep_gray(path, image):
     return gray
 
 
-def to_uint8(image):
+def to_uint8(image: np.ndarray) -> np.ndarray:
     """Round an image in [0, 1] to uint8, clamping; uint8 passes through unchanged.
 
     Takes (H, W) or (H, W, 3), any float dtype or uint8. Raises InputError for
@@ -184,7 +186,7 @@ def to_uint8(image):
     return np.floor(np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8)
 
 
-def save_image(path, image):
+def save_image(path: str | Path, image: np.ndarray) -> None:
     """Write an image atomically, always as RGB, in the format of the path's suffix.
 
     image: (H, W) or (H, W, 3), float in [0, 1] (clamped, rounded to nearest) or
@@ -209,7 +211,7 @@ def save_image(path, image):
     write_atomically(path, lambda file: file.write(encoded))
 
 
-def require_image_suffix(path):
+def require_image_suffix(path: str | Path) -> str:
     """Return the suffix of a path to write to; InputError if it names no format we write."""
     suffix = Path(path).suffix.lower()
     if suffix not in WRITERS:

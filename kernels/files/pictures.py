@@ -5,12 +5,15 @@ are (grid_height, grid_width, 3) of any finite values.
 """
 
 import io
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from kernels.files.atomic import write_atomically
 from kernels.files.images import to_uint8
+from kernels.files.psnr import psnr_label
 from kernels.files.style import INK, MUTED, PAPER, font
 
 THUMBNAIL = 320
@@ -23,11 +26,13 @@ FRAME_SIDES = (480, 400, 320, 240, 160)
 CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 320, 40, 18, 14
 MAX_GIF_BYTES = 3_000_000
 
+Row = tuple[str, list[Image.Image]]  # of a sheet: its name, an image for each column
+
 # A 500 x 1 picture would otherwise be a hairline.
 THINNEST = 12
 
 
-def normalise_grid(feature_grid):
+def normalise_grid(feature_grid: np.ndarray) -> np.ndarray:
     """Stretch a grid's values, all channels together, over [0, 1]: (gh, gw, 3) float32.
 
     A constant grid becomes mid gray. Raises ValueError if a value is not finite.
@@ -42,20 +47,21 @@ def normalise_grid(feature_grid):
     return ((grid - low) / (high - low)).astype(np.float32)
 
 
-def frame(prediction):
+def frame(prediction: np.ndarray) -> np.ndarray:
     """A small uint8 copy of a prediction for the animation; its longer side is FRAME_SIDES[0]."""
     return np.asarray(fit(prediction, FRAME_SIDES[0]))
 
 
-def fit(picture, side):
+def fit(picture: np.ndarray, side: int) -> Image.Image:
     """Resize to a Pillow image whose longer side is `side`, keeping the proportions."""
     height, width = picture.shape[:2]
     scale = side / max(width, height)
-    size = [max(THINNEST, round(length * scale)) for length in (width, height)]
+    size = max(THINNEST, round(width * scale)), max(THINNEST, round(height * scale))
     return resize(picture, size)
 
 
-def resize(picture, size):
+def resize(picture: np.ndarray, size: tuple[int, int]) -> Image.Image:
+    """Resize to a Pillow image; size: (width, height)."""
     image = Image.fromarray(to_uint8(picture))
     enlargement = min(new / old for new, old in zip(size, image.size, strict=True))
     if enlargement >= 4:
@@ -64,15 +70,16 @@ def resize(picture, size):
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def step_label(step):
+def step_label(step: int) -> str:
     return f"step {step:,}"
 
 
-def psnr_label(psnr):
-    return f"{psnr:.2f} dB" if np.isfinite(psnr) else "exact"
-
-
-def contact_sheet(steps, predictions, grids, psnr=None):
+def contact_sheet(
+    steps: Sequence[int],
+    predictions: Sequence[np.ndarray],
+    grids: Sequence[np.ndarray],
+    psnr: Sequence[float] | None = None,
+) -> np.ndarray:
     """Lay out snapshots above their feature grids, one labelled column per step.
 
     steps: ints. predictions, grids: lists of images and of feature grids, as many. psnr: dB
@@ -90,11 +97,8 @@ def contact_sheet(steps, predictions, grids, psnr=None):
     return np.asarray(lay_out(lines, [("prediction", snapshots), ("feature grid", features)]))
 
 
-def lay_out(headers, rows):
-    """headers: lines of text for each column. rows: (name, images), an image for each column.
-
-    Returns a Pillow image.
-    """
+def lay_out(headers: Sequence[Sequence[str]], rows: Sequence[Row]) -> Image.Image:
+    """One sheet of all images. headers: the lines of text above each column."""
     label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
     line_height = round(LABEL_SIZE * 1.4)
     cell_width, cell_height = cell_size(headers, rows, label, small)
@@ -114,7 +118,12 @@ def lay_out(headers, rows):
     return sheet
 
 
-def cell_size(headers, rows, label, small):
+def cell_size(
+    headers: Sequence[Sequence[str]],
+    rows: Sequence[Row],
+    label: ImageFont.FreeTypeFont,
+    small: ImageFont.FreeTypeFont,
+) -> tuple[int, int]:
     """Room for the largest picture, and for the texts above a narrow and beside a flat one."""
     images = [image for _, images in rows for image in images]
     header_widths = [label.getlength(line) for lines in headers for line in lines]
@@ -124,13 +133,20 @@ def cell_size(headers, rows, label, small):
     return round(width), round(height)
 
 
-def upward_text(text, typeface):
+def upward_text(text: str, typeface: ImageFont.FreeTypeFont) -> Image.Image:
     strip = Image.new("RGB", (round(typeface.getlength(text)), round(typeface.size * 1.4)), PAPER)
     ImageDraw.Draw(strip).text((0, 0), text, MUTED, typeface, "la")
     return strip.rotate(90, expand=True)
 
 
-def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds_at_end=3):
+def training_gif(
+    path: str | Path,
+    frames: Sequence[np.ndarray],
+    steps: Sequence[int],
+    psnr: Sequence[float] | None = None,
+    seconds_per_frame: float = 0.45,
+    seconds_at_end: float = 3,
+) -> None:
     """Write the animation of a training, each frame captioned with its step and PSNR.
 
     frames: predictions, or their `frame`s, all of one size. steps: ints, as many. psnr: dB
@@ -155,7 +171,7 @@ def training_gif(path, frames, steps, psnr=None, seconds_per_frame=0.45, seconds
     write_atomically(path, lambda file: file.write(encoded))
 
 
-def captioned(image, left, right):
+def captioned(image: Image.Image, left: str, right: str) -> Image.Image:
     """The image on paper, over a bar with one text at each end."""
     typeface = font(CAPTION_SIZE)
     width = max(image.width, CAPTION_WIDTH)
@@ -168,18 +184,23 @@ def captioned(image, left, right):
     return canvas
 
 
-def encode_gif(images, durations):
-    """The bytes of a looping GIF; each image gets its own 256 colours, dithered."""
+def encode_gif(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
+    """The bytes of a looping GIF; each image gets its own 256 colours, dithered.
+
+    durations: how long each is shown, in milliseconds.
+    """
     content = io.BytesIO()
     first, *others = [dithered(image) for image in images]
     first.save(content, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
     return content.getvalue()
 
 
-def dithered(image):
+def dithered(image: Image.Image) -> Image.Image:
     # Paper and ink are always among the colours, so that the caption does not flicker.
     octree = image.quantize(254, Image.Quantize.FASTOCTREE)
-    colours = [*octree.getpalette()[: 254 * 3], *PAPER, *INK]
+    found = octree.getpalette()
+    assert found is not None, "quantising makes a palette"
+    colours = [*found[: 254 * 3], *PAPER, *INK]
     palette = Image.new("P", (1, 1))
     palette.putpalette(colours)
     return image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)

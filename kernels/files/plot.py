@@ -5,11 +5,13 @@ the lines smooth. Every coordinate below is in final pixels; `Sheet` does the sc
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, Colour, font
 
 SCALE = 3
 
@@ -22,34 +24,43 @@ LEFT, RIGHT, TOP, BOTTOM = 84, 92, 84, 76
 # A loss of exactly zero (a 1 x 1 image can reach it) has no logarithm.
 SMALLEST_LOSS = 1e-12
 
+Point = tuple[float, float]  # x, y in final pixels
+
 
 class Sheet:
     """White paper, `width` by `height` final pixels, with smooth lines and text."""
 
-    def __init__(self, width, height):
+    def __init__(self, width: int, height: int) -> None:
         self.image = Image.new("RGB", (width * SCALE, height * SCALE), PAPER)
         self.draw = ImageDraw.Draw(self.image)
 
-    def line(self, points, colour, width):
+    def line(self, points: Sequence[Point], colour: Colour, width: float) -> None:
         scaled = [(x * SCALE, y * SCALE) for x, y in points]
         self.draw.line(scaled, colour, round(width * SCALE), joint="curve")
 
-    def dashed(self, left, right, y, colour, width, dash=7, gap=5):
+    def dashed(
+        self, left: float, right: float, y: float, colour: Colour, width: float,
+        dash: float = 7, gap: float = 5,
+    ) -> None:  # fmt: skip
         for x in np.arange(left, right, dash + gap):
             self.line([(x, y), (min(x + dash, right), y)], colour, width)
 
-    def dot(self, x, y, colour, radius):
+    def dot(self, x: float, y: float, colour: Colour, radius: float) -> None:
         box = (x - radius, y - radius, x + radius, y + radius)
         self.draw.ellipse([side * SCALE for side in box], colour)
 
-    def text(self, x, y, text, colour, size, anchor):
+    def text(self, x: float, y: float, text: str, colour: Colour, size: float, anchor: str) -> None:
+        """anchor: which point of the text is at (x, y), in Pillow's two letters."""
         self.draw.text((x * SCALE, y * SCALE), text, colour, font(size * SCALE), anchor)
 
-    def finished(self):
+    def finished(self) -> np.ndarray:
+        """The sheet in final pixels: (height, width, 3) uint8."""
         return np.asarray(self.image.reduce(SCALE))
 
 
-def loss_plot(steps, losses, psnr, baseline_psnr):
+def loss_plot(
+    steps: ArrayLike, losses: ArrayLike, psnr: ArrayLike, baseline_psnr: float
+) -> np.ndarray:
     """Draw two panels over the step (log axis): the loss (log axis) and the PSNR in dB.
 
     steps, losses, psnr: equally long sequences of numbers; steps ascend from 1.
@@ -75,7 +86,7 @@ def loss_plot(steps, losses, psnr, baseline_psnr):
     right = Panel(sheet, panel + LEFT, x_axis, LinearAxis(levels[np.isfinite(levels)]))
     right.frame("PSNR", "of the batches, in dB")
     if math.isfinite(baseline_psnr):
-        right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", steps, psnr)
+        right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", psnr)
     right.curve(steps, psnr, PSNR_COLOUR, "{:.1f} dB")
     return sheet.finished()
 
@@ -83,31 +94,31 @@ def loss_plot(steps, losses, psnr, baseline_psnr):
 class LinearAxis:
     """From data to a position in [0, 1], with a few round ticks."""
 
-    def __init__(self, values):
+    def __init__(self, values: np.ndarray) -> None:
         low, high = (min(values), max(values)) if len(values) else (0.0, 1.0)
         # A constant must not be stretched into a landscape of rounding errors.
         margin = max(0.06 * (high - low), 0.5)
         self.low, self.high = low - margin, high + margin
 
-    def position(self, value):
+    def position(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)
 
-    def ticks(self):
+    def ticks(self) -> list[float]:
         return linear_ticks(self.low, self.high)
 
 
 class LogAxis:
     """The same on a logarithmic scale, for values above 0."""
 
-    def __init__(self, values):
+    def __init__(self, values: np.ndarray) -> None:
         low, high = (min(values), max(values)) if len(values) else (1.0, 10.0)
         margin = max((high / low) ** 0.015, 1.01)
         self.low, self.high = low / margin, high * margin
 
-    def position(self, value):
+    def position(self, value: float) -> float:
         return np.log(value / self.low) / math.log(self.high / self.low)
 
-    def ticks(self):
+    def ticks(self) -> list[float]:
         first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
         stride = max(1, math.ceil((last - first + 1) / 7))
         decades = [10.0**power for power in range(first, last + 1, stride)]
@@ -121,18 +132,21 @@ class LogAxis:
 class StepAxis(LogAxis):
     """Steps are counted: there is no step 1.5 to mark."""
 
-    def ticks(self):
+    def ticks(self) -> list[float]:
         return [tick for tick in super().ticks() if tick % 1 == 0]
 
 
-def linear_ticks(low, high):
+Axis = LinearAxis | LogAxis
+
+
+def linear_ticks(low: float, high: float) -> list[float]:
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     stride = power * next(m for m in (1, 2, 5, 10) if m * power >= rough * 0.99)
     return [i * stride for i in range(math.ceil(low / stride), math.floor(high / stride) + 1)]
 
 
-def tick_label(value):
+def tick_label(value: float) -> str:
     if value == 0:
         return "0"
     if abs(value) < 1e-4:
@@ -144,18 +158,18 @@ def tick_label(value):
 class Panel:
     """One pair of axes whose plotting area starts at x = `left` on the sheet."""
 
-    def __init__(self, sheet, left, x_axis, y_axis):
+    def __init__(self, sheet: Sheet, left: int, x_axis: Axis, y_axis: Axis) -> None:
         self.sheet, self.left, self.right = sheet, left, left + PANEL_WIDTH
         self.top, self.bottom = TOP, TOP + PANEL_HEIGHT
         self.x_axis, self.y_axis = x_axis, y_axis
 
-    def x(self, value):
+    def x(self, value: float) -> float:
         return self.left + PANEL_WIDTH * self.x_axis.position(value)
 
-    def y(self, value):
+    def y(self, value: float) -> float:
         return self.bottom - PANEL_HEIGHT * self.y_axis.position(value)
 
-    def frame(self, title, unit):
+    def frame(self, title: str, unit: str) -> None:
         sheet = self.sheet
         sheet.text(self.left, self.top - 38, title, INK, 20, "ls")
         offset = font(20 * SCALE).getlength(title) / SCALE + 10
@@ -170,10 +184,10 @@ class Panel:
             sheet.text(x, self.bottom + 12, tick_label(tick), MUTED, 14, "ma")
         sheet.text(self.left + PANEL_WIDTH / 2, self.bottom + 38, "step", MUTED, 14, "ma")
 
-    def curve(self, xs, ys, colour, label):
+    def curve(self, xs: np.ndarray, ys: np.ndarray, colour: Colour, label: str) -> None:
         """A line that skips what is not finite, and says the value it ends at."""
         finite = np.isfinite(ys)
-        points = list(zip(self.x(xs[finite]), self.y(ys[finite]), strict=True))
+        points = [(self.x(x), self.y(y)) for x, y in zip(xs[finite], ys[finite], strict=True)]
         if not points:
             return
         if len(points) > 1:
@@ -182,7 +196,7 @@ class Panel:
         self.sheet.dot(x, y, colour, 4)
         self.sheet.text(x + 10, y, label.format(ys[finite][-1]), colour, 15, "lm")
 
-    def baseline(self, level, label, xs, ys):
+    def baseline(self, level: float, label: str, ys: np.ndarray) -> None:
         """A dashed line, labelled on the side of it that the curve's start leaves free."""
         y = self.y(level)
         self.sheet.dashed(self.left, self.right, y, MUTED, 1.5)

@@ -4,6 +4,8 @@ from functools import cache
 
 from PIL import ImageFont
 
+Colour = tuple[int, int, int]  # red, green, blue: 0 to 255
+
 PAPER = (255, 255, 255)
 INK = (34, 38, 43)
 MUTED = (118, 124, 132)
@@ -11,6 +13,7 @@ GRID = (231, 233, 236)
 
 
 @cache
-def font(size):
+def font(size: float) -> ImageFont.FreeTypeFont:
     """Pillow's own typeface, which is there on every machine. It lacks dashes and arrows."""
-    return ImageFont.load_default(size=size)
+    # Asked for a size, Pillow never gives the other kind, of one size only.
+    return ImageFont.load_default(size=size)  # type: ignore[return-value]

@@ -5,8 +5,11 @@ file from a stranger cannot run code. Both are written under a temporary name an
 whenever the power fails, there is a whole old file or a whole new one.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -19,27 +22,40 @@ VERSION = 1
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """How far a run has come.
 
-    pending: losses of the `pending_steps` steps since the last log entry; history: (step, mean
-    loss) of every log entry; frames: (step, PSNR, small uint8 picture) of the animation.
+    partitions: see `backend.Backend`; None before there is a backend. pending: losses of the
+    `pending_steps` steps since the last log entry. history: (step, mean loss) of every log entry.
+    frames: (step, PSNR, small uint8 picture) of the animation.
     """
 
     step: int = 0
     seconds: float = 0.0
-    partitions: int = None
-    pending: list = field(default_factory=list)
+    partitions: int | None = None
+    pending: list[float] = field(default_factory=list)
     pending_steps: int = 0
-    history: list = field(default_factory=list)
-    frames: list = field(default_factory=list)
+    history: list[tuple[int, float]] = field(default_factory=list)
+    frames: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
 
 
-def save_checkpoint(path, config, image_digest, progress, state):
+def image_digest(image: np.ndarray) -> str:
+    """A text that two images share only if they are the same."""
+    return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()
+
+
+def save_checkpoint(
+    path: Path, config: Config, image: np.ndarray, progress: RunProgress, state: State
+) -> None:
+    """Save a run, so that `load_checkpoint` can go on from there.
+
+    image: what is learnt; only its `image_digest` is saved. Raises `InputError` if the file cannot
+    be written.
+    """
     header = {
         "version": VERSION,
         "config": config.as_dict(),
-        "image": image_digest,
+        "image": image_digest(image),
         "step": progress.step,
         "seconds": progress.seconds,
         "partitions": progress.partitions,
@@ -54,12 +70,12 @@ def save_checkpoint(path, config, image_digest, progress, state):
     write_archive(path, header, arrays)
 
 
-def load_checkpoint(path, config, image_digest):
+def load_checkpoint(path: Path, config: Config, image: np.ndarray) -> tuple[RunProgress, State]:
     """Return (progress, state). Raises `InputError` if the file is damaged or of another run."""
     header, arrays = read_archive(path, "checkpoint")
     try:
-        theirs, image = dict(header["config"]), header["image"]
-        progress = Progress(
+        theirs, learnt_digest = dict(header["config"]), header["image"]
+        progress = RunProgress(
             step=header["step"],
             seconds=header["seconds"],
             partitions=header["partitions"],
@@ -86,15 +102,15 @@ def load_checkpoint(path, config, image_digest):
             f"{path} was made with other settings ({'; '.join(differences)}): "
             "resume with the same ones, or start anew without --resume"
         )
-    if image != image_digest:
+    if learnt_digest != image_digest(image):
         raise InputError(
             f"{path} was made with another image: give that one, or start anew without --resume"
         )
-    require_same_shapes(path, state, initial_state(config))
+    require_same_shapes(path, "checkpoint", state, initial_state(config))
     return progress, state
 
 
-def remove_checkpoint(path):
+def remove_checkpoint(path: Path) -> None:
     """Remove the file if there is one. Raises `InputError` if that is impossible."""
     try:
         path.unlink(missing_ok=True)
@@ -102,14 +118,19 @@ def remove_checkpoint(path):
         raise unwritable(path, error) from error
 
 
-def require_same_shapes(path, state, expected):
+def require_same_shapes(path: Path, kind: str, state: State, expected: State) -> None:
+    """Raise `InputError` unless every array has the shape and dtype that the config asks for."""
     for array, pattern in zip(state, expected, strict=True):
         if array.shape != pattern.shape or array.dtype != pattern.dtype:
-            raise damaged(path, "checkpoint")
+            raise damaged(path, kind)
 
 
-def save_model(path, config, image_shape, state):
-    height, width = image_shape[:2]
+def save_model(path: Path, config: Config, image: np.ndarray, state: State) -> None:
+    """Save a trained network, and the size of the image that it has learnt.
+
+    Raises `InputError` if the file cannot be written.
+    """
+    height, width, _ = image.shape
     header = {
         "version": VERSION,
         "config": config.as_dict(),
@@ -119,8 +140,11 @@ def save_model(path, config, image_shape, state):
     write_archive(path, header, {"feature_grid": state.feature_grid, "weights": state.weights})
 
 
-def load_model(path):
-    """Return (config, state, width, height) of a trained network; Adam's memory is empty."""
+def load_model(path: Path) -> tuple[Config, State, int, int]:
+    """Return (config, state, width, height) of a trained network; Adam's memory is empty.
+
+    Raises `InputError` if the file is damaged or no model.
+    """
     header, arrays = read_archive(path, "model")
     try:
         config = Config(**header["config"])
@@ -129,18 +153,23 @@ def load_model(path):
         width, height = int(header["width"]), int(header["height"])
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(path, "model") from error
-    require_same_shapes(path, state, blank)
+    require_same_shapes(path, "model", state, blank)
     if not all(np.isfinite(array).all() for array in (state.feature_grid, state.weights)):
         raise InputError(f"{path} holds numbers that are not finite: train the model again")
     return config, state, width, height
 
 
-def write_archive(path, header, arrays):
+def write_archive(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    write_atomically(path, lambda file: np.savez(file, header=text, **arrays))
+
+    def write(file: BinaryIO) -> None:
+        # NumPy's own names for arguments are none of ours.
+        np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+
+    write_atomically(path, write)
 
 
-def read_archive(path, kind):
+def read_archive(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return (header, arrays). Raises `InputError` with one line on what is wrong with the file."""
     try:
         # NumPy would leave a file that it opened itself open when it turns out to be damaged.
@@ -157,5 +186,5 @@ def read_archive(path, kind):
     return header, arrays
 
 
-def damaged(path, kind):
+def damaged(path: Path, kind: str) -> InputError:
     return InputError(f"{path} is not a whole {kind} file: delete it and train again")

@@ -1,14 +1,16 @@
 """Which backend trains: what was asked for, or the fastest one that works here."""
 
-import numba
+from functools import partial
+
 import numpy as np
 from numba import cuda
 
 from kernels.config import Config
 from kernels.errors import InputError
 from kernels.state import initial_state
+from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.devices import first_line, gpu_name, why_no_gpu
+from kernels.training.devices import cuda_is_simulated, first_line, gpu_name, why_no_gpu
 from kernels.training.staged_backends import CudaBackend
 
 BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
@@ -17,88 +19,96 @@ ON_TENSOR_CORES = ("persistent", "tensor")
 TENSOR_CORES_SINCE = (8, 0)  # compute capability whose tensor cores take bfloat16
 
 
-def choose_backend(choice, config, deterministic=False):
-    """Return (backend class, one line that says what was taken and why).
+def choose_backend(name: str, config: Config, deterministic: bool = False) -> ChosenBackend:
+    """The backend that `name` asks for, if it can be had.
 
-    choice: "auto" or one of `BACKENDS`. config: what is to be trained; its network must fit.
+    name: "auto" or one of `BACKENDS`. config: what is to be trained; its network must fit.
     deterministic: the same bits in every run on the same machine. Where there are no tensor cores,
     or the network is too large for them, the float32 kernels take their place. Raises
     `InputError` if what was asked for cannot be had.
     """
-    if choice == "cpu":
-        return CpuBackend, "training on the CPU"
-    if choice == "auto" and numba.config.ENABLE_CUDASIM:
-        return CpuBackend, "NUMBA_ENABLE_CUDASIM is set: training on the CPU"
+    if name == "cpu":
+        return on_the_cpu("training on the CPU")
+    if name == "auto" and cuda_is_simulated():
+        return on_the_cpu("NUMBA_ENABLE_CUDASIM is set: training on the CPU")
     obstacle = why_no_gpu()
-    if obstacle and choice == "auto":
-        return CpuBackend, f"no usable GPU ({obstacle}): training on the CPU"
+    if obstacle and name == "auto":
+        return on_the_cpu(f"no usable GPU ({obstacle}): training on the CPU")
     if obstacle:
         raise InputError(
-            f"--backend {choice} needs a usable NVIDIA GPU, but {obstacle}; "
+            f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "train without one with --backend cpu"
         )
-    if deterministic and choice not in ("auto", *ON_TENSOR_CORES):
+    if deterministic and name not in ("auto", *ON_TENSOR_CORES):
         raise InputError(
-            f"--backend {choice} adds gradients in an order that changes from run to run; "
+            f"--backend {name} adds gradients in an order that changes from run to run; "
             "for --deterministic take --backend auto, persistent, tensor or cpu"
         )
-    if choice == "auto":
+    if name == "auto":
         return first_that_works(config, deterministic)
-    obstacle = why_not(choice, config)
+    obstacle = why_not(name, config)
     if obstacle and deterministic:
-        raise InputError(f"--backend {choice} --deterministic: {obstacle}; try --backend cpu")
-    line = f"training on the GPU: {gpu_name()}, "
+        raise InputError(f"--backend {name} --deterministic: {obstacle}; try --backend cpu")
     if obstacle:
-        return backend_class("graph"), f"{line}graph, in float32 (not {choice}: {obstacle})"
-    return backend_class(choice, deterministic), line + choice
+        factory = backend_factory("graph")
+        return on_the_gpu("graph", factory, f", in float32 (not {name}: {obstacle})")
+    return on_the_gpu(name, backend_factory(name, deterministic))
 
 
-def first_that_works(config, deterministic):
+def first_that_works(config: Config, deterministic: bool) -> ChosenBackend:
     """The fastest backend that this GPU supports and that learns what it should."""
-    reasons = []
+    reason = ""
     for name in FASTEST_FIRST:
         if deterministic and name not in ON_TENSOR_CORES:
-            raise InputError(
-                f"--deterministic cannot be had here ({reasons[-1]}); try --backend cpu"
-            )
-        kind = backend_class(name, deterministic)
-        obstacle = why_not(name, config) or why_it_does_not_learn(kind, config)
+            raise InputError(f"--deterministic cannot be had here ({reason}); try --backend cpu")
+        factory = backend_factory(name, deterministic)
+        obstacle = why_not(name, config) or why_it_does_not_learn(factory, config)
         if obstacle is None:
-            line = f"training on the GPU: {gpu_name()}, {name}"
-            return kind, line + (f" ({reasons[-1]})" if reasons else "")
-        reasons.append(f"not {name}: {obstacle}")
-    return CpuBackend, f"training on the CPU ({reasons[-1]})"
+            return on_the_gpu(name, factory, f" ({reason})" if reason else "")
+        reason = f"not {name}: {obstacle}"
+    return on_the_cpu(f"training on the CPU ({reason})")
 
 
-def backend_class(name, deterministic=False):
+def on_the_cpu(explanation: str) -> ChosenBackend:
+    return ChosenBackend("cpu", CpuBackend, explanation)
+
+
+def on_the_gpu(name: str, factory: BackendFactory, note: str = "") -> ChosenBackend:
+    return ChosenBackend(name, factory, f"training on the GPU: {gpu_name()}, {name}{note}")
+
+
+def backend_factory(name: str, deterministic: bool = False) -> BackendFactory:
+    """What makes a GPU backend. Only those in `ON_TENSOR_CORES` can be deterministic."""
     if name == "cuda":
         return CudaBackend
     # What these need cannot be imported where there is no CUDA compiler.
-    from kernels.training.gpu_backends import GPU_BACKENDS
+    from kernels.training.gpu_backends import GraphBackend, PersistentBackend, TensorBackend
 
-    kind = GPU_BACKENDS[name]
-    return type(kind.__name__, (kind,), {"deterministic": True}) if deterministic else kind
+    if name == "graph":
+        return GraphBackend
+    kinds = {"tensor": TensorBackend, "persistent": PersistentBackend}
+    return partial(kinds[name], deterministic=deterministic)
 
 
-def why_not(name, config):
+def why_not(name: str, config: Config) -> str | None:
     """None if the GPU and the network suit the backend, else the reason they do not."""
     if name not in ON_TENSOR_CORES:
         return None
     capability = tuple(cuda.get_current_device().compute_capability)
     if capability < TENSOR_CORES_SINCE:
+        major, minor = capability
         return (
-            "tensor cores for bfloat16 come with compute capability 8.0, this GPU has {}.{}".format(
-                *capability
-            )
+            "tensor cores for bfloat16 come with compute capability 8.0, "
+            f"this GPU has {major}.{minor}"
         )
-    from kernels.fast.mlp import warps_that_fit
+    from kernels.fast.sizes import network_size
 
-    if warps_that_fit(config.hidden, config.layers) == 0:
+    if network_size(config.hidden, config.layers).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None
 
 
-def why_it_does_not_learn(kind, config):
+def why_it_does_not_learn(factory: BackendFactory, config: Config) -> str | None:
     """Train a tiny picture for a moment. None if the loss fell as it must, else what happened."""
     y, x = np.mgrid[:32, :32].astype(np.float32) / 32
     image = np.stack([x, y, x * y], axis=2)
@@ -112,7 +122,7 @@ def why_it_does_not_learn(kind, config):
     )
     rates = np.array([[0.01, 0.02]] * 50, np.float32)
     try:
-        backend = kind(image, small, initial_state(small))
+        backend = factory(image, small, initial_state(small))
         backend.run(1, rates[:1])
         before = sum(backend.take_losses())
         backend.run(2, rates)

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from kernels import adam
-from kernels.config import COLOURS
+from kernels.config import COLOURS, Config
 from kernels.cpu import images as cpu_images
 from kernels.cpu import step as cpu
 from kernels.state import State
@@ -12,29 +12,32 @@ from kernels.training.devices import cpu_name, threads_label
 
 
 class CpuBackend:
-    """`cpu.py` on every core. The same bits every run for the same number of partitions.
+    """`cpu.step` on every core. The same bits every run for the same number of partitions.
 
     partitions: how many parts the batch is divided into, by default one for each thread. A
     resumed run keeps the number it began with, even on another machine.
     """
 
     name = "cpu"
+    samples_per_chunk = 1 << 21
 
-    def __init__(self, image, config, state, partitions=None):
+    def __init__(
+        self, image: np.ndarray, config: Config, state: State, partitions: int | None = None
+    ) -> None:
         self.config = config
         self.image = image
         self.parameters = State(*(array.copy() for array in state))
-        self.partitions = partitions or numba.get_num_threads()
+        self.partitions: int = partitions or numba.get_num_threads()
         self.workspace = cpu.make_workspace(config, self.partitions)
         self.corrections = adam.bias_corrections(config.beta1, config.beta2)
-        self.losses = []
+        self.losses: list[float] = []
 
     @property
-    def device(self):
+    def device(self) -> str:
         threads = min(self.partitions, numba.get_num_threads())
         return f"{cpu_name()}, {threads_label(threads)}"
 
-    def run(self, first_step, learning_rates):
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
         losses = cpu.train_steps(
             self.image,
             np.uint64(self.config.seed),
@@ -48,17 +51,17 @@ class CpuBackend:
         )
         self.losses.extend(losses.tolist())
 
-    def take_losses(self):
+    def take_losses(self) -> list[float]:
         losses, self.losses = self.losses, []
         return losses
 
-    def state(self):
+    def state(self) -> State:
         return State(*(array.copy() for array in self.parameters))
 
-    def feature_grid(self):
+    def feature_grid(self) -> np.ndarray:
         return self.parameters.feature_grid.copy()
 
-    def render(self, width, height):
+    def render(self, width: int, height: int) -> np.ndarray:
         image = np.empty((height, width, COLOURS), np.float32)
         cpu_images.render(
             self.parameters.feature_grid, self.parameters.weights, self.workspace, image
@@ -66,7 +69,7 @@ class CpuBackend:
         return image
 
     @staticmethod
-    def bilinear_baseline(image, width, height):
+    def bilinear_baseline(image: np.ndarray, width: int, height: int) -> np.ndarray:
         small = np.empty((height, width, COLOURS), np.float32)
         large = np.empty_like(image)
         cpu_images.downsample(image, small)

@@ -9,35 +9,45 @@ from numba import cuda
 
 from kernels import image_ops
 from kernels.config import COLOURS
+from kernels.training.driver import missing_gpu_packages
 
 
-def why_no_gpu():
+def why_no_gpu() -> str | None:
     """None if kernels can run, else the reason they cannot, as part of a sentence."""
     try:
         if not cuda.is_available():
-            return "no NVIDIA driver or GPU was found"
+            return missing_gpu_packages() or "no NVIDIA driver or GPU was found"
         gray = cuda.to_device(np.ones((1, 1), np.float32))
         white = cuda.to_device(np.ones((1, 1, COLOURS), np.float32))
         image_ops.launch_over_pixels(image_ops.grayscale, white, gray)
         cuda.synchronize()
     except Exception as error:  # whatever a broken driver or toolkit raises, the CPU still works
-        return f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+        failure = f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
+        return missing_gpu_packages() or failure
     return None
 
 
-def first_line(error):
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no message"
 
 
-def gpu_name():
-    if numba.config.ENABLE_CUDASIM:
+def cuda_is_simulated() -> bool:
+    """Whether Numba's own CUDA simulator is switched on, by NUMBA_ENABLE_CUDASIM."""
+    # Numba makes the attributes of its `config` at run time, where mypy does not see them.
+    return bool(numba.config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
+
+
+def gpu_name() -> str:
+    """The GPU's name, as its driver tells it."""
+    if cuda_is_simulated():
         return "Numba's CUDA simulator"
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
-def cpu_name():
+def cpu_name() -> str:
     """The processor's name as its maker writes it, where the system tells."""
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -47,5 +57,6 @@ def cpu_name():
     return platform.processor() or platform.machine() or "unknown CPU"
 
 
-def threads_label(threads):
+def threads_label(threads: int) -> str:
+    """ "1 thread", "2 threads"."""
     return f"{threads} thread{'s' if threads > 1 else ''}"

@@ -1,11 +1,16 @@
 """The fast backends: a CUDA graph, tensor cores, and the whole training in one kernel."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numba import cuda, typeof
 
 from kernels import adam
-from kernels.config import COLOURS, THREADS
+from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
+from kernels.fast.arrays import FusedArrays, StepSettings, fused_arrays, settings_of
 from kernels.fast.graph import (
     FIRST_STEP,
     Recorder,
@@ -15,58 +20,72 @@ from kernels.fast.graph import (
     sample_batch_by_clock,
 )
 from kernels.fast.persistent import make_train
-from kernels.fast.step import FusedArrays, fused_arrays, settings_of
 from kernels.launch import blocks_for
 from kernels.state import State
 from kernels.training.devices import gpu_name
 from kernels.training.staged_backends import CudaBackend
 
-MAX_STEPS_A_RUN = 4096  # rows of learning rates that lie on the GPU
-# The persistent kernel's barrier counts 2 arrivals of each block a step, in 32 bits.
-MAX_STEPS_A_LAUNCH = 1 << 16
+MAX_STEPS_PER_RUN = 4096  # rows of learning rates that lie on the GPU
+# The persistent kernel's barrier counts 2 arrivals of each block per step, in 32 bits.
+MAX_STEPS_PER_LAUNCH = 1 << 16
 
 
-def in_parts(first_step, learning_rates, longest):
-    """Divide learning_rates (n, 2); yields (first step of a part, its rows). One part at least."""
+def in_parts(
+    first_step: int, learning_rates: np.ndarray, longest: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Divide learning_rates (n, 2) into parts of at most `longest` rows.
+
+    Yields (first step of a part, its rows). If there are no rows at all it yields one empty part,
+    with which kernels are compiled.
+    """
     for begin in range(0, max(1, len(learning_rates)), longest):
         yield first_step + begin, learning_rates[begin : begin + longest]
 
 
-class Clock:
+class StepClock:
     """The step's number and the learning rates, where recorded kernels find them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.clock = cuda.to_device(np.zeros(3, np.int64))
-        self.learning_rates = cuda.to_device(np.zeros((MAX_STEPS_A_RUN, 2), np.float32))
+        self.learning_rates = cuda.to_device(np.zeros((MAX_STEPS_PER_RUN, 2), np.float32))
 
-    def set(self, first_step, learning_rates):
+    def set(self, first_step: int, learning_rates: np.ndarray) -> None:
         clock = np.zeros(3, np.int64)
         clock[FIRST_STEP] = first_step
         self.clock.copy_to_device(clock)
-        rates = np.zeros((MAX_STEPS_A_RUN, 2), np.float32)
+        rates = np.zeros((MAX_STEPS_PER_RUN, 2), np.float32)
         rates[: len(learning_rates)] = learning_rates
         self.learning_rates.copy_to_device(rates)
 
 
-class Recorded:
+class Recorded(ABC):
     """Mixed into a backend whose `launch_step(stream)` is recorded once and then replayed."""
 
-    def prepare_recording(self):
-        self.clock = Clock()
+    @abstractmethod
+    def launch_step(self, stream: Any) -> None:
+        """Launch all kernels of a step, which read its number from the clock."""
+
+    @abstractmethod
+    def duplicate(self) -> "Recorded":
+        """A backend of the same kind, with copies of all arrays."""
+
+    def prepare_recording(self) -> None:
+        self.clock = StepClock()
         self.recorder = Recorder(self.launch_step)
 
-    def run(self, first_step, learning_rates):
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
         if not self.recorder.graphs:
             self.rehearse()
             self.recorder.record()
-        for first, part in in_parts(first_step, learning_rates, MAX_STEPS_A_RUN):
+        for first, part in in_parts(first_step, learning_rates, MAX_STEPS_PER_RUN):
             self.clock.set(first, part)
             self.recorder.replay(len(part))
 
-    def rehearse(self):
+    def rehearse(self) -> None:
         """Launch a step on copies of all arrays: what is recorded must be compiled before."""
-        copy = type(self)(self.image, self.config, self.state())
-        copy.launch_step(0)
+        duplicate = self.duplicate()
+        duplicate.launch_step(0)
+        # Until here the kernels work on arrays that only `duplicate` keeps alive.
         cuda.synchronize()
 
 
@@ -78,15 +97,20 @@ class GraphBackend(Recorded, CudaBackend):
     """
 
     name = "graph"
-    samples_a_chunk = 1 << 24
+    samples_per_chunk = 1 << 24
 
-    def __init__(self, image, config, state, partitions=None):
+    def __init__(
+        self, image: np.ndarray, config: Config, state: State, partitions: int | None = None
+    ) -> None:
         super().__init__(image, config, state, partitions)
         self.image = image
         self.prepare_recording()
 
-    def launch_step(self, stream):
-        def launch(kernel, blocks, threads, *arguments):
+    def duplicate(self) -> "GraphBackend":
+        return GraphBackend(self.image, self.config, self.state())
+
+    def launch_step(self, stream: Any) -> None:
+        def launch(kernel: Any, blocks: Any, threads: Any, *arguments: Any) -> None:
             kernel[blocks, threads, stream](*arguments)
 
         arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
@@ -96,7 +120,7 @@ class GraphBackend(Recorded, CudaBackend):
             sample_batch_by_clock, batch, threads,
             clock, arrays.image, np.uint64(self.config.seed), arrays.uv, arrays.target,
         )  # fmt: skip
-        self.stages.evaluate(self.stages, arrays, launch)
+        self.order.evaluate(self.stages, arrays, launch)
         self.stages.backward(
             arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
             parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
@@ -114,41 +138,53 @@ class GraphBackend(Recorded, CudaBackend):
             rates,
         )  # fmt: skip
 
-    def take_losses(self):
+    def take_losses(self) -> list[float]:
         # Emptied in place: the recorded kernels know only this array.
         loss = float(self.to_host(self.arrays.loss_sum)[0])
         self.arrays.loss_sum.copy_to_device(np.zeros(1, np.float32))
         return [loss]
 
 
-def processors():
+def processors() -> int:
     """How many streaming multiprocessors the GPU has."""
     return cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-class FusedBackend:
+class FusedBackend(ABC):
     """What the tensor-core backends share: arrays of four channels, painting, losses.
 
     deterministic: add the grid's gradients as whole numbers, for the same bits in every run.
     """
 
-    samples_a_chunk = 1 << 24
-    deterministic = False
+    name: str
+    samples_per_chunk = 1 << 24
 
-    def __init__(self, image, config, state, partitions=None):
+    # Made by `prepare_kernels`: the kernel that paints, and how many threads a block has.
+    paint: Any
+    threads: int
+
+    def __init__(
+        self,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        partitions: int | None = None,
+        deterministic: bool = False,
+    ) -> None:
         self.image = image
         self.config = config
         self.partitions = 1
+        self.deterministic = deterministic
         self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
         self.prepare_kernels()
-        self.settings = settings_of(config, image)
+        self.settings: StepSettings = settings_of(config, image)
         corrections = adam.bias_corrections(config.beta1, config.beta2)
         # Arrays for one block first: how many blocks fit is known when the kernel is compiled, and
         # it is compiled for arrays of these types.
         self.arrays = self.on_device(fused_arrays(
             image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
-        # One block a processor at least: those without samples still move parameters.
+        # One block per processor at least: those without samples still move parameters.
         with_samples = blocks_for(config.batch, self.threads)
         self.blocks = min(max(with_samples, processors()), self.most_blocks())
         rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
@@ -156,27 +192,40 @@ class FusedBackend:
             image, state, corrections, self.blocks, rows, self.threads, self.deterministic
         ))  # fmt: skip
 
+    @abstractmethod
+    def prepare_kernels(self) -> None:
+        """Make the kernels of this `variant`."""
+
+    @abstractmethod
+    def most_blocks(self) -> int:
+        """As many blocks as the GPU can hold at once; more would only wait."""
+
+    @abstractmethod
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
+        """As in `backend.Backend`."""
+
     @staticmethod
-    def on_device(arrays):
+    def on_device(arrays: FusedArrays) -> FusedArrays:
         return FusedArrays(*map(cuda.to_device, arrays))
 
     @property
-    def device(self):
+    def device(self) -> str:
         return gpu_name()
 
     @property
-    def variant(self):
+    def variant(self) -> tuple[int, int, bool, bool]:
+        """(hidden, layers, deterministic, vector atomics): what the kernels are made for."""
         return self.config.hidden, self.config.layers, self.deterministic, self.vector_atomics
 
-    def take_losses(self):
+    def take_losses(self) -> list[float]:
         errors = self.arrays.squared_errors.copy_to_host().astype(np.float64)
         self.arrays.squared_errors.copy_to_device(np.zeros(len(errors), np.float32))
         return [float(errors.sum()) / (self.config.batch * COLOURS)]
 
-    def state(self):
+    def state(self) -> State:
         shape = self.config.grid_height, self.config.grid_width
 
-        def three(array):
+        def three(array: Any) -> np.ndarray:
             channels = array.copy_to_host()[:, :COLOURS]
             return np.ascontiguousarray(channels).reshape(*shape, COLOURS)
 
@@ -191,15 +240,16 @@ class FusedBackend:
             weights_v=arrays.weights_v.copy_to_host(),
         )
 
-    def feature_grid(self):
+    def feature_grid(self) -> np.ndarray:
         return self.state().feature_grid
 
-    def render(self, width, height):
+    def render(self, width: int, height: int) -> np.ndarray:
         colours = cuda.device_array(width * height * COLOURS, np.float32)
         self.paint_into(colours, width, height)
         return colours.copy_to_host().reshape(height, width, COLOURS)
 
-    def paint_into(self, colours, width, height):
+    def paint_into(self, colours: Any, width: int, height: int) -> None:
+        """Paint to an array on the GPU: colours (width * height * 3,) float32."""
         blocks = min(blocks_for(width * height, self.threads), 1 << 12)
         sizes = self.settings.grid_width, self.settings.grid_height
         self.paint[blocks, self.threads](
@@ -207,11 +257,11 @@ class FusedBackend:
             np.int32(width), np.int32(height),
         )  # fmt: skip
 
-    bilinear_baseline = CudaBackend.bilinear_baseline
+    bilinear_baseline = staticmethod(CudaBackend.bilinear_baseline)
 
 
 class TensorBackend(Recorded, FusedBackend):
-    """Two fused kernels a step, on tensor cores, recorded as a CUDA graph.
+    """Two fused kernels per step, on tensor cores, recorded as a CUDA graph.
 
     Gains: nothing but parameters and gradients passes through memory, and products are a tensor
     core's work. Gives up: operands of 16 bits, and kernels that must be written warp by warp.
@@ -219,17 +269,21 @@ class TensorBackend(Recorded, FusedBackend):
 
     name = "tensor"
 
-    def prepare_kernels(self):
+    def prepare_kernels(self) -> None:
         self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
         self.prepare_recording()
 
-    def most_blocks(self):
-        """As many blocks as the GPU can hold at once; more would only wait."""
+    def most_blocks(self) -> int:
         arguments = self.clock.clock, self.arrays, self.settings
         kernel = self.first.compile(tuple(map(typeof, arguments)))
         return kernel.max_cooperative_grid_blocks(self.threads)
 
-    def launch_step(self, stream):
+    def duplicate(self) -> "TensorBackend":
+        return TensorBackend(
+            self.image, self.config, self.state(), deterministic=self.deterministic
+        )
+
+    def launch_step(self, stream: Any) -> None:
         shape = self.blocks, self.threads, stream
         clock = self.clock.clock
         self.first[shape](clock, self.arrays, self.settings)
@@ -237,7 +291,7 @@ class TensorBackend(Recorded, FusedBackend):
 
 
 class PersistentBackend(FusedBackend):
-    """All steps in one kernel, whose blocks meet twice a step.
+    """All steps in one kernel, whose blocks wait for each other twice per step.
 
     Gains: no launches at all; what stays from step to step stays on the chip. Gives up: the GPU
     is held for a whole chunk of steps, and all blocks must fit onto it at once.
@@ -245,26 +299,23 @@ class PersistentBackend(FusedBackend):
 
     name = "persistent"
 
-    def prepare_kernels(self):
+    def prepare_kernels(self) -> None:
         _, _, self.paint, self.threads = make_fused_kernels(*self.variant)
         small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
         self.train, _ = make_train(*self.variant, keep_state=small)
 
-    def most_blocks(self):
+    def most_blocks(self) -> int:
         rates = cuda.to_device(np.zeros((0, 2), np.float32))
         self.counter = cuda.to_device(np.zeros(1, np.uint32))
         arguments = self.arrays, rates, np.int64(1), self.settings, self.counter
         kernel = self.train.compile(tuple(map(typeof, arguments)))
         return kernel.max_cooperative_grid_blocks(self.threads)
 
-    def run(self, first_step, learning_rates):
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
         rows = np.ascontiguousarray(learning_rates, np.float32).reshape(-1, 2)
-        for first, part in in_parts(first_step, rows, MAX_STEPS_A_LAUNCH):
+        for first, part in in_parts(first_step, rows, MAX_STEPS_PER_LAUNCH):
             self.counter.copy_to_device(np.zeros(1, np.uint32))
             self.train[self.blocks, self.threads](
                 self.arrays, cuda.to_device(part), np.int64(first), self.settings, self.counter
             )
         cuda.synchronize()
-
-
-GPU_BACKENDS = {kind.name: kind for kind in (GraphBackend, TensorBackend, PersistentBackend)}

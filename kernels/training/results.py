@@ -7,12 +7,14 @@ import math
 import platform
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, save_image
+from kernels.files.psnr import psnr, psnr_of_loss
 from kernels.training import checkpoint
-from kernels.training.trainer import image_digest, psnr, psnr_of_loss
+from kernels.training.trainer import Trainer
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "imageio", "pillow")
 
@@ -24,50 +26,52 @@ class Results:
     which to keep a prediction and the feature grid.
     """
 
-    def __init__(self, folder, suffix, snapshots):
+    def __init__(self, folder: Path, suffix: str, snapshots: list[int]) -> None:
         self.folder = folder
         self.suffix = suffix
         self.snapshots = snapshots
 
     @property
-    def checkpoint_path(self):
+    def checkpoint_path(self) -> Path:
         return self.folder / "checkpoint.npz"
 
-    def still(self, name):
+    def still(self, name: str) -> Path:
+        """The file of a still picture."""
         return self.folder / f"{name}.{self.suffix}"
 
     # ------------------------------------------------------------ while training
 
-    def add_frame(self, trainer):
+    def add_frame(self, trainer: Trainer) -> None:
         """Keep a small picture for the animation."""
         picture = trainer.render()
         entry = (trainer.step, psnr(picture, trainer.image), pictures.frame(picture))
         trainer.progress.frames.append(entry)
 
-    def save_snapshot(self, trainer):
+    def save_snapshot(self, trainer: Trainer) -> None:
+        """Keep the prediction and the feature grid of this step."""
         save_image(self.still(f"prediction_at_{trainer.step}"), trainer.render())
         grid = pictures.normalise_grid(trainer.backend.feature_grid())
         save_image(self.still(f"feature_at_{trainer.step}"), grid)
 
-    def save_checkpoint(self, trainer):
+    def save_checkpoint(self, trainer: Trainer) -> None:
         checkpoint.save_checkpoint(
             self.checkpoint_path,
             trainer.config,
-            image_digest(trainer.image),
+            trainer.image,
             trainer.progress,
             trainer.backend.state(),
         )
 
     # ------------------------------------------------------------ at the end
 
-    def write(self, trainer, image_path):
+    def write(self, trainer: Trainer, image_path: Path) -> dict[str, Any]:
         """Write all pictures and tables of the run as it stands; returns the summary."""
         prediction, baseline = trainer.render(), trainer.baseline()
         save_image(self.still("prediction"), prediction)
         save_image(self.still("ground_truth"), trainer.image)
         save_image(self.still("bilinear"), baseline)
         checkpoint.save_model(
-            self.folder / "model.npz", trainer.config, trainer.image.shape, trainer.backend.state()
+            self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
         )
         summary = summarise(trainer, image_path)
         summary["psnr_db"] = psnr(prediction, trainer.image)
@@ -81,7 +85,8 @@ class Results:
         self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
         return summary
 
-    def write_history(self, history, baseline_psnr):
+    def write_history(self, history: list[tuple[int, float]], baseline_psnr: float) -> None:
+        """The loss of every log entry as a table and as a plot. history: see `RunProgress`."""
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(("step", "loss", "psnr_db"))
@@ -91,7 +96,7 @@ class Results:
         chart = plot.loss_plot(steps, losses, list(map(psnr_of_loss, losses)), baseline_psnr)
         save_image(self.folder / "loss.png", chart)
 
-    def write_overview(self, trainer):
+    def write_overview(self, trainer: Trainer) -> None:
         """The contact sheet, from the snapshot files, so that a resumed run shows all of them."""
         taken = [
             step
@@ -106,16 +111,16 @@ class Results:
         sheet = pictures.contact_sheet(taken, predictions, grids, decibels)
         save_image(self.still("contact_sheet"), sheet)
 
-    def write_text(self, name, text):
+    def write_text(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, lambda file: file.write(text.encode()))
 
 
-def summarise(trainer, image_path):
+def summarise(trainer: Trainer, image_path: Path) -> dict[str, Any]:
     """What the run was and what it cost; `Results.write` adds how good it is."""
     height, width, _ = trainer.image.shape
     progress = trainer.progress
     return {
-        "image": Path(image_path).name,
+        "image": image_path.name,
         "width": width,
         "height": height,
         "steps": progress.step,
@@ -133,8 +138,9 @@ def summarise(trainer, image_path):
     }
 
 
-def versions():
-    found = {"python": platform.python_version()}
+def versions() -> dict[str, str | None]:
+    """What the results depend on: package -> version, None where it is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = metadata.version(package)

@@ -1,44 +1,51 @@
-"""Two ways to run a training step, behind the same five methods.
+"""The staged kernels, one launch after another: the readable way to train on a GPU."""
 
-    run(first_step, learning_rates)   train one step for each row of learning_rates (n, 2)
-    take_losses()                     what the steps since the last call lost, as a list of sums
-    state()                           a copy of the parameters and Adam's memory, on the host
-    feature_grid()                    a copy of the grid alone
-    render(width, height)             what the network paints, (height, width, 3) float32
-
-`CudaBackend` launches the staged kernels one after another; `CpuBackend` calls `cpu.py`. Both draw
-the same batches from the same seed. Their float32 sums are added in different orders, so their
-losses agree to about 1 part in 500 after 100 steps, not to the last bit.
-"""
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numba
 import numpy as np
 from numba import cuda
 
 from kernels import adam, image_ops
-from kernels.config import COLOURS, FEATURES, OUTPUTS
+from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.launch import on_gpu
-from kernels.stages import Stages
 from kernels.state import State
 from kernels.training.devices import gpu_name
-from kernels.training_step import Arrays
+from kernels.training_step import Arrays, Order, Stages
 
 # Training a small network means small grids; Numba's advice to use larger ones is well meant.
-numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
+
+# An array where the kernels run: NumPy's on the CPU, Numba's on a GPU (which has no types).
+DeviceArray = Any
+
+OUR_STAGES, OUR_ORDER = Stages(), Order()
 
 
-class StagedBackend:
-    """The staged kernels, one launch after another, on whatever `launch` starts them on.
+class StagedBackend(ABC):
+    """The staged kernels, on whatever `launch` starts them on.
 
-    A subclass says where arrays live (`to_device`, `empty`, `to_host`) and what starts a kernel;
-    it may exchange some of the `stages`.
+    A subclass says where arrays live and what starts a kernel. stages: the kernels, or others in
+    their place. order: what calls them, likewise.
     """
 
-    stages = Stages()
+    name: str
+    samples_per_chunk = 1 << 21
 
-    def __init__(self, image, config, state, partitions=None):
+    def __init__(
+        self,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        partitions: int | None = None,
+        stages: Stages = OUR_STAGES,
+        order: Order = OUR_ORDER,
+    ) -> None:
         self.config = config
         self.partitions = 1
+        self.stages = stages
+        self.order = order
         batch = config.batch
         self.arrays = Arrays(
             image=self.to_device(image),
@@ -54,35 +61,60 @@ class StagedBackend:
             outputs=self.empty((batch, OUTPUTS)),
         )
 
-    def run(self, first_step, learning_rates):
-        self.stages.training_steps(
+    @property
+    @abstractmethod
+    def device(self) -> str:
+        """What the kernels run on, in words."""
+
+    @staticmethod
+    @abstractmethod
+    def launch(kernel: Any, blocks: Any, threads: Any, *arguments: Any) -> None:
+        """Start a kernel, as `launch.on_gpu` does."""
+
+    @staticmethod
+    @abstractmethod
+    def to_device(array: np.ndarray) -> DeviceArray:
+        """A copy of an array, where the kernels run."""
+
+    @staticmethod
+    @abstractmethod
+    def empty(shape: tuple[int, ...]) -> DeviceArray:
+        """A float32 array there; what it holds is anything."""
+
+    @staticmethod
+    @abstractmethod
+    def to_host(array: DeviceArray) -> np.ndarray:
+        """A copy of an array, back on the host."""
+
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
+        self.order.training_steps(
             self.stages, self.arrays, self.config, first_step, learning_rates, self.launch
         )
 
-    def take_losses(self):
+    def take_losses(self) -> list[float]:
         loss = float(self.to_host(self.arrays.loss_sum)[0])
         self.arrays = self.arrays._replace(loss_sum=self.to_device(np.zeros(1, np.float32)))
         return [loss]
 
-    def state(self):
+    def state(self) -> State:
         return State(*(self.to_host(array) for array in self.arrays.parameters))
 
-    def feature_grid(self):
+    def feature_grid(self) -> np.ndarray:
         return self.to_host(self.arrays.parameters.feature_grid)
 
-    def render(self, width, height):
+    def render(self, width: int, height: int) -> np.ndarray:
         pixels = width * height
         colours = np.empty((pixels, COLOURS), np.float32)
         uv, outputs = self.arrays.uv, self.arrays.outputs
         for first in range(0, pixels, self.config.batch):
             self.stages.pixel_centres(first, width, height, uv, launch=self.launch)
-            self.stages.evaluate(self.stages, self.arrays, self.launch)
+            self.order.evaluate(self.stages, self.arrays, self.launch)
             count = min(self.config.batch, pixels - first)
             colours[first : first + count] = self.to_host(outputs)[:count, :COLOURS]
         return colours.reshape(height, width, COLOURS)
 
     @classmethod
-    def bilinear_baseline(cls, image, width, height):
+    def bilinear_baseline(cls, image: np.ndarray, width: int, height: int) -> np.ndarray:
         small, large = cls.empty((height, width, COLOURS)), cls.empty(image.shape)
         launch = cls.launch
         image_ops.launch_over_pixels(image_ops.downsample, cls.to_device(image), small, launch)
@@ -93,22 +125,25 @@ class StagedBackend:
 class CudaBackend(StagedBackend):
     """The staged kernels on a GPU. Nothing travels to the host but what a method returns.
 
-    Gains: everything is a plain kernel, readable on its own. Gives up: six launches a step, which
+    Gains: everything is a plain kernel, readable on its own. Gives up: six launches per step, which
     together cost the host more time than the GPU needs for the work.
     """
 
     name = "cuda"
     launch = staticmethod(on_gpu)
-    to_device = staticmethod(cuda.to_device)
+
+    @property
+    def device(self) -> str:
+        return gpu_name()
 
     @staticmethod
-    def empty(shape):
+    def to_device(array: np.ndarray) -> DeviceArray:
+        return cuda.to_device(array)
+
+    @staticmethod
+    def empty(shape: tuple[int, ...]) -> DeviceArray:
         return cuda.device_array(shape, np.float32)
 
     @staticmethod
-    def to_host(array):
+    def to_host(array: DeviceArray) -> np.ndarray:
         return array.copy_to_host()
-
-    @property
-    def device(self):
-        return gpu_name()

@@ -22,7 +22,7 @@ def luminance(red, green, blue):
 
 @cuda.jit
 def grayscale(image, gray):
-    """gray (H, W) float32 from image (H, W, 3) float32; one thread a pixel."""
+    """gray (H, W) float32 from image (H, W, 3) float32; one thread per pixel."""
     raise NotImplementedError("write me")
 
 

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
 
 WIDTH, HEIGHT = 14, 9  # pixels of the small lake
-BLOCK = 4  # threads a side; small enough to draw them all
+BLOCK = 4  # threads per side; small enough to draw them all
 CHOSEN = 11, 6  # a pixel of a red chair; the picture names its thread
 CELL = 26  # drawn size of one pixel or thread
 LEFT, TOP, GAP, BOTTOM = 40, 76, 56, 84

@@ -1,9 +1,9 @@
-"""Checks of lesson 1. Pictures are neither square nor a multiple of a block, and all pixels differ."""
+"""Checks of lesson 1. Pictures are not square, no multiple of a block, and all pixels differ."""
 
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
 

@@ -60,10 +60,10 @@ def blend(texture, top, bottom, left, right, w0, w1, w2, w3, channel):
 
 @register_jitable
 def overlap(cell, cells, texel, texels):
-    """Length that cell `cell` of `cells` and texel `texel` of `texels` share, in texels.
+    """Length of the overlap of cell `cell` of `cells` and texel `texel` of `texels`, in texels.
 
-    Both divide the same axis evenly. Kept in whole numbers (units of 1 / cells of a texel) until
-    the last division, so that no rounding makes a sliver appear or vanish.
+    Both divide the same axis evenly. Computed in whole numbers (units of 1 / cells of a texel)
+    until the last division, so that rounding neither adds nor loses a thin overlap.
     """
     raise NotImplementedError("write me")
 
@@ -72,7 +72,8 @@ def overlap(cell, cells, texel, texels):
 def area_average(image, column, row, columns, rows, channel):
     """Mean of one image channel over cell (column, row) of a columns x rows division.
 
-    Pixels that the cell covers in part count in proportion, so any size divides into any other.
+    A pixel that the cell covers only in part counts in proportion, so no size has to be a multiple
+    of another.
     """
     raise NotImplementedError("write me")
 

@@ -78,7 +78,7 @@ def heading(draw, x, y, name, details):
 
 
 def draw_overlap(draw, x, y):
-    """A line of pixels above the cells it is averaged to, with the shares of one cell."""
+    """A line of pixels above the cells it is averaged to, with the weights of one cell."""
     side = 46
     cell_side = side * PIXELS / CELLS
     text = f"cell {CHOSEN_CELL} of {CELLS} covers {PIXELS / CELLS:g} pixels"
@@ -91,13 +91,13 @@ def draw_overlap(draw, x, y):
         middle = (box[0] + box[2]) / 2, y + 94
         draw.text(middle, f"cell {cell}", PAPER if chosen else MUTED, font(15), "mm")
     for pixel in range(PIXELS):
-        share = max(0.0, float(overlap(CHOSEN_CELL, CELLS, pixel, PIXELS)))
+        covered = max(0.0, float(overlap(CHOSEN_CELL, CELLS, pixel, PIXELS)))
         box = (x + pixel * side, y, x + (pixel + 1) * side - 2, y + 44)
         draw.rectangle(box, GRID)
-        if share:
+        if covered:
             begin = x + max(pixel * side, CHOSEN_CELL * cell_side)
-            draw.rectangle((begin, y, begin + share * side - 2, y + 44), (190, 219, 238))
-            draw.text((box[0] + side / 2, y + 56), f"{share:g}", BLUE, font(15), "mm")
+            draw.rectangle((begin, y, begin + covered * side - 2, y + 44), (190, 219, 238))
+            draw.text((box[0] + side / 2, y + 56), f"{covered:g}", BLUE, font(15), "mm")
         draw.text((box[0] + side / 2, y + 22), str(pixel), INK, font(15), "mm")
     for edge in (CHOSEN_CELL, CHOSEN_CELL + 1):
         at = x + edge * cell_side - 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
 
@@ -102,7 +102,7 @@ def test_downsample(case):
         candidates = {
             "whole pixels": (
                 box_mean(image, width, height, whole=True),
-                "Pixels at the edge of a cell count as if they lay inside: weigh them by the overlap.",
+                "Pixels at a cell's edge count as if they lay inside: weigh them by the overlap.",
             ),
             "last pixels missing": (
                 box_mean(image, width, height, whole=False),
@@ -116,7 +116,7 @@ def test_downsample(case):
                 image[np.arange(height) * shape[0] // height][
                     :, np.arange(width) * shape[1] // width
                 ],
-                "Each small pixel is a copy of one large pixel; it should be a mean of all it covers.",
+                "Each small pixel is a copy of one large pixel; it should be the mean of its cell.",
             ),
         }
         case.expect(small, expected, "small", THREADS, candidates=candidates)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 1, 128)
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 150, 16_384
@@ -152,10 +152,10 @@ KNOWN_DRAWS = {
         "The same points for every seed: the seed is Philox's key.",
     ),
     "one word": (one_word, "u and v are the same number: take two of the four words."),
-    "axes exchanged": (exchanged, "u and v are exchanged: u is made of the first word."),
+    "axes exchanged": (exchanged, "u and v are exchanged: u is made from the first word."),
     "32 bits": (
         all_bits,
-        "A float32 holds 24 bits: more are rounded, and now and then up to 1.0, outside the picture.",
+        "A float32 holds 24 bits: more are rounded, sometimes up to 1.0, outside the picture.",
     ),
     "counters exchanged": (
         other_order,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 1, 128)
 GRID_SHAPE = 5, 7, 3
@@ -40,7 +40,7 @@ def test_sub_cell(case):
         ),
         "half a cell": (
             np.sin(2 * np.pi * uv * sizes),
-            "The wave starts at a cell's edge: it should start at its centre, as the fraction does.",
+            "The wave starts at a cell's edge; it should start at its centre, like the fraction.",
         ),
         "radians": (
             np.sin(np.mod(uv * sizes - 0.5, 1)),

@@ -15,15 +15,15 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def matmul_naive(a, b, c):
-    """c (m, n) = a (m, k) @ b (k, n), all float32; one thread an element of c, any sizes."""
+    """c (m, n) = a (m, k) @ b (k, n), all float32; one thread per element of c; any sizes."""
     raise NotImplementedError("write me")
 
 
 @cuda.jit
 def matmul_tiled(a, b, c):
-    """c (m, n) = a (m, k) @ b (k, n), all float32; blocks of TILE x TILE threads, any sizes."""
+    """c (m, n) = a (m, k) @ b (k, n), all float32; blocks of TILE x TILE threads; any sizes."""
     # x counts columns: the threads of a warp then read neighbouring elements of b and write
-    # neighbouring elements of c, and in shared memory they meet in no bank.
+    # neighbouring elements of c, and shared memory has no bank conflicts.
 
     # No thread may leave early, even one with no element of c: its block needs it to fetch a part
     # of the tiles, and to arrive at the barriers.

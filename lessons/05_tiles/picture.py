@@ -75,7 +75,7 @@ def draw_counts(draw, x, y):
     words = [
         (BLUE, "the tile of a, fetched into shared memory by the block in this round"),
         (ORANGE, "the tile of b"),
-        (RED, "the elements of c that this block computes, one a thread"),
+        (RED, "the elements of c that this block computes, one per thread"),
     ]
     for number, (colour, text) in enumerate(words):
         draw.rectangle((x, y + number * 24, x + 14, y + number * 24 + 14), colour)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
 TILE = 16
@@ -46,7 +46,7 @@ def multiply(case, launch, m, k, n, engine=None):
         ),
         "only the last tile": (
             a[:, last:] @ b[last:],
-            "Only the last tile counts: total has to begin at zero once, before the loop over tiles.",
+            "Only the last tile counts: set total to zero once, before the loop over tiles.",
         ),
         "first tile again": (
             sum(a[:, :TILE] @ b[:TILE] for _ in range(0, k, TILE)),

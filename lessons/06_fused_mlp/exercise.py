@@ -16,7 +16,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @cuda.jit
 def mlp_forward(features, weights, hidden, outputs):
-    """Evaluate the network; 16 x 16 threads a block, 64 samples a block.
+    """Evaluate the network; 16 x 16 threads and 64 samples per block.
 
     features: (B, 16) float32. weights: (n,) float32. Writes hidden (layers, B, width) float32,
     the activations after ReLU that the backward pass needs again, and outputs (B, 16) float32
@@ -25,10 +25,10 @@ def mlp_forward(features, weights, hidden, outputs):
     # Two buffers: a layer reads one and writes the other, so no thread overwrites an activation
     # that another thread still needs.
 
-    # No thread leaves early: a thread without a sample still loads its share of each weight tile
-    # and meets the others at every barrier. It computes on zeros and stores nothing.
+    # No thread leaves early: a thread without a sample still fetches its part of each weight tile
+    # and arrives at every barrier. It computes on zeros and stores nothing.
 
-    # The tile (and the activations it meets) must be complete before anyone reads.
+    # The tile, and the activations it is multiplied by, must be complete.
 
     # Everyone must be done with the tile before the next one replaces it.
     raise NotImplementedError("write me")

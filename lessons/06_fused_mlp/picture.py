@@ -16,7 +16,7 @@ BLUE, ORANGE, RED, GREEN = (0, 114, 178), (230, 159, 0), (213, 40, 40), (0, 140,
 PALE = (236, 240, 245)
 WIDTH, HEIGHT = 1100, 550
 LAYERS = (("features", 16), ("hidden 1", 32), ("hidden 2", 32), ("outputs", 16))
-UNIT = 4  # drawn pixels a unit
+UNIT = 4  # drawn pixels per unit
 SAMPLES = 64
 BATCH = 16_384
 TOP, LEFT = 118, 40
@@ -71,8 +71,8 @@ def draw_block(draw):
     colours = (BLUE, GREEN, GREEN, RED)
     for number, ((name, width), colour) in enumerate(zip(LAYERS, colours, strict=True)):
         draw.text((x, 72), name, INK, font(16), "la")
-        place = f"buffer {number % 2}" if number < 3 else "buffer 1"
-        draw.text((x, 94), place, MUTED, font(14), "la")
+        buffer = f"buffer {number % 2}" if number < 3 else "buffer 1"
+        draw.text((x, 94), buffer, MUTED, font(14), "la")
         draw.rectangle((x, TOP, x + width * UNIT, TOP + SAMPLES * 3), colour)
         if number < 3:
             arrow(draw, x + width * UNIT + 6, 200, 42)

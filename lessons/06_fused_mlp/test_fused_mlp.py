@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 FEATURES, OUTPUTS = 16, 16
 
@@ -40,8 +40,8 @@ def evaluate(case, batch, hidden, layers, engine=None):
     weights = np.concatenate(
         [case.random(a * b, -1, 1) * np.sqrt(6 / (a + b)) for a, b in sizes]
     ).astype(np.float32)
-    kept, outputs = case.output((layers, batch, hidden)), case.output((batch, OUTPUTS))
-    case.run("launch_mlp_forward", features, weights, kept, outputs, engine=engine)
+    stored, outputs = case.output((layers, batch, hidden)), case.output((batch, OUTPUTS))
+    case.run("launch_mlp_forward", features, weights, stored, outputs, engine=engine)
 
     matrices = reference.split_weights(weights, hidden, layers)
     expected_outputs, activations = reference.mlp_forward(features, matrices)
@@ -57,7 +57,7 @@ def evaluate(case, batch, hidden, layers, engine=None):
     of_hidden = {
         code: (np.stack(result[1]), sentence) for code, (result, sentence) in wrong.items()
     }
-    case.expect(kept, np.stack(activations[1:]), "hidden", candidates=of_hidden)
+    case.expect(stored, np.stack(activations[1:]), "hidden", candidates=of_hidden)
 
 
 # ---------------------------------------------------------------- mistakes that are known

@@ -30,7 +30,7 @@ from kernels.launch import blocks_for, on_gpu
 def backward(
     uv, features, hidden, outputs, target, weights, grad_weights, grad_feature_grid, loss_sum
 ):
-    """Add one batch's gradients and loss; 16 x 16 threads a block, 64 samples a block.
+    """Add one batch's gradients and loss; 16 x 16 threads and 64 samples per block.
 
     uv (B, 2), features (B, 16), hidden (layers, B, width), outputs (B, 16), target (B, 3),
     weights (n,): float32, as the earlier stages left them.
@@ -40,17 +40,17 @@ def backward(
 
     # Output delta. Samples past the batch and the padding outputs get zero: they add nothing.
 
-    # One atomic a block, not one a thread: halve the number of partial sums until one is left.
+    # One atomic per block, not one per thread: halve the number of partial sums until one is left.
 
     # Nobody may read a partial sum before its owner has written it.
 
     # Both tiles must be complete before the products read across all samples.
 
-    # Weight gradient: thread (lane, row) owns the weight from input `row` to unit `lane`.
+    # Weight gradient: thread (column, row) owns the weight from input `row` to unit `column`.
 
-    # Input gradient: thread (lane, row) owns input `lane` of its four samples. It turns
-    # activations into deltas in place. No barrier is needed before: by the time a thread has
-    # passed those of its first weight tile, all threads have read what they need above.
+    # Input gradient: thread (column, row) owns input `column` of its four samples. It
+    # replaces activations by deltas in place. No barrier is needed before this loop: once a
+    # thread has passed those of its first weight tile, all threads have finished reading above.
 
     # The weight tile must be complete before anyone reads it ...
 
@@ -60,7 +60,7 @@ def backward(
 
 @register_jitable
 def scatter(grad_feature_grid, u, v, channel, gradient):
-    """Hand one channel's gradient to the four grid cells that the encoding blended at (u, v).
+    """Add one channel's gradient to the four grid cells that the encoding blended at (u, v).
 
     Other samples add to the same cells at the same time, hence the atomics.
     """

@@ -17,6 +17,7 @@ from kernels.files.images import load_image
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from kernels.training.trainer import Trainer
+from kernels.training_step import evaluate
 from lessons.lab.compiled.backend import NativeBackend
 from lessons.lab.compiled.engine import launch
 
@@ -91,9 +92,9 @@ def gradients_of_the_lake():
     config = Config(batch=BATCH)
     trainer = Trainer(image, config, NativeBackend)
     trainer.advance(STEPS)
-    stages, arrays = trainer.backend.stages, trainer.backend.arrays
+    arrays = trainer.backend.arrays
     launch_sample_batch(image, config.seed, STEPS + 1, arrays.uv, arrays.target, launch)
-    stages.evaluate(stages, arrays, launch)
+    evaluate(trainer.backend.stages, arrays, launch)
     launch_backward(
         arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
         arrays.parameters.weights, arrays.grad_weights, arrays.grad_feature_grid,
@@ -128,8 +129,9 @@ def draw_gradients(sheet, draw):
         draw.rectangle((x - 1, top - 1, x + size[0], top + size[1]), None, GRID)
         x += 230
     words = (
-        "White: no gradient. An empty column is a unit whose ReLU is closed, an empty row one that",
-        "is always zero. Only three columns of W3 have a gradient: red, green and blue.",
+        "White: no gradient. An empty column: the mask blocks this unit in every sample.",
+        "An empty row: this input is zero in every sample.",
+        "Only three columns of W3 have a gradient: red, green and blue.",
     )
     for number, line in enumerate(words):
         draw.text((500, top + 214 + 22 * number), line, MUTED, font(14), "la")
@@ -138,12 +140,12 @@ def draw_gradients(sheet, draw):
 def picture_of(values, size, percentiles):
     """Values as shades from white (nothing) to dark red (the largest)."""
     low, high = np.percentile(values, percentiles)
-    share = np.clip((values - low) / (high - low), 0, 1)[..., np.newaxis]
+    level = np.clip((values - low) / (high - low), 0, 1)[..., np.newaxis]
     white, middle, dark = (
         np.array(c, float) for c in ((255, 255, 255), (240, 150, 60), (120, 0, 30))
     )
-    first = white + (middle - white) * np.minimum(2 * share, 1)
-    shades = np.where(share < 0.5, first, middle + (dark - middle) * (2 * share - 1))
+    first = white + (middle - white) * np.minimum(2 * level, 1)
+    shades = np.where(level < 0.5, first, middle + (dark - middle) * (2 * level - 1))
     panel = Image.fromarray(np.round(shades).astype(np.uint8))
     return panel.resize(size, Image.Resampling.NEAREST)
 

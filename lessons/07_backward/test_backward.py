@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 GRID_SHAPE = 5, 7, 3
 
@@ -29,7 +29,7 @@ def test_loss(case):
         ),
         "16 samples of 64": (
             np.array([np.sum((net.outputs[:16, :3] - net.target[:16]) ** 2) / samples]),
-            "Only the first 16 of the block's 64 samples count: a thread has four.",
+            "Only the first 16 of the block's 64 samples count: each thread has four.",
         ),
     }
     tolerance = case.check.tolerance * expected.max()
@@ -96,9 +96,9 @@ def network(case, batch, hidden, layers):
     matrices = reference.split_weights(weights, hidden, layers)
     features = reference.encode(uv, grid)
     outputs, activations = reference.mlp_forward(features, matrices)
-    kept = np.stack(activations[1:])
+    hidden_activations = np.stack(activations[1:])
     target = case.random((batch, 3))
-    arrays = (np.ascontiguousarray(a, np.float32) for a in (features, kept, outputs))
+    arrays = (np.ascontiguousarray(a, np.float32) for a in (features, hidden_activations, outputs))
     return Network(uv, grid, weights, matrices, target, *arrays)
 
 
@@ -177,7 +177,7 @@ def known_mistakes(net):
         ),
         "16 samples of 64": (
             gradients(net, samples=16),
-            "Only the first 16 of the block's 64 samples count: a thread has four.",
+            "Only the first 16 of the block's 64 samples count: each thread has four.",
         ),
     }
 
@@ -197,11 +197,11 @@ def compare_grid(case, net, got):
     }
     candidates["corner weights forgotten"] = (
         scattered(net.uv, features, weigh=lambda weights: np.ones_like(weights)),
-        "Each corner got the whole gradient: it is due only its share, its corner weight.",
+        "Each corner got the whole gradient: multiply it by the corner's weight.",
     )
     candidates["one corner"] = (
         scattered(net.uv, features, weigh=lambda weights: weights * [1, 0, 0, 0]),
-        "Only the top left corner got its share: there are four.",
+        "Only the top left corner got its part: there are four corners.",
     )
     candidates["corners exchanged"] = (
         scattered(net.uv, features, weigh=lambda weights: weights[:, [0, 2, 1, 3]]),
@@ -209,7 +209,7 @@ def compare_grid(case, net, got):
     )
     candidates["nearest cell"] = (
         nearest(net.uv, features),
-        "The nearest cell got everything: share it among the four corners.",
+        "The nearest cell got everything: divide it among the four corners.",
     )
     tolerance = case.check.tolerance * np.abs(expected).max()
     case.expect(got, expected, "grad_feature_grid", tolerance=tolerance, candidates=candidates)
@@ -219,8 +219,8 @@ def scattered(uv, grad_features, weigh=lambda weights: weights):
     height, width, channels = GRID_SHAPE
     indices, weights, _ = reference.bilinear_corners(uv, width, height)
     cells = np.zeros((height * width, channels))
-    shares = weigh(weights)[:, :, np.newaxis] * grad_features[:, np.newaxis, :3]
-    np.add.at(cells, indices, shares)
+    parts = weigh(weights)[:, :, np.newaxis] * grad_features[:, np.newaxis, :3]
+    np.add.at(cells, indices, parts)
     return cells.reshape(GRID_SHAPE)
 
 

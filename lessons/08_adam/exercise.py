@@ -32,18 +32,17 @@ def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_ra
 
 @cuda.jit
 def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, rates):
-    """Update the network's weights; one thread a weight.
+    """Update the network's weights; one thread per weight.
 
     weights, grad_weights, m, v: (n,) float32. step: int32, from 1. corrections: see
     `bias_corrections`. learning_rate: float32. rates: `AdamRates`.
     """
-    # The next backward pass adds to this, so it must find zero.
     raise NotImplementedError("write me")
 
 
 @cuda.jit
 def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates):
-    """Update the touched cells of the feature grid; one thread a cell.
+    """Update the touched cells of the feature grid; one thread per cell.
 
     feature_grid, grad_feature_grid, m, v: (gh, gw, 3) float32. steps: (gh, gw) int32, how often
     each cell has been updated. The rest as in `adam_weights`.

@@ -38,13 +38,13 @@ def main():
     legend(draw)
     for number, batch in enumerate(BATCHES, 1):
         touched = touched_cells(batch)
-        share = f"{touched.mean():.0%} of {touched.size:,} cells"
-        title(draw, number, f"cells touched by {batch:,} samples", share)
+        fraction = f"{touched.mean():.0%} of {touched.size:,} cells"
+        title(draw, number, f"cells touched by {batch:,} samples", fraction)
         panel = Image.fromarray(
             np.where(touched[..., np.newaxis], BLUE, (235, 238, 242)).astype(np.uint8)
         )
-        place = LEFT + number * (WIDTH + GAP), TOP
-        sheet.paste(panel.resize((WIDTH, HEIGHT), Image.Resampling.NEAREST), place)
+        corner = LEFT + number * (WIDTH + GAP), TOP
+        sheet.paste(panel.resize((WIDTH, HEIGHT), Image.Resampling.NEAREST), corner)
     write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
 
 
@@ -73,11 +73,11 @@ def gradient_descent(rate=0.045):
         yield position.copy()
 
 
-def momentum(rate=0.012, keep=0.9):
+def momentum(rate=0.012, beta=0.9):
     position, velocity = START.copy(), np.zeros(2)
     yield position.copy()
     for _ in range(STEPS):
-        velocity = keep * velocity + STEEPNESS * position
+        velocity = beta * velocity + STEEPNESS * position
         position -= rate * velocity
         yield position.copy()
 
@@ -101,8 +101,8 @@ def adam(rate=0.06):
 def valley():
     """Contour bands of the loss, and the three paths."""
     y, x = np.mgrid[0 : HEIGHT * SCALE, 0 : WIDTH * SCALE] / SCALE
-    place = np.stack([(x / WIDTH - 0.5) * 4.2, (0.5 - y / HEIGHT) * 2.2], axis=2)
-    loss = (STEEPNESS * place**2).sum(axis=2) / 2
+    position = np.stack([(x / WIDTH - 0.5) * 4.2, (0.5 - y / HEIGHT) * 2.2], axis=2)
+    loss = (STEEPNESS * position**2).sum(axis=2) / 2
     band = np.floor(np.sqrt(loss) * 3).astype(int)
     shade = (248 - 8 * np.minimum(band, 14)).astype(np.uint8)
     panel = Image.fromarray(np.repeat(shade[..., np.newaxis], 3, axis=2))

@@ -5,7 +5,7 @@ import numpy as np
 from kernels.adam import bias_corrections
 from kernels.config import AdamRates, Config
 from lessons import reference
-from lessons.grading.run import check
+from lessons.grading.case import check
 
 BETA1, BETA2, EPSILON = 0.9, 0.99, 1e-8
 RATES = AdamRates(*map(np.float32, (BETA1, BETA2, EPSILON)))
@@ -27,14 +27,14 @@ def test_one_step(case):
             for numbers in zip(*inputs, strict=True)
         ]
         got = np.array(got, np.float64)
-        for column, name in enumerate(("m", "v", "parameter")):
-            place = (column + 1) % 3  # adam_step returns the parameter first, then m and v
-            expected = adam(*inputs, step)[place]
+        # The averages first: a parameter is wrong wherever its m or v is.
+        for number, name in ((1, "m"), (2, "v"), (0, "parameter")):
+            expected = adam(*inputs, step)[number]
             candidates = {
-                code: (result[place], sentence)
+                code: (result[number], sentence)
                 for code, (result, sentence) in known_mistakes(inputs, step).items()
             }
-            case.expect(got[:, place], expected, name, candidates=candidates)
+            case.expect(got[:, number], expected, name, candidates=candidates)
 
 
 @check("weights")
@@ -134,8 +134,8 @@ def where(touched, new, inputs):
 
 def known_mistakes(inputs, step, touched=None):
     """code -> ((parameter, m, v), sentence)."""
-    parameter, gradient, m, v = (array.astype(np.float64) for array in inputs)
-    new_parameter, new_m, new_v = adam(*inputs, step)
+    parameter, gradient, _, v = (array.astype(np.float64) for array in inputs)
+    _, new_m, new_v = adam(*inputs, step)
     unbiased_m, unbiased_v = new_m / (1 - BETA1**step), new_v / (1 - BETA2**step)
     not_squared = BETA2 * v + (1 - BETA2) * gradient
     with np.errstate(invalid="ignore"):
@@ -185,9 +185,9 @@ def known_mistakes(inputs, step, touched=None):
 
 def compare(case, arrays, expected, mistakes, gradient, threads):
     parameter, cleared, *averages = arrays
-    for place, (name, got) in enumerate(zip(("m", "v"), averages, strict=True), 1):
-        known = {code: (result[place], s) for code, (result, s) in mistakes.items()}
-        case.expect(got, expected[place], name, threads, candidates=known)
+    for number, (name, got) in enumerate(zip(("m", "v"), averages, strict=True), 1):
+        known = {code: (result[number], s) for code, (result, s) in mistakes.items()}
+        case.expect(got, expected[number], name, threads, candidates=known)
     known = {code: (result[0], s) for code, (result, s) in mistakes.items()}
     case.expect(parameter, expected[0], "parameters", threads, candidates=known)
     left = {

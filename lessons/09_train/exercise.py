@@ -14,7 +14,6 @@ def evaluate(stages, arrays, launch):
 
     stages: `Stages`, the launch functions. launch: what starts a kernel, see `launch`.
     """
-    # `hidden` is kept because the backward pass needs the activations again.
     raise NotImplementedError("write me")
 
 
@@ -24,7 +23,6 @@ def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate
     step: int from 1; with `config.seed` it decides which batch is drawn. Adds the batch's mean
     squared error to `arrays.loss_sum`. Leaves both gradients zero for the next step.
     """
-    # The grid counts its steps itself, cell by cell.
     raise NotImplementedError("write me")
 
 

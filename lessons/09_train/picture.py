@@ -12,9 +12,10 @@ from PIL import Image, ImageDraw
 from kernels.config import Config
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.psnr import psnr
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.trainer import Trainer, psnr
+from kernels.training.trainer import Trainer
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"

@@ -4,11 +4,10 @@ import numpy as np
 
 from kernels.adam import bias_corrections
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
-from kernels.stages import Stages
 from kernels.state import State
-from kernels.training_step import Arrays
-from lessons import reference
-from lessons.grading.run import check
+from kernels.training_step import Arrays, Stages
+from lessons import reference, reference_training
+from lessons.grading.case import check
 
 # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
 # of a gradient near zero would decide. A larger one makes results comparable.
@@ -44,7 +43,7 @@ def test_one_step(case):
     arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
     expected = expect_steps(arrays, 3, RATES[:1])
     candidates = {**known_mistakes(arrays, 3, RATES[:1]), **wrong_orders(arrays, 3, RATES[0])}
-    case.run("training_step", stages(case), arrays, CONFIG, 3, *RATES[0])
+    case.run("training_step", Stages(), arrays, CONFIG, 3, *RATES[0])
     compare(case, arrays, expected, candidates)
 
 
@@ -53,7 +52,7 @@ def test_several_steps(case):
     arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
     expected = expect_steps(arrays, 2, RATES)
     candidates = known_mistakes(arrays, 2, RATES)
-    case.run("training_steps", stages(case), arrays, CONFIG, 2, RATES)
+    case.run("training_steps", Stages(), arrays, CONFIG, 2, RATES)
     compare(case, arrays, expected, candidates)
 
 
@@ -65,7 +64,7 @@ def test_learns(case):
     factors = [config.learning_rate_factor(step) for step in range(1, config.steps + 1)]
     rates = np.outer(factors, [config.learning_rate_mlp, config.learning_rate_grid])
     rates = rates.astype(np.float32)
-    case.run("training_steps", stages(case), arrays, config, 1, rates, engine="native")
+    case.run("training_steps", Stages(), arrays, config, 1, rates, engine="native")
 
     height, width, _ = image.shape
     painted = paint(arrays.parameters, config, width, height)
@@ -80,12 +79,6 @@ def test_learns(case):
 
 
 # ---------------------------------------------------------------- inputs
-
-
-def stages(case):
-    """The finished stages, in the order of the student."""
-    names = ("evaluate", "training_step", "training_steps")
-    return Stages()._replace(**{name: case.student(name) for name in names})
 
 
 def random_arrays(case, config, image=None):
@@ -151,7 +144,7 @@ def picture(case):
 
 def reference_state(arrays, step):
     p = arrays.parameters
-    return reference.State(
+    return reference_training.State(
         step - 1, *(np.array(a.array, np.float64) for a in (p.weights, p.weights_m, p.weights_v)),
         *(np.array(a.array, np.float64) for a in (p.feature_grid, p.grid_m, p.grid_v)),
         p.grid_steps.array.astype(int),
@@ -159,7 +152,7 @@ def reference_state(arrays, step):
 
 
 def expect_steps(arrays, first_step, rates, seed=CONFIG.seed, steps=None, batch_steps=None):
-    """(sum of losses, reference.State) after a step for each row of rates.
+    """(sum of losses, reference_training.State) after a step for each row of rates.
 
     steps: the numbers that Adam is told. batch_steps: those that the sampler is told.
     """
@@ -187,7 +180,7 @@ def one_step(state, uv, target, step, rate_mlp, rate_grid):
         state.feature_grid, gradients.grad_feature_grid, state.feature_grid_m,
         state.feature_grid_v, state.feature_grid_steps, rate_grid, *constants,
     )  # fmt: skip
-    return gradients.loss, reference.State(step, *weights, *grid)
+    return gradients.loss, reference_training.State(step, *weights, *grid)
 
 
 def known_mistakes(arrays, first_step, rates):

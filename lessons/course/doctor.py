@@ -4,10 +4,13 @@ import importlib.metadata
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from kernels.supported_python import HIGHEST, LOWEST, SUPPORTED
 from lessons.course.lesson import ROOT
 
-LOWEST, BEYOND = (3, 10), (3, 14)
+LOWEST_DRIVER = 580
 # distribution: (needed, what for)
 PACKAGES = {
     "numpy": (True, "all arrays"),
@@ -26,8 +29,15 @@ ASK_FOR_GPU = (
 GPU_SECONDS = 120
 
 
-def examine():
-    """Yield (ok, what, finding, advice) for each thing that was looked at; advice may be ""."""
+class Finding(NamedTuple):
+    ok: bool
+    subject: str
+    text: str  # what was found
+    advice: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """Look at one thing after another."""
     yield examine_python()
     for name, (needed, purpose) in PACKAGES.items():
         yield examine_package(name, needed, purpose)
@@ -36,54 +46,62 @@ def examine():
     yield examine_folder()
 
 
-def examine_python():
+def examine_python() -> Finding:
     version = sys.version_info[:2]
-    ok = LOWEST <= version < BEYOND
-    advice = "" if ok else "use Python 3.10 to 3.13: Numba is built for these"
-    return ok, "Python", f"{platform.python_version()} on {platform.system()}", advice
+    ok = LOWEST <= version <= HIGHEST
+    advice = "" if ok else f"use {SUPPORTED}: Numba is built for these"
+    found = f"{platform.python_version()} on {platform.system()}"
+    return Finding(ok, "Python", found, advice)
 
 
-def examine_package(name, needed, purpose):
+def examine_package(name: str, needed: bool, purpose: str) -> Finding:
     try:
-        return True, name, importlib.metadata.version(name), ""
+        return Finding(True, name, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         advice = f"{purpose}: python -m pip install -r {ROOT / 'requirements.txt'}"
-        return not needed, name, "not installed", advice
+        return Finding(not needed, name, "not installed", advice)
 
 
-def examine_driver():
+def examine_driver() -> Finding:
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=20)
         version = result.stdout.strip().splitlines()[0]
-    except (OSError, subprocess.TimeoutExpired, IndexError):
-        return True, "NVIDIA driver", "none found", "without one, everything runs on the CPU"
-    if int(version.partition(".")[0]) < 580:
-        advice = "older than 580: in requirements.txt replace cu13 by cu12, and install again"
-        return False, "NVIDIA driver", version, advice
-    return True, "NVIDIA driver", version, ""
+        series = int(version.partition(".")[0])
+    except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
+        advice = "without one, everything runs on the CPU"
+        return Finding(True, "NVIDIA driver", "none found", advice)
+    if series < LOWEST_DRIVER:
+        change = "in requirements.txt replace cu13 by cu12, and install again"
+        advice = f"older than {LOWEST_DRIVER}: {change}"
+        return Finding(False, "NVIDIA driver", version, advice)
+    return Finding(True, "NVIDIA driver", version)
 
 
-def examine_gpu():
+def examine_gpu() -> Finding:
     try:
+        command = [sys.executable, "-c", ASK_FOR_GPU]
         result = subprocess.run(
-            [sys.executable, "-c", ASK_FOR_GPU],
-            cwd=ROOT, capture_output=True, text=True, timeout=GPU_SECONDS,
-        )  # fmt: skip
+            command, cwd=ROOT, capture_output=True, text=True, timeout=GPU_SECONDS
+        )
         answer = (result.stdout.strip().splitlines() or ["the question ended in an error"])[-1]
     except (OSError, subprocess.TimeoutExpired):
         answer = "no answer in time"
     if answer.startswith("usable: "):
-        return True, "GPU", answer, ""
+        return Finding(True, "GPU", answer)
+    if "pip install" in answer:
+        return Finding(False, "GPU", answer)
     advice = "the checked simulator and the native engine run your kernels instead"
-    return True, "GPU", answer, advice
+    return Finding(True, "GPU", answer, advice)
 
 
-def examine_folder():
+def examine_folder() -> Finding:
     trial = ROOT / "lessons" / ".doctor"
     try:
         trial.write_bytes(b"")
         trial.unlink()
     except OSError as error:
-        return False, "folder", f"cannot write to {trial.parent}", error.strerror or str(error)
-    return True, "folder", str(ROOT), ""
+        reason = error.strerror or str(error)
+        advice = f"{reason}; to do the lessons, copy the project to a folder of yours"
+        return Finding(False, "folder", f"cannot write to {trial.parent}", advice)
+    return Finding(True, "folder", str(ROOT))

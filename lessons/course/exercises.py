@@ -1,8 +1,9 @@
 """Make exercise.py out of kernels/: the reference, with the bodies that a student writes left out.
 
 The solution of a lesson is the function in `kernels/`, never a second copy. An exercise keeps each
-function's signature, docstring and the comments that stand on lines of their own, which say what to
-think of; the imports are those that the reference needs.
+function's signature and docstring, and the imports that the reference needs. Comments on lines of
+their own stay as well in those functions that lesson.toml lists as `keep_comments`: there they say
+what to think of. Elsewhere they speak of a line that is left out, and go with it.
 
     python -m lessons.course.exercises          write exercise.py of lessons that have none
     python -m lessons.course.exercises --all    write every one anew (what is there is lost!)
@@ -10,26 +11,28 @@ think of; the imports are those that the reference needs.
 
 import ast
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import ROOT, lessons
+from lessons.course.lesson import ROOT, Lesson, lessons
 
 NOT_WRITTEN = 'raise NotImplementedError("write me")'
 LINE_LENGTH = 100
 
 
-def exercise_text(lesson):
+def exercise_text(lesson: Lesson) -> str:
     """What exercise.py of a `Lesson` holds before the student has written anything."""
     return assemble(lesson, lesson.blank)
 
 
-def solution_text(lesson):
+def solution_text(lesson: Lesson) -> str:
     """The same file with nothing left out: the reference."""
     return assemble(lesson, ())
 
 
-def wrong_text(lesson, path):
+def wrong_text(lesson: Lesson, path: Path) -> str:
     """The solution with the functions of the file `path` in the place of its own.
 
     Whatever else stands at the top of that file (constants, functions of another name) is added.
@@ -37,7 +40,7 @@ def wrong_text(lesson, path):
     return assemble(lesson, (), SourceFile(path.read_text(encoding="utf-8"), None))
 
 
-def unwritten(text, names):
+def unwritten(text: str, names: Sequence[str]) -> list[str]:
     """Those of `names` that are missing in a Python text, or have a body that does nothing.
 
     Such a body is a docstring, `pass`, `...`, `raise NotImplementedError`, or any of them together.
@@ -54,7 +57,7 @@ def unwritten(text, names):
     return [name for name in names if name not in written]
 
 
-def does_nothing(statement):
+def does_nothing(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Pass):
         return True
     if isinstance(statement, ast.Expr):
@@ -72,14 +75,14 @@ class Import(NamedTuple):
     """`import module as name` if `source` is None, else `from module import source as name`."""
 
     module: str
-    source: str
+    source: str | None
     name: str
 
 
 class SourceFile:
     """A Python text, its top-level functions, and where each name it uses comes from."""
 
-    def __init__(self, text, module):
+    def __init__(self, text: str, module: str | None) -> None:
         self.lines = text.splitlines()
         self.tree = ast.parse(text)
         self.module = module  # dotted name from which the rest of it can be imported
@@ -88,72 +91,87 @@ class SourceFile:
             node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)
         }
 
-    def text_of(self, node):
+    def text_of(self, node: ast.stmt) -> str:
+        """A statement with its decorators and the comments right above it."""
         decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno] + [decorator.lineno for decorator in decorators])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         while first > 1 and self.lines[first - 2].startswith("#"):
             if self.lines[first - 2].startswith("# ---"):
                 break
             first -= 1
-        return "\n".join(self.lines[first - 1 : node.end_lineno])
+        return "\n".join(self.lines[first - 1 : last_line(node)])
 
-    def extras(self):
+    def extras(self) -> list[ast.stmt]:
         """Top-level statements that are neither functions, imports nor the docstring."""
         skipped = (ast.FunctionDef, ast.Import, ast.ImportFrom)
         has_docstring = ast.get_docstring(self.tree) is not None
         return [node for node in self.tree.body[has_docstring:] if not isinstance(node, skipped)]
 
 
-def assemble(lesson, blank, replacement=None):
-    pieces = []  # (text, SourceFile, node)
+class Piece(NamedTuple):
+    """A part of the file to be made, and where it comes from."""
+
+    text: str
+    origin: SourceFile
+    node: ast.stmt
+
+
+def assemble(lesson: Lesson, blank: Sequence[str], replacement: SourceFile | None = None) -> str:
+    """A whole file: without the bodies of `blank`, and with the functions of `replacement`."""
+    pieces = []
     held = set()
     for part in lesson.parts:
-        module = part.file.removesuffix(".py").replace("/", ".")
-        file = SourceFile((ROOT / part.file).read_text(encoding="utf-8"), module)
+        file = SourceFile((ROOT / part.file).read_text(encoding="utf-8"), part.module)
         for name in part.functions:
-            node, origin = file.functions[name], file
-            if replacement and name in replacement.functions:
-                node, origin = replacement.functions[name], replacement
-            text = blanked(origin, node) if name in blank else origin.text_of(node)
-            pieces.append((text, origin, node))
+            origin = replacement if replacement and name in replacement.functions else file
+            node = origin.functions[name]
+            text = origin.text_of(node)
+            if name in blank:
+                text = blanked(origin, node, name in lesson.keep_comments)
+            pieces.append(Piece(text, origin, node))
             held.add(name)
     if replacement:
         pieces[:0] = additions(replacement, held)
         held |= set(replacement.functions) | set(assigned_names(replacement.tree))
     wanted = {
         found
-        for _, origin, node in pieces
-        for name in names_in(node)
-        if name not in held and (found := where_from(origin, name))
+        for piece in pieces
+        for name in names_in(piece.node)
+        if name not in held and (found := where_from(piece.origin, name))
     }
     header = f'"""{lesson.header.rstrip()}\n"""'
-    body = "\n\n\n".join(text for text, _, _ in pieces)
+    body = "\n\n\n".join(piece.text for piece in pieces)
     top = "\n\n".join(part for part in (header, import_lines(wanted)) if part)
     return f"{top}\n\n\n{body}\n"
 
 
-def additions(file, held):
+def additions(file: SourceFile, held: set[str]) -> list[Piece]:
     """What a file of wrong functions has besides the functions it replaces."""
     helpers = [node for name, node in file.functions.items() if name not in held]
-    added = sorted(file.extras() + helpers, key=lambda node: node.lineno)
-    return [(file.text_of(node), file, node) for node in added]
+    added = sorted([*file.extras(), *helpers], key=lambda node: node.lineno)
+    return [Piece(file.text_of(node), file, node) for node in added]
 
 
-def blanked(file, node):
-    """The text of a function with its body left out, but for docstring and whole-line comments."""
-    body = node.body
-    has_docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-    last_kept = body[0].end_lineno if has_docstring else body[0].lineno - 1
+def blanked(file: SourceFile, node: ast.FunctionDef, keep_comments: bool) -> str:
+    """The text of a function without its body, but for the docstring, and comments if wanted."""
+    first = node.body[0]
+    has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    last_kept = last_line(first) if has_docstring else first.lineno - 1
     text = file.text_of(node).splitlines()
-    kept = text[: len(text) - (node.end_lineno - last_kept)]
-    indent = " " * body[0].col_offset
-    comments = comment_paragraphs(file.lines[last_kept : node.end_lineno], indent)
+    kept = text[: len(text) - (last_line(node) - last_kept)]
+    indent = " " * first.col_offset
+    body = file.lines[last_kept : last_line(node)]
+    comments = comment_paragraphs(body, indent) if keep_comments else []
     return "\n".join([*kept, *comments, indent + NOT_WRITTEN])
 
 
-def comment_paragraphs(lines, indent):
+def last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def comment_paragraphs(lines: Sequence[str], indent: str) -> list[str]:
     """Whole-line comments, each group of neighbouring lines followed by an empty line."""
-    result = []
+    result: list[str] = []
     previous = None
     for number, line in enumerate(lines):
         stripped = line.strip()
@@ -169,11 +187,11 @@ def comment_paragraphs(lines, indent):
 # ---------------------------------------------------------------- names and imports
 
 
-def names_in(node):
+def names_in(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def imported_names(tree):
+def imported_names(tree: ast.Module) -> dict[str, Import]:
     """name -> `Import`, for the imports at the top of a file."""
     found = {}
     for node in tree.body:
@@ -184,11 +202,11 @@ def imported_names(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name
-                found[name] = Import(node.module, alias.name, name)
+                found[name] = Import(node.module or "", alias.name, name)
     return found
 
 
-def assigned_names(tree):
+def assigned_names(tree: ast.Module) -> Iterator[str]:
     """Names that a file's top-level assignments and classes define."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
@@ -199,7 +217,7 @@ def assigned_names(tree):
                     yield inner.id
 
 
-def where_from(file, name):
+def where_from(file: SourceFile, name: str) -> Import | None:
     """The `Import` that makes `name` known in another file, or None for builtins and locals."""
     if name in file.imports:
         return file.imports[name]
@@ -208,31 +226,31 @@ def where_from(file, name):
     return None
 
 
-def import_lines(wanted):
+def import_lines(wanted: Iterable[Import]) -> str:
     """Import statements: the standard library first, then packages, then the project."""
-    plain = {entry for entry in wanted if entry.source is None}
-    lines = {0: [], 1: [], 2: []}
-    for entry in sorted(plain):
-        renamed = f" as {entry.name}" if entry.name != entry.module else ""
-        lines[rank(entry.module)].append(f"import {entry.module}{renamed}")
-    for module in sorted({entry.module for entry in wanted - plain}):
-        entries = sorted(entry for entry in wanted - plain if entry.module == module)
-        names = [
-            entry.source if entry.source == entry.name else f"{entry.source} as {entry.name}"
-            for entry in entries
-        ]
-        lines[rank(module)].append(from_import(module, names))
-    return "\n\n".join("\n".join(group) for group in lines.values() if group)
+    groups: list[list[str]] = [[], [], []]
+    sources: dict[str, list[str]] = {}
+    for module, source, name in sorted(wanted, key=lambda entry: (entry.module, entry.name)):
+        if source is None:
+            renamed = f" as {name}" if name != module else ""
+            groups[rank(module)].append(f"import {module}{renamed}")
+        else:
+            renamed = f" as {name}" if name != source else ""
+            sources.setdefault(module, []).append(source + renamed)
+    for module, names in sources.items():
+        groups[rank(module)].append(from_import(module, names))
+    return "\n\n".join("\n".join(group) for group in groups if group)
 
 
-def rank(module):
+def rank(module: str) -> int:
+    """Which group of imports a module belongs to."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return 0
     return 2 if top in ("kernels", "lessons") else 1
 
 
-def from_import(module, names):
+def from_import(module: str, names: Sequence[str]) -> str:
     line = f"from {module} import {', '.join(names)}"
     if len(line) <= LINE_LENGTH:
         return line
@@ -243,13 +261,13 @@ def from_import(module, names):
 # ---------------------------------------------------------------- writing
 
 
-def write_exercise(lesson):
+def write_exercise(lesson: Lesson) -> None:
     """Write exercise.py of a lesson as it is before the student begins."""
     text = exercise_text(lesson).encode("utf-8")
     write_atomically(lesson.exercise, lambda file: file.write(text))
 
 
-def main():
+def main() -> None:
     for lesson in lessons():
         if "--all" in sys.argv[1:] or not lesson.exercise.exists():
             write_exercise(lesson)

@@ -1,23 +1,27 @@
 """What a student has reached so far: one small file beside the lessons, never graded or shared."""
 
 import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import LESSONS, digest
+from lessons.course.lesson import LESSONS, Check, Lesson, digest
 
 PROGRESS = LESSONS / ".progress.json"
 
 
-class Progress:
+class CourseProgress:
     """Points of the last grading of each lesson, and how many hints were given.
 
     path: the file. Raises `InputError` if it holds something else.
     """
 
-    def __init__(self, path=None):
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path or PROGRESS
-        self.content = {"grades": {}, "hints": {}}
+        self.content: dict[str, dict[str, Any]] = {"grades": {}, "hints": {}}
         if not self.path.exists():
             return
         try:
@@ -27,41 +31,57 @@ class Progress:
                 f"{self.path} cannot be read ({error}); delete it to begin anew"
             ) from None
 
-    def save(self):
+    def save(self) -> None:
+        """Write the file. Where that cannot be, say so and go on: no grade depends on it."""
         text = json.dumps(self.content, indent=1) + "\n"
-        write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
+        try:
+            write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
+        except InputError:
+            print(f"your progress is not kept: cannot write {self.path}", file=sys.stderr)
 
-    def record(self, lesson, results):
-        """Keep the points of a grading, and of which file they are."""
+    # ---------------------------------------------------------------- points
+
+    def record(self, lesson: Lesson, scores: Mapping[str, int]) -> None:
+        """Keep the points of a grading, and of which file they are. scores: check -> points."""
         self.content["grades"][lesson.name] = {
             "file": digest(lesson.exercise),
-            "checks": {result.check: result.score for result in results},
+            "checks": dict(scores),
         }
         self.save()
 
-    def scores(self, lesson):
+    def scores(self, lesson: Lesson) -> dict[str, int]:
         """check -> points at the last grading; {} if there was none."""
         return self.content["grades"].get(lesson.name, {}).get("checks", {})
 
-    def points(self, lesson):
+    def points(self, lesson: Lesson) -> int:
         return sum(self.scores(lesson).values())
 
-    def is_current(self, lesson):
+    def is_current(self, lesson: Lesson) -> bool:
         """Whether exercise.py is still the file that was graded."""
         graded = self.content["grades"].get(lesson.name, {})
         return graded.get("file") == digest(lesson.exercise)
 
-    def is_done(self, lesson):
+    def is_done(self, lesson: Lesson) -> bool:
         return self.points(lesson) == lesson.points
 
-    def next_lesson(self, lessons):
+    # ---------------------------------------------------------------- what to do next
+
+    def next_lesson(self, lessons: Sequence[Lesson]) -> Lesson:
         """The first lesson that is not done; the last one if all are."""
         for lesson in lessons:
             if not self.is_done(lesson):
                 return lesson
         return lessons[-1]
 
-    def next_hint(self, lesson, check):
+    def next_check(self, lesson: Lesson) -> Check | None:
+        """The first check of a lesson that did not get all its points; None if all did."""
+        scores = self.scores(lesson)
+        for check in lesson.checks:
+            if scores.get(check.name, 0) < check.points:
+                return check
+        return None
+
+    def next_hint(self, lesson: Lesson, check: Check) -> int:
         """Number of the hint to give now, from 1; the last one comes again and again."""
         given = self.content["hints"].setdefault(lesson.name, {})
         number = min(given.get(check.name, 0) + 1, len(check.hints))

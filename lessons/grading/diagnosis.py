@@ -5,11 +5,16 @@ the most telling first. A pattern counts only if it explains every element, or n
 is wrong; if none does, the diagnosis is "wrong", which is better than a false one.
 """
 
+import itertools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-ALMOST_ALL = 0.99  # of the elements that a pattern has to explain
+from lessons.grading.comparison import ALMOST_ALL, Comparison, Threads, block_shape
+
+# What known mistakes result in: a word or two -> the array, with or without an advice.
+Candidates = Mapping[str, np.ndarray | tuple[np.ndarray, str]]
 
 
 class Diagnosis(NamedTuple):
@@ -18,22 +23,27 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(
-    expected, got, sentinel, tolerance, threads=None, candidates=None, guards_intact=True
-):  # fmt: skip
+    expected: np.ndarray,
+    got: np.ndarray,
+    sentinel: float,
+    tolerance: float,
+    threads: Threads | None = None,
+    candidates: Candidates | None = None,
+    guards_intact: bool = True,
+) -> Diagnosis:
     """The `Diagnosis` of a result that is not as expected.
 
     expected, got: arrays of the same shape. sentinel: what `got` was filled with beforehand.
-    tolerance: absolute. threads: ("grid", 1, 128) if thread i, in block i // 128, owns row i, and
-    ("grid", 2, (16, 16)) if thread (x, y) owns element [y, x]; None if it is not so simple.
-    candidates: code -> (array, sentence) or array, the results of mistakes that the caller knows.
+    tolerance: absolute. threads: see `Threads`; None if it is not so simple. candidates: the
+    results of mistakes that the caller knows, with a sentence for each, or without.
     guards_intact: False if something was written beside the array.
     """
-    case = Comparison(np.asarray(expected), np.asarray(got), sentinel, tolerance, threads)
-    known = known_mistake(case, candidates or {})
+    comparison = Comparison(expected, got, sentinel, tolerance, threads)
+    known = known_mistake(comparison, candidates or {})
     if known:
         return known
     for pattern in PATTERNS:
-        found = pattern(case)
+        found = pattern(comparison)
         if found:
             return found
     if not guards_intact:
@@ -45,50 +55,13 @@ def diagnose(
     return Diagnosis("wrong", "The values are wrong, in no pattern that is known here.")
 
 
-class Comparison:
-    """The two arrays in float64, and what most patterns ask about them."""
-
-    def __init__(self, expected, got, sentinel, tolerance, threads):
-        self.expected = expected.astype(np.float64)
-        self.got = got.astype(np.float64)
-        self.tolerance = tolerance
-        self.threads = threads
-        self.sentinel = sentinel
-        self.unwritten = self.got == sentinel
-        self.wrong = ~self.close(self.got, self.expected)
-
-    def close(self, first, second):
-        with np.errstate(invalid="ignore", over="ignore"):
-            return np.abs(first - second) <= self.tolerance
-
-    def fits(self, result):
-        """Whether `got` is this result, with a tolerance that grows with it as rounding does."""
-        largest = np.abs(self.expected).max(initial=0.0)
-        growth = np.abs(result).max(initial=0.0) / largest if largest > 0 else 1.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            return bool((np.abs(result - self.got) <= self.tolerance * max(1.0, growth)).all())
-
-    def explains(self, pattern):
-        """Whether a result made by a mistake is (nearly) the one that came."""
-        if pattern.shape != self.got.shape or not self.wrong.any():
-            return False
-        telling = ~self.close(pattern, self.expected)
-        if not telling.any():
-            return False
-        return np.mean(self.close(pattern, self.got)) >= ALMOST_ALL
-
-    @property
-    def written(self):
-        return ~self.unwritten
-
-
-def known_mistake(case, candidates):
+def known_mistake(comparison: Comparison, candidates: Candidates) -> Diagnosis | None:
     for code, candidate in candidates.items():
         result, sentence = candidate if isinstance(candidate, tuple) else (candidate, "")
         result = np.asarray(result, np.float64)
-        if result.shape != case.got.shape or not case.fits(result):
+        if result.shape != comparison.got.shape or not comparison.fits(result):
             continue
-        if not case.close(result, case.expected).all():
+        if not comparison.close(result, comparison.expected).all():
             return Diagnosis(code, sentence or f"This is the result one gets by: {code}.")
     return None
 
@@ -96,19 +69,19 @@ def known_mistake(case, candidates):
 # ---------------------------------------------------------------- patterns of what was written
 
 
-def not_a_number(case):
-    bad = np.isnan(case.got) & ~np.isnan(case.expected)
+def not_a_number(comparison: Comparison) -> Diagnosis | None:
+    bad = np.isnan(comparison.got) & ~np.isnan(comparison.expected)
     if not bad.any():
         return None
     return Diagnosis(
         "nan",
-        "There are NaNs: something was divided by zero, a root or logarithm was taken of a negative "
-        "number, or memory was read that nobody had written.",
+        "There are NaNs: something was divided by zero, a root or logarithm was taken of a "
+        "negative number, or memory was read that nobody had written.",
     )
 
 
-def never_written(case):
-    if case.got.size == 0 or not case.unwritten.all():
+def never_written(comparison: Comparison) -> Diagnosis | None:
+    if comparison.got.size == 0 or not comparison.unwritten.all():
         return None
     return Diagnosis(
         "never written",
@@ -116,20 +89,15 @@ def never_written(case):
     )
 
 
-def tail_not_written(case):
-    """Only a first part along one or two axes is written, and that part is right."""
-    if not case.unwritten.any() or case.got.ndim == 0:
+def tail_not_written(comparison: Comparison) -> Diagnosis | None:
+    """Only a first part along one or more axes is written, and that part is complete."""
+    shape = comparison.got.shape
+    if not comparison.unwritten.any() or not shape:
         return None
-    extents = []
-    for axis in range(case.got.ndim):
-        others = tuple(other for other in range(case.got.ndim) if other != axis)
-        touched = case.written.any(axis=others)
-        extents.append(int(touched.sum()))
-        if not touched[: extents[-1]].all():
-            return None
-    if case.unwritten[tuple(slice(0, extent) for extent in extents)].any():
+    extents = [int(indices.max(initial=-1)) + 1 for indices in np.nonzero(comparison.written)]
+    if comparison.unwritten[tuple(slice(0, extent) for extent in extents)].any():
         return None
-    short = [axis for axis, extent in enumerate(extents) if extent < case.got.shape[axis]]
+    short = [axis for axis, extent in enumerate(extents) if extent < shape[axis]]
     names = " and ".join(f"axis {axis}: from index {extents[axis]} on" for axis in short)
     return Diagnosis(
         "tail not written",
@@ -138,16 +106,16 @@ def tail_not_written(case):
     )
 
 
-def first_block_only(case):
+def first_block_only(comparison: Comparison) -> Diagnosis | None:
     """Right where block 0 works, and nowhere else."""
-    block = block_shape(case)
-    if block is None:
+    threads = comparison.threads
+    if threads is None or comparison.got.ndim < threads[1]:
         return None
-    inside = np.zeros(case.got.shape, bool)
-    inside[tuple(slice(0, size) for size in block)] = True
-    if inside.all() or case.wrong[inside].any():
+    inside = np.zeros(comparison.got.shape, bool)
+    inside[tuple(slice(0, size) for size in block_shape(threads))] = True
+    if inside.all() or comparison.wrong[inside].any():
         return None
-    if not case.unwritten[~inside].all():
+    if not comparison.unwritten[~inside].all():
         return None
     return Diagnosis(
         "first block only",
@@ -156,18 +124,8 @@ def first_block_only(case):
     )
 
 
-def block_shape(case):
-    """Size of block 0 along the leading axes, as the array is indexed; None if unknown."""
-    if case.threads is None or case.got.ndim < case.threads[1]:
-        return None
-    _, dimensions, block = case.threads
-    if dimensions == 1:
-        return (block if isinstance(block, int) else block[0],)
-    return tuple(reversed(block[:dimensions]))
-
-
-def partly_written(case):
-    share = np.mean(case.unwritten)
+def partly_written(comparison: Comparison) -> Diagnosis | None:
+    share = np.mean(comparison.unwritten)
     if share == 0:
         return None
     return Diagnosis(
@@ -180,17 +138,13 @@ def partly_written(case):
 # ---------------------------------------------------------------- patterns of the values
 
 
-def transposed(case):
-    if case.got.ndim < 2:
+def transposed(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if expected.ndim < 2:
         return None
-    axes = (1, 0, *range(2, case.got.ndim))
-    rows, columns = case.got.shape[:2]
-    if rows == columns:
-        pattern = np.transpose(case.expected, axes)
-    else:
-        # The same numbers in the same memory, but counted down the columns.
-        pattern = np.transpose(case.expected, axes).reshape(case.expected.shape)
-    if not case.explains(pattern):
+    # Of a matrix that is not square, the same numbers in the same memory, counted down the columns.
+    pattern = expected.swapaxes(0, 1).reshape(expected.shape)
+    if not comparison.explains(pattern):
         return None
     return Diagnosis(
         "transposed",
@@ -198,9 +152,9 @@ def transposed(case):
     )
 
 
-def flipped(case):
-    for axis in range(min(case.got.ndim, 2)):
-        if case.explains(np.flip(case.expected, axis)):
+def flipped(comparison: Comparison) -> Diagnosis | None:
+    for axis in range(min(comparison.got.ndim, 2)):
+        if comparison.explains(np.flip(comparison.expected, axis)):
             return Diagnosis(
                 "flipped",
                 f"The order is reversed along axis {axis}: an index runs from the wrong end.",
@@ -208,10 +162,10 @@ def flipped(case):
     return None
 
 
-def shifted(case):
-    for axis in range(case.got.ndim):
+def shifted(comparison: Comparison) -> Diagnosis | None:
+    for axis, length in enumerate(comparison.got.shape):
         for step in (1, -1):
-            if case.got.shape[axis] < 3 or not matches_shifted(case, axis, step):
+            if length < 3 or not matches_shifted(comparison, axis, step):
                 continue
             way = "late" if step == 1 else "early"
             return Diagnosis(
@@ -221,61 +175,61 @@ def shifted(case):
     return None
 
 
-def matches_shifted(case, axis, step):
-    first, second = slice(1, None), slice(None, -1)
+def matches_shifted(comparison: Comparison, axis: int, step: int) -> bool:
+    length = comparison.got.shape[axis]
+    here, there = np.arange(1, length), np.arange(length - 1)
     if step == -1:
-        first, second = second, first
-    got = np.take(case.got, range(case.got.shape[axis])[first], axis)
-    expected = np.take(case.expected, range(case.got.shape[axis])[second], axis)
-    aligned = np.take(case.expected, range(case.got.shape[axis])[first], axis)
-    if case.close(aligned, expected).all():
+        here, there = there, here
+    got = comparison.got.take(here, axis)
+    expected = comparison.expected.take(there, axis)
+    aligned = comparison.expected.take(here, axis)
+    if comparison.close(aligned, expected).all():
         return False
-    return bool(np.mean(case.close(got, expected)) >= ALMOST_ALL)
+    return bool(np.mean(comparison.close(got, expected)) >= ALMOST_ALL)
 
 
-def swapped_channels(case):
-    if case.got.ndim < 2 or case.got.shape[-1] not in (3, 4):
+def swapped_channels(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if expected.ndim < 2 or expected.shape[-1] not in (3, 4):
         return None
-    channels = case.got.shape[-1]
-    for first in range(channels):
-        for second in range(first + 1, channels):
-            order = list(range(channels))
-            order[first], order[second] = second, first
-            if case.explains(case.expected[..., order]):
-                return Diagnosis(
-                    "swapped channels", f"Channels {first} and {second} are exchanged."
-                )
+    channels = expected.shape[-1]
+    for first, second in itertools.combinations(range(channels), 2):
+        order = list(range(channels))
+        order[first], order[second] = second, first
+        if comparison.explains(expected[..., order]):
+            return Diagnosis("swapped channels", f"Channels {first} and {second} are exchanged.")
     return None
 
 
-def up_to_255(case):
+def up_to_255(comparison: Comparison) -> Diagnosis | None:
     return scaled(
-        case,
+        comparison,
         255.0,
         "0-255",
         "The values go up to 255; here colours and brightness go from 0 to 1.",
     )
 
 
-def scaled(case, factor, code, sentence):
-    if case.expected.size < 2:
+def scaled(comparison: Comparison, factor: float, code: str, sentence: str) -> Diagnosis | None:
+    """This diagnosis if nearly all values are `factor` times the expected ones."""
+    if comparison.expected.size < 2:
         return None
-    room = case.tolerance * max(1.0, abs(factor))
+    room = comparison.tolerance * max(1.0, abs(factor))
     with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(case.got - factor * case.expected) <= room
+        fits = np.abs(comparison.got - factor * comparison.expected) <= room
     return Diagnosis(code, sentence) if np.mean(fits) >= ALMOST_ALL else None
 
 
-def constant_factor(case):
-    use = np.abs(case.expected) > 100 * case.tolerance
-    if np.count_nonzero(use) < 4 or not np.isfinite(case.got).all():
+def constant_factor(comparison: Comparison) -> Diagnosis | None:
+    use = np.abs(comparison.expected) > 100 * comparison.tolerance
+    if np.count_nonzero(use) < 4 or not np.isfinite(comparison.got).all():
         return None
-    factor = float(np.median(case.got[use] / case.expected[use]))
+    factor = float(np.median(comparison.got[use] / comparison.expected[use]))
     if abs(factor - 1) < 1e-4 or abs(factor) < 1e-6:
         return None
     text = nice_factor(factor)
     return scaled(
-        case,
+        comparison,
         factor,
         "constant factor",
         f"Every value is {text} times what it should be: is there a factor too many or too few, "
@@ -283,22 +237,22 @@ def constant_factor(case):
     )
 
 
-def nice_factor(factor):
-    if factor < 0:
-        return f"{factor:.4g}"
+def nice_factor(factor: float) -> str:
+    """A factor as 1/3 where it is that, else as a decimal number."""
     if 0 < factor < 1 and abs(1 / factor - round(1 / factor)) < 1e-3 / factor:
         return f"1/{round(1 / factor)}"
     return f"{factor:.4g}"
 
 
-def constant_offset(case):
-    if case.got.size < 4 or not np.isfinite(case.got).all():
+def constant_offset(comparison: Comparison) -> Diagnosis | None:
+    tolerance = comparison.tolerance
+    if comparison.got.size < 4 or not np.isfinite(comparison.got).all():
         return None
-    difference = case.got - case.expected
+    difference = comparison.got - comparison.expected
     offset = float(np.median(difference))
-    if abs(offset) <= case.tolerance or np.ptp(case.expected) <= case.tolerance:
+    if abs(offset) <= tolerance or np.ptp(comparison.expected) <= tolerance:
         return None
-    if np.mean(np.abs(difference - offset) <= 2 * case.tolerance) < ALMOST_ALL:
+    if np.mean(np.abs(difference - offset) <= 2 * tolerance) < ALMOST_ALL:
         return None
     return Diagnosis(
         "constant offset",
@@ -306,14 +260,14 @@ def constant_offset(case):
     )
 
 
-def added_to_garbage(case):
+def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
     """Expected values on top of the sentinel, up to what float32 can hold there."""
-    if not case.wrong.any():
+    if not comparison.wrong.any():
         return None
-    room = max(case.tolerance, abs(case.sentinel) * 1e-5)
+    room = max(comparison.tolerance, abs(comparison.sentinel) * 1e-5)
     with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(case.got - case.sentinel - case.expected) <= room
-    if case.expected.size == 0 or np.ptp(case.expected) <= room or not fits.all():
+        fits = np.abs(comparison.got - comparison.sentinel - comparison.expected) <= room
+    if comparison.expected.size == 0 or np.ptp(comparison.expected) <= room or not fits.all():
         return None
     return Diagnosis(
         "not begun at zero",
@@ -321,12 +275,12 @@ def added_to_garbage(case):
     )
 
 
-def lost_updates(case):
+def lost_updates(comparison: Comparison) -> Diagnosis | None:
     """Sums that came out nearer to zero, most of them, and none larger."""
-    if case.wrong.sum() < 4 or not np.isfinite(case.got).all():
+    if comparison.wrong.sum() < 4 or not np.isfinite(comparison.got).all():
         return None
-    got, expected = case.got[case.wrong], case.expected[case.wrong]
-    nearer = (np.sign(got) == np.sign(expected)) | (np.abs(got) <= case.tolerance)
+    got, expected = comparison.got[comparison.wrong], comparison.expected[comparison.wrong]
+    nearer = (np.sign(got) == np.sign(expected)) | (np.abs(got) <= comparison.tolerance)
     if not (nearer & (np.abs(got) < np.abs(expected))).all():
         return None
     return Diagnosis(
@@ -336,52 +290,17 @@ def lost_updates(case):
     )
 
 
-def all_zero(case):
-    if (case.got != 0).any() or not case.wrong.any():
+def all_zero(comparison: Comparison) -> Diagnosis | None:
+    if (comparison.got != 0).any() or not comparison.wrong.any():
         return None
     return Diagnosis(
-        "all zero", "Every value is zero: nothing was added up, or it was cleared after."
+        "all zero", "Every value is zero: nothing was added up, or it was cleared afterwards."
     )
 
 
+# The most telling first.
 PATTERNS = (
     not_a_number, never_written, first_block_only, tail_not_written, transposed, partly_written,
-    all_zero, flipped, shifted, swapped_channels, up_to_255, added_to_garbage,
-    constant_factor, constant_offset,
-    lost_updates,
+    all_zero, flipped, shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor,
+    constant_offset, lost_updates,
 )  # fmt: skip
-
-
-# ---------------------------------------------------------------- the first wrong elements
-
-
-def first_wrong(name, expected, got, tolerance, threads=None, count=3, sentinel=None):
-    """Lines such as "gray[3, 5]: expected 0.41, got 0.12 (block (0, 0), thread (5, 3))"."""
-    expected, got = np.asarray(expected), np.asarray(got)
-    with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-    places = np.argwhere(~(difference <= tolerance))[:count]
-    lines = []
-    for place in places:
-        index = tuple(int(i) for i in place)
-        value = got[index]
-        what = "never written" if value == sentinel else f"got {value:.6g}"
-        where = f"[{', '.join(map(str, index))}]" if index else ""
-        lines.append(
-            f"{name}{where}: expected {expected[index]:.6g}, {what}{owner(index, threads)}"
-        )
-    return lines
-
-
-def owner(index, threads):
-    """The block and thread that own an element, as " (block 0, thread 5)"; "" if unknown."""
-    if threads is None or len(index) < threads[1]:
-        return ""
-    _, dimensions, block = threads
-    if dimensions == 1:
-        size = block if isinstance(block, int) else block[0]
-        return f" (block {index[0] // size}, thread {index[0] % size})"
-    position = tuple(reversed(index[:dimensions]))
-    blocks = tuple(p // size for p, size in zip(position, block, strict=True))
-    inside = tuple(p % size for p, size in zip(position, block, strict=True))
-    return f" (block {blocks}, thread {inside})"

@@ -13,8 +13,15 @@ import dataclasses
 import importlib
 import io
 import json
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import IO, Any
 
 import numpy as np
+
+from lessons.grading.output import Output
+
+Json = dict[str, Any]  # an object of JSON
 
 LENGTH_BYTES = 8
 MAX_JSON = 1 << 24  # bytes
@@ -25,7 +32,7 @@ CLASSES = {
     "AdamRates": "kernels.config",
     "Arrays": "kernels.training_step",
     "Config": "kernels.config",
-    "Stages": "kernels.stages",
+    "Stages": "kernels.training_step",
     "State": "kernels.state",
 }
 
@@ -34,7 +41,7 @@ class BadMessage(Exception):
     """What arrived is no message of ours."""
 
 
-def send(pipe, content, arrays=()):
+def send(pipe: IO[bytes], content: Json, arrays: Sequence[np.ndarray] = ()) -> None:
     text = json.dumps(content).encode("utf-8")
     pipe.write(len(text).to_bytes(LENGTH_BYTES, "little") + text)
     pipe.write(len(arrays).to_bytes(LENGTH_BYTES, "little"))
@@ -46,7 +53,7 @@ def send(pipe, content, arrays=()):
     pipe.flush()
 
 
-def receive(pipe):
+def receive(pipe: IO[bytes]) -> tuple[Json, list[np.ndarray]]:
     """(content, arrays). Raises `EOFError` if the pipe ends and `BadMessage` for nonsense."""
     try:
         content = json.loads(read_exactly(pipe, read_length(pipe, MAX_JSON)))
@@ -61,14 +68,14 @@ def receive(pipe):
     return content, arrays
 
 
-def read_length(pipe, limit):
+def read_length(pipe: IO[bytes], limit: int) -> int:
     length = int.from_bytes(read_exactly(pipe, LENGTH_BYTES), "little")
     if length > limit:
         raise BadMessage(f"a part of {length:,} bytes; the limit is {limit:,}")
     return length
 
 
-def read_exactly(pipe, length):
+def read_exactly(pipe: IO[bytes], length: int) -> bytes:
     data = pipe.read(length)
     if len(data) < length:
         raise EOFError("the pipe has ended")
@@ -81,24 +88,23 @@ def read_exactly(pipe, length):
 class Student:
     """Stands for a function of the student's file, which only the worker has."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Packer:
     """Turns arguments into JSON; arrays are put into `arrays`, each once."""
 
-    def __init__(self, output_class=()):
-        self.output_class = output_class  # what has `buffer`, `guard` and `shape`
-        self.originals = []
-        self.arrays = []
+    def __init__(self) -> None:
+        self.originals: list[np.ndarray | Output] = []
+        self.arrays: list[np.ndarray] = []
 
-    def pack(self, value):
+    def pack(self, value: object) -> Json:
         if isinstance(value, np.ndarray):
-            return {"array": self.place_of(value, value)}
-        if self.output_class and isinstance(value, self.output_class):
-            place = self.place_of(value, value.buffer)
-            return {"array": place, "guard": value.guard, "shape": list(value.shape)}
+            return {"array": self.index_of(value, value)}
+        if isinstance(value, Output):
+            index = self.index_of(value, value.buffer)
+            return {"array": index, "guard": value.guard, "shape": list(value.shape)}
         if isinstance(value, Student):
             return {"student": value.name}
         if isinstance(value, np.generic):
@@ -111,17 +117,17 @@ class Packer:
             items = [self.pack(item) for item in value]
             name = type(value).__name__ if hasattr(value, "_fields") else None
             return {"tuple": items, "class": name}
-        if dataclasses.is_dataclass(value):
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {key: self.pack(item) for key, item in dataclasses.asdict(value).items()}
             return {"fields": fields, "class": type(value).__name__}
-        if callable(value) and getattr(value, "__module__", "").startswith("kernels."):
+        if isinstance(value, FunctionType) and value.__module__.startswith("kernels."):
             return {"function": value.__name__, "module": value.__module__}
         raise TypeError(f"a {type(value).__name__} cannot be sent between judge and worker")
 
-    def place_of(self, original, array):
-        for place, known in enumerate(self.originals):
+    def index_of(self, original: np.ndarray | Output, array: np.ndarray) -> int:
+        for index, known in enumerate(self.originals):
             if known is original:
-                return place
+                return index
         self.originals.append(original)
         self.arrays.append(array)
         return len(self.arrays) - 1
@@ -134,11 +140,13 @@ class Unpacker:
     student's file by name; None where there is no such file.
     """
 
-    def __init__(self, arrays, find_student=None):
+    def __init__(
+        self, arrays: Sequence[Any], find_student: Callable[[str], object] | None = None
+    ) -> None:
         self.arrays = arrays
         self.find_student = find_student
 
-    def unpack(self, packed):
+    def unpack(self, packed: Json) -> Any:
         if "array" in packed:
             return self.view(packed)
         if "student" in packed and self.find_student:
@@ -159,7 +167,8 @@ class Unpacker:
             return getattr(importlib.import_module(packed["module"]), packed["function"])
         raise BadMessage(f"no value: {packed}")
 
-    def view(self, packed):
+    def view(self, packed: Json) -> Any:
+        """An array, or the part of it between its guards."""
         array = self.arrays[packed["array"]]
         if "guard" not in packed:
             return array
@@ -167,7 +176,7 @@ class Unpacker:
         return array[guard : array.shape[0] - guard].reshape(tuple(packed["shape"]))
 
 
-def known_class(name):
+def known_class(name: str) -> type:
     if name not in CLASSES:
         raise BadMessage(f"no class: {name}")
     return getattr(importlib.import_module(CLASSES[name]), name)

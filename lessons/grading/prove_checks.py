@@ -10,13 +10,16 @@ that must fail for it ("# caught by:") and the words that must be in the diagnos
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kernels.errors import InputError
 from lessons.course.exercises import exercise_text, solution_text, wrong_text
-from lessons.course.lesson import find_lesson, lessons
-from lessons.grading.run import Submission, Workers, checks_of, run_check
+from lessons.course.lesson import Check, Lesson, find_lesson, lessons
+from lessons.grading.run import Result, checks_of, run_check
+from lessons.grading.submission import Submission
+from lessons.grading.worker_pool import WorkerPool
 
 SEED = 20260
 PATIENCE = 10.0  # nothing is measured here, and the machine may be busy with other tests
@@ -37,12 +40,12 @@ class WrongKernel(NamedTuple):
     diagnosis: str
 
 
-def wrong_kernels(lesson):
+def wrong_kernels(lesson: Lesson) -> list[WrongKernel]:
     """The files of `wrong/`. Raises `InputError` for one that does not say what it expects."""
     return [read_wrong_kernel(path) for path in sorted((lesson.folder / "wrong").glob("*.py"))]
 
 
-def read_wrong_kernel(path):
+def read_wrong_kernel(path: Path) -> WrongKernel:
     text = path.read_text(encoding="utf-8")
     caught_by = re.search(r"^# caught by: (\w+)$", text, re.MULTILINE)
     diagnosis = re.search(r"^# diagnosis: (.+)$", text, re.MULTILINE)
@@ -51,59 +54,72 @@ def read_wrong_kernel(path):
     return WrongKernel(path, caught_by[1], diagnosis[1].strip())
 
 
-def rows_of(lesson, workers):
-    """Yield a `Row` for the skeleton, the reference and every wrong kernel of a lesson."""
-    functions = checks_of(lesson)
-
-    def run(text, name, check):
-        submission = Submission(Path(name), text.encode("utf-8"))
-        return run_check(
-            functions[check.name], lesson, check, submission, workers, SEED, PATIENCE, draw=False
-        )
-
+def all_rows(lesson: Lesson, workers: WorkerPool) -> Iterator[Row]:
+    """A `Row` for the skeleton, the reference and every wrong kernel of a lesson."""
     for check in lesson.checks:
-        result = run(exercise_text(lesson), "skeleton", check)
-        yield row(lesson, "(skeleton)", check.name, result, result.diagnosis == "not written")
+        yield skeleton_row(lesson, check, workers)
     for check in lesson.checks:
-        result = run(solution_text(lesson), "reference", check)
-        yield row(lesson, "(reference)", check.name, result, result.status == "passed")
+        yield reference_row(lesson, check, workers)
     for wrong in wrong_kernels(lesson):
-        check = lesson.check(wrong.caught_by)
-        result = run(wrong_text(lesson, wrong.path), wrong.path.stem, check)
-        words = wrong.diagnosis.lower()
-        named = words in result.diagnosis.lower() or words in result.message.lower()
-        caught = result.status != "passed" and named
-        yield row(lesson, wrong.path.stem, check.name, result, caught)
+        yield wrong_row(lesson, wrong, workers)
 
 
-def row(lesson, kernel, check, result, ok):
-    return Row(lesson.name, kernel, check, result.diagnosis or result.status, ok, result.message)
+def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
+    result = run(exercise_text(lesson), lesson, check, workers)
+    return row("(skeleton)", result, result.diagnosis == "not written")
 
 
-def main():
+def reference_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
+    result = run(solution_text(lesson), lesson, check, workers)
+    return row("(reference)", result, result.status == "passed")
+
+
+def wrong_row(lesson: Lesson, wrong: WrongKernel, workers: WorkerPool) -> Row:
+    check = lesson.check(wrong.caught_by)
+    result = run(wrong_text(lesson, wrong.path), lesson, check, workers)
+    words = wrong.diagnosis.lower()
+    named = words in result.diagnosis.lower() or words in result.message.lower()
+    return row(wrong.path.stem, result, result.status != "passed" and named)
+
+
+def run(text: str, lesson: Lesson, check: Check, workers: WorkerPool) -> Result:
+    function = checks_of(lesson)[check.name]
+    submission = Submission(Path("exercise.py"), text.encode("utf-8"))
+    return run_check(function, lesson, check, submission, workers, SEED, PATIENCE, draw=False)
+
+
+def row(kernel: str, result: Result, ok: bool) -> Row:
+    diagnosis = result.diagnosis or result.status
+    return Row(result.lesson, kernel, result.check, diagnosis, ok, result.message)
+
+
+def main() -> int:
     try:
         numbers = [int(argument) for argument in sys.argv[1:]]
     except ValueError:
         print("error: give numbers of lessons, or nothing for all of them", file=sys.stderr)
         return 2
     chosen = [find_lesson(number) for number in numbers] if numbers else lessons()
-    workers = Workers(trusted=True)
-    missed = total = 0
+    workers = WorkerPool(trusted=True)
     print(f"{'lesson':<14} {'wrong kernel':<34} {'caught by':<22} diagnosis")
+    rows = []
     try:
         for lesson in chosen:
-            for entry in rows_of(lesson, workers):
-                total += 1
-                missed += not entry.ok
-                mark = "" if entry.ok else "   <-- NOT AS EXPECTED"
-                print(f"{entry.lesson:<14} {entry.kernel:<34} {entry.caught_by:<22} "
-                      f"{entry.diagnosis}{mark}", flush=True)  # fmt: skip
-                if not entry.ok:
-                    print("    " + entry.message.replace("\n", "\n    "), flush=True)
+            for entry in all_rows(lesson, workers):
+                rows.append(entry)
+                print(line_of(entry), flush=True)
     finally:
         workers.stop()
-    print(f"{total} rows, {missed} not as expected")
+    missed = [entry for entry in rows if not entry.ok]
+    print(f"{len(rows)} rows, {len(missed)} not as expected")
     return 1 if missed else 0
+
+
+def line_of(entry: Row) -> str:
+    line = f"{entry.lesson:<14} {entry.kernel:<34} {entry.caught_by:<22} {entry.diagnosis}"
+    if entry.ok:
+        return line
+    return f"{line}   <-- NOT AS EXPECTED\n    " + entry.message.replace("\n", "\n    ")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,26 @@
 """The outcome of grading as a file for machines and a table for people (see lessons/GRADING.md)."""
 
 import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import ROOT, digest
+from lessons.course.lesson import ROOT, Lesson, digest
+from lessons.grading.run import Result
 
 VERSION = 1  # of the report's format
 
 
-def all_results(selected, results, reason):
+def all_results(
+    selected: Iterable[Lesson],
+    results: list[Result],
+    reason: Callable[[str, str], tuple[str, str]],
+) -> list[Result]:
     """The results, with a row for every check of the selected lessons that has none.
 
-    reason: (lesson, check) -> why the check has no result. The maximum is therefore always that of
-    the whole lesson.
+    reason: (lesson, check) -> (status, message) of a check that has no result. The maximum is
+    therefore always that of the whole lesson.
     """
-    from lessons.grading.run import Result
-
     known = {(result.lesson, result.check): result for result in results}
     rows = []
     for lesson in selected:
@@ -27,10 +32,17 @@ def all_results(selected, results, reason):
     return rows
 
 
-def write_report(path, rows, seed, files, remarks):
+def write_report(
+    path: Path,
+    rows: Iterable[Result],
+    seed: int,
+    files: Iterable[Path],
+    remarks: dict[str, list[str]],
+) -> None:
     """Write grade.json.
 
-    files: paths that took part, whose hashes are recorded. remarks: lesson -> list of lines.
+    files: paths that took part, whose hashes are recorded. remarks: lesson -> lines that a person
+    should read. Raises `InputError` or `OSError` if the file cannot be written.
     """
     content = {
         "checks": [row._asdict() for row in rows],
@@ -43,33 +55,37 @@ def write_report(path, rows, seed, files, remarks):
     write_atomically(path, lambda file: file.write(text.encode("utf-8")))
 
 
-def name_of(path):
+def name_of(path: Path) -> str:
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
-def summary_lines(rows):
-    """A table of points: a line a lesson, and the total."""
+def summary_lines(rows: Sequence[Result]) -> list[str]:
+    """A table of points: one line per lesson, and the total."""
     lines = []
     names = list(dict.fromkeys(row.lesson for row in rows))
     for name in names:
         mine = [row for row in rows if row.lesson == name]
-        lines.append(f"{name:<16} {points_of(mine)}{remarks(mine)}")
+        lines.append(f"{name:<16} {points_of(mine)}{not_passed(mine)}")
     if len(names) > 1:
         lines.append(f"{'total':<16} {points_of(rows)}")
     return lines
 
 
-def points_of(rows):
+def points_of(rows: Sequence[Result]) -> str:
     got, most = sum(row.score for row in rows), sum(row.max_score for row in rows)
     return f"{got:3} of {most:3} points"
 
 
-def remarks(rows):
+def not_passed(rows: Sequence[Result]) -> str:
+    """The checks that did not pass, as "   failed: grid (transposed); timeout: learns"."""
     parts = []
     for status in ("failed", "error", "timeout", "skipped"):
-        named = [f"{row.check} ({row.diagnosis})" if row.diagnosis else row.check
-                 for row in rows if row.status == status]  # fmt: skip
+        named = [
+            f"{row.check} ({row.diagnosis})" if row.diagnosis else row.check
+            for row in rows
+            if row.status == status
+        ]
         if named:
             parts.append(f"{status}: {', '.join(named)}")
     return "   " + "; ".join(parts) if parts else ""

@@ -3,20 +3,26 @@
 import importlib.util
 import secrets
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from tqdm import tqdm
 
 from kernels.errors import InputError
-from kernels.stages import Stages
+from kernels.training.backend import ChosenBackend
 from kernels.training.devices import why_no_gpu
-from kernels.training.staged_backends import CudaBackend
+from kernels.training.staged_backends import CudaBackend, StagedBackend
+from kernels.training_step import Order, Stages
 from lessons.course.exercises import unwritten
-from lessons.course.lesson import lessons
-from lessons.course.progress import Progress
-from lessons.grading.run import Submission, Workers, checks_of, run_check
+from lessons.course.lesson import Lesson, lessons
+from lessons.course.progress import CourseProgress
+from lessons.grading.run import checks_of, run_check
+from lessons.grading.submission import Submission
+from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.compiled.backend import NativeBackend
 
-# What each lesson contributes to a training step: field of `Stages` -> function in exercise.py.
+# What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
+# lesson 9, field of `Order`.
 # Lessons 1, 2 and 5 teach what the others build on; no stage of the step is made of them alone.
 CONTRIBUTIONS = {
     3: {"sample_batch": "launch_sample_batch", "pixel_centres": "launch_pixel_centres"},
@@ -24,13 +30,13 @@ CONTRIBUTIONS = {
     6: {"mlp_forward": "launch_mlp_forward"},
     7: {"backward": "launch_backward"},
     8: {"adam_weights": "launch_adam_weights", "adam_grid": "launch_adam_grid"},
-    9: {name: name for name in ("evaluate", "training_step", "training_steps")},
+    9: {"evaluate": "evaluate", "training_steps": "training_steps"},
 }
 # With the native engine on two cores this takes about a minute, and the lake is to be seen.
 NATIVE_STEPS, NATIVE_BATCH = 1000, 4096
 
 
-def wanted_lessons(text):
+def wanted_lessons(text: str) -> list[int] | None:
     """Lesson numbers of "lessons" (None: all that are written) or "lessons:3,4,7"."""
     name, colon, numbers = text.partition(":")
     if name != "lessons" or (colon and not numbers):
@@ -48,8 +54,8 @@ def wanted_lessons(text):
     return sorted(set(chosen))
 
 
-def student_backend(use, backend, force):
-    """(backend class, explanation) with the student's stages in it.
+def student_backend(use: str, backend: str, force: bool) -> ChosenBackend:
+    """A `ChosenBackend` with the student's stages in it.
 
     use: see `wanted_lessons`. backend: "auto", "cuda" or "native". force: take stages that do not
     pass their checks. Raises `InputError` for lessons that are not written or do not pass.
@@ -70,23 +76,26 @@ def student_backend(use, backend, force):
         )
     if not force:
         refuse_failing([known[number] for number in chosen])
-    stages = Stages(**{
+    functions = {
         field: load(known[number], function)
         for number in chosen
         for field, function in CONTRIBUTIONS[number].items()
-    })  # fmt: skip
+    }
+    stages = Stages(**{name: functions[name] for name in Stages._fields if name in functions})
+    order = Order(**{name: functions[name] for name in Order._fields if name in functions})
     base = choose_base(backend)
-    yours = type("StudentBackend", (base,), {"stages": stages})
-    if base is NativeBackend:
-        yours.steps, yours.batch = NATIVE_STEPS, NATIVE_BATCH
+    factory = partial(base, stages=stages, order=order)
     rest = [number for number in CONTRIBUTIONS if number not in chosen]
     explanation = f"your lessons {', '.join(map(str, chosen))}"
     if rest:
         explanation += f", the rest from kernels/ (lessons {', '.join(map(str, rest))})"
-    return yours, f"training with {explanation}, on {base.name}"
+    explanation = f"training with {explanation}, on {base.name}"
+    if base is NativeBackend:
+        return ChosenBackend(base.name, factory, explanation, NATIVE_STEPS, NATIVE_BATCH)
+    return ChosenBackend(base.name, factory, explanation)
 
 
-def choose_base(backend):
+def choose_base(backend: str) -> type[StagedBackend]:
     if backend == "cpu":
         raise InputError("--use runs CUDA kernels; choose --backend cuda or native")
     if backend == "native":
@@ -97,23 +106,23 @@ def choose_base(backend):
     return NativeBackend if obstacle else CudaBackend
 
 
-def is_written(lesson):
+def is_written(lesson: Lesson) -> bool:
     if not lesson.exercise.exists():
         return False
     return not unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
 
 
-def refuse_failing(chosen):
+def refuse_failing(chosen: Iterable[Lesson]) -> None:
     """Grade the lessons. Raises `InputError` that names the first check that does not pass.
 
     A lesson that `python -m lessons check` has passed is not graded again until its file changes.
     """
-    progress = Progress()
+    progress = CourseProgress()
     for lesson in chosen:
         if progress.is_done(lesson) and progress.is_current(lesson):
             continue
         functions = checks_of(lesson)
-        workers = Workers()
+        workers = WorkerPool()
         submission = Submission.read(lesson.exercise)
         bar = tqdm(lesson.checks, lesson.name, leave=False, disable=not sys.stderr.isatty())
         try:
@@ -133,12 +142,13 @@ def refuse_failing(chosen):
             workers.stop()
 
 
-def load(lesson, function):
+def load(lesson: Lesson, function: str) -> Callable:
     """A function of a student's file; the file is imported only once."""
     name = f"exercise_of_lesson_{lesson.number}"
     module = sys.modules.get(name)
     if module is None:
         specification = importlib.util.spec_from_file_location(name, lesson.exercise)
+        assert specification and specification.loader, "a file that ends in .py has a loader"
         module = importlib.util.module_from_spec(specification)
         sys.modules[name] = module
         try:

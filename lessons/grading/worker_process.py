@@ -1,8 +1,8 @@
 """The judge's side of grading: start a worker, ask it, and end it when its time is up.
 
 The judge never imports a student's file. It reads the text, gives the worker a copy in a folder of
-its own, and looks at what comes back as at a letter from a stranger: number, shape, type and size
-are checked before anything else is.
+its own, and treats every reply as untrusted input: number, shape, type and size are checked before
+anything else is.
 """
 
 import os
@@ -14,15 +14,33 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from kernels.errors import InputError
 from lessons.course.lesson import ROOT
-from lessons.grading.protocol import BadMessage, Packer, Unpacker, receive, send
+from lessons.grading.output import Output
+from lessons.grading.protocol import BadMessage, Json, Packer, Unpacker, receive, send
 
 START_SECONDS = 120  # a worker's own imports, and a first kernel if there is a GPU
 PRINTED_BYTES = 2000
 EXERCISE = "exercise.py"
+NO_ANSWER = "it sent something that is no answer"
+
+Reply = tuple[Json, list[np.ndarray]]
+Finding = tuple[str, str, str]  # kind, number of the line, message
+
+
+def private_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="lesson-"))
+    except OSError as error:
+        raise InputError(
+            f"a check needs a temporary folder ({error.strerror}): set TMPDIR to a folder of yours"
+        ) from error
 
 
 class WorkerStopped(Exception):
@@ -36,34 +54,34 @@ class WorkerTimeout(Exception):
 class WorkerError(Exception):
     """The student's code raised an exception. Has its `kind`, and the `line`, None if unknown."""
 
-    def __init__(self, kind, message, line):
+    def __init__(self, kind: str, message: str, line: int | None) -> None:
         super().__init__(message)
         self.kind = kind
         self.line = line
 
 
-class Worker:
-    """One worker process, alive until `stop`."""
+class WorkerProcess:
+    """One process that runs `lessons.grading.worker`, alive until `stop`."""
 
-    def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="lesson-"))
+    def __init__(self) -> None:
+        self.folder = private_folder()
         self.log = open(self.folder / "printed.txt", "wb")
         self.number = 0
-        self.last_words = None
-        # A session of its own makes it the head of a process group that can be ended as one.
-        own_group = {"start_new_session": True} if os.name == "posix" else {}
+        self.last_words: str | None = None
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lessons.grading.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
             cwd=self.folder,
-            env=environment,
-            **own_group,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            # A session of its own makes it the head of a process group that can be ended as one.
+            start_new_session=os.name == "posix",
         )
-        self.replies = queue.Queue()
+        assert self.process.stdin and self.process.stdout, "both are pipes"
+        self.to_worker, self.from_worker = self.process.stdin, self.process.stdout
+        self.replies: queue.Queue[Reply | Exception] = queue.Queue()
         self.reader = threading.Thread(target=self.collect, daemon=True)
         self.reader.start()
         try:
@@ -71,39 +89,56 @@ class Worker:
         except BaseException:
             self.stop()
             raise
-        self.no_gpu = greeting.get("no_gpu")
+        self.no_gpu: str | None = greeting.get("no_gpu")
         self.device = str(greeting.get("device"))
 
-    def collect(self):
-        """Put every reply into the queue, and at last the reason why there are no more."""
-        try:
-            while True:
-                self.replies.put(receive(self.process.stdout))
-        except (EOFError, BadMessage, OSError, ValueError, MemoryError) as error:
-            self.replies.put(error)
+    # ---------------------------------------------------------------- what it can be asked
 
-    def wait_for_reply(self, deadline):
-        try:
-            reply = self.replies.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise WorkerTimeout from None
-        if isinstance(reply, EOFError):
-            raise WorkerStopped(self.how_it_ended())
-        if isinstance(reply, Exception):
-            raise WorkerStopped("it sent something that is no answer")
-        return reply
+    def load(self, text: bytes, hide: dict[str, list[str]], deadline: float) -> None:
+        """Give the worker a student's file.
 
-    def how_it_ended(self):
-        try:
-            status = self.process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            return "it closed its connection to the judge"
-        if status < 0:
-            return f"it was ended by {signal.Signals(-status).name}"
-        return f"it ended itself with exit status {status}"
+        hide: module -> functions of it that are the solution. deadline: here and below, seconds of
+        `time.monotonic()`. Raises what `ask` does.
+        """
+        path = self.folder / EXERCISE
+        path.write_bytes(text)
+        self.ask({"do": "load", "path": str(path), "hide": hide}, (), deadline)
 
-    def ask(self, content, arrays, deadline):
-        """Send a request and return (reply, arrays); deadline: seconds of `time.monotonic()`.
+    def run(
+        self, function: str, arguments: Sequence[object], backend: str, deadline: float
+    ) -> tuple[list[Finding], list[tuple[np.ndarray | Output, np.ndarray]]]:
+        """Call `function(*arguments, launch=...)`. Returns (findings, [(sent, returned array)])."""
+        packer = Packer()
+        packed = [packer.pack(argument) for argument in arguments]
+        request = {"do": "run", "function": function, "arguments": packed, "backend": backend}
+        reply, results = self.ask(request, packer.arrays, deadline)
+        self.require_alike(packer.arrays, results)
+        try:
+            findings = [(str(kind), str(line), str(text)) for kind, line, text in reply["findings"]]
+        except (KeyError, TypeError, ValueError):
+            raise self.stopped(NO_ANSWER) from None
+        return findings, list(zip(packer.originals, results, strict=True))
+
+    def call(self, function: str, arguments: Sequence[object], deadline: float) -> object:
+        """The value of `function(*arguments)`, a number, an array or a tuple of them."""
+        packer = Packer()
+        packed = [packer.pack(argument) for argument in arguments]
+        request = {"do": "call", "function": function, "arguments": packed}
+        reply, results = self.ask(request, packer.arrays, deadline)
+        try:
+            return Unpacker(results).unpack(reply["result"])
+        except (BadMessage, InputError, KeyError, IndexError, TypeError, ValueError):
+            raise self.stopped(NO_ANSWER) from None
+
+    def require_alike(self, sent: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        kinds = [(array.shape, array.dtype) for array in sent]
+        if [(array.shape, array.dtype) for array in results] != kinds:
+            raise self.stopped("it sent arrays of another shape or type")
+
+    # ---------------------------------------------------------------- requests and replies
+
+    def ask(self, content: Json, arrays: Sequence[np.ndarray], deadline: float) -> Reply:
+        """Send a request and return the reply to it.
 
         Raises `WorkerError`, `WorkerStopped` or `WorkerTimeout`. After the last two it is stopped.
         """
@@ -111,23 +146,35 @@ class Worker:
         try:
             self.send_in_time({**content, "number": self.number}, arrays, deadline)
             reply, results = self.wait_for_reply(deadline)
-            if reply.get("number") != self.number:
-                raise WorkerStopped("it sent an answer that was not asked for")
         except (WorkerStopped, WorkerTimeout):
             self.stop()
             raise
+        if reply.get("number") != self.number:
+            raise self.stopped("it sent an answer that was not asked for")
         if "error" in reply:
-            error = reply["error"]
-            raise WorkerError(error["type"], error["message"], error["line"])
+            raise self.error_in(reply)
         return reply, results
 
-    def send_in_time(self, content, arrays, deadline):
-        # A worker that does not read lets the pipe fill up: writing has to have an end, too.
-        failure = []
+    def error_in(self, reply: Json) -> Exception:
+        try:
+            error = reply["error"]
+            line = None if error["line"] is None else int(error["line"])
+            return WorkerError(str(error["type"]), str(error["message"]), line)
+        except (KeyError, TypeError, ValueError):
+            return self.stopped(NO_ANSWER)
 
-        def write():
+    def stopped(self, reason: str) -> WorkerStopped:
+        """Stop the worker; the error to raise."""
+        self.stop()
+        return WorkerStopped(reason)
+
+    def send_in_time(self, content: Json, arrays: Sequence[np.ndarray], deadline: float) -> None:
+        # A worker that does not read lets the pipe fill up: writing has to have an end, too.
+        failure: list[Exception] = []
+
+        def write() -> None:
             try:
-                send(self.process.stdin, content, arrays)
+                send(self.to_worker, content, arrays)
             except (OSError, ValueError) as error:
                 failure.append(error)
 
@@ -139,40 +186,41 @@ class Worker:
         if failure:
             raise WorkerStopped(self.how_it_ended())
 
-    def load(self, text, hide, deadline):
-        """Give the worker a student's file. hide: module -> functions of it that are the solution."""
-        path = self.folder / EXERCISE
-        path.write_bytes(text)
-        self.ask({"do": "load", "path": str(path), "hide": hide}, (), deadline)
-
-    def run(self, function, arguments, backend, output_class, deadline):
-        """Call `function(*arguments, launch=...)`. Returns (findings, [(sent, returned array)])."""
-        packer = Packer(output_class)
-        packed = [packer.pack(argument) for argument in arguments]
-        request = {"do": "run", "function": function, "arguments": packed, "backend": backend}
-        reply, results = self.ask(request, packer.arrays, deadline)
-        self.require_alike(packer.arrays, results)
-        return reply["findings"], list(zip(packer.originals, results, strict=True))
-
-    def call(self, function, arguments, deadline):
-        """The value of `function(*arguments)`, a number, an array or a tuple of them."""
-        packer = Packer()
-        packed = [packer.pack(argument) for argument in arguments]
-        request = {"do": "call", "function": function, "arguments": packed}
-        reply, results = self.ask(request, packer.arrays, deadline)
+    def collect(self) -> None:
+        """Put every reply into the queue, and at last the reason why there are no more."""
         try:
-            return Unpacker(results).unpack(reply["result"])
-        except (BadMessage, KeyError, IndexError, TypeError, ValueError):
-            self.stop()
-            raise WorkerStopped("it sent something that is no answer") from None
+            while True:
+                self.replies.put(receive(self.from_worker))
+        except (EOFError, BadMessage, OSError, ValueError, MemoryError) as error:
+            self.replies.put(error)
 
-    def require_alike(self, sent, results):
-        kinds = [(array.shape, array.dtype) for array in sent]
-        if [(array.shape, array.dtype) for array in results] != kinds:
-            self.stop()
-            raise WorkerStopped("it sent arrays of another shape or type")
+    def wait_for_reply(self, deadline: float) -> Reply:
+        try:
+            reply = self.replies.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise WorkerTimeout from None
+        if isinstance(reply, EOFError):
+            raise WorkerStopped(self.how_it_ended())
+        if isinstance(reply, Exception):
+            raise WorkerStopped(NO_ANSWER)
+        return reply
 
-    def printed(self):
+    def how_it_ended(self) -> str:
+        try:
+            status = self.process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return "it closed its connection to the judge"
+        if status < 0:
+            return f"it was ended by {signal.Signals(-status).name}"
+        return f"it ended itself with exit status {status}"
+
+    # ---------------------------------------------------------------- its life
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None and self.folder.exists()
+
+    def printed(self) -> str:
         """What the student's file has printed, at most the first `PRINTED_BYTES` of it."""
         if self.last_words is not None:
             return self.last_words
@@ -182,20 +230,14 @@ class Worker:
         except OSError:
             return ""
 
-    @property
-    def alive(self):
-        return self.process.poll() is None and self.folder.exists()
-
-    def stop(self):
+    def stop(self) -> None:
         """End the worker and all that it has started."""
         if self.last_words is not None:
             return
         self.last_words = self.printed()
         if os.name == "posix":
-            try:
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
         else:
             command = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
             subprocess.run(command, capture_output=True)
@@ -203,9 +245,9 @@ class Worker:
         self.process.wait()
         self.log.close()
         with suppress(OSError):
-            self.process.stdin.close()
+            self.to_worker.close()
         # A child that fled from the group may hold the pipe open; then the reader keeps it.
         self.reader.join(timeout=1)
         if not self.reader.is_alive():
-            self.process.stdout.close()
+            self.from_worker.close()
         shutil.rmtree(self.folder, ignore_errors=True)

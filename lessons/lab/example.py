@@ -1,17 +1,19 @@
 """The lab on a kernel that reverses its input: without its barrier, repaired, measured and drawn.
 
-    python -m lessons.lab.example [PICTURE.png]
+python -m lessons.lab.example [PICTURE.png]
 """
 
 # Numba compiles kernels: their types are Numba's.
 # mypy: allow-untyped-defs
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numba import cuda, float32
 
+from kernels.errors import InputError
 from lessons.lab import checked_run
 
 THREADS = 8
@@ -47,8 +49,13 @@ def main() -> None:
     report = checked_run(turn_around, 2, THREADS, values, result, record=True)
     print(report, end="\n\n")
     print(report.table(), end="\n\n")
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    report.picture(picture)
+    with suppress(OSError):  # whatever is in the way there, is in the way of the picture too
+        picture.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        report.picture(picture)
+    except InputError:
+        print(f"no picture: cannot write {picture}; name another place as PICTURE.png")
+        return
     print(f"which thread touched which element: {picture}")
 
 

@@ -86,7 +86,8 @@ def source_of_function(function: FunctionType) -> Source:
         text, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise InputError(
-            f"the source of {name} cannot be read: write the kernel in a .py file and import it"
+            f"the source of {name} cannot be read: write the kernel in a .py file and import it, "
+            "or in a notebook's cell that has no %%magic"
         ) from None
     try:
         tree = ast.parse(textwrap.dedent("".join(text)))

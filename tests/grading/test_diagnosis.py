@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lessons.grading.diagnosis import diagnose, first_wrong
+from lessons.grading.comparison import first_wrong
+from lessons.grading.diagnosis import diagnose
 from lessons.grading.picture import draw_check
 
 SENTINEL = -7777.25

@@ -1,9 +1,11 @@
 """Compile every kernel for one compute capability, on a machine with or without a GPU.
 
     python -m tests.kernels.compile_kernels 9.0
+    python -m tests.kernels.compile_kernels 9.0 --every-variant
 
 prints one JSON object: kernel name -> how many lines of PTX use double precision; registers and
-bytes of local memory a thread, as CUDA's assembler reports them.
+bytes of local memory per thread, as CUDA's assembler reports them. Kernels that are made for one
+size of network are compiled for the usual one, or for several and in all their variants.
 A process of its own, because Numba's simulator, in which the tests run, cannot compile.
 """
 
@@ -19,15 +21,18 @@ from numba.cuda import dispatcher
 from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 from kernels.fast import graph
+from kernels.fast.arrays import fused_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.persistent import make_train
-from kernels.fast.step import fused_arrays, settings_of
+from kernels.fast.tensor_core_forward import tensor_core_forward
 from kernels.state import initial_state
 
-vector = float32[::1]
-matrix = float32[:, ::1]
-cube = float32[:, :, ::1]
-adam_rates = typeof(Config().adam_rates)
+TENSOR_CORES_SINCE = (8, 0)
+VECTOR_ATOMICS_SINCE = (9, 0)
+
+vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
+counts, clock = int32[:, ::1], int64[::1]
+rates = typeof(Config().adam_rates)
 
 SIGNATURES = {
     sampler.sample_batch: (cube, uint64, uint64, matrix, matrix),
@@ -36,63 +41,17 @@ SIGNATURES = {
     matmul.matmul_naive: (matrix, matrix, matrix),
     matmul.matmul_tiled: (matrix, matrix, matrix),
     mlp_forward.mlp_forward: (matrix, vector, cube, matrix),
-    backward.backward: (
-        matrix,
-        matrix,
-        cube,
-        matrix,
-        matrix,
-        vector,
-        vector,
-        cube,
-        vector,
-    ),  # fmt: skip
-    adam.adam_weights: (
-        vector,
-        vector,
-        vector,
-        vector,
-        int32,
-        matrix,
-        float32,
-        adam_rates,
-    ),  # fmt: skip
-    adam.adam_grid: (
-        cube,
-        cube,
-        cube,
-        cube,
-        int32[:, ::1],
-        matrix,
-        float32,
-        adam_rates,
-    ),  # fmt: skip
-    graph.sample_batch_by_clock: (int64[::1], cube, uint64, matrix, matrix),
-    graph.adam_weights_by_clock: (
-        int64[::1],
-        matrix,
-        vector,
-        vector,
-        vector,
-        vector,
-        matrix,
-        adam_rates,
-    ),  # fmt: skip
-    graph.adam_grid_by_clock: (
-        int64[::1],
-        matrix,
-        cube,
-        cube,
-        cube,
-        cube,
-        int32[:, ::1],
-        matrix,
-        adam_rates,
-    ),  # fmt: skip
+    backward.backward: (matrix, matrix, cube, matrix, matrix, vector, vector, cube, vector),
+    adam.adam_weights: (vector, vector, vector, vector, int32, matrix, float32, rates),
+    adam.adam_grid: (cube, cube, cube, cube, counts, matrix, float32, rates),
     image_ops.grayscale: (cube, matrix),
     image_ops.downsample: (cube, cube),
     image_ops.upsample: (cube, cube),
+    graph.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
+    graph.adam_weights_by_clock: (clock, matrix, vector, vector, vector, vector, matrix, rates),
+    graph.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
 }
+TENSOR_CORE_SIGNATURES = {tensor_core_forward: (matrix, vector, matrix)}
 
 
 def compile_to_ptx(kernel, signature, capability):
@@ -104,20 +63,27 @@ def compile_to_ptx(kernel, signature, capability):
     return ptx
 
 
-def fused_kernels(capability):
+def named(signatures):
+    """(name, kernel, signature) of the kernels of a table."""
+    return [(kernel.py_func.__name__, kernel, types) for kernel, types in signatures.items()]
+
+
+def fused_kernels(capability, every_variant=True):
     """(name, kernel, signature) of the kernels that are made for a size of network."""
-    sizes = [(32, 2, False), (32, 2, True)]
-    if capability >= (9, 0):
+    sizes = [(32, 2, False)]
+    if every_variant:
+        sizes += [(32, 2, True)]
+    if every_variant and capability >= VECTOR_ATOMICS_SINCE:
         sizes += [(16, 1, False), (64, 2, False)]
     for hidden, layers, deterministic in sizes:
-        variant = hidden, layers, deterministic, capability >= (9, 0)
+        variant = hidden, layers, deterministic, capability >= VECTOR_ATOMICS_SINCE
         config = Config(hidden=hidden, layers=layers)
         image = np.zeros((2, 2, 3), np.float32)
         state = initial_state(config)
         corrections = np.zeros((2, 2), np.float32)
         arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
-        settings, clock = typeof(settings_of(config, image)), int64[::1]
-        for keep_state in (True, False):
+        settings = typeof(settings_of(config, image))
+        for keep_state in (True, False) if every_variant else (True,):
             train, _ = make_train(*variant, keep_state)
             name = f"train {variant} {keep_state}"
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
@@ -130,7 +96,7 @@ def fused_kernels(capability):
 
 
 def assemble(ptx, capability):
-    """(registers, bytes of stack, of local memory) a thread, from the assembler's own report."""
+    """(registers, bytes of stack, of local memory) per thread, from the assembler's own report."""
     from cuda.bindings import nvjitlink
 
     program = ptx.encode()
@@ -144,13 +110,12 @@ def assemble(ptx, capability):
     return tuple(map(int, used.groups()))
 
 
-def main():
-    capability = tuple(map(int, sys.argv[1].split(".")))
-    kernels = [
-        (kernel.py_func.__name__, kernel, signature) for kernel, signature in SIGNATURES.items()
-    ]
-    if capability >= (8, 0):
-        kernels += fused_kernels(capability)
+def report_on(capability, every_variant=False):
+    """kernel name -> what the compiler and the assembler made of it."""
+    kernels = named(SIGNATURES)
+    if capability >= TENSOR_CORES_SINCE:
+        kernels += named(TENSOR_CORE_SIGNATURES)
+        kernels += fused_kernels(capability, every_variant)
     report = {}
     for name, kernel, signature in kernels:
         ptx = compile_to_ptx(kernel, signature, capability)
@@ -161,7 +126,12 @@ def main():
             "local": stack + local,
             "registers": registers,
         }
-    print(json.dumps(report))
+    return report
+
+
+def main():
+    capability = tuple(map(int, sys.argv[1].split(".")))
+    print(json.dumps(report_on(capability, "--every-variant" in sys.argv)))
 
 
 if __name__ == "__main__":

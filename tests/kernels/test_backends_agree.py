@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
+from kernels.files.psnr import psnr
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.staged_backends import CudaBackend
-from kernels.training.trainer import Trainer, psnr
+from kernels.training.trainer import Trainer
 from lessons.lab.compiled.backend import NativeBackend
 
 pytestmark = pytest.mark.gpu
@@ -55,6 +56,7 @@ def test_a_few_steps_agree(engine):
     np.testing.assert_allclose(cuda.baseline(), cpu.baseline(), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_64_steps_of_the_native_engine_agree():
     config = Config(steps=128, batch=4096)
     native, cpu = train_both(picture(55, 80), config, range(8, 65, 8), NativeBackend)

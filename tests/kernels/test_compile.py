@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import ahead
+
 ROOT = Path(__file__).resolve().parents[2]
 
 needs_compiler = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda, which compiles for GPUs, is not installed here (Linux and Windows only)",
+    reason="needs numba-cuda, which compiles for GPUs (Linux and Windows only): "
+    "python -m pip install -r requirements.txt",
 )
 
 
@@ -31,30 +34,52 @@ def run_without_simulator(*arguments):
 
 
 @functools.cache
-def report_for(capability):
-    return json.loads(run_without_simulator("-m", "tests.kernels.compile_kernels", capability))
+def report_for(*arguments):
+    if arguments == (ahead.CAPABILITY,) and (report := ahead.report()):
+        return report
+    return json.loads(run_without_simulator("-m", "tests.kernels.compile_kernels", *arguments))
+
+
+def check_all_of(report):
+    good = {"target": True, "double": 0, "local": 0}
+    wrong = {name: found for name, found in report.items() if not good.items() <= found.items()}
+    assert report and wrong == {}
 
 
 @needs_compiler
-@pytest.mark.parametrize("capability", ["7.5", "8.0", "9.0"])
+@pytest.mark.parametrize("capability", [pytest.param("7.5", marks=pytest.mark.slow), "9.0"])
 def test_kernels_compile_without_double_precision_or_local_memory(capability):
-    report = report_for(capability)
-    good = {"target": True, "double": 0, "local": 0}
-    assert (
-        report
-        and {name: found for name, found in report.items() if not good.items() <= found.items()}
-        == {}
-    )
+    check_all_of(report_for(capability))
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("capability", ["8.0", "9.0"])
+def test_every_variant_compiles_without_double_precision_or_local_memory(capability):
+    check_all_of(report_for(capability, "--every-variant"))
+
+
+def staged_kernels():
+    """How many kernels of the package are made without a factory."""
+    paths = (ROOT / "kernels").rglob("*.py")
+    return sum(path.read_text(encoding="utf-8").count("\n@cuda.jit\n") for path in paths)
 
 
 @needs_compiler
 def test_every_kernel_of_the_package_is_compiled():
-    source = "".join(path.read_text() for path in (ROOT / "kernels").rglob("*.py"))
-    assert len(report_for("9.0")) == source.count("\n@cuda.jit\n") + len(FUSED)
+    assert len(report_for("9.0")) == staged_kernels() + len(FUSED)
 
 
-# Kernels that are made for a size of network, compiled for several.
-FUSED = [
+@needs_compiler
+@pytest.mark.slow
+def test_every_variant_of_the_fused_kernels_is_compiled():
+    assert len(report_for("9.0", "--every-variant")) == staged_kernels() + len(VARIANTS)
+
+
+# Kernels that are made for a size of network: compiled for the usual one,
+FUSED = ["train", "gradients", "update", "paint"]
+# and in all variants.
+VARIANTS = [
     # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
     *("train", "train", "gradients", "update", "paint") * 2,
     *("train",) * 4,  # 16 x 1 and 64 x 2

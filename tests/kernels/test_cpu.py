@@ -8,7 +8,7 @@ from kernels.cpu import matrix as cpu_matrix
 from kernels.cpu import step as cpu
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
-from lessons import reference
+from lessons import reference, reference_training
 
 SEED = 11
 
@@ -37,18 +37,18 @@ def test_matrix_products(inputs, units):
     np.testing.assert_allclose(grad, expected, atol=1e-4)
 
 
-def places(uv):
-    """Room for what `locate` writes."""
+def corner_arrays(uv):
+    """Room for what `find_corners` writes."""
     return np.empty((4, uv.shape[1]), np.uint32), np.empty((4, uv.shape[1]), np.float32)
 
 
-def test_draw_and_look_up_give_the_reference_batch():
+def test_drawing_and_blending_give_the_reference_batch():
     image = random(9, 14, 3, low=0)
     uv, target = np.empty((2, cpu.BLOCK), np.float32), np.empty((3, cpu.BLOCK), np.float32)
     cpu.draw_uv(np.uint64(SEED), 5, 300, uv)
-    corners, shares = places(uv)
-    cpu.locate(uv, image, corners, shares)
-    cpu.look_up(image, corners, shares, target)
+    corners, blend_weights = corner_arrays(uv)
+    cpu.find_corners(uv, image, corners, blend_weights)
+    cpu.blend_corners(image, corners, blend_weights, target)
     expected_uv, expected_target = reference.sample(image, 5, SEED, 300 + cpu.BLOCK)
     np.testing.assert_array_equal(uv.T, expected_uv[300:])
     np.testing.assert_allclose(target.T, expected_target[300:], atol=2e-6)
@@ -57,7 +57,7 @@ def test_draw_and_look_up_give_the_reference_batch():
 def test_encode():
     grid, uv = random(5, 7, 3), random(2, cpu.BLOCK, low=0, high=1)
     features = np.ones((16, cpu.BLOCK), np.float32)
-    cpu.encode(uv, grid, *places(uv), features)
+    cpu.encode(uv, grid, *corner_arrays(uv), features)
     np.testing.assert_allclose(features.T, reference.encode(uv.T, grid), atol=1e-5)
 
 
@@ -87,7 +87,7 @@ def test_twenty_steps_follow_the_reference():
     image, state = random(9, 14, 3, low=0), initial_state(config)
     trainer = backend(config, image, 2)
     trainer.run(1, rates(20))
-    losses, grid, weights = reference.train(
+    losses, grid, weights = reference_training.train(
         image, state.feature_grid, state.weights, 20, SEED, config.batch,
         hidden=16, layers=2, weight_learning_rate=0.005, grid_learning_rate=0.02,
         beta1=config.beta1, beta2=config.beta2, epsilon=config.epsilon,

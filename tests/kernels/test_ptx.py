@@ -1,6 +1,6 @@
-"""Raw instructions do what their twins do, and both what the arithmetic says.
+"""Raw instructions do what their emulations do, and both what the arithmetic says.
 
-Without a GPU the twins run, in the checked simulator; on a GPU the instructions themselves.
+Without a GPU the emulations run, in the checked simulator; on a GPU the instructions themselves.
 """
 
 import numpy as np
@@ -54,8 +54,8 @@ AWKWARD = np.array(
 )
 
 
-def bfloat(values):
-    """Round to nearest even at 8 bits, by float64 arithmetic; zero, infinite and exact cases too."""
+def bfloat16(values):
+    """Round to nearest even at 8 bits, by float64 arithmetic; zero and infinity stay."""
     values = np.asarray(values, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = 2.0 ** (np.floor(np.log2(np.abs(values))) - 7)
@@ -67,10 +67,10 @@ def pack_all(values, words):
     lane = cuda.threadIdx.x
     x, y = values[lane, 0], values[lane, 1]
     words[lane, 0] = ptx.pack_halves(x, y)
-    words[lane, 1] = ptx.pack_bfloats(x, y)
-    words[lane, 2] = ptx.pack_open_halves(x, y)
-    words[lane, 3] = ptx.pack_open_bfloats(x, y)
-    words[lane, 4] = ptx.halves_to_bfloats(ptx.pack_halves(x, y))
+    words[lane, 1] = ptx.pack_bfloat16(x, y)
+    words[lane, 2] = ptx.pack_relu_halves(x, y)
+    words[lane, 3] = ptx.pack_relu_bfloat16(x, y)
+    words[lane, 4] = ptx.halves_to_bfloat16(ptx.pack_halves(x, y))
 
 
 def test_packing_rounds_to_nearest_even(run):
@@ -82,18 +82,20 @@ def test_packing_rounds_to_nearest_even(run):
         halves = values.astype(np.float16)
     as_floats = (pairs.astype(np.uint32) << 16).view(np.float32)
     np.testing.assert_array_equal(pairs[:, 0].view(np.float16), halves)
-    np.testing.assert_array_equal(as_floats[:, 1], bfloat(values).astype(np.float32))
+    np.testing.assert_array_equal(as_floats[:, 1], bfloat16(values).astype(np.float32))
     np.testing.assert_array_equal(pairs[:, 2].view(np.float16), np.maximum(halves, 0))
-    np.testing.assert_array_equal(as_floats[:, 3], bfloat(np.maximum(values, 0)).astype(np.float32))
-    np.testing.assert_array_equal(as_floats[:, 4], bfloat(halves.astype(np.float64)))
+    np.testing.assert_array_equal(
+        as_floats[:, 3], bfloat16(np.maximum(values, 0)).astype(np.float32)
+    )
+    np.testing.assert_array_equal(as_floats[:, 4], bfloat16(halves.astype(np.float64)))
 
 
 @cuda.jit
 def shuffle_bytes(words, results):
     lane = cuda.threadIdx.x
     results[lane, 0] = ptx.mask_of_signs(words[lane, 0])
-    results[lane, 1] = ptx.one_of_each(words[lane, 0], words[lane, 1], uint32(0))
-    results[lane, 2] = ptx.one_of_each(words[lane, 0], words[lane, 1], uint32(1))
+    results[lane, 1] = ptx.select_16_bits(words[lane, 0], words[lane, 1], uint32(0))
+    results[lane, 2] = ptx.select_16_bits(words[lane, 0], words[lane, 1], uint32(1))
 
 
 def test_masks_and_selections(run):
@@ -107,7 +109,7 @@ def test_masks_and_selections(run):
 
 
 @cuda.jit
-def multiply_both(a, b, c, with_halves, with_bfloats):
+def multiply_both(a, b, c, with_halves, with_bfloat16):
     """Fragments filled as `ptx` describes them: lane 4 r + k has row r and column k."""
     lane = cuda.threadIdx.x
     r, k = lane // 4, lane % 4
@@ -122,24 +124,24 @@ def multiply_both(a, b, c, with_halves, with_bfloats):
     with_halves[r, 2 * k], with_halves[r, 2 * k + 1] = d0, d1
     with_halves[r + 8, 2 * k], with_halves[r + 8, 2 * k + 1] = d2, d3
 
-    w0 = ptx.pack_bfloats(a[r, 2 * k], a[r, 2 * k + 1])
-    w1 = ptx.pack_bfloats(a[r + 8, 2 * k], a[r + 8, 2 * k + 1])
-    w2 = ptx.pack_bfloats(a[r, 2 * k + 8], a[r, 2 * k + 9])
-    w3 = ptx.pack_bfloats(a[r + 8, 2 * k + 8], a[r + 8, 2 * k + 9])
-    b0 = ptx.pack_bfloats(b[2 * k, r], b[2 * k + 1, r])
-    b1 = ptx.pack_bfloats(b[2 * k + 8, r], b[2 * k + 9, r])
-    d0, d1, d2, d3 = ptx.multiply_bfloats(w0, w1, w2, w3, b0, b1, c0, c1, c2, c3)
-    with_bfloats[r, 2 * k], with_bfloats[r, 2 * k + 1] = d0, d1
-    with_bfloats[r + 8, 2 * k], with_bfloats[r + 8, 2 * k + 1] = d2, d3
+    w0 = ptx.pack_bfloat16(a[r, 2 * k], a[r, 2 * k + 1])
+    w1 = ptx.pack_bfloat16(a[r + 8, 2 * k], a[r + 8, 2 * k + 1])
+    w2 = ptx.pack_bfloat16(a[r, 2 * k + 8], a[r, 2 * k + 9])
+    w3 = ptx.pack_bfloat16(a[r + 8, 2 * k + 8], a[r + 8, 2 * k + 9])
+    b0 = ptx.pack_bfloat16(b[2 * k, r], b[2 * k + 1, r])
+    b1 = ptx.pack_bfloat16(b[2 * k + 8, r], b[2 * k + 9, r])
+    d0, d1, d2, d3 = ptx.multiply_bfloat16(w0, w1, w2, w3, b0, b1, c0, c1, c2, c3)
+    with_bfloat16[r, 2 * k], with_bfloat16[r, 2 * k + 1] = d0, d1
+    with_bfloat16[r + 8, 2 * k], with_bfloat16[r + 8, 2 * k + 1] = d2, d3
 
 
 def test_tensor_cores_multiply_matrices(run):
     a, b, c = numbers(16, 16), numbers(24, 8)[8:], numbers(40, 8)[24:]
     empty = np.full((16, 8), np.nan, np.float32)
-    *_, with_halves, with_bfloats = run(multiply_both, a, b, c, empty, empty)
+    *_, with_halves, with_bfloat16 = run(multiply_both, a, b, c, empty, empty)
     exact = a.astype(np.float16).astype(np.float64) @ b.astype(np.float16).astype(np.float64) + c
     np.testing.assert_allclose(with_halves, exact, atol=1e-5)
-    np.testing.assert_allclose(with_bfloats, bfloat(a) @ bfloat(b) + c, atol=1e-5)
+    np.testing.assert_allclose(with_bfloat16, bfloat16(a) @ bfloat16(b) + c, atol=1e-5)
     assert abs(with_halves - (a.astype(np.float64) @ b + c)).max() < 0.01
 
 

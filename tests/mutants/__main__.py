@@ -99,7 +99,7 @@ def count_outcomes(verdicts, kernels):
 
 
 def as_records(tasks, results):
-    """One dict a mutant, with its outcome in each simulator."""
+    """One dict per mutant, with its outcome in each simulator."""
     records = []
     for task in tasks:
         mutant = judge.mutants(task[0])[task[1]]

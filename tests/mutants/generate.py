@@ -78,8 +78,8 @@ def mutants_of(text, kernel):
 def load(text, name, filename):
     """Run a module's text as a module of its own; returns it.
 
-    The text is registered with `linecache` under `filename`, which must be unique: whoever asks for
-    a function's source gets the mutated one.
+    The text is registered with `linecache` under `filename`, which must be unique: then
+    `inspect` finds the mutated source of a function.
     """
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
     module = types.ModuleType(name)
@@ -269,12 +269,12 @@ def make_atomics_plain(source, function):
         if not is_statement_calling(node, "cuda.atomic.add"):
             continue
         array, index, value = node.value.args
-        places = index.elts if isinstance(index, ast.Tuple) else [index]
-        place = ", ".join(source.of(part) for part in places)
+        indices = index.elts if isinstance(index, ast.Tuple) else [index]
+        subscript = ", ".join(source.of(part) for part in indices)
         added = source.of(value)
         if "\n" in added:
             added = f"({added})"
-        new = f"{source.of(array)}[{place}] += {added}"
+        new = f"{source.of(array)}[{subscript}] += {added}"
         yield replace_node("atomic", source, node, new, "atomic add made plain")
 
 
@@ -297,7 +297,7 @@ def swap_indices(source, function):
 
 
 def index_tuple(node, named):
-    """The indices in `a[i, j]`, in `cuda.atomic.add(a, (i, j), x)`, and in `at = i, j`.
+    """The indices in `a[i, j]`, in `cuda.atomic.add(a, (i, j), x)`, and in `index = i, j`.
 
     named: names that are used as an index. Returns an empty list for any other node.
     """

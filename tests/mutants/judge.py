@@ -25,7 +25,7 @@ class Noticed(Exception):
 
 @functools.cache
 def mutants(kernel):
-    """The list of a kernel's mutants; a mutant's number is its place in it."""
+    """The list of a kernel's mutants; a mutant's number is its index there."""
     return mutants_of_module(stages.STAGES[kernel].module, kernel)
 
 
@@ -53,7 +53,7 @@ def run_stage(kernel, module, launch):
     except Noticed as noticed:
         return Verdict(CHECK, str(noticed))
     except Exception:
-        # Not a catch: either the checking itself is broken, or it was asked something it cannot do.
+        # The mutant is not caught: the checking itself has failed, or cannot do what it was asked.
         return Verdict(ERROR, traceback.format_exc())
     return Verdict(VALUE, reason) if reason else Verdict(SURVIVED, "")
 

@@ -57,10 +57,10 @@ def expect(name, actual, expected, relative=0.0, absolute=0.0):
     wrong = ~np.isclose(actual, expected, rtol=relative, atol=absolute)
     if not wrong.any():
         return
-    place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    index = ", ".join(map(str, place))
+    position = tuple(int(i) for i in np.argwhere(wrong)[0])
+    index = ", ".join(map(str, position))
     raise AssertionError(
-        f"{name}[{index}] is {actual[place]}, not {expected[place]}; "
+        f"{name}[{index}] is {actual[position]}, not {expected[position]}; "
         f"{wrong.sum()} of {wrong.size} elements are wrong"
     )
 

@@ -129,7 +129,11 @@ def test_the_kernel_itself_passes(kernel):
     assert judge.judge_original(kernel) == (judge.SURVIVED, "")
 
 
-@pytest.mark.parametrize("kernel", STAGES)
+# "backward" has 89 of the 228 mutants, and each runs a large kernel.
+BY_SIZE = [pytest.param(k, marks=[pytest.mark.slow] * (k == "backward")) for k in STAGES]
+
+
+@pytest.mark.parametrize("kernel", BY_SIZE)
 def test_every_mutant_is_noticed_or_known_to_be_equivalent(kernel):
     verdicts = [judge.judge(kernel, number) for number in range(len(judge.mutants(kernel)))]
     assert verdicts

@@ -420,7 +420,7 @@ def failing(code):
 def test_writes_and_replaces(tmp_path):
     path = tmp_path / "file.bin"
     for content in (b"old", b"new and longer", b""):
-        write_atomically(path, lambda file: file.write(content))
+        write_atomically(path, lambda file, content=content: file.write(content))
         assert path.read_bytes() == content
         assert list(tmp_path.iterdir()) == [path]
 

@@ -9,6 +9,7 @@ from PIL import Image
 from kernels.errors import InputError
 from kernels.files import atomic as files
 from kernels.files import pictures, plot, style
+from kernels.files.psnr import psnr_label
 
 SHAPES = [(1, 1), (2, 3), (1, 500), (500, 1), (550, 800)]
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
@@ -88,16 +89,16 @@ def header_ink(steps, psnr):
 
 def test_headers_name_the_step_and_the_psnr():
     with_psnr, tall = header_ink([1], [20.0])
-    without, low = header_ink([1], None)
+    _, low = header_ink([1], None)
     assert tall > low
     other, _ = header_ink([1], [21.0])
     assert not np.array_equal(with_psnr, other)
     other, _ = header_ink([2], [20.0])
     assert not np.array_equal(with_psnr, other)
     assert pictures.step_label(40_000) == "step 40,000"
-    assert pictures.psnr_label(28.907) == "28.91 dB"
-    assert pictures.psnr_label(-0.5) == "-0.50 dB"
-    assert pictures.psnr_label(np.inf) == "exact"
+    assert psnr_label(28.907) == "28.91 dB"
+    assert psnr_label(-0.5) == "-0.50 dB"
+    assert psnr_label(np.inf) == "exact"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -172,7 +173,7 @@ def test_animation_of_any_shape(tmp_path, shape):
 
 
 def test_longest_captions_do_not_touch():
-    texts = pictures.step_label(1_000_000), pictures.psnr_label(-100.0)
+    texts = pictures.step_label(1_000_000), psnr_label(-100.0)
     caption = np.asarray(pictures.captioned(Image.new("RGB", (12, 12)), *texts))[12:]
     blank = (caption == style.PAPER).all(axis=(0, 2)).astype(int)
     inner = "".join(map(str, blank)).strip("1")

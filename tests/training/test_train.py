@@ -338,7 +338,14 @@ def kill_at_write(write, moment, image, folder, *arguments):
 @posix
 @pytest.mark.parametrize(
     "write, moment, step",
-    [(1, "after", 0), (5, "before", 0), (6, "before", 20), (6, "after", 40), (13, "after", 60)],
+    [
+        (5, "before", 0),
+        (13, "after", 60),
+        *(
+            pytest.param(*moment, marks=pytest.mark.slow)
+            for moment in [(1, "after", 0), (6, "before", 20), (6, "after", 40)]
+        ),
+    ],
 )
 def test_resume_after_a_kill(image, finished, tmp_path, capsys, write, moment, step):
     kill_at_write(write, moment, image, tmp_path)
@@ -402,7 +409,8 @@ def press_control_c(call, image, folder, times=1):
     handler = signal.getsignal(signal.SIGINT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CpuBackend, "run", run_and_press)
-        patch.setattr(trainer, "SAMPLES_A_CHUNK", 300 * 4)  # so that some calls end between stops
+        # So short that some calls end between two stops.
+        patch.setattr(CpuBackend, "samples_per_chunk", 300 * 4)
         code = run(image, folder)
     assert calls >= call and signal.getsignal(signal.SIGINT) is handler
     return code
@@ -451,10 +459,10 @@ def test_resume_with_another_number_of_threads(image, finished, tmp_path):
 
 def test_a_loss_that_is_not_a_number_stops_with_advice(image, tmp_path, refuse):
     assert press_control_c(12, image, tmp_path) == 130
-    path, digest = tmp_path / "checkpoint.npz", trainer.image_digest(load_image(image))
-    progress, state = checkpoint.load_checkpoint(path, TINY_CONFIG, digest)
+    path, learnt = tmp_path / "checkpoint.npz", load_image(image)
+    progress, state = checkpoint.load_checkpoint(path, TINY_CONFIG, learnt)
     state.weights[3] = np.nan
-    checkpoint.save_checkpoint(path, TINY_CONFIG, digest, progress, state)
+    checkpoint.save_checkpoint(path, TINY_CONFIG, learnt, progress, state)
     words = "(step 32): training diverged; try smaller"
     refuse([image, "--out", tmp_path, *TINY, "--resume"], words)
 

@@ -1,4 +1,4 @@
-"""cuda.grid gives x first: a wide picture keeps columns, and a tall one rows, that nobody writes."""
+"""cuda.grid gives x first: wide pictures have columns, tall ones rows, that nobody writes."""
 # caught by: many_blocks
 # diagnosis: tail not written
 

@@ -1,4 +1,4 @@
-"""The colours are read before the guard has sent the surplus threads home."""
+"""The colours are read before the guard: threads beyond the picture read, too."""
 # caught by: every_pixel
 # diagnosis: out-of-bounds
 

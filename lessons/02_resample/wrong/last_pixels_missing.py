@@ -1,4 +1,4 @@
-"""The loops end one too early: the pixels that a cell shares with the next are left out."""
+"""The loops end one too early: the pixels that a cell covers only in part are left out."""
 # caught by: downsample
 # diagnosis: last pixels missing
 

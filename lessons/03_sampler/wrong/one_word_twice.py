@@ -1,4 +1,4 @@
-"""u and v are made of the same word: all points lie on the diagonal."""
+"""u and v are made from the same word: all points lie on the diagonal."""
 # caught by: random_uv
 # diagnosis: one word
 

@@ -1,4 +1,4 @@
-"""The random number is made of threadIdx: all blocks draw the same 128 points."""
+"""The random number is made from threadIdx: all blocks draw the same 128 points."""
 # caught by: batch
 # diagnosis: same in every block
 

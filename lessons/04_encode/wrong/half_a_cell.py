@@ -1,4 +1,4 @@
-"""The wave within a cell is made of u times the width, and so starts at the cell's edge."""
+"""The wave within a cell is made from u times the width, so it starts at the cell's edge."""
 # caught by: sub_cell
 # diagnosis: half a cell
 

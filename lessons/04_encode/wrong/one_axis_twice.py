@@ -1,4 +1,4 @@
-"""Both halves use u: rows of the picture look all the same to the waves."""
+"""Both halves use u: all rows of the picture have the same waves."""
 # caught by: fourier
 # diagnosis: one axis
 

@@ -1,4 +1,4 @@
-"""Outside of a and b nothing is stored: the tile keeps what was there before."""
+"""Outside of a and b nothing is stored: what was in the tile before stays there."""
 # caught by: one_tile
 # diagnosis: uninitialised
 

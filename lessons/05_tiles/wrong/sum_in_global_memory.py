@@ -1,4 +1,4 @@
-"""The sum is kept in c itself, which nobody has set to zero."""
+"""The sum is added up in c itself, which nothing has set to zero."""
 # caught by: naive
 # diagnosis: not begun at zero
 

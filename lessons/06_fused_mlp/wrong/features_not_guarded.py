@@ -14,7 +14,7 @@ def mlp_forward(features, weights, hidden, outputs):
     weight_tile = cuda.shared.array((TILE, TILE), float32)
     totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
 
-    lane = cuda.threadIdx.x
+    column = cuda.threadIdx.x
     row = cuda.threadIdx.y
     first_sample = cuda.blockIdx.x * TILE_SAMPLES
     layers, batch, width = hidden.shape
@@ -22,7 +22,7 @@ def mlp_forward(features, weights, hidden, outputs):
     for j in range(SAMPLES_PER_THREAD):
         local_sample = row + j * TILE
         sample = first_sample + local_sample
-        activations[0, local_sample, lane] = features[sample, lane]
+        activations[0, local_sample, column] = features[sample, column]
 
     offset = 0
     fan_in = FEATURES
@@ -32,15 +32,15 @@ def mlp_forward(features, weights, hidden, outputs):
         fan_out = OUTPUTS if last else width
 
         for unit_tile in range(0, fan_out, TILE):
-            unit = unit_tile + lane
+            unit = unit_tile + column
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
 
             for input_tile in range(0, fan_in, TILE):
-                weight_tile[row, lane] = weights[offset + (input_tile + row) * fan_out + unit]
+                weight_tile[row, column] = weights[offset + (input_tile + row) * fan_out + unit]
                 cuda.syncthreads()
                 for k in range(TILE):
-                    weight = weight_tile[k, lane]
+                    weight = weight_tile[k, column]
                     for j in range(SAMPLES_PER_THREAD):
                         totals[j] += weight * activations[source, row + j * TILE, input_tile + k]
                 cuda.syncthreads()

@@ -1,4 +1,4 @@
-"""The grid's gradients are added with +=, although many samples share a cell."""
+"""The grid's gradients are added with +=, although many samples add to one cell."""
 # caught by: grid
 # diagnosis: race
 

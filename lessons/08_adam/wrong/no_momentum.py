@@ -1,4 +1,4 @@
-"""m is kept, but the step uses the gradient itself."""
+"""m is updated, but the step uses the gradient itself."""
 # caught by: one_step
 # diagnosis: no momentum
 

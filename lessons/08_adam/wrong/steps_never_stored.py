@@ -26,15 +26,15 @@ def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learnin
     step = steps[row, column] + 1
     entry = min(step, corrections.shape[0] - 1)
     for channel in range(GRID_CHANNELS):
-        at = row, column, channel
-        feature_grid[at], m[at], v[at] = adam_step(
-            feature_grid[at],
-            grad_feature_grid[at],
-            m[at],
-            v[at],
+        index = row, column, channel
+        feature_grid[index], m[index], v[index] = adam_step(
+            feature_grid[index],
+            grad_feature_grid[index],
+            m[index],
+            v[index],
             corrections[entry, 0],
             corrections[entry, 1],
             learning_rate,
             rates,
         )
-        grad_feature_grid[at] = float32(0)
+        grad_feature_grid[index] = float32(0)

@@ -7,4 +7,4 @@ def training_steps(stages, arrays, config, first_step, learning_rates, launch):
     rate_mlp, rate_grid = learning_rates[0]
     for i in range(len(learning_rates)):
         step = first_step + i
-        stages.training_step(stages, arrays, config, step, rate_mlp, rate_grid, launch)
+        training_step(stages, arrays, config, step, rate_mlp, rate_grid, launch)

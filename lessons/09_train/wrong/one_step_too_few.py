@@ -7,4 +7,4 @@ def training_steps(stages, arrays, config, first_step, learning_rates, launch):
     for i in range(len(learning_rates) - 1):
         rate_mlp, rate_grid = learning_rates[i]
         step = first_step + i
-        stages.training_step(stages, arrays, config, step, rate_mlp, rate_grid, launch)
+        training_step(stages, arrays, config, step, rate_mlp, rate_grid, launch)

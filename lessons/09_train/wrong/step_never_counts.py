@@ -6,6 +6,4 @@
 def training_steps(stages, arrays, config, first_step, learning_rates, launch):
     step = first_step
     for learning_rate_mlp, learning_rate_grid in learning_rates:
-        stages.training_step(
-            stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch
-        )
+        training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch)

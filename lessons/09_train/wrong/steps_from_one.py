@@ -5,6 +5,4 @@
 
 def training_steps(stages, arrays, config, first_step, learning_rates, launch):
     for step, (learning_rate_mlp, learning_rate_grid) in enumerate(learning_rates, 1):
-        stages.training_step(
-            stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch
-        )
+        training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch)

@@ -6,7 +6,7 @@
 def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):
     parameters, rates = arrays.parameters, config.adam_rates
     stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target, launch=launch)
-    stages.evaluate(stages, arrays, launch)
+    evaluate(stages, arrays, launch)
     stages.backward(
         arrays.uv,
         arrays.features,

@@ -27,6 +27,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from kernels.errors import InputError
+from lessons.lab.cells import file_label
 from lessons.lab.compiled import runtime
 from lessons.lab.compiled.refusal import NativeRefusal
 from lessons.lab.compiled.rewrite import Rewritten, Site, compiled, rewrite
@@ -136,7 +137,8 @@ def compile_error(source: Source, error: NumbaError) -> NativeCompileError:
     known = ("No implementation", "Cannot unify", "NameError", "Unknown attribute", "Use of")
     chosen = next((line for line in lines if line.startswith(known)), None)
     chosen = chosen or (lines[1] if len(lines) > 1 else "".join(lines))
-    return NativeCompileError(f"{name}{place}: Numba cannot compile this: {chosen}")
+    label = file_label(source.filename)
+    return NativeCompileError(f"{label}{place}: Numba cannot compile this: {chosen}")
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,10 +1,10 @@
 """How the native engine says that it cannot run a kernel."""
 
 import ast
-from pathlib import Path
 from typing import NoReturn
 
 from kernels.errors import InputError
+from lessons.lab.cells import file_label
 from lessons.lab.source import Source
 
 
@@ -20,4 +20,4 @@ def refuse(source: Source, node: ast.expr | ast.stmt, what: str) -> NoReturn:
 
 
 def place(source: Source, node: ast.expr | ast.stmt) -> str:
-    return f"{Path(source.filename).name}, line {node.lineno}"
+    return f"{file_label(source.filename)}, line {node.lineno}"

@@ -14,12 +14,12 @@ import ast
 import copy
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
+from lessons.lab.cells import file_label
 from lessons.lab.compiled import runtime
 from lessons.lab.compiled.arrays import ArrayType, array_type
 from lessons.lab.compiled.refusal import refuse
@@ -204,7 +204,7 @@ class Writer(ast.NodeTransformer):
 
     def new_site(self, node: ast.expr, array: ast.expr) -> int:
         """The number of a new site."""
-        self.sites.append(Site(Path(self.source.filename).name, node.lineno, ast.unparse(array)))
+        self.sites.append(Site(file_label(self.source.filename), node.lineno, ast.unparse(array)))
         return len(self.sites) - 1
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

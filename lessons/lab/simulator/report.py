@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from lessons.lab.dimensions import Dim3, dim3_text
 from lessons.lab.simulator.events import AccessEvent
+from lessons.lab.simulator.report_html import report_html
 from lessons.lab.simulator.traffic import Traffic, traffic_table
 from lessons.lab.source import Source
 
@@ -84,3 +85,8 @@ class Report:
         return "\n".join([f"{self.name}: {count} found", *problems, *advice])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows below a cell; with the picture, if accesses were recorded."""
+        table = self.table() if self.traffic else ""
+        return report_html(str(self), table, self.picture if self.events else None)

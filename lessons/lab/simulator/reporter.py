@@ -1,10 +1,10 @@
 """Findings of one team, in the words of the function it is in."""
 
 import ast
-from pathlib import Path
 
 import numpy as np
 
+from lessons.lab.cells import file_label
 from lessons.lab.simulator.frames import CallStack
 from lessons.lab.simulator.teams import Launch, Mask, Team, first_of
 from lessons.lab.source import Source
@@ -46,4 +46,4 @@ class Reporter:
 
 def name_of(source: Source) -> str:
     """ "clamp (field_math.py)": a device function in a finding."""
-    return f"{source.function.__name__} ({Path(source.filename).name})"
+    return f"{source.function.__name__} ({file_label(source.filename)})"

@@ -8,9 +8,10 @@ it. Atomics to one address wait for each other always.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+
+from lessons.lab.cells import file_label
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -125,7 +126,7 @@ def traffic_table(by_line: dict[tuple[str, int], Traffic], kernel_file: str) -> 
     """
     rows: list[tuple[str, ...]] = [HEADINGS]
     for filename, line in sorted(by_line, key=lambda place: (place[0] != kernel_file, place)):
-        label = str(line) if filename == kernel_file else f"{Path(filename).name}:{line}"
+        label = str(line) if filename == kernel_file else f"{file_label(filename)}:{line}"
         rows.append(table_row(label, by_line[filename, line]))
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS) - 1)]
     lines = []

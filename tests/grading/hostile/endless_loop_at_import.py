@@ -3,5 +3,5 @@
 # status: timeout
 
 numbers = iter(int, 1)
-for number in numbers:
+for _ in numbers:
     pass

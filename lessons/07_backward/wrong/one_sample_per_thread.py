@@ -26,9 +26,9 @@ def backward(
     squared_errors = cuda.shared.array(BLOCK_THREADS, float32)
     totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
 
-    lane = cuda.threadIdx.x
+    column = cuda.threadIdx.x
     row = cuda.threadIdx.y
-    thread = row * TILE + lane
+    thread = row * TILE + column
     first_sample = cuda.blockIdx.x * TILE_SAMPLES
     layers, batch, width = hidden.shape
     scale = float32(1) / (float32(batch) * float32(COLOURS))
@@ -38,12 +38,12 @@ def backward(
         local_sample = row + j * TILE
         sample = first_sample + local_sample
         delta = float32(0)
-        if j == 0 and sample < batch and lane < COLOURS:
-            output = outputs[sample, lane]
-            error = output - target[sample, lane]
+        if j == 0 and sample < batch and column < COLOURS:
+            output = outputs[sample, column]
+            error = output - target[sample, column]
             squared_error += error * error
             delta = float32(2) * scale * error * output * (float32(1) - output)
-        tiles[0, local_sample, lane] = delta
+        tiles[0, local_sample, column] = delta
 
     squared_errors[thread] = squared_error
     active = BLOCK_THREADS // 2
@@ -66,7 +66,7 @@ def backward(
         offset -= fan_in * fan_out
 
         for input_tile in range(0, fan_in, TILE):
-            unit = input_tile + lane
+            unit = input_tile + column
             for j in range(SAMPLES_PER_THREAD):
                 local_sample = row + j * TILE
                 sample = first_sample + local_sample
@@ -83,19 +83,21 @@ def backward(
             for unit_tile in range(0, fan_out, TILE):
                 total = float32(0)
                 for s in range(TILE_SAMPLES):
-                    total += tiles[below, s, input_tile + row] * tiles[current, s, unit_tile + lane]
-                weight = offset + (input_tile + row) * fan_out + unit_tile + lane
+                    activation = tiles[below, s, input_tile + row]
+                    delta = tiles[current, s, unit_tile + column]
+                    total += activation * delta
+                weight = offset + (input_tile + row) * fan_out + unit_tile + column
                 cuda.atomic.add(grad_weights, weight, total)
         for input_tile in range(0, fan_in, TILE):
             for j in range(SAMPLES_PER_THREAD):
                 totals[j] = float32(0)
             for unit_tile in range(0, fan_out, TILE):
-                weight_tile[row, lane] = weights[
-                    offset + (input_tile + row) * fan_out + unit_tile + lane
+                weight_tile[row, column] = weights[
+                    offset + (input_tile + row) * fan_out + unit_tile + column
                 ]
                 cuda.syncthreads()
                 for k in range(TILE):
-                    weight = weight_tile[lane, k]
+                    weight = weight_tile[column, k]
                     for j in range(SAMPLES_PER_THREAD):
                         totals[j] += weight * tiles[current, row + j * TILE, unit_tile + k]
                 cuda.syncthreads()
@@ -104,11 +106,11 @@ def backward(
                 local_sample = row + j * TILE
                 sample = first_sample + local_sample
                 if first_layer:
-                    if sample < batch and lane < GRID_CHANNELS:
-                        scatter(grad_feature_grid, uv[sample, 0], uv[sample, 1], lane, totals[j])
+                    if sample < batch and column < GRID_CHANNELS:
+                        scatter(grad_feature_grid, uv[sample, 0], uv[sample, 1], column, totals[j])
                 else:
-                    passed = tiles[below, local_sample, input_tile + lane] > float32(0)
+                    passed = tiles[below, local_sample, input_tile + column] > float32(0)
                     delta = totals[j] if passed else float32(0)
-                    tiles[below, local_sample, input_tile + lane] = delta
+                    tiles[below, local_sample, input_tile + column] = delta
 
         fan_out = fan_in

@@ -1,4 +1,4 @@
-"""A loop from the CPU version is left over: the grid has enough threads to the right, not down."""
+"""One thread per row, as on a CPU: the grid has enough threads for the width, not the height."""
 # caught by: many_blocks
 # diagnosis: tail not written
 

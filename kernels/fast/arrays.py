@@ -1,0 +1,67 @@
+"""What the fused kernels are given: all arrays of a run in one argument, all scalars in another."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class FusedArrays(NamedTuple):
+    """What the fused kernels work on, in one argument. All float32 unless said."""
+
+    image: Any  # (H * W, 4)
+    feature_grid: Any  # (gh * gw, 4)
+    grad_feature_grid: Any  # (gh * gw, 4); int64 if deterministic
+    grid_m: Any  # (gh * gw, 4)
+    grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
+    weights: Any  # (n,)
+    grad_weights: Any  # (`rows_to_sum` * n,): a sum for each block, other rows zero
+    weights_m: Any  # (n,)
+    weights_v: Any  # (n,)
+    corrections: Any  # (rows, 2), see `adam.bias_corrections`
+    squared_errors: Any  # (threads of all blocks,): summed over steps
+
+
+class StepSettings(NamedTuple):
+    """Scalars of a run, for kernels."""
+
+    seed: np.uint64
+    batch: np.int32
+    image_width: np.int32
+    image_height: np.int32
+    grid_width: np.int32
+    grid_height: np.int32
+    rates: Any  # `AdamRates`
+
+
+def flat_with_four_channels(array):
+    """(h, w, 3 or 4) -> (h * w, 4) float32, a missing channel zero."""
+    height, width, channels = array.shape
+    padded = np.zeros((height, width, 4), np.float32)
+    padded[:, :, :channels] = array
+    return padded.reshape(-1, 4)
+
+
+def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic=False):
+    """`FusedArrays` of NumPy arrays. rows: see `rows_to_sum`. threads: per block."""
+    flat = flat_with_four_channels
+    grid = flat(state.feature_grid)
+    return FusedArrays(
+        image=flat(image),
+        feature_grid=grid,
+        grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
+        grid_m=flat(state.grid_m),
+        grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
+        weights=state.weights.copy(),
+        grad_weights=np.zeros(rows * len(state.weights), np.float32),
+        weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(),
+        corrections=corrections,
+        squared_errors=np.zeros(blocks * threads, np.float32),
+    )
+
+
+def settings_of(config, image):
+    """`StepSettings` for a run; image: (H, W, 3)."""
+    height, width, _ = image.shape
+    sizes = map(np.int32, (config.batch, width, height, config.grid_width, config.grid_height))
+    return StepSettings(np.uint64(config.seed), *sizes, config.adam_rates)

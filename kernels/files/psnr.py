@@ -1,0 +1,21 @@
+"""How close a picture comes to the original: the peak signal-to-noise ratio, in decibels."""
+
+import math
+
+import numpy as np
+
+
+def psnr(picture: np.ndarray, image: np.ndarray) -> float:
+    """PSNR in dB of two float images of one shape in [0, 1], before any rounding to 8 bits."""
+    difference = picture.astype(np.float64) - image
+    return psnr_of_loss(float(np.mean(difference * difference)))
+
+
+def psnr_of_loss(loss: float) -> float:
+    """PSNR in dB of a mean squared error on colours in [0, 1]; infinity for no error at all."""
+    return math.inf if loss == 0 else -10 * math.log10(loss)
+
+
+def psnr_label(psnr: float) -> str:
+    """A PSNR in dB as text: "28.91 dB", or "exact" where there is no error."""
+    return f"{psnr:.2f} dB" if np.isfinite(psnr) else "exact"

@@ -1,0 +1,55 @@
+"""A student's file: its text, and what in it a person should look at."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
+UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
+
+
+class Submission(NamedTuple):
+    """A student's file for one lesson."""
+
+    path: Path
+    text: bytes | None  # None: there is no such file
+
+    @staticmethod
+    def read(path: Path) -> "Submission":
+        try:
+            return Submission(path, path.read_bytes())
+        except OSError:
+            return Submission(path, None)
+
+
+def unusual_code(text: str) -> list[str]:
+    """Lines such as "line 3: imports ctypes, which no exercise needs"; none for most files.
+
+    Nothing is forbidden, and no point is lost. But a file can lie to the worker that it runs in,
+    though not with `numba`, `numpy` and `math` alone: so a person should see these lines.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    found = sorted(entry for node in ast.walk(tree) for entry in unusual_in(node))
+    return [f"line {line}: {what}, which no exercise needs" for line, what in found]
+
+
+def unusual_in(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Pairs of a line and what is unusual there, for one node of a file's syntax tree."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        for module in imported_packages(node):
+            if module not in USUAL_MODULES:
+                yield node.lineno, f"imports {module}"
+    if isinstance(node, ast.Name) and node.id in UNUSUAL_NAMES:
+        yield node.lineno, f"uses {node.id}"
+    if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+        yield node.lineno, f"uses {node.attr}"
+
+
+def imported_packages(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [(node.module or "").partition(".")[0]]

@@ -1,0 +1,65 @@
+"""Which worker runs a file, and when a new one has to be started."""
+
+from lessons.grading.submission import Submission
+from lessons.grading.worker_process import WorkerProcess, WorkerTimeout
+
+
+class WorkerPool:
+    """A pool of one: gives a worker that has a certain file loaded, the present one if it will do.
+
+    trusted: keep the process when another file is loaded or an error was raised. That is fast, and
+    only right for files of our own.
+    """
+
+    def __init__(self, trusted: bool = False) -> None:
+        self.trusted = trusted
+        self.worker: WorkerProcess | None = None
+        self.loaded: Submission | None = None
+        # A file that did not finish loading in time: it will not do so again.
+        self.endless: Submission | None = None
+
+    def describe(self) -> tuple[str | None, str]:
+        """(why there is no GPU, or None; name of the device): the same for every worker."""
+        worker = self.worker or self.start()
+        return worker.no_gpu, worker.device
+
+    def ready(self) -> None:
+        """Make sure that there is a live worker; its start is not part of a check's time."""
+        if self.worker is None or not self.worker.alive:
+            self.start()
+
+    def start(self) -> WorkerProcess:
+        self.stop()
+        self.worker = WorkerProcess()
+        return self.worker
+
+    def with_file(
+        self, submission: Submission, hide: dict[str, list[str]], deadline: float
+    ) -> WorkerProcess:
+        """A worker that has loaded a file. hide, deadline, raises: see `WorkerProcess.load`."""
+        worker = self.worker or self.start()
+        if self.loaded == submission:
+            return worker
+        if self.loaded is not None and not self.trusted:
+            worker = self.start()
+        if submission == self.endless:
+            raise WorkerTimeout
+        try:
+            worker.load(submission.text or b"", hide, deadline)
+        except WorkerTimeout:
+            self.endless = submission
+            raise
+        self.loaded = submission
+        return worker
+
+    def after_error(self) -> None:
+        if not self.trusted:
+            self.stop()
+
+    def stop(self) -> None:
+        if self.worker is not None:
+            self.worker.stop()
+        self.loaded = None
+
+    def printed(self) -> str:
+        return self.worker.printed() if self.worker else ""

@@ -1,0 +1,20 @@
+"""Answer in the right form, but with findings and errors that make no sense."""
+# costs: every_pixel many_blocks whole_photo
+# status: error
+
+import sys
+
+from kernels.launch import on_gpu
+
+worker = sys.modules["__main__"]
+honest_send = worker.send
+
+
+def send(pipe, content, arrays=()):
+    if arrays[0].ndim == 3 and arrays[0].shape[0] > 16:
+        honest_send(pipe, {**content, "error": "none"}, arrays)
+    honest_send(pipe, {**content, "findings": 7}, arrays)
+
+
+def launch_over_pixels(kernel, source, result, launch=on_gpu):
+    worker.send = send
