@@ -20,6 +20,9 @@ def workers():
     found.stop()
 
 
+WRONG_KERNELS_AT_ONCE = 6  # per lesson; the others are slow tests
+
+
 def is_slow(lesson, check):
     """Whether a check compiles the reference for the CPU, in a lesson after the first."""
     return lesson.number > 1 and '"native"' in inspect.getsource(checks_of(lesson)[check.name])
@@ -61,9 +64,14 @@ def test_reference_passes(lesson, check, workers):
 @pytest.mark.parametrize(
     "lesson, path",
     [
-        pytest.param(lesson, path, id=named(lesson, path.stem))
+        pytest.param(
+            lesson,
+            path,
+            id=named(lesson, path.stem),
+            marks=[pytest.mark.slow] if number >= WRONG_KERNELS_AT_ONCE else [],
+        )
         for lesson in ALL
-        for path in sorted((lesson.folder / "wrong").glob("*.py"))
+        for number, path in enumerate(sorted((lesson.folder / "wrong").glob("*.py")))
     ],
 )
 def test_wrong_kernel_is_caught_by_its_check_with_its_diagnosis(lesson, path, workers):

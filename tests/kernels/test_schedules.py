@@ -87,10 +87,20 @@ def resampling(launch):
 
 @pytest.mark.parametrize(
     "stage",
-    [sample_batch, pixel_centres, encoding, forward, backpropagation, adam_weights, adam_grid,
-     grayscale, resampling],
+    [
+        sample_batch,
+        pixel_centres,
+        encoding,
+        adam_weights,
+        adam_grid,
+        grayscale,
+        resampling,
+        # Large blocks in many orders take seconds. `test_kernels` runs them every time, in one.
+        pytest.param(forward, marks=pytest.mark.slow),
+        pytest.param(backpropagation, marks=pytest.mark.slow),
+    ],
     ids=lambda stage: stage.__name__,
-)  # fmt: skip
+)
 def test_clean_in_any_order(stage):
     reports = []
 

@@ -215,6 +215,7 @@ def test_what_is_printed(image, tmp_path, capsys):
     assert all(words in loud.err for words in ("60/60", "loss", "PSNR", "step/s"))
 
 
+@pytest.mark.slow
 def test_a_folder_name_that_the_terminal_cannot_show(image, tmp_path):
     folder = tmp_path / "h\u00fctte \u6e56"
     code, out, err = start(image, "--out", folder, *TINY, PYTHONIOENCODING="ascii")
@@ -340,10 +341,9 @@ def kill_at_write(write, moment, image, folder, *arguments):
     "write, moment, step",
     [
         (5, "before", 0),
-        (13, "after", 60),
         *(
             pytest.param(*moment, marks=pytest.mark.slow)
-            for moment in [(1, "after", 0), (6, "before", 20), (6, "after", 40)]
+            for moment in [(1, "after", 0), (6, "before", 20), (6, "after", 40), (13, "after", 60)]
         ),
     ],
 )
@@ -374,7 +374,10 @@ def long_run(tmp_path_factory):
 
 
 @posix
-@pytest.mark.parametrize("number, code", [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    "number, code",
+    [pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=pytest.mark.slow), (signal.SIGINT, 130)],
+)
 def test_resume_after_a_signal_from_outside(long_run, tmp_path, number, code):
     arguments, expected = long_run
     process = subprocess.Popen(**command("train.py", *arguments, tmp_path))
@@ -450,6 +453,7 @@ def test_resuming_a_finished_run_trains_no_step(image, finished, copy, monkeypat
     assert_same(copy, finished)
 
 
+@pytest.mark.slow
 def test_resume_with_another_number_of_threads(image, finished, tmp_path):
     assert press_control_c(12, image, tmp_path) == 130
     code, _, err = start(image, "--out", tmp_path, *TINY, "--resume", NUMBA_NUM_THREADS="1")
@@ -567,6 +571,7 @@ def test_bad_input_to_a_process_of_its_own(image, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_gpu(image, tmp_path):
     hidden = dict(NUMBA_ENABLE_CUDASIM=None, CUDA_VISIBLE_DEVICES="-1")
     arguments = [image, "--out", tmp_path / "out", *TINY[:-1], "--backend"]
