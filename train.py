@@ -4,9 +4,12 @@ Reads top to bottom: the command line, then a run, then what a run leaves behind
 """
 
 import kernels.supported_python  # noqa: F401  isort: skip
+from kernels.program import complain, complain_of_interruption, prepare, run
+
+if __name__ == "__main__":
+    prepare()  # now, since the imports below take a second
 
 import argparse
-import io
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -18,14 +21,16 @@ from tqdm import tqdm
 
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError, OneLineParser
-from kernels.files.atomic import OBSTACLES, make_output_folder, unwritable
+from kernels.files.atomic import OBSTACLES, refuse_to_replace, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
 from kernels.files.psnr import psnr_label, psnr_of_loss
 from kernels.training import checkpoint
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.choose_backend import BACKENDS, choose_backend
 from kernels.training.interruption import Interruption
+from kernels.training.option_rules import parse_and_check
 from kernels.training.results import Results
+from kernels.training.run_folder import RunFolder, default_folder
 from kernels.training.trainer import Trainer
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
@@ -33,7 +38,7 @@ LOG_EVERY = 100
 BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 EARLY_LOG_STEPS = (1, 2, 5, 10, 20, 50)
 MAX_RENDER_PIXELS = 1 << 28
-EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
+EXIT_OK = 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,15 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(unwritable(error.filename or "compiled code", error))
     except MemoryError:
         return complain("not enough memory; choose a smaller image, --grid or --scale")
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
-
-
-def complain(problem: object) -> int:
-    # File names may hold line breaks; a complaint is one line.
-    print("error:", " ".join(str(problem).splitlines()), file=sys.stderr)
-    return EXIT_BAD_INPUT
+    except KeyboardInterrupt as interruption:
+        return complain_of_interruption(interruption)
 
 
 # ---------------------------------------------------------------- the command line
@@ -74,8 +72,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     # fmt: off
-    add("image", nargs="?",
-        help="picture to learn (with --render: file to write); default: the lake")
+    add("image", nargs="?", type=not_empty, help="picture to learn; default: the lake")
     add("--steps", type=int, default=argparse.SUPPRESS,
         help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")
     add("--batch", type=int, default=argparse.SUPPRESS,
@@ -84,11 +81,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="where to train: auto takes the fastest that works; cuda, graph, tensor and "
         "persistent need a GPU; native runs the CUDA kernels on the CPU")
     add("--deterministic", action="store_true", help="the same bits in every run, also on a GPU")
-    add("--use", metavar="LESSONS",
+    add("--use", metavar="LESSONS", type=not_empty,
         help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")
     add("--force", action="store_true", help="with --use: take kernels that fail their checks too")
     add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
-    add("--out", help="folder for everything the run writes; default: runs/IMAGE")
+    add("--out", metavar="FOLDER", type=not_empty,
+        help="for everything the run writes; default: runs/IMAGE, with --use runs/IMAGE-lessons")
     add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
         metavar="WxH", help="cells of the feature grid")
     add("--hidden", type=int, default=defaults.hidden, help="width of the hidden layers")
@@ -98,13 +96,25 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--snapshots", type=step_list, default="log", metavar="STEPS",
         help="when to save pictures: log (1, 10, 100, ...), none, or a list such as 1,50,500")
     add("--checkpoint-every", type=int, default=5000, metavar="STEPS", help="0: only at the end")
-    add("--resume", action="store_true", help="go on from the checkpoint in --out")
+    add("--resume", action="store_true", help="go on with the run that lies in the folder")
+    add("--overwrite", action="store_true",
+        help="begin anew in the place of the run that lies in the folder; with --render: replace "
+        "the file")
     add("--format", choices=("png", "ppm"), default="png", help="file format of still pictures")
     add("--quiet", action="store_true", help="print nothing but the last line")
-    add("--render", metavar="MODEL", help="paint with a trained model.npz instead of training")
+    add("--render", metavar="MODEL", type=not_empty,
+        help="paint with the model.npz of a run, instead of training")
+    add("--to", metavar="FILE", type=not_empty, help="with --render: the picture to write")
     add("--scale", type=float, default=1.0, help="with --render: size relative to the original")
     # fmt: on
-    return parser.parse_args(arguments)
+    return parse_and_check(parser, arguments)
+
+
+def not_empty(text: str) -> str:
+    # In a script, it is a variable that was never set.
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
 
 
 def grid_size(text: str) -> tuple[int, int]:
@@ -168,24 +178,35 @@ def train(options: argparse.Namespace) -> int:
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
+    say: Callable[[str], None] = (lambda text: None) if options.quiet else print
+    run_folder = find_folder(options, image_path, image)
+    run_folder.require_consent()
     chosen = find_backend(options, config)
     config = config_from(options, chosen.steps, chosen.batch)
-    folder = Path(options.out or Path("runs") / image_path.stem)
-    make_output_folder(folder)
-    say: Callable[[str], None] = (lambda text: None) if options.quiet else print
-    say(chosen.explanation)
-
-    results = Results(folder, options.format, snapshot_steps(options.snapshots, config.steps))
-    trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
-    with Interruption() as interrupted:
-        loop(trainer, options, results, interrupted)
-    if trainer.step == 0:
-        raise KeyboardInterrupt
-    summary = results.write(trainer, image_path)
+    results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
+    with run_folder.in_use(results.planned):
+        say(chosen.explanation)
+        trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
+        with Interruption() as interrupted:
+            loop(trainer, options, results, interrupted)
+        if trainer.step == 0:
+            raise KeyboardInterrupt(interrupted.number)
+        summary = results.write(trainer, image_path)
     if trainer.step < config.steps:
-        print(f"interrupted at step {trainer.step:,}; go on with --resume --out {folder}")
-    print(f"{verdict(summary)}; the pictures are in {folder}")
-    return EXIT_OK if trainer.step == config.steps else EXIT_INTERRUPTED
+        print(f"interrupted at step {trainer.step:,}; go on with --resume --out {run_folder.path}")
+    print(f"{verdict(summary)}; the pictures are in {run_folder.path}")
+    return EXIT_OK if trainer.step == config.steps else 128 + interrupted.number
+
+
+def find_folder(options: argparse.Namespace, image_path: Path, image: np.ndarray) -> RunFolder:
+    """The folder of --out, or one that belongs to this picture."""
+    digest = checkpoint.image_digest(image)
+    if options.out:
+        path = Path(options.out)
+    else:
+        name = image_path.stem + ("-lessons" if options.use else "")
+        path = default_folder(Path("runs"), name, digest)
+    return RunFolder(path, image_path, digest, options.resume, options.overwrite)
 
 
 def verdict(summary: dict[str, Any]) -> str:
@@ -206,8 +227,6 @@ def open_run(
 ) -> Trainer:
     """A fresh trainer, or with --resume the one that the checkpoint holds."""
     if not options.resume:
-        # A checkpoint of an earlier run must not be mistaken for one of this run later.
-        checkpoint.remove_checkpoint(checkpoint_path)
         return Trainer(image, config, factory)
     if not checkpoint_path.exists():
         say(f"no checkpoint in {checkpoint_path.parent} yet: starting at step 0")
@@ -236,6 +255,9 @@ def loop(
     ) as bar:
         if stops:
             trainer.compile()
+        if interrupted() and trainer.step == 0:
+            return  # before anything of an earlier run is replaced
+        results.begin(anew=trainer.step == 0)
         bar.set_description("training")
         bar.unpause()
         for stop in stops:
@@ -271,12 +293,9 @@ def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
 
 
 def render_model(options: argparse.Namespace) -> int:
-    """Paint a trained network at any size; the positional argument is the file to write."""
-    if not options.image:
-        raise InputError(
-            "--render needs a file to write, as in: --render model.npz --scale 4 out.png"
-        )
-    require_image_suffix(options.image)
+    """Paint a trained network at any size."""
+    require_image_suffix(options.to)
+    refuse_to_replace(options.to, options.overwrite)
     if not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
     config, state, width, height = checkpoint.load_model(Path(options.render))
@@ -290,14 +309,11 @@ def render_model(options: argparse.Namespace) -> int:
     chosen = find_backend(options, config)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = chosen.factory(nothing, config, state).render(width, height)
-    save_image(options.image, picture)
+    save_image(options.to, picture, options.overwrite)
     if not options.quiet:
-        print(f"painted {width} x {height} pixels: {options.image}")
+        print(f"painted {width} x {height} pixels: {options.to}")
     return EXIT_OK
 
 
 if __name__ == "__main__":
-    # A folder's name may hold letters that the terminal cannot show; a notebook shows them all.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    sys.exit(main())
+    sys.exit(run(main))

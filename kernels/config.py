@@ -117,6 +117,10 @@ class Config:
         require_integer("layers", self.layers, 1, MAX_LAYERS)
         require_rate("learning rate of the MLP", self.learning_rate_mlp)
         require_rate("learning rate of the grid", self.learning_rate_grid)
+        for name in ("beta1", "beta2", "epsilon"):
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise InputError(f"{name} must be a number from 0 to below 1, not {value}")
 
     @property
     def layer_shapes(self) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from kernels.errors import InputError
 
 UNFINISHED = ".unfinished-"  # how the name of a file begins that is not whole yet
+RANDOM_BYTES = 6  # of which the rest of that name is made
 
 OTHER_PLACE = "Write to another place, for example with --out"
 FORBIDDEN = (
@@ -39,23 +40,30 @@ OBSTACLES = {
 }
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(
+    path: str | os.PathLike[str], write: Callable[[BinaryIO], Any], overwrite: bool = True
+) -> None:
     """Make the file `path` hold what `write(file)` writes to the binary file it is given.
 
     `write` fills memory first, so an encoder never meets a full disk halfway. Then a
     temporary file in the same folder is written, flushed to the disk and renamed.
     An error removes it and leaves an older `path` as it was. OSError becomes
     InputError; any other exception passes through.
+
+    overwrite: whether there may be an older `path`, a file. Nothing else is ever replaced.
     """
     content = io.BytesIO()
     temporary = temporary_beside(path)
     try:
+        refuse_to_replace(path, overwrite)
         write(content)
         with open(temporary, "xb") as file:
             file.write(content.getbuffer())
             file.flush()
             # Without it, a power failure may keep the new name and lose the bytes.
             os.fsync(file.fileno())
+        # Writing may have taken its time.
+        refuse_to_replace(path, overwrite)
         os.replace(temporary, path)
     except OSError as error:
         raise unwritable(path, error) from error
@@ -65,18 +73,28 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], A
             os.unlink(temporary)
 
 
+def refuse_to_replace(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Raise `InputError` if something is at `path`, unless it is a file and `overwrite` is set."""
+    if not os.path.lexists(path):
+        return
+    if os.path.isdir(path):
+        raise unwritable(path, OSError(errno.EISDIR, ""))
+    # Renaming would put a file in the place of a device, such as /dev/null.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"cannot write {path}: it is not an ordinary file. Use another name.")
+    if not overwrite:
+        raise InputError(f"{path} exists already: use another name, or add --overwrite")
+
+
 def make_output_folder(path: str | Path) -> Path:
     """Create a folder and its parents if missing, prove that a file can be written there.
 
-    What a killed program left unfinished there is removed.
     Returns it as a Path. Raises InputError if it is a file, or cannot be made or written.
     """
     path = Path(path)
     trial = temporary_beside(path / "trial")
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for leftover in path.glob(UNFINISHED + "*"):
-            leftover.unlink(missing_ok=True)
         with open(trial, "xb") as file:
             file.write(bytes(4096))
     except OSError as error:
@@ -87,9 +105,16 @@ def make_output_folder(path: str | Path) -> Path:
     return path
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed program left unfinished; another may not be writing there now."""
+    for leftover in folder.glob(UNFINISHED + "[0-9a-f]" * (2 * RANDOM_BYTES)):
+        with suppress(OSError):
+            leftover.unlink()
+
+
 def temporary_beside(path: str | os.PathLike[str]) -> Path:
     # Not made of the file's name, which may already have the greatest length allowed.
-    return Path(path).parent / f"{UNFINISHED}{secrets.token_hex(6)}"
+    return Path(path).parent / f"{UNFINISHED}{secrets.token_hex(RANDOM_BYTES)}"
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> InputError:

@@ -186,12 +186,13 @@ def to_uint8(image: np.ndarray) -> np.ndarray:
     return np.floor(np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8)
 
 
-def save_image(path: str | Path, image: np.ndarray) -> None:
+def save_image(path: str | Path, image: np.ndarray, overwrite: bool = True) -> None:
     """Write an image atomically, always as RGB, in the format of the path's suffix.
 
     image: (H, W) or (H, W, 3), float in [0, 1] (clamped, rounded to nearest) or
     uint8. Raises InputError for an unknown suffix, for NaN, and whenever the
     file cannot be written; an older file at `path` then stays as it was.
+    overwrite: whether there may be an older file.
     """
     suffix = require_image_suffix(path)
     try:
@@ -208,7 +209,7 @@ def save_image(path: str | Path, image: np.ndarray) -> None:
         height, width = pixels.shape[:2]
         reason = f"a {suffix} file cannot hold {width:,} x {height:,} pixels"
         raise InputError(f"cannot write {path}: {reason}. Use .png or .ppm.") from error
-    write_atomically(path, lambda file: file.write(encoded))
+    write_atomically(path, lambda file: file.write(encoded), overwrite)
 
 
 def require_image_suffix(path: str | Path) -> str:

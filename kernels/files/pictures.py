@@ -54,10 +54,15 @@ def frame(prediction: np.ndarray) -> np.ndarray:
 
 def fit(picture: np.ndarray, side: int) -> Image.Image:
     """Resize to a Pillow image whose longer side is `side`, keeping the proportions."""
+    height, width = fitted_size(picture, side)
+    return resize(picture, (width, height))
+
+
+def fitted_size(picture: np.ndarray, side: int) -> tuple[int, int]:
+    """(height, width) of a picture whose longer side becomes `side`."""
     height, width = picture.shape[:2]
     scale = side / max(width, height)
-    size = max(THINNEST, round(width * scale)), max(THINNEST, round(height * scale))
-    return resize(picture, size)
+    return max(THINNEST, round(height * scale)), max(THINNEST, round(width * scale))
 
 
 def resize(picture: np.ndarray, size: tuple[int, int]) -> Image.Image:

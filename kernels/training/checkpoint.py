@@ -1,24 +1,28 @@
 """Saving a run so that it can go on, and a trained network so that it can paint again.
 
-Both files are NumPy archives (.npz) of plain arrays and one JSON text, without pickle, so that a
-file from a stranger cannot run code. Both are written under a temporary name and then renamed:
-whenever the power fails, there is a whole old file or a whole new one.
+Both files are archives (see `archive`), and both are written under a temporary name and then
+renamed: whenever the power fails, there is a whole old file or a whole new one. Whatever they hold
+is checked when it is read: somebody may have edited it, and kernels trust their arrays.
 """
 
 import hashlib
-import json
+import itertools
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.config import Config
+from kernels.config import COLOURS, GRID_CHANNELS, Config
 from kernels.errors import InputError
-from kernels.files.atomic import unwritable, write_atomically
-from kernels.state import State, initial_state
+from kernels.files.images import MAX_MEGAPIXELS
+from kernels.files.pictures import FRAME_SIDES, fitted_size
+from kernels.state import State
+from kernels.training.archive import Unfit, open_archive, short, write_archive
 
-VERSION = 1
+MAX_PARTITIONS = 4096  # more than a machine has threads
+LONGEST = 1e12  # seconds
 
 
 @dataclass
@@ -53,7 +57,6 @@ def save_checkpoint(
     be written.
     """
     header = {
-        "version": VERSION,
         "config": config.as_dict(),
         "image": image_digest(image),
         "step": progress.step,
@@ -72,57 +75,44 @@ def save_checkpoint(
 
 def load_checkpoint(path: Path, config: Config, image: np.ndarray) -> tuple[RunProgress, State]:
     """Return (progress, state). Raises `InputError` if the file is damaged or of another run."""
-    header, arrays = read_archive(path, "checkpoint")
-    try:
-        theirs, learnt_digest = dict(header["config"]), header["image"]
-        progress = RunProgress(
-            step=header["step"],
-            seconds=header["seconds"],
-            partitions=header["partitions"],
-            pending=header["pending"],
-            pending_steps=header["pending_steps"],
-            history=[tuple(entry) for entry in header["history"]],
-            frames=[
-                (step, decibels, arrays[f"frame_{i}"])
-                for i, (step, decibels) in enumerate(header["frames"])
-            ],
-        )
-        state = State(*(arrays[name] for name in State._fields))
-    except (KeyError, TypeError, ValueError) as error:
-        raise damaged(path, "checkpoint") from error
-
-    ours = config.as_dict()
-    differences = [
-        f"{name} {theirs.get(name)} there, {value} here"
-        for name, value in ours.items()
-        if theirs.get(name) != value
-    ]
-    if differences:
-        raise InputError(
-            f"{path} was made with other settings ({'; '.join(differences)}): "
-            "resume with the same ones, or start anew without --resume"
-        )
-    if learnt_digest != image_digest(image):
-        raise InputError(
-            f"{path} was made with another image: give that one, or start anew without --resume"
-        )
-    require_same_shapes(path, "checkpoint", state, initial_state(config))
+    with open_archive(path, "checkpoint") as archive:
+        header = archive.header
+        require_same_run(path, header, config, image)
+        progress = read_progress(header, config)
+        size = fitted_size(image, FRAME_SIDES[0])
+        pictures = [
+            archive.array(f"frame_{i}", (*size, COLOURS), np.dtype(np.uint8))
+            for i in range(len(header["frames"]))
+        ]
+        progress.frames = [
+            (step, decibels, picture)
+            for (step, decibels), picture in zip(header["frames"], pictures, strict=True)
+        ]
+        layout = state_layout(config)
+        state = State(*(archive.array(name, *layout[name]) for name in State._fields))
+        counts = state.grid_steps
+        if counts.min() < 0 or counts.max() > progress.step:
+            raise Unfit("its grid_steps count steps that never were")
     return progress, state
 
 
-def remove_checkpoint(path: Path) -> None:
-    """Remove the file if there is one. Raises `InputError` if that is impossible."""
+class Found(NamedTuple):
+    """What a checkpoint says of itself. digest: of the image. steps: of the whole run."""
+
+    digest: str
+    step: int
+    steps: int
+
+
+def peek(path: Path) -> Found | None:
+    """Look at a checkpoint without reading all of it; None if there is none that can be read."""
     try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from error
-
-
-def require_same_shapes(path: Path, kind: str, state: State, expected: State) -> None:
-    """Raise `InputError` unless every array has the shape and dtype that the config asks for."""
-    for array, pattern in zip(state, expected, strict=True):
-        if array.shape != pattern.shape or array.dtype != pattern.dtype:
-            raise damaged(path, kind)
+        with open_archive(path, "checkpoint") as archive:
+            steps = read_config(archive.header).steps
+            step = require_int(archive.header, "step", 1, steps)
+            return Found(str(archive.header["image"]), step, steps)
+    except InputError:
+        return None
 
 
 def save_model(path: Path, config: Config, image: np.ndarray, state: State) -> None:
@@ -131,12 +121,7 @@ def save_model(path: Path, config: Config, image: np.ndarray, state: State) -> N
     Raises `InputError` if the file cannot be written.
     """
     height, width, _ = image.shape
-    header = {
-        "version": VERSION,
-        "config": config.as_dict(),
-        "width": width,
-        "height": height,
-    }
+    header = {"config": config.as_dict(), "width": width, "height": height}
     write_archive(path, header, {"feature_grid": state.feature_grid, "weights": state.weights})
 
 
@@ -145,46 +130,108 @@ def load_model(path: Path) -> tuple[Config, State, int, int]:
 
     Raises `InputError` if the file is damaged or no model.
     """
-    header, arrays = read_archive(path, "model")
-    try:
-        config = Config(**header["config"])
-        blank = initial_state(config)
-        state = blank._replace(feature_grid=arrays["feature_grid"], weights=arrays["weights"])
-        width, height = int(header["width"]), int(header["height"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise damaged(path, "model") from error
-    require_same_shapes(path, "model", state, blank)
-    if not all(np.isfinite(array).all() for array in (state.feature_grid, state.weights)):
+    with open_archive(path, "model") as archive:
+        config = read_config(archive.header)
+        most = MAX_MEGAPIXELS * 1_000_000
+        width = require_int(archive.header, "width", 1, most)
+        height = require_int(archive.header, "height", 1, most // width)
+        layout = state_layout(config)
+        learnt = {name: archive.array(name, *layout[name]) for name in ("feature_grid", "weights")}
+    if not all(np.isfinite(array).all() for array in learnt.values()):
         raise InputError(f"{path} holds numbers that are not finite: train the model again")
-    return config, state, width, height
+    blank = {name: np.zeros(*layout[name]) for name in State._fields if name not in learnt}
+    return config, State(**learnt, **blank), width, height
 
 
-def write_archive(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+def state_layout(config: Config) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """(shape, dtype) of each array of a `State`, before there is one."""
+    cells = (config.grid_height, config.grid_width)
+    grid = ((*cells, GRID_CHANNELS), np.dtype(np.float32))
+    weights = ((config.weight_count,), np.dtype(np.float32))
+    counts = (cells, np.dtype(np.int32))
+    return dict(zip(State._fields, (grid, grid, grid, counts, *3 * (weights,)), strict=True))
 
-    def write(file: BinaryIO) -> None:
-        # NumPy's own names for arguments are none of ours.
-        np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
 
-    write_atomically(path, write)
+# ---------------------------------------------------------------- what a header may say
 
 
-def read_archive(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return (header, arrays). Raises `InputError` with one line on what is wrong with the file."""
+def require_same_run(path: Path, header: dict[str, Any], config: Config, image: np.ndarray) -> None:
+    """Raise `InputError` if a run with other settings, or on another image, is in the header."""
+    theirs = header["config"]
+    if not isinstance(theirs, dict):
+        raise Unfit("its settings are no table")
+    differences = [
+        f"{name} {short(theirs.get(name))} there, {value} here"
+        for name, value in config.as_dict().items()
+        if theirs.get(name) != value
+    ]
+    if differences:
+        raise InputError(
+            f"{path} was made with other settings ({'; '.join(differences)}): resume with the "
+            "same ones, or begin anew with --overwrite in place of --resume"
+        )
+    if header["image"] != image_digest(image):
+        raise InputError(
+            f"{path} was made with another image: give that one, or begin anew with --overwrite "
+            "in place of --resume"
+        )
+
+
+def read_config(header: dict[str, Any]) -> Config:
+    theirs = header["config"]
+    defaults = Config().as_dict()
+    if not isinstance(theirs, dict) or theirs.keys() != defaults.keys():
+        raise Unfit("its settings are not those of a run")
+    for name, default in defaults.items():
+        if type(theirs[name]) not in (type(default), int):
+            raise Unfit(f"its {name} is {short(theirs[name])}")
     try:
-        # NumPy would leave a file that it opened itself open when it turns out to be damaged.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        version = header["version"]
-    except FileNotFoundError as error:
-        raise InputError(f"no {kind} at {path}: check the path") from error
-    except Exception as error:  # one wrong byte can surface as any of a dozen exceptions
-        raise damaged(path, kind) from error
-    if version != VERSION:
-        raise InputError(f"{path} has format {version}, this program reads {VERSION}")
-    return header, arrays
+        return Config(**theirs)
+    except InputError as error:
+        raise Unfit(f"its settings cannot be: {error}") from None
 
 
-def damaged(path: Path, kind: str) -> InputError:
-    return InputError(f"{path} is not a whole {kind} file: delete it and train again")
+def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
+    """All but the frames, whose steps are checked."""
+    step = require_int(header, "step", 1, config.steps)
+    history = require_log(header, "history", step)
+    require_log(header, "frames", step)
+    if not all(0 <= loss < math.inf for _, loss in history):
+        raise Unfit("its history has losses that cannot be")
+    pending = header["pending"]
+    if not isinstance(pending, list) or not all(type(loss) is float for loss in pending):
+        raise Unfit("its pending losses are no list of numbers")
+    seconds = header["seconds"]
+    if type(seconds) not in (float, int) or not 0 <= seconds <= LONGEST:
+        raise Unfit(f"its seconds are {short(seconds)}")
+    return RunProgress(
+        step=step,
+        seconds=seconds,
+        partitions=require_int(header, "partitions", 1, MAX_PARTITIONS),
+        pending=pending,
+        pending_steps=require_int(header, "pending_steps", min(1, len(pending)), step),
+        history=history,
+    )
+
+
+def require_int(header: dict[str, Any], name: str, lowest: int, highest: int) -> int:
+    value = header[name]
+    if type(value) is not int or not lowest <= value <= highest:
+        raise Unfit(f"its {name} is {short(value)}, and not from {lowest:,} to {highest:,}")
+    return value
+
+
+def require_log(header: dict[str, Any], name: str, last: int) -> list[tuple[int, float]]:
+    """The (step, number) pairs that the header has under a name: one at least, in order."""
+    entries = header[name]
+    if not isinstance(entries, list) or not entries:
+        raise Unfit(f"its {name} is no list of entries")
+    for entry in entries:
+        if not isinstance(entry, list) or [type(part) for part in entry] != [int, float]:
+            raise Unfit(f"its {name} has the entry {short(entry)}")
+        if math.isnan(entry[1]):
+            raise Unfit(f"its {name} has the entry {short(entry)}")
+    steps = [0, *(step for step, _ in entries), last + 1]
+    if any(first >= second for first, second in itertools.pairwise(steps)):
+        raise Unfit(f"its {name} has steps that are out of order")
+    return [(step, number) for step, number in entries]

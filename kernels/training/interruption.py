@@ -1,34 +1,45 @@
-"""Ctrl-C, without cutting anything in half."""
+"""Ctrl-C and its kin, without cutting anything in half."""
 
 import signal
 import threading
 from typing import Any
 
+from kernels.program import ENDING
+
+# What reads the progress has gone, as in `2>&1 | head`. Windows has no such signal.
+NO_READER = getattr(signal, "SIGPIPE", None)
+
 
 class Interruption:
-    """In a `with` block, Ctrl-C is only noted, so that no step and no file is cut in half.
+    """In a `with` block, a wish to end is only noted, so that no step and no file is cut in half.
 
-    Calling it tells whether Ctrl-C was pressed. A second Ctrl-C ends the program at once.
+    That is Ctrl-C, or another of the signals `ENDING`, or a reader of the progress that has gone.
+    Calling it tells whether there was one. A second Ctrl-C ends the program at once.
     """
 
     def __init__(self) -> None:
-        self.noted = False
+        self.number = 0  # of the signal
 
     def __call__(self) -> bool:
-        return self.noted
+        return self.number != 0
 
     def __enter__(self) -> "Interruption":
+        self.previous = {}
         # Signals reach the main thread alone; a notebook or a window may train in another one.
-        self.listens = threading.current_thread() is threading.main_thread()
-        if self.listens:
-            self.previous = signal.signal(signal.SIGINT, self.note)
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self.previous[number] = signal.signal(number, self.note)
+        if NO_READER is not None:  # Python switches it off: else it would kill without a word
+            self.previous[NO_READER] = signal.signal(NO_READER, self.note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self.listens:
-            signal.signal(signal.SIGINT, self.previous)
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
 
-    def note(self, *_: Any) -> None:
-        if self.noted:
-            raise KeyboardInterrupt
-        self.noted = True
+    def note(self, number: int, _: Any) -> None:
+        if self.number and number != NO_READER:
+            raise KeyboardInterrupt(number)
+        self.number = self.number or number

@@ -9,11 +9,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, save_image
 from kernels.files.psnr import psnr, psnr_of_loss
 from kernels.training import checkpoint
+from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "imageio", "pillow")
@@ -22,22 +26,28 @@ PACKAGES = ("numba", "numba-cuda", "numpy", "imageio", "pillow")
 class Results:
     """The output folder of one run.
 
-    folder: an existing Path. suffix: "png" or "ppm", for still pictures. snapshots: the steps at
-    which to keep a prediction and the feature grid.
+    suffix: "png" or "ppm", for still pictures. snapshots: the steps at which to keep a prediction
+    and the feature grid.
     """
 
-    def __init__(self, folder: Path, suffix: str, snapshots: list[int]) -> None:
-        self.folder = folder
+    def __init__(self, run_folder: RunFolder, suffix: str, snapshots: list[int]) -> None:
+        self.run_folder = run_folder
+        self.folder = run_folder.path
         self.suffix = suffix
         self.snapshots = snapshots
+        self.planned = files_of_run(suffix, snapshots)
 
     @property
     def checkpoint_path(self) -> Path:
-        return self.folder / "checkpoint.npz"
+        return self.folder / CHECKPOINT
 
     def still(self, name: str) -> Path:
         """The file of a still picture."""
         return self.folder / f"{name}.{self.suffix}"
+
+    def begin(self, anew: bool) -> None:
+        """To be called before the first file is written. anew: whether the run is at step 0."""
+        self.run_folder.begin(self.planned, anew)
 
     # ------------------------------------------------------------ while training
 
@@ -50,8 +60,13 @@ class Results:
     def save_snapshot(self, trainer: Trainer) -> None:
         """Keep the prediction and the feature grid of this step."""
         save_image(self.still(f"prediction_at_{trainer.step}"), trainer.render())
-        grid = pictures.normalise_grid(trainer.backend.feature_grid())
-        save_image(self.still(f"feature_at_{trainer.step}"), grid)
+        grid = trainer.backend.feature_grid()
+        if not np.isfinite(grid).all():
+            raise InputError(
+                f"the feature grid holds no numbers any more (step {trainer.step:,}): training "
+                "diverged; try smaller learning rates, such as --lr-mlp 0.001 --lr-grid 0.01"
+            )
+        save_image(self.still(f"feature_at_{trainer.step}"), pictures.normalise_grid(grid))
 
     def save_checkpoint(self, trainer: Trainer) -> None:
         checkpoint.save_checkpoint(

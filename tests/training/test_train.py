@@ -39,7 +39,8 @@ TINY = """--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1
     --steps 60 --checkpoint-every 20 --quiet""".split()
 TINY_CONFIG = Config(steps=60, batch=300, grid_width=7, grid_height=5, hidden=16, layers=1)
 FINAL_STILLS = ["prediction", "ground_truth", "bilinear", "contact_sheet"]
-OTHERS = ["training.gif", "loss.png", "loss.csv", "model.npz", "summary.json", "checkpoint.npz"]
+OTHERS = """training.gif loss.png loss.csv model.npz summary.json checkpoint.npz
+    run.json""".split()
 SUMMARY_KEYS = """image width height steps batch backend device seconds_train us_per_step loss
     psnr_db baseline_psnr_db parameters seed versions""".split()
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
@@ -209,7 +210,7 @@ def test_what_is_printed(image, tmp_path, capsys):
     assert quiet.err == "" and quiet.out.count("\n") == 1
     for words in (f"PSNR {summary['psnr_db']:.2f}", f"{summary['baseline_psnr_db']:.2f}", tmp_path):
         assert str(words) in quiet.out
-    assert train.main([str(image), "--out", str(tmp_path), *TINY[:-1]]) == 0
+    assert train.main([str(image), "--out", str(tmp_path), *TINY[:-1], "--overwrite"]) == 0
     loud = capsys.readouterr()
     assert loud.out == "training on the CPU\n" + quiet.out
     assert all(words in loud.err for words in ("60/60", "loss", "PSNR", "step/s"))
@@ -334,16 +335,16 @@ def kill_at_write(write, moment, image, folder, *arguments):
     assert process.returncode == -signal.SIGKILL, process.stderr
 
 
-# Files in their order: two snapshots (step 1), two (10), checkpoint (20), checkpoint (40), two
-# snapshots (60), checkpoint (60), then the final ones, the fourth of which is the model.
+# Files in their order: the record, two snapshots (step 1), two (10), checkpoint (20), checkpoint
+# (40), two snapshots (60), checkpoint (60), then the final ones, the fourth of which is the model.
 @posix
 @pytest.mark.parametrize(
     "write, moment, step",
     [
-        (5, "before", 0),
+        (6, "before", 0),
         *(
             pytest.param(*moment, marks=pytest.mark.slow)
-            for moment in [(1, "after", 0), (6, "before", 20), (6, "after", 40), (13, "after", 60)]
+            for moment in [(2, "after", 0), (7, "before", 20), (7, "after", 40), (14, "after", 60)]
         ),
     ],
 )
@@ -357,9 +358,9 @@ def test_resume_after_a_kill(image, finished, tmp_path, capsys, write, moment, s
 
 @posix
 def test_a_killed_run_leaves_no_checkpoint_of_an_older_one(image, finished, copy):
-    kill_at_write(1, "after", image, copy, "--seed", 2)
+    kill_at_write(2, "after", image, copy, "--seed", 2, "--overwrite")
     assert run(image, copy, "--resume", "--seed", 2) == 0
-    assert run(image, copy) == 0
+    assert run(image, copy, "--overwrite") == 0
     assert_same(copy, finished)
 
 
@@ -625,7 +626,8 @@ def test_checkpoints_of_another_run(image, copy, refuse, tmp_path):
 
 def test_render(finished, tmp_path):
     def render(picture, *arguments):
-        assert train.main(["--render", str(finished / "model.npz"), str(picture), *arguments]) == 0
+        model = str(finished / "model.npz")
+        assert train.main(["--render", model, "--to", str(picture), *arguments]) == 0
         return read(picture)
 
     same = render(tmp_path / "same.png")
@@ -639,15 +641,16 @@ def test_render(finished, tmp_path):
 
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "1e9", "1e308", "big"])
 def test_bad_scales(finished, tmp_path, refuse, scale):
-    refuse(["--render", finished / "model.npz", "--scale", scale, tmp_path / "out.png"], "--scale")
+    model, picture = finished / "model.npz", tmp_path / "out.png"
+    refuse(["--render", model, "--to", picture, "--scale", scale], "--scale")
 
 
 def test_bad_models_and_names(copy, refuse):
     model, picture = copy / "model.npz", copy / "out.png"
     refuse(["--render", model], "needs a file to write")
-    refuse(["--render", model, copy / "out.xyz"], "suffix")
-    refuse(["--render", model, copy / "missing" / "out.png"], "cannot write")
-    refuse(["--render", copy / "missing.npz", picture], "check the path")
+    refuse(["--render", model, "--to", copy / "out.xyz"], "suffix")
+    refuse(["--render", model, "--to", copy / "missing" / "out.png"], "cannot write")
+    refuse(["--render", copy / "missing.npz", "--to", picture], "check the path")
     for spoilt in [*damaged(model), (copy / "checkpoint.npz").read_bytes()]:
         model.write_bytes(spoilt)
-        refuse(["--render", model, picture], "not a whole model")
+        refuse(["--render", model, "--to", picture], "not a whole model")

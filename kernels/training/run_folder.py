@@ -1,0 +1,204 @@
+"""The folder of a run: whose it is, what lies there, and what a new run may replace.
+
+No run takes the place of another, and none touches a file of the user's own, without being told.
+So each folder has a file `run.json`. It says which picture is learnt there, and which files the
+run has written or will write. Nothing but these is ever replaced or removed.
+"""
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from kernels.errors import InputError
+from kernels.files.atomic import (
+    make_output_folder,
+    remove_unfinished,
+    unwritable,
+    write_atomically,
+)
+from kernels.files.folder_lock import locked
+from kernels.training.checkpoint import peek
+
+RECORD, CHECKPOINT, MODEL = "run.json", "checkpoint.npz", "model.npz"
+STILLS = ("prediction", "ground_truth", "bilinear", "contact_sheet")
+OTHERS = (CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png")
+SNAPSHOT = re.compile(r"(prediction|feature)_at_\d+\.(png|ppm)")
+LEAVE_IT = "--out FOLDER to leave it as it is"
+
+
+class Record(NamedTuple):
+    """What `run.json` says. image: its file's name. digest: `image_digest`. files: their names."""
+
+    image: str
+    digest: str
+    files: frozenset[str]
+
+
+NO_RUN = Record("", "", frozenset())
+
+
+def files_of_run(suffix: str, snapshots: Iterable[int]) -> set[str]:
+    """The names of all files that a run may write. suffix: "png" or "ppm", of still pictures."""
+    taken = [f"{kind}_at_{step}" for kind in ("prediction", "feature") for step in snapshots]
+    return {f"{name}.{suffix}" for name in (*STILLS, *taken)}.union(OTHERS)
+
+
+def is_file_of_a_run(name: str) -> bool:
+    stem, _, suffix = name.partition(".")
+    is_still = stem in STILLS and suffix in ("png", "ppm")
+    return is_still or name in OTHERS or SNAPSHOT.fullmatch(name) is not None
+
+
+class RunFolder:
+    """A folder for a run on one picture.
+
+    path: it need not exist. image_path, digest: of the picture; see `image_digest`. resume,
+    overwrite: whether the user has said that a run that lies here may be gone on with, or replaced.
+    """
+
+    def __init__(
+        self, path: Path, image_path: Path, digest: str, resume: bool, overwrite: bool
+    ) -> None:
+        self.path = path
+        self.image_path = image_path
+        self.digest = digest
+        self.resume = resume
+        self.overwrite = overwrite
+
+    def require_consent(self) -> None:
+        """Raise `InputError` if a run lies or works here, and the user has not agreed to that.
+
+        To be called before anything takes time; `in_use` looks again.
+        """
+        if self.path.is_dir():
+            with locked(self.path):
+                self.refuse_a_run()
+
+    @contextmanager
+    def in_use(self, planned: set[str]) -> Iterator[None]:
+        """Make the folder, and keep other runs out. planned: the files that will be written.
+
+        Raises `InputError` if the folder cannot be had, or if a file of the user's is in the way.
+        """
+        make_output_folder(self.path)
+        with locked(self.path):
+            self.refuse_a_run()
+            self.refuse_files_of_others(planned)
+            remove_unfinished(self.path)
+            yield
+
+    def begin(self, planned: set[str], anew: bool) -> None:
+        """Remove what an earlier run has left, and write down what this one will write.
+
+        anew: whether it begins at step 0. Else the snapshots stay, they are its own; but final
+        pictures in another format go, which would show an earlier step for ever.
+        """
+        ours = read_record(self.path).files
+        kept = set() if anew else {name for name in ours if SNAPSHOT.fullmatch(name)}
+        # The checkpoint first: it must never be mistaken for one of the run that begins.
+        gone = ours if anew else ours - planned - kept
+        for name in sorted(gone, key=lambda name: name != CHECKPOINT):
+            remove(self.path / name)
+        files = sorted(planned | kept)
+        record = {"image": self.image_path.name, "digest": self.digest, "files": files}
+        text = json.dumps(record, indent=1) + "\n"
+        write_atomically(self.path / RECORD, lambda file: file.write(text.encode()))
+
+    def refuse_a_run(self) -> None:
+        record = read_record(self.path)
+        there = present(self.path, record.files)
+        if not there or self.overwrite:
+            return
+        what, is_finished = describe(self.path, record)
+        resumed = "write its pictures again" if is_finished else "go on with it"
+        if not self.resume:
+            raise InputError(
+                f"{self.path} holds {what}: add --resume to {resumed}, --overwrite to begin anew "
+                f"in its place, or {LEAVE_IT}"
+            )
+        if MODEL in there and CHECKPOINT not in there:
+            raise InputError(
+                f"{self.path} holds {what}, with no {CHECKPOINT} to go on from: add --overwrite in "
+                f"place of --resume to begin anew, or {LEAVE_IT}"
+            )
+
+    def refuse_files_of_others(self, planned: set[str]) -> None:
+        record = read_record(self.path)
+        for name in present(self.path, record.files | planned):
+            if is_same_file(self.path / name, self.image_path):
+                raise InputError(
+                    f"the run would replace {self.image_path}, the picture to learn: "
+                    "choose another folder with --out"
+                )
+        planned = planned | {RECORD} if record == NO_RUN else planned
+        for name in present(self.path, planned - record.files):
+            raise InputError(
+                f"{self.path / name} was written by no run, and this run would replace it: "
+                "choose another folder with --out, or give the file another name"
+            )
+
+
+def default_folder(runs: Path, name: str, digest: str) -> Path:
+    """The folder in `runs` for a picture: `name`, or name-2, ... where other pictures have it."""
+    folders = (runs / (name if i == 1 else f"{name}-{i}") for i in itertools.count(1))
+    return next(folder for folder in folders if read_record(folder).digest in ("", digest))
+
+
+# ---------------------------------------------------------------- what lies there
+
+
+def read_record(folder: Path) -> Record:
+    """What `run.json` in a folder says; `NO_RUN` if the folder is none of a run."""
+    try:
+        # Not a pipe, which might be silent for ever.
+        text = (folder / RECORD).read_text("utf-8") if (folder / RECORD).is_file() else ""
+        content = json.loads(text)
+        files = frozenset(filter(is_file_of_a_run, content["files"]))
+        return Record(str(content["image"]), str(content["digest"]), files)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    # Older versions of this program have left only the checkpoint to tell.
+    found = peek(folder / CHECKPOINT)
+    if found is None:
+        return NO_RUN
+    files = frozenset(filter(is_file_of_a_run, os.listdir(folder)))
+    return Record("a picture", found.digest, files)
+
+
+def describe(folder: Path, record: Record) -> tuple[str, bool]:
+    """What lies in a folder, in words, and whether it is a finished run."""
+    found = peek(folder / CHECKPOINT)
+    if found and found.step == found.steps:
+        return f"a finished run of {record.image} ({found.steps:,} steps)", True
+    if found:
+        come = f"step {found.step:,} of {found.steps:,}"
+        return f"an unfinished run of {record.image} ({come})", False
+    if os.path.lexists(folder / CHECKPOINT):
+        return f"a run of {record.image} whose {CHECKPOINT} cannot be read", False
+    if os.path.lexists(folder / MODEL):
+        return f"the results of a run of {record.image}", False
+    return f"an unfinished run of {record.image} that has saved nothing to go on from", False
+
+
+def present(folder: Path, names: Iterable[str]) -> list[str]:
+    # Asked one by one: on many disks, "Loss.png" is a file of the name "loss.png", too.
+    return sorted(name for name in names if os.path.lexists(folder / name))
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
