@@ -181,6 +181,8 @@ def train(options: argparse.Namespace) -> int:
     say: Callable[[str], None] = (lambda text: None) if options.quiet else print
     run_folder = find_folder(options, image_path, image)
     run_folder.require_consent()
+    if not options.out and run_folder.path != usual_folder(options):
+        say(f"{usual_folder(options)} is of another picture: this run is in {run_folder.path}")
     chosen = find_backend(options, config)
     config = config_from(options, chosen.steps, chosen.batch)
     results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
@@ -199,14 +201,14 @@ def train(options: argparse.Namespace) -> int:
 
 
 def find_folder(options: argparse.Namespace, image_path: Path, image: np.ndarray) -> RunFolder:
-    """The folder of --out, or one that belongs to this picture."""
+    """The folder of --out, or one in `runs` that belongs to this picture."""
     digest = checkpoint.image_digest(image)
-    if options.out:
-        path = Path(options.out)
-    else:
-        name = image_path.stem + ("-lessons" if options.use else "")
-        path = default_folder(Path("runs"), name, digest)
+    path = Path(options.out) if options.out else default_folder(usual_folder(options), digest)
     return RunFolder(path, image_path, digest, options.resume, options.overwrite)
+
+
+def usual_folder(options: argparse.Namespace) -> Path:
+    return Path("runs") / (Path(options.image or LAKE).stem + ("-lessons" if options.use else ""))
 
 
 def verdict(summary: dict[str, Any]) -> str:

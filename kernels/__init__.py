@@ -18,7 +18,8 @@ launches it:
     adam            lesson 8: how far each parameter moves
     training_step   lesson 9: the stages in their order
 
-Beside them, `state` is what training changes, and `errors` the one exception that a user reads.
+Beside them, `state` is what training changes, `errors` the one exception that a user reads, and
+`program` how a command line ends.
 
 The folders:
 

@@ -5,6 +5,7 @@ A command line calls `prepare` before it imports anything that takes time, and e
 test), both leave them as they are.
 """
 
+import errno
 import io
 import os
 import signal
@@ -21,6 +22,11 @@ EXIT_BAD_INPUT = 2
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+REASONS = {
+    errno.EPIPE: "nobody reads it any more",
+    errno.EBADF: "it is closed",
+    errno.ENOSPC: "the disk is full",
+}
 STREAMS = ("stdin", "stdout", "stderr")  # in the order of their descriptors: 0, 1, 2
 
 
@@ -153,8 +159,7 @@ class Output(Stream):
     def lost(self, error: OSError) -> OutputLost:
         # Python flushes once more at the very end, and would complain about it in its own way.
         lead_nowhere(self.fileno(), os.O_WRONLY)
-        no_reader = isinstance(error, BrokenPipeError)
-        reason = "nobody reads it any more" if no_reader else error.strerror
+        reason = REASONS.get(error.errno or 0, error.strerror)
         line = (self.latest.splitlines() or [""])[0]
         return OutputLost(f"cannot write to standard output ({reason}): {line}")
 

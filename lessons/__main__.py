@@ -4,27 +4,31 @@ From another folder than the project's, say `python path/to/lessons` in place of
 `python -m lessons`. Where there is no terminal, it prints plain lines.
 """
 
-import secrets
-import shutil
 import sys
-import textwrap
-import time
-import webbrowser
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 if not __package__:  # started by the folder's path: make `kernels` and `lessons` known
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import kernels.supported_python  # noqa: F401
+from kernels.program import complain, prepare, run
+
+if __name__ == "__main__":
+    prepare()  # now, since the imports below take a second
+
+import secrets
+import textwrap
+import time
+import webbrowser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
 
 try:
     from tqdm import tqdm
 
     from kernels.errors import InputError, OneLineParser
     from lessons.course.doctor import examine
-    from lessons.course.exercises import solution_text, unwritten, write_exercise
+    from lessons.course.exercises import keep_backup, solution_text, unwritten, write_exercise
     from lessons.course.lesson import Check, Lesson, find_lesson, lessons
     from lessons.course.progress import CourseProgress
     from lessons.grading.case import PICTURES
@@ -37,7 +41,7 @@ except ModuleNotFoundError as missing:
         f"{sys.executable} -m pip install -r requirements.txt"
     )
 
-EXIT_OK, EXIT_NOT_PASSED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_OK, EXIT_NOT_PASSED, EXIT_INTERRUPTED = 0, 1, 130
 POLL_SECONDS = 0.5
 WIDTH = 96
 
@@ -47,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments)
         return options.action(options)
     except InputError as error:
-        print("error:", " ".join(str(error).splitlines()), file=sys.stderr)
-        return EXIT_BAD_INPUT
+        return complain(error)
     except KeyboardInterrupt:
         print()
         return EXIT_INTERRUPTED
@@ -245,22 +248,10 @@ def view(options: Namespace) -> int:
 def reset(options: Namespace) -> int:
     lesson = find_lesson(options.number)
     if lesson.exercise.exists():
-        backup = free_backup_name(lesson.exercise)
-        try:
-            shutil.copy2(lesson.exercise, backup)
-        except OSError as error:
-            raise InputError(f"no backup can be written to {backup}: {error.strerror}") from None
-        print(f"your file is kept as {nearby(backup)}")
+        print(f"your file is kept as {nearby(keep_backup(lesson.exercise))}")
     write_exercise(lesson)
     print(f"{nearby(lesson.exercise)} is as it was at the beginning")
     return EXIT_OK
-
-
-def free_backup_name(path: Path) -> Path:
-    number = 1
-    while path.with_name(f"{path.name}.bak-{number}").exists():
-        number += 1
-    return path.with_name(f"{path.name}.bak-{number}")
 
 
 def show_solution(options: Namespace) -> int:
@@ -287,4 +278,4 @@ def doctor(options: Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

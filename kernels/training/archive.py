@@ -100,7 +100,7 @@ def read_shape(content: BinaryIO, name: str, dtype: np.dtype) -> tuple[int, ...]
         shape, columns_first, found = np.lib.format.read_array_header_1_0(content)
     if found != dtype or columns_first:
         order = ", column by column," if columns_first else ""
-        raise Unfit(f"its {name} holds {short(found)}{order} in place of {dtype}")
+        raise Unfit(f"its {name} holds {str(found)[:60]}{order} in place of {dtype}")
     return shape
 
 

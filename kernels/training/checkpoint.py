@@ -23,6 +23,7 @@ from kernels.training.archive import Unfit, open_archive, short, write_archive
 
 MAX_PARTITIONS = 4096  # more than a machine has threads
 LONGEST = 1e12  # seconds
+LARGEST = 1e40  # a loss, in float32; also more than a PSNR can be, unless it is infinite
 
 
 @dataclass
@@ -196,7 +197,7 @@ def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
     step = require_int(header, "step", 1, config.steps)
     history = require_log(header, "history", step)
     require_log(header, "frames", step)
-    if not all(0 <= loss < math.inf for _, loss in history):
+    if not all(0 <= loss <= LARGEST for _, loss in history):
         raise Unfit("its history has losses that cannot be")
     pending = header["pending"]
     if not isinstance(pending, list) or not all(type(loss) is float for loss in pending):
@@ -229,7 +230,7 @@ def require_log(header: dict[str, Any], name: str, last: int) -> list[tuple[int,
     for entry in entries:
         if not isinstance(entry, list) or [type(part) for part in entry] != [int, float]:
             raise Unfit(f"its {name} has the entry {short(entry)}")
-        if math.isnan(entry[1]):
+        if not (-LARGEST <= entry[1] <= LARGEST or entry[1] == math.inf):
             raise Unfit(f"its {name} has the entry {short(entry)}")
     steps = [0, *(step for step, _ in entries), last + 1]
     if any(first >= second for first, second in itertools.pairwise(steps)):

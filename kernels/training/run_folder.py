@@ -25,7 +25,7 @@ from kernels.files.folder_lock import locked
 from kernels.training.checkpoint import peek
 
 RECORD, CHECKPOINT, MODEL = "run.json", "checkpoint.npz", "model.npz"
-STILLS = ("prediction", "ground_truth", "bilinear", "contact_sheet")
+STILLS = ("prediction", "ground_truth", "bilinear", "bilinear_best", "contact_sheet")
 OTHERS = (CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png")
 SNAPSHOT = re.compile(r"(prediction|feature)_at_\d+\.(png|ppm)")
 LEAVE_IT = "--out FOLDER to leave it as it is"
@@ -114,17 +114,18 @@ class RunFolder:
         there = present(self.path, record.files)
         if not there or self.overwrite:
             return
-        what, is_finished = describe(self.path, record)
-        resumed = "write its pictures again" if is_finished else "go on with it"
+        what, resumed = describe(self.path, record)
         if not self.resume:
+            way = f"--resume to {resumed}, " if resumed else ""
             raise InputError(
-                f"{self.path} holds {what}: add --resume to {resumed}, --overwrite to begin anew "
-                f"in its place, or {LEAVE_IT}"
+                f"{self.path} holds {what}: add {way}--overwrite to begin anew in its place, "
+                f"or {LEAVE_IT}"
             )
-        if MODEL in there and CHECKPOINT not in there:
+        # Resuming a run that has saved nothing begins it anew. Nothing else may be lost by that.
+        if CHECKPOINT not in there and (MODEL in there or record.digest != self.digest):
             raise InputError(
-                f"{self.path} holds {what}, with no {CHECKPOINT} to go on from: add --overwrite in "
-                f"place of --resume to begin anew, or {LEAVE_IT}"
+                f"{self.path} holds {what}, and --resume needs one: add --overwrite in its place "
+                f"to begin anew, or {LEAVE_IT}"
             )
 
     def refuse_files_of_others(self, planned: set[str]) -> None:
@@ -143,9 +144,10 @@ class RunFolder:
             )
 
 
-def default_folder(runs: Path, name: str, digest: str) -> Path:
-    """The folder in `runs` for a picture: `name`, or name-2, ... where other pictures have it."""
-    folders = (runs / (name if i == 1 else f"{name}-{i}") for i in itertools.count(1))
+def default_folder(usual: Path, digest: str) -> Path:
+    """The folder for a picture: the usual one, or usual-2, ... where that is of another picture."""
+    others = (usual.with_name(f"{usual.name}-{number}") for number in itertools.count(2))
+    folders = itertools.chain([usual], others)
     return next(folder for folder in folders if read_record(folder).digest in ("", digest))
 
 
@@ -170,19 +172,19 @@ def read_record(folder: Path) -> Record:
     return Record("a picture", found.digest, files)
 
 
-def describe(folder: Path, record: Record) -> tuple[str, bool]:
-    """What lies in a folder, in words, and whether it is a finished run."""
+def describe(folder: Path, record: Record) -> tuple[str, str]:
+    """What lies in a folder, in words, and what resuming it would do; "" if that cannot be."""
     found = peek(folder / CHECKPOINT)
     if found and found.step == found.steps:
-        return f"a finished run of {record.image} ({found.steps:,} steps)", True
+        text = f"a finished run of {record.image} ({found.steps:,} steps)"
+        return text, "write its pictures again"
     if found:
         come = f"step {found.step:,} of {found.steps:,}"
-        return f"an unfinished run of {record.image} ({come})", False
+        return f"an unfinished run of {record.image} ({come})", "go on with it"
     if os.path.lexists(folder / CHECKPOINT):
-        return f"a run of {record.image} whose {CHECKPOINT} cannot be read", False
-    if os.path.lexists(folder / MODEL):
-        return f"the results of a run of {record.image}", False
-    return f"an unfinished run of {record.image} that has saved nothing to go on from", False
+        return f"a run of {record.image} whose {CHECKPOINT} cannot be read", ""
+    kind = "a finished" if os.path.lexists(folder / MODEL) else "an unfinished"
+    return f"{kind} run of {record.image} without a checkpoint", ""
 
 
 def present(folder: Path, names: Iterable[str]) -> list[str]:

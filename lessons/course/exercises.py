@@ -6,15 +6,19 @@ their own stay as well in those functions that lesson.toml lists as `keep_commen
 what to think of. Elsewhere they speak of a line that is left out, and go with it.
 
     python -m lessons.course.exercises          write exercise.py of lessons that have none
-    python -m lessons.course.exercises --all    write every one anew (what is there is lost!)
+    python -m lessons.course.exercises --all    write every one anew, and keep a copy of yours
 """
 
 import ast
+import itertools
+import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, lessons
 
@@ -267,11 +271,26 @@ def write_exercise(lesson: Lesson) -> None:
     write_atomically(lesson.exercise, lambda file: file.write(text))
 
 
+def keep_backup(path: Path) -> Path:
+    """Copy a file to a name that is free beside it. Raises `InputError` if that is impossible."""
+    numbers = (path.with_name(f"{path.name}.bak-{number}") for number in itertools.count(1))
+    backup = next(candidate for candidate in numbers if not os.path.lexists(candidate))
+    try:
+        shutil.copy2(path, backup)
+    except OSError as error:
+        raise InputError(f"no backup can be written to {backup}: {error.strerror}") from None
+    return backup
+
+
 def main() -> None:
     for lesson in lessons():
-        if "--all" in sys.argv[1:] or not lesson.exercise.exists():
-            write_exercise(lesson)
-            print(lesson.exercise.relative_to(ROOT))
+        path = lesson.exercise
+        if path.exists() and "--all" not in sys.argv[1:]:
+            continue
+        if path.exists() and path.read_bytes() != exercise_text(lesson).encode("utf-8"):
+            print(f"your file is kept as {keep_backup(path).relative_to(ROOT)}")
+        write_exercise(lesson)
+        print(path.relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class CourseProgress:
             self.content.update(json.loads(self.path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{self.path} cannot be read ({error}); delete it to begin anew"
+                f"{self.path} cannot be read ({error}); give it another name to begin anew"
             ) from None
 
     def save(self) -> None:

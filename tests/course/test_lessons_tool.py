@@ -171,7 +171,7 @@ def test_bad_input_gets_one_line(course, capsys, arguments, words):
 def test_broken_progress_file_is_told(course, capsys):
     (course / ".progress.json").write_text("{")
     assert tool.main([]) == 2
-    assert "delete it to begin anew" in capsys.readouterr().err
+    assert "give it another name to begin anew" in capsys.readouterr().err
 
 
 def test_it_runs_from_any_folder(tmp_path):
