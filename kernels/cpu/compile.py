@@ -8,10 +8,12 @@ content of every file in this package; any change anywhere means a new folder.
 import hashlib
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numba
-from numba import njit
+from numba import cfunc, njit, typeof, types
+from numba.core.cpu_options import ParallelOptions
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PREFIX = "compiled-"
@@ -63,7 +65,28 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
 # 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
 # keep their meaning.
-compiled = njit(error_model="numpy")
-compiled_reordered = njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+# Nobody calls these from C, so they get no wrapper for that.
+compiled = njit(error_model="numpy", no_cfunc_wrapper=True)
+compiled_reordered = njit(
+    error_model="numpy", no_cfunc_wrapper=True, fastmath={"reassoc", "contract", "nsz"}
+)
 compiled_cached = njit(error_model="numpy", cache=True)
-compiled_parallel = njit(error_model="numpy", cache=True, parallel=True)
+# Only `prange` is divided among threads. Numba would divide array operations too, even to fill ten
+# numbers with zeros, and compile a function of its own for each.
+PRANGE_ONLY = {name: name == "prange" for name in ParallelOptions.__slots__ if name != "enabled"}
+compiled_parallel = njit(error_model="numpy", cache=True, parallel=ParallelOptions(PRANGE_ONLY))
+
+
+def compiled_apart(function, *arguments):
+    """`function`, compiled for arguments of these types, as something that compiled code can call.
+
+    Numba links what a function calls into it and optimises all of it anew, at every level; and a
+    parallel loop makes four functions of its body. What is large and seldom called is better
+    compiled once, and called by its address: that halves the wait at a first start.
+    """
+    return compiled_for(function, tuple(map(typeof, arguments)))
+
+
+@cache
+def compiled_for(function, argument_types):
+    return cfunc(types.void(*argument_types), error_model="numpy", cache=True)(function)
