@@ -10,6 +10,7 @@ import os
 import shutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba import cfunc, njit, typeof, types
@@ -62,19 +63,23 @@ use_fresh_cache()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Dividing by zero gives infinity, as on a GPU. The check that Python wants instead would be a
-# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
-# 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
-# keep their meaning.
-# Nobody calls these from C, so they get no wrapper for that.
-compiled = njit(error_model="numpy", no_cfunc_wrapper=True)
-compiled_reordered = njit(
-    error_model="numpy", no_cfunc_wrapper=True, fastmath={"reassoc", "contract", "nsz"}
-)
-compiled_cached = njit(error_model="numpy", cache=True)
+# branch, and a loop with a branch out of it is not vectorised.
+OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+# What only other functions call is part of them, and they are kept. Nobody calls it from C.
+PART: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
+KEPT: dict[str, Any] = {**OPTIONS, "cache": True}
+# "Reordered" lets the compiler keep 16 partial sums, one per element of a vector register, where
+# the source says one; NaN and infinity keep their meaning.
+REORDERED = {"reassoc", "contract", "nsz"}
 # Only `prange` is divided among threads. Numba would divide array operations too, even to fill ten
-# numbers with zeros, and compile a function of its own for each.
+# numbers with zeros, and compile a function for each.
 PRANGE_ONLY = {name: name == "prange" for name in ParallelOptions.__slots__ if name != "enabled"}
-compiled_parallel = njit(error_model="numpy", cache=True, parallel=ParallelOptions(PRANGE_ONLY))
+PARALLEL: dict[str, Any] = {**KEPT, "parallel": ParallelOptions(PRANGE_ONLY)}
+
+compiled = njit(**PART)
+compiled_reordered = njit(**PART, fastmath=REORDERED)
+compiled_cached = njit(**KEPT)
+compiled_parallel = njit(**PARALLEL)
 
 
 def compiled_apart(function, *arguments):
@@ -89,4 +94,4 @@ def compiled_apart(function, *arguments):
 
 @cache
 def compiled_for(function, argument_types):
-    return cfunc(types.void(*argument_types), error_model="numpy", cache=True)(function)
+    return cfunc(types.void(*argument_types), **KEPT)(function)

@@ -34,7 +34,7 @@ def axis_weights(pixels: int, cells: int) -> AxisWeights:
 
 
 def best_grid(image: np.ndarray, width: int, height: int) -> np.ndarray:
-    """The (height, width, 3) float64 grid whose enlargement to the size of `image` is nearest to it.
+    """The (height, width, 3) float64 grid whose enlargement is nearest to `image`.
 
     image: (H, W, 3). The grid's values are whatever serves, also below 0 or above 1.
     """

@@ -27,7 +27,8 @@ class RunProgress:
 
     partitions: see `backend.Backend`; None before there is a backend. pending: losses of the
     `pending_steps` steps since the last log entry. history: (step, mean loss) of every log entry.
-    frames: (step, PSNR, small uint8 picture) of the animation.
+    measured: (step, PSNR of the whole picture). frames: (step, PSNR or None, small uint8 picture)
+    of the animation.
     """
 
     step: int = 0
@@ -36,7 +37,8 @@ class RunProgress:
     pending: list[float] = field(default_factory=list)
     pending_steps: int = 0
     history: list[tuple[int, float]] = field(default_factory=list)
-    frames: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
+    measured: list[tuple[int, float]] = field(default_factory=list)
+    frames: list[tuple[int, float | None, np.ndarray]] = field(default_factory=list)
 
 
 def image_digest(image: np.ndarray) -> str:
@@ -62,6 +64,7 @@ def save_checkpoint(
         "pending": progress.pending,
         "pending_steps": progress.pending_steps,
         "history": progress.history,
+        "measured": progress.measured,
         "frames": [(step, decibels) for step, decibels, _ in progress.frames],
     }
     arrays = state._asdict()
@@ -82,6 +85,8 @@ def load_checkpoint(path: Path, config: Config, image: np.ndarray) -> tuple[RunP
             pending=header["pending"],
             pending_steps=header["pending_steps"],
             history=[tuple(entry) for entry in header["history"]],
+            # Older checkpoints have measured only where they kept a picture.
+            measured=[tuple(entry) for entry in header.get("measured", header["frames"])],
             frames=[
                 (step, decibels, arrays[f"frame_{i}"])
                 for i, (step, decibels) in enumerate(header["frames"])
