@@ -11,32 +11,32 @@ if __name__ == "__main__":
 
 import argparse
 import math
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from kernels.config import MAX_STEPS, Config, require_integer
 from kernels.errors import InputError, OneLineParser
 from kernels.files.atomic import OBSTACLES, refuse_to_replace, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
-from kernels.files.psnr import psnr_label, psnr_of_loss
+from kernels.files.psnr import psnr_label
 from kernels.training import checkpoint
 from kernels.training.backend import BackendFactory, ChosenBackend
+from kernels.training.checkpoint import RunProgress
 from kernels.training.choose_backend import BACKENDS, choose_backend
 from kernels.training.interruption import Interruption
+from kernels.training.milestones import frame_steps, measured_steps
 from kernels.training.option_rules import parse_and_check
 from kernels.training.results import Results
 from kernels.training.run_folder import RunFolder, default_folder
 from kernels.training.trainer import Trainer
+from kernels.training.waiting import leave, patiently, training_bar
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
 BACKEND_CHOICES = ("auto", *BACKENDS, "native")
-EARLY_LOG_STEPS = (1, 2, 5, 10, 20, 50)
 MAX_RENDER_PIXELS = 1 << 28
 EXIT_OK = 0
 
@@ -170,7 +170,12 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
 
         explanation = "running the CUDA kernels on the CPU, as they are written"
         return ChosenBackend("native", NativeBackend, explanation)
-    return choose_backend(options.backend, config, options.deterministic)
+    # Asking a GPU means compiling for it.
+    return patiently(
+        "looking for a GPU",
+        lambda: choose_backend(options.backend, config, options.deterministic),
+        options.quiet,
+    )
 
 
 def train(options: argparse.Namespace) -> int:
@@ -186,9 +191,16 @@ def train(options: argparse.Namespace) -> int:
     chosen = find_backend(options, config)
     config = config_from(options, chosen.steps, chosen.batch)
     results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
+
+    def ready_trainer() -> Trainer:
+        trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
+        if trainer.step < config.steps:
+            trainer.compile()
+        return trainer
+
     with run_folder.in_use(results.planned):
         say(chosen.explanation)
-        trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
+        trainer = patiently("compiling", ready_trainer, options.quiet)
         with Interruption() as interrupted:
             loop(trainer, options, results, interrupted)
         if trainer.step == 0:
@@ -212,11 +224,15 @@ def usual_folder(options: argparse.Namespace) -> Path:
 
 
 def verdict(summary: dict[str, Any]) -> str:
-    ours, baseline = summary["psnr_db"], summary["baseline_psnr_db"]
+    ours, best = summary["psnr_db"], summary["baseline_best_psnr_db"]
     # A picture of one colour is painted without any error, and then there is no difference in dB.
-    gain = ours - baseline
+    gain = ours - best
     gain_label = f" ({gain:+.2f} dB)" if math.isfinite(gain) else ""
-    return f"PSNR {psnr_label(ours)}, bilinear baseline {psnr_label(baseline)}{gain_label}"
+    baseline = psnr_label(summary["baseline_psnr_db"])
+    return (
+        f"PSNR {psnr_label(ours)}, bilinear baseline {baseline}, "
+        f"best bilinear grid {psnr_label(best)}{gain_label}"
+    )
 
 
 def open_run(
@@ -243,25 +259,19 @@ def loop(
 ) -> None:
     """Train to the end, or until interrupted; log, save pictures and checkpoints on the way."""
     steps = trainer.config.steps
+    height, width, _ = trainer.image.shape
     checkpoints = set(range(0, steps, options.checkpoint_every or steps)) | {steps}
-    frames = {1 << i for i in range(steps.bit_length())} | {steps}
-    logs = set(EARLY_LOG_STEPS) | set(range(0, steps, LOG_EVERY))
+    frames = frame_steps(steps)
+    measured = measured_steps(steps, trainer.config.batch, width * height) | set(results.snapshots)
+    logs = set(range(0, steps, LOG_EVERY))
     stops = sorted(
-        step
-        for step in logs | checkpoints | frames | set(results.snapshots)
-        if trainer.step < step <= steps
+        step for step in logs | checkpoints | frames | measured if trainer.step < step <= steps
     )
 
-    with tqdm(
-        total=steps, initial=trainer.step, desc="compiling", unit="step", disable=options.quiet
-    ) as bar:
-        if stops:
-            trainer.compile()
-        if interrupted() and trainer.step == 0:
-            return  # before anything of an earlier run is replaced
-        results.begin(anew=trainer.step == 0)
-        bar.set_description("training")
-        bar.unpause()
+    if interrupted() and trainer.step == 0:
+        return  # before anything of an earlier run is replaced
+    results.begin(anew=trainer.step == 0)
+    with training_bar(trainer.step, steps, options.quiet) as bar:
         for stop in stops:
             trainer.advance(stop, interrupted)
             bar.update(trainer.step - bar.n)
@@ -269,17 +279,29 @@ def loop(
                 break
             # Also after Ctrl-C: the resumed run will not come by this step again.
             loss = trainer.log()
-            bar.set_postfix_str(f"loss {loss:.5f}, PSNR {psnr_of_loss(loss):.2f} dB")
+            if stop in measured:
+                trainer.measure()
+            bar.set_postfix_str(postfix(loss, trainer.progress))
             if stop in frames:
                 results.add_frame(trainer)
             if stop in results.snapshots:
                 results.save_snapshot(trainer)
             if stop in checkpoints:
                 results.save_checkpoint(trainer)
+            results.preview.renew_if_due(trainer)
             if interrupted():
                 break
     if interrupted() and trainer.step > 0:
         results.save_checkpoint(trainer)
+
+
+def postfix(loss: float, progress: RunProgress) -> str:
+    """What the progress bar says besides the step. loss: of the last batches."""
+    if not progress.measured:
+        return f"loss {loss:.5f}"
+    step, decibels = progress.measured[-1]
+    when = "" if step == progress.step else f" at step {step:,}"
+    return f"loss {loss:.5f}, PSNR {psnr_label(decibels)}{when}"
 
 
 def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
@@ -310,7 +332,11 @@ def render_model(options: argparse.Namespace) -> int:
     width, height = max(1, round(width)), max(1, round(height))
     chosen = find_backend(options, config)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
-    picture = chosen.factory(nothing, config, state).render(width, height)
+    picture = patiently(
+        "painting",
+        lambda: chosen.factory(nothing, config, state).render(width, height),
+        options.quiet,
+    )
     save_image(options.to, picture, options.overwrite)
     if not options.quiet:
         print(f"painted {width} x {height} pixels: {options.to}")
@@ -318,4 +344,4 @@ def render_model(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(main))
+    leave(run(main))

@@ -9,10 +9,13 @@ import hashlib
 import os
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
-from numba import njit
+from numba import cfunc, njit, typeof, types
+from numba.core.cpu_options import ParallelOptions
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PREFIX = "compiled-"
@@ -78,10 +81,35 @@ KEEP = use_fresh_cache()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Dividing by zero gives infinity, as on a GPU. The check that Python wants instead would be a
-# branch, and a loop with a branch out of it is not vectorised. "Reordered" lets the compiler keep
-# 16 partial sums, one per element of a vector register, where the source says one; NaN and infinity
-# keep their meaning.
-compiled = njit(error_model="numpy")
-compiled_reordered = njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-compiled_cached = njit(error_model="numpy", cache=KEEP)
-compiled_parallel = njit(error_model="numpy", cache=KEEP, parallel=True)
+# branch, and a loop with a branch out of it is not vectorised.
+OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+# What only other functions call is part of them, and they are kept. Nobody calls it from C.
+PART: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
+KEPT: dict[str, Any] = {**OPTIONS, "cache": KEEP}
+# "Reordered" lets the compiler keep 16 partial sums, one per element of a vector register, where
+# the source says one; NaN and infinity keep their meaning.
+REORDERED = {"reassoc", "contract", "nsz"}
+# Only `prange` is divided among threads. Numba would divide array operations too, even to fill ten
+# numbers with zeros, and compile a function for each.
+PRANGE_ONLY = {name: name == "prange" for name in ParallelOptions.__slots__ if name != "enabled"}
+PARALLEL: dict[str, Any] = {**KEPT, "parallel": ParallelOptions(PRANGE_ONLY)}
+
+compiled = njit(**PART)
+compiled_reordered = njit(**PART, fastmath=REORDERED)
+compiled_cached = njit(**KEPT)
+compiled_parallel = njit(**PARALLEL)
+
+
+def compiled_apart(function, *arguments):
+    """`function`, compiled for arguments of these types, as something that compiled code can call.
+
+    Numba links what a function calls into it and optimises all of it anew, at every level; and a
+    parallel loop makes four functions of its body. What is large and seldom called is better
+    compiled once, and called by its address: that halves the wait at a first start.
+    """
+    return compiled_for(function, tuple(map(typeof, arguments)))
+
+
+@cache
+def compiled_for(function, argument_types):
+    return cfunc(types.void(*argument_types), **KEPT)(function)

@@ -1,26 +1,33 @@
 """Whole images on the CPU: paint with the network, and make the bilinear baseline."""
 
-from numba import prange
+from numba import int64, prange
 
 from kernels.config import COLOURS
-from kernels.cpu.compile import compiled, compiled_cached, compiled_parallel
+from kernels.cpu.compile import compiled_apart, compiled_cached, compiled_parallel
 from kernels.cpu.step import BLOCK, encode, mlp_forward
 from kernels.field_math import area_average, bilinear, pixel_centre
 
 
-@compiled_parallel
 def render(feature_grid, weights, workspace, image):
     """Fill image (H, W, 3) float32 with what the network paints, at every pixel centre."""
+    paint = compiled_apart(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
+    render_with(paint, feature_grid, weights, workspace, image)
+
+
+@compiled_parallel
+def render_with(paint, feature_grid, weights, workspace, image):
+    """`render`, given `render_pixels` as `compiled_apart` returns it."""
     partitions = workspace.uv.shape[0]
     pixels = image.shape[0] * image.shape[1]
-    for partition in prange(partitions):
+    for i in prange(partitions):
+        partition = int64(i)
         begin = pixels * partition // partitions
         end = pixels * (partition + 1) // partitions
-        render_pixels(begin, end, feature_grid, weights, workspace, partition, image)
+        paint(begin, end, feature_grid, weights, workspace, partition, image)
 
 
-@compiled
 def render_pixels(begin, end, feature_grid, weights, workspace, partition, image):
+    """Fill the pixels `begin` to `end`, counted row by row, with one partition's memory."""
     height, width, _ = image.shape
     uv = workspace.uv[partition]
     outputs = workspace.outputs[partition]

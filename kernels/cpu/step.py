@@ -16,7 +16,7 @@ vector instructions that do one thing to 16 numbers at once. So:
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, prange
+from numba import float32, int64, prange
 
 from kernels.config import (
     COLOURS,
@@ -27,7 +27,7 @@ from kernels.config import (
     OUTPUTS,
 )
 from kernels.cpu.adam import adam_grid_rows, adam_weights
-from kernels.cpu.compile import compiled, compiled_parallel
+from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
 from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
 from kernels.field_math import relu, sigmoid
@@ -162,9 +162,11 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
 # ---------------------------------------------------------------- a whole step
 
 
-@compiled
 def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
-    """All stages but Adam, for one partition of the batch, block after block."""
+    """All stages but Adam, for one partition of the batch, block after block.
+
+    partition, batch, step: int64. seed: uint64. image: (H, W, 3) float32.
+    """
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
@@ -195,7 +197,6 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     workspace.losses[partition] = squared_error * scale
 
 
-@compiled_parallel
 def train_steps(
     image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
 ):
@@ -205,17 +206,33 @@ def train_steps(
     place. corrections: see `adam.bias_corrections`. rates: `AdamRates`.
     Returns the loss of each step, (n,) float64.
     """
+    gradient = compiled_apart(
+        gradient_of_partition, 0, batch, image, seed, first_step, state, workspace
+    )
+    return train_steps_with(
+        gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates,
+        rates,
+    )  # fmt: skip
+
+
+@compiled_parallel
+def train_steps_with(
+    gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
+):
+    """`train_steps`, given `gradient_of_partition` as `compiled_apart` returns it."""
     partitions = workspace.uv.shape[0]
     rows = state.grid_steps.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
         for partition in prange(partitions):
-            gradient_of_partition(partition, batch, image, seed, step, state, workspace)
+            gradient(int64(partition), batch, image, seed, step, state, workspace)
         for partition in prange(partitions):
+            # The index of a parallel loop is unsigned, and would be another type to compile for.
+            part = int64(partition)
             adam_grid_rows(
-                rows * partition // partitions,
-                rows * (partition + 1) // partitions,
+                rows * part // partitions,
+                rows * (part + 1) // partitions,
                 state,
                 workspace.grad_feature_grid,
                 corrections,

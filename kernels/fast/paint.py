@@ -1,4 +1,7 @@
-"""Painting with the network on tensor cores: 32 pixels per warp, one sample at each centre."""
+"""Painting with the network on tensor cores: 32 pixels per warp, one sample at each centre.
+
+And how far such a picture is from the one that is learnt, without leaving the GPU.
+"""
 
 from functools import cache
 
@@ -51,3 +54,22 @@ def make_paint(size):
                     colours[offset] = sigmoid(staging[row, item % COLOURS])
 
     return paint
+
+
+@cuda.jit
+def add_squared_errors(colours, image, sums):
+    """sums (n,) float32, one per thread: thread i adds up those of the pixels i, i + n, i + 2n, ...
+
+    colours (pixels * 3,) float32, as `paint` writes them. image (pixels, 4) float32. The order of
+    the additions is always the same, and so are the sums.
+    """
+    first = cuda.grid(1)
+    if first >= sums.shape[0]:
+        return
+
+    total = float32(0)
+    for pixel in range(first, image.shape[0], sums.shape[0]):
+        for channel in range(COLOURS):
+            error = colours[pixel * COLOURS + channel] - image[pixel, channel]
+            total += error * error
+    sums[first] = total

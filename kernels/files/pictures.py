@@ -19,12 +19,24 @@ from kernels.files.style import INK, MUTED, PAPER, font
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
 LABEL_SIZE = 26
+# A contact sheet goes on below after so many columns, and leaves snapshots out before it has more
+# pixels on a side than many programs can show.
+COLUMNS = 10
+MAX_SHEET_SIDE = 8000
+
+# This share of a feature grid's values, at either end, may be drawn as black or as white.
+OUTLIERS = 1.0  # per cent
 
 # The sides tried for the animation until its file is small enough.
 FRAME_SIDES = (480, 400, 320, 240, 160)
 # Wide enough for the longest caption, since all frames of a GIF share one size.
 CAPTION_WIDTH, CAPTION_HEIGHT, CAPTION_SIZE, CAPTION_PADDING = 320, 40, 18, 14
 MAX_GIF_BYTES = 3_000_000
+
+# A band of a contact sheet: two lines of text, two rows of pictures, and what is around them.
+BAND_HEIGHT = 2 * (MARGIN + round(LABEL_SIZE * 1.4) + THUMBNAIL + GAP)
+NOTE_HEIGHT = LABEL_SIZE + MARGIN
+MOST_ON_A_SHEET = (MAX_SHEET_SIDE - NOTE_HEIGHT) // BAND_HEIGHT * COLUMNS
 
 Row = tuple[str, list[Image.Image]]  # of a sheet: its name, an image for each column
 
@@ -35,16 +47,24 @@ THINNEST = 12
 def normalise_grid(feature_grid: np.ndarray) -> np.ndarray:
     """Stretch a grid's values, all channels together, over [0, 1]: (gh, gw, 3) float32.
 
-    A constant grid becomes mid gray. Raises ValueError if a value is not finite.
+    The lowest and the highest `OUTLIERS` per cent are clipped: late in training a few cells have
+    values so large that all others would be the same gray. A constant grid becomes mid gray, and so
+    does a value that is not finite.
     """
     # float64, since the span of two finite float32 values can overflow float32.
     grid = np.asarray(feature_grid, dtype=np.float64)
-    if not np.isfinite(grid).all():
-        raise ValueError("the feature grid has values that are not finite")
-    low, high = grid.min(), grid.max()
+    finite = np.isfinite(grid)
+    known = grid[finite]
+    if known.size == 0:
+        return np.full(grid.shape, 0.5, dtype=np.float32)
+    low = np.percentile(known, OUTLIERS, method="lower")
+    high = np.percentile(known, 100 - OUTLIERS, method="higher")
+    if low == high:  # nearly constant: then what is left is no outlier
+        low, high = known.min(), known.max()
     if low == high:
         return np.full(grid.shape, 0.5, dtype=np.float32)
-    return ((grid - low) / (high - low)).astype(np.float32)
+    stretched = np.clip((np.where(finite, grid, low) - low) / (high - low), 0, 1)
+    return np.where(finite, stretched, 0.5).astype(np.float32)
 
 
 def frame(prediction: np.ndarray) -> np.ndarray:
@@ -84,12 +104,16 @@ def contact_sheet(
     predictions: Sequence[np.ndarray],
     grids: Sequence[np.ndarray],
     psnr: Sequence[float] | None = None,
+    note: str = "",
 ) -> np.ndarray:
     """Lay out snapshots above their feature grids, one labelled column per step.
 
-    steps: ints. predictions, grids: lists of images and of feature grids, as many. psnr: dB
-    of each snapshot, or None to leave that line out. Returns (height, width, 3) uint8.
+    steps: ints, at most `MOST_ON_A_SHEET`. predictions, grids: lists of images and of feature
+    grids, as many. psnr: dB of each snapshot, or None to leave that line out. note: a line of text
+    below. Returns (height, width, 3) uint8, at most `MAX_SHEET_SIDE` pixels wide and high.
     """
+    if len(steps) > MOST_ON_A_SHEET:
+        raise ValueError(f"{len(steps)} snapshots; a sheet has room for {MOST_ON_A_SHEET}")
     snapshots = [fit(prediction, THUMBNAIL) for prediction in predictions]
     # A grid covers the same ground as the picture above it, so it gets the same shape.
     features = [
@@ -99,14 +123,41 @@ def contact_sheet(
     lines = [[step_label(step)] for step in steps]
     for column, value in zip(lines, psnr if psnr is not None else (), strict=False):
         column.append(psnr_label(value))
-    return np.asarray(lay_out(lines, [("prediction", snapshots), ("feature grid", features)]))
+    rows = [("prediction", snapshots), ("feature grid", features)]
+    cell = cell_size(lines, rows)
+    parts = [slice(first, first + COLUMNS) for first in range(0, len(lines), COLUMNS)]
+    bands = [
+        lay_out(lines[part], [(name, images[part]) for name, images in rows], cell)
+        for part in parts
+    ]
+    return np.asarray(one_below_the_other(bands, note))
 
 
-def lay_out(headers: Sequence[Sequence[str]], rows: Sequence[Row]) -> Image.Image:
-    """One sheet of all images. headers: the lines of text above each column."""
+def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
+    """At most `most` of the steps, 2 or more, the first and the last among them."""
+    if len(steps) <= most:
+        return list(steps)
+    return [steps[round(i * (len(steps) - 1) / (most - 1))] for i in range(most)]
+
+
+def one_below_the_other(bands: Sequence[Image.Image], note: str) -> Image.Image:
+    height = sum(band.height for band in bands) + (NOTE_HEIGHT if note else 0)
+    sheet = Image.new("RGB", (bands[0].width, height), PAPER)
+    y = 0
+    for band in bands:
+        sheet.paste(band, (0, y))
+        y += band.height
+    ImageDraw.Draw(sheet).text((MARGIN, y), note, MUTED, font(LABEL_SIZE - 6), "la")
+    return sheet
+
+
+def lay_out(
+    headers: Sequence[Sequence[str]], rows: Sequence[Row], cell: tuple[int, int]
+) -> Image.Image:
+    """One band of images. headers: the lines of text above each column. cell: see `cell_size`."""
     label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
     line_height = round(LABEL_SIZE * 1.4)
-    cell_width, cell_height = cell_size(headers, rows, label, small)
+    cell_width, cell_height = cell
     columns = [MARGIN + line_height + i * (cell_width + GAP) for i in range(len(headers) + 1)]
     first_row = MARGIN + line_height * max(map(len, headers)) + 8
     tops = [first_row + i * (cell_height + GAP) for i in range(len(rows) + 1)]
@@ -123,13 +174,12 @@ def lay_out(headers: Sequence[Sequence[str]], rows: Sequence[Row]) -> Image.Imag
     return sheet
 
 
-def cell_size(
-    headers: Sequence[Sequence[str]],
-    rows: Sequence[Row],
-    label: ImageFont.FreeTypeFont,
-    small: ImageFont.FreeTypeFont,
-) -> tuple[int, int]:
-    """Room for the largest picture, and for the texts above a narrow and beside a flat one."""
+def cell_size(headers: Sequence[Sequence[str]], rows: Sequence[Row]) -> tuple[int, int]:
+    """Room for the largest picture, and for the texts above a narrow and beside a flat one.
+
+    Returns (width, height).
+    """
+    label, small = font(LABEL_SIZE), font(LABEL_SIZE - 6)
     images = [image for _, images in rows for image in images]
     header_widths = [label.getlength(line) for lines in headers for line in lines]
     name_lengths = [small.getlength(name) for name, _ in rows]
@@ -148,20 +198,21 @@ def training_gif(
     path: str | Path,
     frames: Sequence[np.ndarray],
     steps: Sequence[int],
-    psnr: Sequence[float] | None = None,
+    psnr: Sequence[float | None] | None = None,
     seconds_per_frame: float = 0.45,
     seconds_at_end: float = 3,
 ) -> None:
     """Write the animation of a training, each frame captioned with its step and PSNR.
 
     frames: predictions, or their `frame`s, all of one size. steps: ints, as many. psnr: dB
-    of each, or None to leave it out. It loops for ever and dwells on the last frame; if it
+    of each, None where it was not measured. It loops for ever and dwells on the last frame; if it
     would exceed MAX_GIF_BYTES it is made smaller. Raises InputError if it cannot be
     written, ValueError without frames.
     """
     if len(frames) == 0:
         raise ValueError("an animation needs at least one frame")
-    right = [""] * len(frames) if psnr is None else [psnr_label(value) for value in psnr]
+    measured = [None] * len(frames) if psnr is None else psnr
+    right = ["" if value is None else psnr_label(value) for value in measured]
     captions = [(step_label(step), text) for step, text in zip(steps, right, strict=True)]
     durations = [round(1000 * seconds_per_frame)] * len(frames)
     durations[-1] = round(1000 * seconds_at_end)

@@ -24,6 +24,8 @@ LEFT, RIGHT, TOP, BOTTOM = 84, 92, 84, 76
 # A loss of exactly zero (a 1 x 1 image can reach it) has no logarithm.
 SMALLEST_LOSS = 1e-12
 
+MOST_DOTS = 50  # on a curve
+
 Point = tuple[float, float]  # x, y in final pixels
 
 
@@ -53,19 +55,29 @@ class Sheet:
         """anchor: which point of the text is at (x, y), in Pillow's two letters."""
         self.draw.text((x * SCALE, y * SCALE), text, colour, font(size * SCALE), anchor)
 
+    def blank(self, x: float, y: float, text: str, size: float, anchor: str) -> None:
+        """Clear the paper where `text` will write."""
+        place = (x * SCALE, y * SCALE)
+        self.draw.rectangle(self.draw.textbbox(place, text, font(size * SCALE), anchor), PAPER)
+
     def finished(self) -> np.ndarray:
         """The sheet in final pixels: (height, width, 3) uint8."""
         return np.asarray(self.image.reduce(SCALE))
 
 
 def loss_plot(
-    steps: ArrayLike, losses: ArrayLike, psnr: ArrayLike, baseline_psnr: float
+    steps: ArrayLike,
+    losses: ArrayLike,
+    psnr: ArrayLike,
+    baseline_psnr: float,
+    best_psnr: float = math.nan,
 ) -> np.ndarray:
     """Draw two panels over the step (log axis): the loss (log axis) and the PSNR in dB.
 
     steps, losses, psnr: equally long sequences of numbers; steps ascend from 1.
-    baseline_psnr: in dB, drawn as a dashed line. Entries that are not finite (NaN for "not
-    measured", infinity for "exact") are left out, a baseline that is not finite too.
+    baseline_psnr, best_psnr: in dB, of the bilinear grid that is the image made smaller, and of the
+    best one; drawn as dashed lines. Entries that are not finite (NaN for "not measured", infinity
+    for "exact") are left out, a baseline that is not finite too.
     Returns an image, (height, width, 3) uint8. Raises ValueError if the lengths differ.
     """
     steps = np.asarray(steps, dtype=np.float64)
@@ -79,16 +91,24 @@ def loss_plot(
     x_axis = StepAxis(steps)
 
     left = Panel(sheet, LEFT, x_axis, LogAxis(losses[np.isfinite(losses)]))
-    left.frame("loss", "mean squared error")
+    left.frame("loss", "mean squared error of the random batches")
     left.curve(steps, losses, LOSS_COLOUR, "{:.3g}")
 
-    levels = np.append(psnr, baseline_psnr)
+    levels = np.append(psnr, (baseline_psnr, best_psnr))
     right = Panel(sheet, panel + LEFT, x_axis, LinearAxis(levels[np.isfinite(levels)]))
-    right.frame("PSNR", "of the batches, in dB")
+    right.frame("PSNR", "of the whole picture, in dB")
+    # One label above the two lines and one below, however close they are.
+    if math.isfinite(best_psnr):
+        right.baseline(best_psnr, f"best bilinear grid {best_psnr:.1f} dB", above=True)
     if math.isfinite(baseline_psnr):
-        right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", psnr)
+        below = math.isfinite(best_psnr) or starts_above(psnr, baseline_psnr)
+        right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", above=not below)
     right.curve(steps, psnr, PSNR_COLOUR, "{:.1f} dB")
     return sheet.finished()
+
+
+def starts_above(ys: np.ndarray, level: float) -> bool:
+    return len(ys) > 0 and bool(ys[0] > level)
 
 
 class LinearAxis:
@@ -185,23 +205,26 @@ class Panel:
         sheet.text(self.left + PANEL_WIDTH / 2, self.bottom + 38, "step", MUTED, 14, "ma")
 
     def curve(self, xs: np.ndarray, ys: np.ndarray, colour: Colour, label: str) -> None:
-        """A line that skips what is not finite, and says the value it ends at."""
+        """A line that skips what is not finite, and says the value it ends at.
+
+        Where there are few points, each is a dot: between them nothing was measured.
+        """
         finite = np.isfinite(ys)
         points = [(self.x(x), self.y(y)) for x, y in zip(xs[finite], ys[finite], strict=True)]
         if not points:
             return
         if len(points) > 1:
             self.sheet.line(points, colour, 2)
+        for x, y in points if len(points) <= MOST_DOTS else ():
+            self.sheet.dot(x, y, colour, 2.5)
         x, y = points[-1]
         self.sheet.dot(x, y, colour, 4)
         self.sheet.text(x + 10, y, label.format(ys[finite][-1]), colour, 15, "lm")
 
-    def baseline(self, level: float, label: str, ys: np.ndarray) -> None:
-        """A dashed line, labelled on the side of it that the curve's start leaves free."""
+    def baseline(self, level: float, label: str, above: bool) -> None:
+        """A dashed line, labelled above or below."""
         y = self.y(level)
         self.sheet.dashed(self.left, self.right, y, MUTED, 1.5)
-        starts_above = len(ys) > 0 and ys[0] > level
-        self.sheet.text(
-            self.left + 8, y + (7 if starts_above else -7), label, INK, 14,
-            "la" if starts_above else "ls",
-        )  # fmt: skip
+        offset, anchor = (-7, "ls") if above else (7, "la")
+        self.sheet.blank(self.left + 8, y + offset, label, 14, anchor)  # of the grid's lines
+        self.sheet.text(self.left + 8, y + offset, label, INK, 14, anchor)

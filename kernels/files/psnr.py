@@ -7,8 +7,13 @@ import numpy as np
 
 def psnr(picture: np.ndarray, image: np.ndarray) -> float:
     """PSNR in dB of two float images of one shape in [0, 1], before any rounding to 8 bits."""
+    return psnr_of_loss(mean_squared_error(picture, image))
+
+
+def mean_squared_error(picture: np.ndarray, image: np.ndarray) -> float:
+    """Over all pixels and colours of two float images of one shape."""
     difference = picture.astype(np.float64) - image
-    return psnr_of_loss(float(np.mean(difference * difference)))
+    return float(np.mean(difference * difference))
 
 
 def psnr_of_loss(loss: float) -> float:

@@ -25,12 +25,14 @@ class Backend(Protocol):
     """Holds the parameters of one run on one image, and trains them.
 
     name: what `--backend` calls it. partitions: how many parts the batch is divided into; a
-    resumed run has to keep the number. samples_per_chunk: about how many samples to train on
-    before looking up (for Ctrl-C, say).
+    resumed run has to keep the number. deterministic: whether it was asked to give the same bits
+    wherever it can. samples_per_chunk: about how many samples to train on before looking up (for
+    Ctrl-C, say).
     """
 
     name: str
     partitions: int
+    deterministic: bool
     samples_per_chunk: int
 
     @property
@@ -57,6 +59,9 @@ class Backend(Protocol):
 
     def render(self, width: int, height: int) -> np.ndarray:
         """What the network paints: (height, width, 3) float32 in [0, 1]."""
+
+    def mean_squared_error(self) -> float:
+        """Of what the network paints against the image: over all pixels and colours."""
 
     def bilinear_baseline(self, image: np.ndarray, width: int, height: int) -> np.ndarray:
         """`image` made smaller, to width x height pixels, and as large again; same shape, float32.

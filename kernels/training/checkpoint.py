@@ -32,7 +32,8 @@ class RunProgress:
 
     partitions: see `backend.Backend`; None before there is a backend. pending: losses of the
     `pending_steps` steps since the last log entry. history: (step, mean loss) of every log entry.
-    frames: (step, PSNR, small uint8 picture) of the animation.
+    measured: (step, PSNR of the whole picture). frames: (step, PSNR or None, small uint8 picture)
+    of the animation.
     """
 
     step: int = 0
@@ -41,7 +42,8 @@ class RunProgress:
     pending: list[float] = field(default_factory=list)
     pending_steps: int = 0
     history: list[tuple[int, float]] = field(default_factory=list)
-    frames: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
+    measured: list[tuple[int, float]] = field(default_factory=list)
+    frames: list[tuple[int, float | None, np.ndarray]] = field(default_factory=list)
 
 
 def image_digest(image: np.ndarray) -> str:
@@ -66,6 +68,7 @@ def save_checkpoint(
         "pending": progress.pending,
         "pending_steps": progress.pending_steps,
         "history": progress.history,
+        "measured": progress.measured,
         "frames": [(step, decibels) for step, decibels, _ in progress.frames],
     }
     arrays = state._asdict()
@@ -196,7 +199,9 @@ def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
     """All but the frames, whose steps are checked."""
     step = require_int(header, "step", 1, config.steps)
     history = require_log(header, "history", step)
-    require_log(header, "frames", step)
+    frames = require_log(header, "frames", step, may_be_unknown=True)
+    # Older checkpoints have measured only where they kept a picture.
+    measured = require_log(header, "measured", step) if "measured" in header else frames
     if not all(0 <= loss <= LARGEST for _, loss in history):
         raise Unfit("its history has losses that cannot be")
     pending = header["pending"]
@@ -212,6 +217,7 @@ def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
         pending=pending,
         pending_steps=require_int(header, "pending_steps", min(1, len(pending)), step),
         history=history,
+        measured=measured,
     )
 
 
@@ -222,17 +228,25 @@ def require_int(header: dict[str, Any], name: str, lowest: int, highest: int) ->
     return value
 
 
-def require_log(header: dict[str, Any], name: str, last: int) -> list[tuple[int, float]]:
-    """The (step, number) pairs that the header has under a name: one at least, in order."""
+def require_log(
+    header: dict[str, Any], name: str, last: int, may_be_unknown: bool = False
+) -> list[tuple[int, float]]:
+    """The (step, number) pairs that the header has under a name: one at least, in order.
+
+    may_be_unknown: whether None may stand where a number is not known; such pairs are left out.
+    """
     entries = header[name]
     if not isinstance(entries, list) or not entries:
         raise Unfit(f"its {name} is no list of entries")
     for entry in entries:
-        if not isinstance(entry, list) or [type(part) for part in entry] != [int, float]:
+        kinds = [type(part) for part in entry] if isinstance(entry, list) else []
+        if may_be_unknown and kinds == [int, type(None)]:
+            continue
+        if kinds != [int, float]:
             raise Unfit(f"its {name} has the entry {short(entry)}")
         if not (-LARGEST <= entry[1] <= LARGEST or entry[1] == math.inf):
             raise Unfit(f"its {name} has the entry {short(entry)}")
     steps = [0, *(step for step, _ in entries), last + 1]
     if any(first >= second for first, second in itertools.pairwise(steps)):
         raise Unfit(f"its {name} has steps that are out of order")
-    return [(step, number) for step, number in entries]
+    return [(step, number) for step, number in entries if number is not None]

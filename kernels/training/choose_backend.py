@@ -23,17 +23,18 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
     """The backend that `name` asks for, if it can be had.
 
     name: "auto" or one of `BACKENDS`. config: what is to be trained; its network must fit.
-    deterministic: the same bits in every run on the same machine. Where there are no tensor cores,
-    or the network is too large for them, the float32 kernels take their place. Raises
-    `InputError` if what was asked for cannot be had.
+    deterministic: the same bits in every run on the same GPU, or on the same kind of processor,
+    however many threads it has. Where there are no tensor cores, or the network is too large for
+    them, the float32 kernels take their place. Raises `InputError` if what was asked for cannot be
+    had.
     """
     if name == "cpu":
-        return on_the_cpu("training on the CPU")
+        return on_the_cpu("training on the CPU", deterministic)
     if name == "auto" and cuda_is_simulated():
-        return on_the_cpu("NUMBA_ENABLE_CUDASIM is set: training on the CPU")
+        return on_the_cpu("NUMBA_ENABLE_CUDASIM is set: training on the CPU", deterministic)
     obstacle = why_no_gpu()
     if obstacle and name == "auto":
-        return on_the_cpu(f"no usable GPU ({obstacle}): training on the CPU")
+        return on_the_cpu(f"no usable GPU ({obstacle}): training on the CPU", deterministic)
     if obstacle:
         raise InputError(
             f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
@@ -69,8 +70,9 @@ def first_that_works(config: Config, deterministic: bool) -> ChosenBackend:
     return on_the_cpu(f"training on the CPU ({reason})")
 
 
-def on_the_cpu(explanation: str) -> ChosenBackend:
-    return ChosenBackend("cpu", CpuBackend, explanation)
+def on_the_cpu(explanation: str, deterministic: bool = False) -> ChosenBackend:
+    factory = partial(CpuBackend, deterministic=True) if deterministic else CpuBackend
+    return ChosenBackend("cpu", factory, explanation)
 
 
 def on_the_gpu(name: str, factory: BackendFactory, note: str = "") -> ChosenBackend:

@@ -7,27 +7,41 @@ from kernels import adam
 from kernels.config import COLOURS, Config
 from kernels.cpu import images as cpu_images
 from kernels.cpu import step as cpu
+from kernels.files.psnr import mean_squared_error
 from kernels.state import State
 from kernels.training.devices import cpu_name, threads_label
+
+# With --deterministic. Each partition has a gradient of the whole grid, and Adam sums them all, so
+# more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
+# threads gain little.
+FIXED_PARTITIONS = 8
 
 
 class CpuBackend:
     """`cpu.step` on every core. The same bits every run for the same number of partitions.
 
-    partitions: how many parts the batch is divided into, by default one for each thread. A
-    resumed run keeps the number it began with, even on another machine.
+    partitions: how many parts the batch is divided into. By default one for each thread, which is
+    fastest; deterministic: always `FIXED_PARTITIONS`, for the same bits with any number of threads.
+    A resumed run keeps the number it began with, even on another machine.
     """
 
     name = "cpu"
     samples_per_chunk = 1 << 21
 
     def __init__(
-        self, image: np.ndarray, config: Config, state: State, partitions: int | None = None
+        self,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        partitions: int | None = None,
+        deterministic: bool = False,
     ) -> None:
         self.config = config
         self.image = image
+        self.deterministic = deterministic
         self.parameters = State(*(array.copy() for array in state))
-        self.partitions: int = partitions or numba.get_num_threads()
+        usual: int = FIXED_PARTITIONS if deterministic else numba.get_num_threads()
+        self.partitions = partitions or usual
         self.workspace = cpu.make_workspace(config, self.partitions)
         self.corrections = adam.bias_corrections(config.beta1, config.beta2)
         self.losses: list[float] = []
@@ -67,6 +81,10 @@ class CpuBackend:
             self.parameters.feature_grid, self.parameters.weights, self.workspace, image
         )
         return image
+
+    def mean_squared_error(self) -> float:
+        height, width, _ = self.image.shape
+        return mean_squared_error(self.render(width, height), self.image)
 
     @staticmethod
     def bilinear_baseline(image: np.ndarray, width: int, height: int) -> np.ndarray:

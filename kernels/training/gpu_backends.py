@@ -19,6 +19,7 @@ from kernels.fast.graph import (
     make_fused_kernels,
     sample_batch_by_clock,
 )
+from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import make_train
 from kernels.launch import blocks_for
 from kernels.state import State
@@ -28,6 +29,8 @@ from kernels.training.staged_backends import CudaBackend
 MAX_STEPS_PER_RUN = 4096  # rows of learning rates that lie on the GPU
 # The persistent kernel's barrier counts 2 arrivals of each block per step, in 32 bits.
 MAX_STEPS_PER_LAUNCH = 1 << 16
+# Threads that add up the errors of a whole picture; the host adds their sums.
+ERROR_SUMS = 1 << 14
 
 
 def in_parts(
@@ -103,7 +106,6 @@ class GraphBackend(Recorded, CudaBackend):
         self, image: np.ndarray, config: Config, state: State, partitions: int | None = None
     ) -> None:
         super().__init__(image, config, state, partitions)
-        self.image = image
         self.prepare_recording()
 
     def duplicate(self) -> "GraphBackend":
@@ -256,6 +258,16 @@ class FusedBackend(ABC):
             self.arrays.feature_grid, self.arrays.weights, *sizes, colours,
             np.int32(width), np.int32(height),
         )  # fmt: skip
+
+    def mean_squared_error(self) -> float:
+        # All on the GPU: to copy the picture takes longer than a hundred steps of training.
+        height, width, _ = self.image.shape
+        colours = cuda.device_array(width * height * COLOURS, np.float32)
+        sums = cuda.device_array(ERROR_SUMS, np.float32)
+        self.paint_into(colours, width, height)
+        blocks = blocks_for(ERROR_SUMS)
+        add_squared_errors[blocks, THREADS](colours, self.arrays.image, sums)
+        return float(sums.copy_to_host().sum(dtype=np.float64)) / self.image.size
 
     bilinear_baseline = staticmethod(CudaBackend.bilinear_baseline)
 

@@ -9,18 +9,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, save_image
-from kernels.files.psnr import psnr, psnr_of_loss
+from kernels.files.psnr import psnr
 from kernels.training import checkpoint
+from kernels.training.preview import Preview
 from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
-PACKAGES = ("numba", "numba-cuda", "numpy", "imageio", "pillow")
+PACKAGES = ("numba", "numba-cuda", "llvmlite", "numpy", "imageio", "pillow")
+# The animation's pictures are painted no larger than this, and then made smaller.
+LONGEST_FRAME = 2 * pictures.FRAME_SIDES[0]
 
 
 class Results:
@@ -36,6 +40,7 @@ class Results:
         self.suffix = suffix
         self.snapshots = snapshots
         self.planned = files_of_run(suffix, snapshots)
+        self.preview = Preview(self.folder / "preview.png")
 
     @property
     def checkpoint_path(self) -> Path:
@@ -53,9 +58,9 @@ class Results:
 
     def add_frame(self, trainer: Trainer) -> None:
         """Keep a small picture for the animation."""
-        picture = trainer.render()
-        entry = (trainer.step, psnr(picture, trainer.image), pictures.frame(picture))
-        trainer.progress.frames.append(entry)
+        progress = trainer.progress
+        picture = pictures.frame(trainer.render(LONGEST_FRAME))
+        progress.frames.append((trainer.step, dict(progress.measured).get(trainer.step), picture))
 
     def save_snapshot(self, trainer: Trainer) -> None:
         """Keep the prediction and the feature grid of this step."""
@@ -81,17 +86,20 @@ class Results:
 
     def write(self, trainer: Trainer, image_path: Path) -> dict[str, Any]:
         """Write all pictures and tables of the run as it stands; returns the summary."""
-        prediction, baseline = trainer.render(), trainer.baseline()
-        save_image(self.still("prediction"), prediction)
+        baseline, best = trainer.baseline(), trainer.best_baseline()
+        save_image(self.still("prediction"), trainer.render())
         save_image(self.still("ground_truth"), trainer.image)
         save_image(self.still("bilinear"), baseline)
+        save_image(self.still("bilinear_best"), best)
+        self.preview.renew(trainer)
         checkpoint.save_model(
             self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
         )
         summary = summarise(trainer, image_path)
-        summary["psnr_db"] = psnr(prediction, trainer.image)
+        summary["psnr_db"] = trainer.psnr()
         summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
-        self.write_history(trainer.progress.history, summary["baseline_psnr_db"])
+        summary["baseline_best_psnr_db"] = psnr(best, trainer.image)
+        self.write_history(trainer, summary)
         self.write_overview(trainer)
         steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
         pictures.training_gif(self.folder / "training.gif", frames, steps, decibels)
@@ -100,15 +108,26 @@ class Results:
         self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
         return summary
 
-    def write_history(self, history: list[tuple[int, float]], baseline_psnr: float) -> None:
-        """The loss of every log entry as a table and as a plot. history: see `RunProgress`."""
+    def write_history(self, trainer: Trainer, summary: dict[str, Any]) -> None:
+        """Losses of the batches and PSNRs of the whole picture, as a table and as a plot.
+
+        Each has steps of its own; where there is no value the table's field is empty.
+        """
+        losses = dict(trainer.progress.history)
+        measured = {**dict(trainer.progress.measured), trainer.step: summary["psnr_db"]}
+        steps = sorted(losses | measured)
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(("step", "loss", "psnr_db"))
-        writer.writerows((step, loss, psnr_of_loss(loss)) for step, loss in history)
+        writer.writerows((step, losses.get(step, ""), measured.get(step, "")) for step in steps)
         self.write_text("loss.csv", table.getvalue())
-        steps, losses = zip(*history, strict=True)
-        chart = plot.loss_plot(steps, losses, list(map(psnr_of_loss, losses)), baseline_psnr)
+        chart = plot.loss_plot(
+            steps,
+            [losses.get(step, math.nan) for step in steps],
+            [measured.get(step, math.nan) for step in steps],
+            summary["baseline_psnr_db"],
+            summary["baseline_best_psnr_db"],
+        )
         save_image(self.folder / "loss.png", chart)
 
     def write_overview(self, trainer: Trainer) -> None:
@@ -120,10 +139,18 @@ class Results:
         ]
         if not taken:
             return
-        predictions = [load_image(self.still(f"prediction_at_{step}")) for step in taken]
-        grids = [load_image(self.still(f"feature_at_{step}")) for step in taken]
-        decibels = [psnr(prediction, trainer.image) for prediction in predictions]
-        sheet = pictures.contact_sheet(taken, predictions, grids, decibels)
+        shown = pictures.evenly_chosen(taken, pictures.MOST_ON_A_SHEET)
+        note = f"{len(shown)} of {len(taken):,} snapshots" if len(shown) < len(taken) else ""
+        measured = dict(trainer.progress.measured)
+        predictions, grids, decibels = [], [], []
+        for step in shown:
+            prediction = load_image(self.still(f"prediction_at_{step}"))
+            # Small at once: many large pictures would not fit into memory.
+            predictions.append(np.asarray(pictures.fit(prediction, pictures.THUMBNAIL)))
+            grids.append(load_image(self.still(f"feature_at_{step}")))
+            known = measured.get(step)
+            decibels.append(psnr(prediction, trainer.image) if known is None else known)
+        sheet = pictures.contact_sheet(shown, predictions, grids, decibels, note)
         save_image(self.still("contact_sheet"), sheet)
 
     def write_text(self, name: str, text: str) -> None:
@@ -142,13 +169,18 @@ def summarise(trainer: Trainer, image_path: Path) -> dict[str, Any]:
         "batch": trainer.config.batch,
         "backend": trainer.backend.name,
         "device": trainer.backend.device,
+        "deterministic": trainer.backend.deterministic,
+        "partitions": trainer.backend.partitions,
+        "threads": numba.get_num_threads(),
         "seconds_train": progress.seconds,
         "us_per_step": progress.seconds / progress.step * 1e6,
         "loss": progress.history[-1][1],
         "psnr_db": None,
         "baseline_psnr_db": None,
+        "baseline_best_psnr_db": None,
         "parameters": trainer.config.parameter_count,
         "seed": trainer.config.seed,
+        "config": trainer.config.as_dict(),
         "versions": versions(),
     }
 

@@ -1,6 +1,7 @@
 """The staged kernels, one launch after another: the readable way to train on a GPU."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -9,8 +10,9 @@ from numba import cuda
 
 from kernels import adam, image_ops
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
+from kernels.files.psnr import mean_squared_error
 from kernels.launch import on_gpu
-from kernels.state import State
+from kernels.state import State, initial_state
 from kernels.training.devices import gpu_name
 from kernels.training_step import Arrays, Order, Stages
 
@@ -31,6 +33,7 @@ class StagedBackend(ABC):
     """
 
     name: str
+    deterministic = False
     samples_per_chunk = 1 << 21
 
     def __init__(
@@ -43,6 +46,7 @@ class StagedBackend(ABC):
         order: Order = OUR_ORDER,
     ) -> None:
         self.config = config
+        self.image = image
         self.partitions = 1
         self.stages = stages
         self.order = order
@@ -87,9 +91,19 @@ class StagedBackend(ABC):
         """A copy of an array, back on the host."""
 
     def run(self, first_step: int, learning_rates: np.ndarray) -> None:
+        if len(learning_rates) == 0:
+            self.rehearse()
+            return
         self.order.training_steps(
             self.stages, self.arrays, self.config, first_step, learning_rates, self.launch
         )
+
+    def rehearse(self) -> None:
+        """Train a step on a single sample, on arrays of its own: then every kernel is compiled."""
+        small = replace(self.config, batch=1)
+        state = initial_state(small)
+        duplicate = type(self)(self.image, small, state, stages=self.stages, order=self.order)
+        duplicate.run(1, np.zeros((1, 2), np.float32))
 
     def take_losses(self) -> list[float]:
         loss = float(self.to_host(self.arrays.loss_sum)[0])
@@ -112,6 +126,10 @@ class StagedBackend(ABC):
             count = min(self.config.batch, pixels - first)
             colours[first : first + count] = self.to_host(outputs)[:count, :COLOURS]
         return colours.reshape(height, width, COLOURS)
+
+    def mean_squared_error(self) -> float:
+        height, width, _ = self.image.shape
+        return mean_squared_error(self.render(width, height), self.image)
 
     @classmethod
     def bilinear_baseline(cls, image: np.ndarray, width: int, height: int) -> np.ndarray:

@@ -8,8 +8,10 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.errors import InputError
+from kernels.files.psnr import psnr_of_loss
 from kernels.state import State, initial_state
 from kernels.training.backend import BackendFactory
+from kernels.training.best_grid import best_grid, enlarge
 from kernels.training.checkpoint import RunProgress
 
 # The limit for small batches, where `samples_per_chunk` alone would allow millions of steps: each
@@ -46,8 +48,9 @@ class Trainer:
         return self.progress.step
 
     def compile(self) -> None:
-        """Run no step at all, so that compiling is done before the clock starts."""
+        """Run no step at all and paint once: all is compiled before the clock starts."""
         self.backend.run(1, self.learning_rates(1, 0))
+        self.backend.mean_squared_error()
 
     def learning_rates(self, first_step: int, count: int) -> np.ndarray:
         """(count, 2) float32: the MLP's and the grid's learning rate of each step."""
@@ -88,13 +91,36 @@ class Trainer:
         progress.pending, progress.pending_steps = [], 0
         return loss
 
-    def render(self) -> np.ndarray:
-        """What the network paints: as large as the image, float32 in [0, 1]."""
+    def psnr(self) -> float:
+        """The PSNR of the whole picture as it is now, in dB."""
+        if self.progress.measured and self.progress.measured[-1][0] == self.step:
+            return self.progress.measured[-1][1]
+        return psnr_of_loss(self.backend.mean_squared_error())
+
+    def measure(self) -> None:
+        """Note the PSNR of the whole picture at this step."""
+        self.progress.measured.append((self.step, self.psnr()))
+
+    def render(self, longest: int | None = None) -> np.ndarray:
+        """What the network paints: (height, width, 3) float32 in [0, 1], as large as the image.
+
+        longest: if given, the longer side has at most so many pixels.
+        """
         height, width, _ = self.image.shape
-        return self.backend.render(width, height)
+        scale = min(1.0, (longest or math.inf) / max(width, height))
+        return self.backend.render(max(1, round(width * scale)), max(1, round(height * scale)))
 
     def baseline(self) -> np.ndarray:
-        """What bilinear interpolation makes of a grid of the same size, without any network."""
+        """What bilinear interpolation makes of a grid of the same size, without any network.
+
+        The grid is the image made smaller.
+        """
         return self.backend.bilinear_baseline(
             self.image, self.config.grid_width, self.config.grid_height
         )
+
+    def best_baseline(self) -> np.ndarray:
+        """The same of the one grid, among all of that size, that comes nearest to the image."""
+        height, width, _ = self.image.shape
+        grid = best_grid(self.image, self.config.grid_width, self.config.grid_height)
+        return enlarge(grid, width, height)

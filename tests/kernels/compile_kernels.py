@@ -23,6 +23,7 @@ from kernels.config import Config
 from kernels.fast import graph
 from kernels.fast.arrays import fused_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
+from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import make_train
 from kernels.fast.tensor_core_forward import tensor_core_forward
 from kernels.state import initial_state
@@ -47,6 +48,7 @@ SIGNATURES = {
     image_ops.grayscale: (cube, matrix),
     image_ops.downsample: (cube, cube),
     image_ops.upsample: (cube, cube),
+    add_squared_errors: (vector, matrix, vector),
     graph.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
     graph.adam_weights_by_clock: (clock, matrix, vector, vector, vector, vector, matrix, rates),
     graph.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),

@@ -15,9 +15,9 @@ from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.errors import InputError
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, rows_to_sum, write_averages
-from kernels.fast.arrays import fused_arrays, settings_of
+from kernels.fast.arrays import flat_with_four_channels, fused_arrays, settings_of
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
-from kernels.fast.paint import make_paint
+from kernels.fast.paint import add_squared_errors, make_paint
 from kernels.fast.persistent import make_train
 from kernels.fast.ptx import arrive, arrived, pack_halves
 from kernels.fast.sample import FIXED_POINT, draw_sample, prepare_features
@@ -315,6 +315,19 @@ def test_painting():
     )  # fmt: skip
     expected = cpu.backend.render(17, 13)
     assert abs(colours.reshape(13, 17, 3) - expected).max() < 5e-3
+
+
+@pytest.mark.parametrize("threads", [64, 300, 1000])
+def test_the_error_of_a_whole_picture(threads):
+    """Fewer sums than pixels, and more; a last block that is not full."""
+    painted, image = picture(17, 13), picture(17, 13)[::-1]
+    sums = np.full(threads, np.nan, np.float32)
+    checked(
+        add_squared_errors, -(-threads // 128), 128,
+        painted.ravel(), np.ascontiguousarray(flat_with_four_channels(image)), sums,
+    )  # fmt: skip
+    expected = np.sum((painted.astype(float) - image) ** 2)
+    np.testing.assert_allclose(sums.sum(dtype=float), expected, rtol=1e-5)
 
 
 # ---------------------------------------------------------------- which backend

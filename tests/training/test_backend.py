@@ -53,8 +53,8 @@ def named(parameters):
 
 
 def test_the_contract_is_what_this_test_reads():
-    assert ATTRIBUTES == {"name", "partitions", "samples_per_chunk"}
-    wanted = "run take_losses state feature_grid render bilinear_baseline"
+    assert ATTRIBUTES == {"name", "partitions", "deterministic", "samples_per_chunk"}
+    wanted = "run take_losses state feature_grid render mean_squared_error bilinear_baseline"
     assert set(METHODS) == set(wanted.split())
 
 
@@ -101,8 +101,10 @@ def test_what_backends_return(name):
     ):
         assert (picture.shape, picture.dtype) == (shape, np.float32)
         assert 0 <= picture.min() and picture.max() <= 1
+    error = np.mean((backend.render(5, 4).astype(float) - image) ** 2)
+    assert backend.mean_squared_error() == pytest.approx(error, rel=1e-6)
     assert isinstance(backend.device, str) and backend.device
-    assert backend.partitions >= 1
+    assert backend.partitions >= 1 and backend.deterministic is False
 
 
 def test_the_factories_are_the_classes_that_they_name():

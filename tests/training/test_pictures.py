@@ -46,12 +46,30 @@ def test_a_constant_grid_is_mid_gray(value):
     assert (pictures.normalise_grid(np.full((4, 5, 3), value)) == 0.5).all()
 
 
-def test_normalise_survives_the_widest_range_and_refuses_nan():
+def test_normalise_survives_the_widest_range_and_what_is_not_finite():
     largest = np.finfo(np.float32).max
     grid = np.array([[[-largest, 0, largest]]], dtype=np.float32)
     assert pictures.normalise_grid(grid).tolist() == [[[0, 0.5, 1]]]
-    with pytest.raises(ValueError, match="not finite"):
-        pictures.normalise_grid(np.array([[[0, np.nan, 1]]]))
+    broken = np.array([[[0, np.nan, 4], [1, np.inf, -np.inf]]])
+    assert pictures.normalise_grid(broken).tolist() == [[[0, 0.5, 1], [0.25, 0.5, 0.5]]]
+    assert (pictures.normalise_grid(np.full((2, 2, 3), np.nan)) == 0.5).all()
+
+
+def test_a_few_huge_values_do_not_turn_the_others_gray():
+    usual = np.linspace(-1, 1, 100 * 100 * 3).reshape(100, 100, 3)
+    with_outliers = usual.copy()
+    with_outliers[40:42, 40:45] = 50
+    with_outliers[60:62, 40:45] = -80
+    normal, without = map(pictures.normalise_grid, (with_outliers, usual))
+    assert np.abs(normal - without)[:40].max() < 0.02
+    assert (normal[40:42, 40:45] == 1).all() and (normal[60:62, 40:45] == 0).all()
+
+
+def test_what_differs_in_a_nearly_constant_grid_is_no_outlier():
+    grid = np.zeros((20, 20, 3))
+    grid[3, 4] = 2
+    normal = pictures.normalise_grid(grid)
+    assert (normal[3, 4] == 1).all() and normal.sum() == 3
 
 
 def test_normalise_leaves_a_normalised_grid_alone():
@@ -116,6 +134,34 @@ def test_contact_sheet_of_any_shape_keeps_labels_apart(shape, grid_shape):
     inner = blank[np.flatnonzero(~blank)[0] : np.flatnonzero(~blank)[-1]].astype(int)
     longest = sorted(map(len, "".join(map(str, inner)).split("0")), reverse=True)
     assert longest[1] >= pictures.GAP - 2
+
+
+@pytest.mark.parametrize("count", [11, pictures.MOST_ON_A_SHEET])
+@pytest.mark.parametrize("shape", [(320, 320), (1, 500), (500, 1)])
+def test_a_sheet_of_many_snapshots_goes_on_below(count, shape):
+    steps = range(10_000_000, 10_000_000 + count)
+    image, grid = plain(RED, shape), np.zeros((2, 2, 3))
+    sheet = pictures.contact_sheet(
+        steps, [image] * count, [grid] * count, [-100.0] * count, "90 of 1,000 snapshots"
+    )
+    assert max(sheet.shape) <= pictures.MAX_SHEET_SIDE
+    assert (sheet[:, -30:] == style.PAPER).all() and (sheet[-12:] == style.PAPER).all()
+    small = pictures.fit(image, pictures.THUMBNAIL)
+    assert sheet_area(sheet, RED) == count * small.width * small.height
+
+
+def sheet_area(sheet, colour):
+    return int((sheet == np.array(colour, np.uint8)).all(axis=-1).sum())
+
+
+def test_more_snapshots_than_a_sheet_has_room_for_are_chosen_evenly():
+    assert pictures.evenly_chosen([3, 5, 9], 3) == [3, 5, 9]
+    chosen = pictures.evenly_chosen(range(1, 1001), 90)
+    assert len(set(chosen)) == 90 and (chosen[0], chosen[-1]) == (1, 1000)
+    assert set(np.diff(chosen)) <= {11, 12}
+    too_many = pictures.MOST_ON_A_SHEET + 1
+    with pytest.raises(ValueError, match="has room for"):
+        pictures.contact_sheet([1] * too_many, [], [])
 
 
 def test_contact_sheet_takes_the_pictures_that_were_saved():
@@ -274,6 +320,26 @@ def test_the_baseline_lies_at_its_level_and_is_dashed():
 def test_the_baseline_is_inside_the_plot_even_if_never_reached():
     for level in (60.0, -5.0):
         assert len(baseline_rows(plot.loss_plot(STEPS, LOSSES, PSNRS, level))) > 0
+        assert len(baseline_rows(plot.loss_plot(STEPS, LOSSES, PSNRS, 20.0, level))) > 0
+
+
+def test_two_baselines_have_labels_that_do_not_touch():
+    """However close the two are: one is written above, the other below."""
+    image = plot.loss_plot(STEPS, LOSSES, PSNRS, 20.0, 20.01)
+    lines = baseline_rows(image)
+    top, bottom = plot.TOP + lines.min(), plot.TOP + lines.max()
+    left = PANEL + plot.LEFT
+    for rows in (slice(top - 22, top - 2), slice(bottom + 3, bottom + 24)):
+        assert count(image[rows, left : left + 120], style.INK, 90) > 50
+
+
+def test_points_that_are_far_apart_are_dots():
+    few = plot.loss_plot([1, 10, 100, 1_000], [0.1] * 4, [20.0] * 4, np.nan)
+    row, left = plot.TOP + plot.PANEL_HEIGHT // 2, PANEL + plot.LEFT
+    widths = [count(few[row - 6 : row + 7, left + x], plot.PSNR_COLOUR, 60) for x in range(500)]
+    thick = np.flatnonzero(np.array(widths) > min(widths[20:150]))
+    # At 10 and at 100, a third and two thirds of the way; the last point is always a dot.
+    assert {round(3 * x / plot.PANEL_WIDTH, 1) for x in thick if x > 20} == {1.0, 2.0}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ import time
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from PIL import Image
@@ -30,19 +32,22 @@ from PIL import Image
 import train
 from kernels.config import Config
 from kernels.cpu import step as cpu
+from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
 from kernels.state import initial_state
-from kernels.training import checkpoint, trainer
-from kernels.training.cpu_backend import CpuBackend
+from kernels.training import checkpoint, preview, trainer
+from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend
+from kernels.training.milestones import frame_steps, measured_steps
 
 TINY = """--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1
     --steps 60 --checkpoint-every 20 --quiet""".split()
 TINY_CONFIG = Config(steps=60, batch=300, grid_width=7, grid_height=5, hidden=16, layers=1)
-FINAL_STILLS = ["prediction", "ground_truth", "bilinear", "contact_sheet"]
+FINAL_STILLS = ["prediction", "ground_truth", "bilinear", "bilinear_best", "contact_sheet"]
 OTHERS = """training.gif loss.png loss.csv model.npz summary.json checkpoint.npz
-    run.json""".split()
-SUMMARY_KEYS = """image width height steps batch backend device seconds_train us_per_step loss
-    psnr_db baseline_psnr_db parameters seed versions""".split()
+    preview.png run.json""".split()
+SUMMARY_KEYS = """image width height steps batch backend device deterministic partitions threads
+    seconds_train us_per_step loss psnr_db baseline_psnr_db baseline_best_psnr_db parameters seed
+    config versions""".split()
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 
 
@@ -180,7 +185,8 @@ def test_a_run_writes_every_file(finished, image):
     assert (feature_grid.min(), feature_grid.max()) == (0, 255)
     last = finished / "prediction_at_60.png"
     assert last.read_bytes() == (finished / "prediction.png").read_bytes()
-    assert Image.open(finished / "training.gif").n_frames == 7  # steps 1, 2, 4, ... 32, 60
+    assert Image.open(finished / "training.gif").n_frames == 7  # steps 1, 2, 5, 10, 20, 50, 60
+    assert read(finished / "preview.png").shape == (16, 24, 3)
 
 
 def test_summary_and_loss_table(finished):
@@ -192,16 +198,100 @@ def test_summary_and_loss_table(finished):
     assert summary["parameters"] == 16 * 16 * 2 + 7 * 5 * 3
     assert summary["us_per_step"] == pytest.approx(summary["seconds_train"] / 60 * 1e6)
     assert summary["device"] and summary["versions"]["numpy"] == np.__version__
-    for name, key in (("prediction", "psnr_db"), ("bilinear", "baseline_psnr_db")):
+    assert summary["config"] == TINY_CONFIG.as_dict()
+    assert summary["partitions"] == summary["threads"] == numba.get_num_threads()
+    assert summary["deterministic"] is False
+    for name, key in (
+        ("prediction", "psnr_db"),
+        ("bilinear", "baseline_psnr_db"),
+        ("bilinear_best", "baseline_best_psnr_db"),
+    ):
         error = read(finished / f"{name}.png") / 255 - read(finished / "ground_truth.png") / 255
         assert summary[key] == pytest.approx(-10 * math.log10(np.mean(error**2)), abs=0.05)
 
     rows = list(csv.DictReader((finished / "loss.csv").read_text().splitlines()))
     steps, losses = [int(row["step"]) for row in rows], [float(row["loss"]) for row in rows]
-    assert steps == [1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 50, 60]
+    assert steps == [1, 2, 5, 10, 20, 40, 50, 60]
     assert losses[-1] == summary["loss"] < losses[0]
-    for row, loss in zip(rows, losses, strict=True):
-        assert float(row["psnr_db"]) == pytest.approx(-10 * math.log10(loss))
+    assert summary["baseline_psnr_db"] < summary["baseline_best_psnr_db"]
+
+
+def test_one_psnr_everywhere(finished):
+    """That of the whole picture: in the table, the summary, the animation, the checkpoint."""
+    summary = read_summary(finished)
+    rows = list(csv.DictReader((finished / "loss.csv").read_text().splitlines()))
+    table = {int(row["step"]): float(row["psnr_db"]) for row in rows if row["psnr_db"]}
+    assert list(table) == [1, 10, 60] and table[60] == summary["psnr_db"]
+    truth = load_image(finished / "ground_truth.png")
+    for step, decibels in table.items():
+        error = load_image(finished / f"prediction_at_{step}.png") - truth
+        assert decibels == pytest.approx(-10 * math.log10(np.mean(error**2)), abs=0.02)
+    with np.load(finished / "checkpoint.npz") as archive:
+        header = json.loads(archive["header"].tobytes())
+    assert dict(header["measured"]) == table
+    frames = dict(header["frames"])
+    assert frames == {step: table.get(step) for step in (1, 2, 5, 10, 20, 50, 60)}
+
+
+def test_when_the_whole_picture_is_measured():
+    lake = measured_steps(40_000, 16_384, 800 * 550)
+    assert lake == {d * 10**p for d in range(1, 10) for p in range(5) if d * 10**p <= 40_000}
+    assert len(lake) * 800 * 550 / 3 < 0.03 * 40_000 * 16_384
+    assert sorted(measured_steps(6_000, 16_384, 800 * 550))[-5:] == [500, 1000, 2000, 5000, 6000]
+    assert measured_steps(40_000, 16_384, 64_000_000) == {1, 10, 100, 1000, 10_000, 40_000}
+    assert measured_steps(1, 1, 1) == frame_steps(1) == {1}
+    assert frame_steps(60) == {1, 2, 5, 10, 20, 50, 60}
+
+
+def test_the_preview_is_renewed_while_the_run_goes_on(image, tmp_path, monkeypatch):
+    written = []
+
+    def follow(path, write):
+        write_atomically(path, write)
+        written.append(read(path))
+
+    monkeypatch.setattr(preview, "SHORTEST_PAUSE", 0)
+    monkeypatch.setattr(preview, "MOST_OF_THE_TIME", math.inf)
+    monkeypatch.setattr(preview, "write_atomically", follow)
+    assert run(image, tmp_path, "--snapshots", "none") == 0
+    assert len(written) == 8 + 1  # at each stop, and at the end
+    np.testing.assert_array_equal(written[-1], read(tmp_path / "prediction.png"))
+    assert not np.array_equal(written[0], written[-1])
+
+
+def test_previews_take_no_more_than_a_hundredth_of_the_time(monkeypatch, tmp_path):
+    now = 0.0
+
+    def write_slowly(path, write):
+        nonlocal now
+        now += 0.5
+
+    monkeypatch.setattr(preview.time, "monotonic", lambda: now)
+    monkeypatch.setattr(preview, "write_atomically", write_slowly)
+    picture = SimpleNamespace(render=lambda longest: np.zeros((2, 2, 3), np.float32))
+    shown = preview.Preview(tmp_path / "preview.png")
+    began = []
+    while now < 200:
+        before = now
+        shown.renew_if_due(picture)
+        began += [before] if now > before else []
+        now += 0.25
+    assert began[0] == 2 and set(np.diff(began)) == {50.5}
+
+
+def test_a_large_picture_is_painted_small_for_animation_and_preview():
+    sizes = []
+
+    class Recording(CpuBackend):
+        def render(self, width, height):
+            sizes.append((width, height))
+            return super().render(width, height)
+
+    config = Config(steps=1, batch=1, grid_width=2, grid_height=2)
+    recorded = trainer.Trainer(np.zeros((1200, 1800, 3), np.float32), config, Recording)
+    recorded.render(960)
+    recorded.render()
+    assert sizes == [(960, 640), (1800, 1200)]
 
 
 def test_what_is_printed(image, tmp_path, capsys):
@@ -214,6 +304,10 @@ def test_what_is_printed(image, tmp_path, capsys):
     loud = capsys.readouterr()
     assert loud.out == "training on the CPU\n" + quiet.out
     assert all(words in loud.err for words in ("60/60", "loss", "PSNR", "step/s"))
+    # No estimate before a rate is known.
+    *early, last = [part for part in loud.err.split("\r") if "/60" in part]
+    assert not any("step/s" in part or "<" in part for part in early if "60/60" not in part)
+    assert "step/s" in last
 
 
 @pytest.mark.slow
@@ -230,7 +324,7 @@ def test_formats_and_snapshots(image, tmp_path):
     assert_files(tmp_path / "ppm", FINAL_STILLS + snapshots(1, 7), "ppm")
     assert (tmp_path / "ppm" / "ground_truth.ppm").read_bytes() == ppm.read_bytes()
     assert run(image, tmp_path / "none", "--steps", 1, "--snapshots", "none") == 0
-    assert_files(tmp_path / "none", FINAL_STILLS[:3])
+    assert_files(tmp_path / "none", FINAL_STILLS[:4])
     assert train.snapshot_steps("log", 40_000) == [1, 10, 100, 1000, 10_000, 40_000]
 
 
@@ -324,6 +418,8 @@ def replace_or_die(source, target):
     replace(source, target)
     if write == 0: os.kill(os.getpid(), signal.SIGKILL)
 os.replace = replace_or_die
+from kernels.training import preview
+preview.SHORTEST_PAUSE = 1e9
 sys.exit(train.main(["--out", folder, *arguments]))
 """
 
@@ -335,8 +431,9 @@ def kill_at_write(write, moment, image, folder, *arguments):
     assert process.returncode == -signal.SIGKILL, process.stderr
 
 
-# Files in their order: the record, two snapshots (step 1), two (10), checkpoint (20), checkpoint
-# (40), two snapshots (60), checkpoint (60), then the final ones, the fourth of which is the model.
+# Files in their order, without previews, which come by the clock: the record, two snapshots (at
+# step 1), two (10), checkpoint (20), checkpoint (40), two snapshots (60), checkpoint (60), then the
+# final ones, the sixth of which is the model.
 @posix
 @pytest.mark.parametrize(
     "write, moment, step",
@@ -344,7 +441,7 @@ def kill_at_write(write, moment, image, folder, *arguments):
         (6, "before", 0),
         *(
             pytest.param(*moment, marks=pytest.mark.slow)
-            for moment in [(2, "after", 0), (7, "before", 20), (7, "after", 40), (14, "after", 60)]
+            for moment in [(2, "after", 0), (7, "before", 20), (7, "after", 40), (16, "after", 60)]
         ),
     ],
 )
@@ -420,8 +517,8 @@ def press_control_c(call, image, folder, times=1):
     return code
 
 
-# Calls 2, 4 and 10 end at a step with a log entry and a picture, the others between two of them.
-@pytest.mark.parametrize("call, step", [(2, 1), (4, 4), (8, 14), (10, 20), (12, 28), (20, 58)])
+# Calls 2, 4 and 9 end at a step with a log entry and a picture, the others between two of them.
+@pytest.mark.parametrize("call, step", [(2, 1), (4, 5), (7, 14), (9, 20), (11, 28), (19, 58)])
 def test_resume_after_control_c(image, finished, tmp_path, capsys, call, step):
     assert press_control_c(call, image, tmp_path) == 130
     assert f"interrupted at step {step};" in capsys.readouterr().out
@@ -441,7 +538,7 @@ def test_control_c_with_nothing_to_save_or_twice(image, finished, tmp_path, caps
 
 
 def test_control_c_in_the_last_step_comes_too_late(image, finished, tmp_path):
-    assert press_control_c(21, image, tmp_path) == 0
+    assert press_control_c(20, image, tmp_path) == 0
     assert_same(tmp_path, finished)
 
 
@@ -462,13 +559,43 @@ def test_resume_with_another_number_of_threads(image, finished, tmp_path):
     assert content(tmp_path)["model.npz"] == content(finished)["model.npz"]
 
 
+def test_deterministic_means_the_same_bits_for_any_number_of_threads(image, tmp_path):
+    ends = []
+    for threads in ("1", str(min(3, numba.config.NUMBA_NUM_THREADS))):
+        folder = tmp_path / threads
+        options = [image, "--out", folder, *TINY, "--deterministic"]
+        code, _, err = start(*options, NUMBA_NUM_THREADS=threads)
+        assert code == 0, err
+        summary = read_summary(folder)
+        assert summary["deterministic"] and summary["partitions"] == FIXED_PARTITIONS
+        assert summary["threads"] == int(threads)
+        ends.append(content(folder)["model.npz"])
+    assert ends[0] == ends[1]
+
+
+def test_a_checkpoint_of_before_pictures_were_measured(image, finished, copy):
+    """Then what is known of the whole picture is what the animation has."""
+    path = copy / "checkpoint.npz"
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(arrays["header"].tobytes())
+    measured = header.pop("measured")
+    header["frames"] = [[step, 12.5] for step, _ in header["frames"]]
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+    progress, _ = checkpoint.load_checkpoint(path, TINY_CONFIG, load_image(image))
+    assert progress.measured == [(step, 12.5) for step in (1, 2, 5, 10, 20, 50, 60)] != measured
+    assert run(image, copy, "--resume") == 0
+    assert content(copy)["model.npz"] == content(finished)["model.npz"]
+
+
 def test_a_loss_that_is_not_a_number_stops_with_advice(image, tmp_path, refuse):
     assert press_control_c(12, image, tmp_path) == 130
     path, learnt = tmp_path / "checkpoint.npz", load_image(image)
     progress, state = checkpoint.load_checkpoint(path, TINY_CONFIG, learnt)
     state.weights[3] = np.nan
     checkpoint.save_checkpoint(path, TINY_CONFIG, learnt, progress, state)
-    words = "(step 32): training diverged; try smaller"
+    words = "(step 40): training diverged; try smaller"
     refuse([image, "--out", tmp_path, *TINY, "--resume"], words)
 
 

@@ -1,0 +1,130 @@
+"""What a user sees while waiting: what is being compiled, and then how far the training is.
+
+The compiler does not come back to Python for seconds, and cannot be interrupted. So it works on a
+thread of its own, while the main thread shows what it is at, and listens to Ctrl-C.
+"""
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+from tqdm import tqdm
+
+Result = TypeVar("Result")
+
+SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_UNTIL_SHOWN = 0.4
+# The first steps also fill caches and write the first pictures: their rate would mislead.
+SECONDS_UNTIL_ESTIMATED = 3.0
+WITHOUT_ESTIMATE = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+# Numba for the CPU and for a GPU tell of each pass over a function that they compile.
+EVENT_SOURCES = {
+    "numba.core.event": "numba:run_pass",
+    "numba.cuda.core.event": "numba-cuda:run_pass",
+}
+OUR_MODULES = ("kernels.", "lessons.", "exercise")
+
+at_work: list[threading.Thread] = []
+
+
+def patiently(what: str, work: Callable[[], Result], quiet: bool = False) -> Result:
+    """The value of `work()`, or its exception; meanwhile a line tells what is being compiled.
+
+    what: how the line begins. quiet: show nothing. Ctrl-C raises `KeyboardInterrupt` at once; the
+    thread then goes on by itself until its work is done, see `leave`.
+    """
+    outcome: dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            outcome["value"] = work()
+        except BaseException as error:  # raised again where somebody waits for it
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    at_work.append(thread)
+    thread.start()
+    with compiled_functions() as names, status_line(quiet) as line:
+        thread.join(SECONDS_BETWEEN_LOOKS)
+        while thread.is_alive():
+            line.set_description_str(f"{what}: {names[-1]}" if names else what)
+            thread.join(SECONDS_BETWEEN_LOOKS)
+    at_work.remove(thread)
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+def status_line(quiet: bool) -> tqdm:
+    """A line that is shown if the wait is long, and gone when it is over."""
+    return tqdm(
+        bar_format="{desc} [{elapsed}]", delay=SECONDS_UNTIL_SHOWN, leave=False, disable=quiet
+    )
+
+
+@contextmanager
+def compiled_functions() -> Iterator[list[str]]:
+    """A list that grows by the name of each of our functions as the compiler comes to it."""
+    names: list[str] = []
+    listeners = []
+    for module, kind in EVENT_SOURCES.items():
+        try:
+            events = importlib.import_module(module)
+        except ImportError:  # there is no compiler for GPUs
+            continue
+        listener = listener_for(events, names)
+        events.register(kind, listener)
+        listeners.append((events, kind, listener))
+    try:
+        yield names
+    finally:
+        for events, kind, listener in listeners:
+            events.unregister(kind, listener)
+
+
+def listener_for(events: Any, names: list[str]) -> Any:
+    class NameListener(events.Listener):
+        def on_start(self, event: Any) -> None:
+            if event.data["module"].startswith(OUR_MODULES):
+                names.append(event.data["qualname"].rpartition(".")[2])
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    return NameListener()
+
+
+def leave(status: int) -> NoReturn:
+    """End the program with an exit status, even if a thread is still inside the compiler.
+
+    Such a thread cannot be stopped, and would crash if Python tidied up under it: so all of the
+    process ends at once. In a notebook, which lives on, it is left to finish.
+    """
+    if any(thread.is_alive() for thread in at_work) and "IPython" not in sys.modules:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
+# ---------------------------------------------------------------- while training
+
+
+class TrainingBar(tqdm):
+    """A progress bar that does not estimate the time left before it can know."""
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        fields = super().format_dict
+        if fields["elapsed"] < SECONDS_UNTIL_ESTIMATED and fields["n"] < fields["total"]:
+            fields["bar_format"] = WITHOUT_ESTIMATE
+        return fields
+
+
+def training_bar(done: int, steps: int, quiet: bool) -> TrainingBar:
+    """The bar of a run of `steps` steps, of which some are done."""
+    return TrainingBar(total=steps, initial=done, desc="training", unit=" step", disable=quiet)
