@@ -559,6 +559,7 @@ def test_resume_with_another_number_of_threads(image, finished, tmp_path):
     assert content(tmp_path)["model.npz"] == content(finished)["model.npz"]
 
 
+@pytest.mark.slow
 def test_deterministic_means_the_same_bits_for_any_number_of_threads(image, tmp_path):
     ends = []
     for threads in ("1", str(min(3, numba.config.NUMBA_NUM_THREADS))):
@@ -600,6 +601,7 @@ def test_a_loss_that_is_not_a_number_stops_with_advice(image, tmp_path, refuse):
 
 
 @posix
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_last_whole_checkpoint(image, finished, tmp_path):
     import resource
 
@@ -693,6 +695,7 @@ def test_bad_options(image, tmp_path, refuse, options):
     refuse([image, "--out", tmp_path / "out", *TINY, *options.split()])
 
 
+@pytest.mark.slow
 def test_bad_input_to_a_process_of_its_own(image, tmp_path):
     for arguments in ([image, "--steps", 0], [tmp_path / "missing.png"]):
         assert_complaint(*start(*arguments, "--out", tmp_path / "out"))
