@@ -1,6 +1,7 @@
 """Train a small neural network to paint a picture: `python train.py [IMAGE]`.
 
-Reads top to bottom: the command line, then a run, then what a run leaves behind.
+Reads top to bottom: a run, then painting with what it leaves behind. The options are in
+`kernels/training/command_line.py`.
 """
 
 import kernels.supported_python  # noqa: F401  isort: skip
@@ -17,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from kernels.config import MAX_STEPS, Config, require_integer
-from kernels.errors import InputError, OneLineParser
+from kernels.config import MAX_STEPS, Config, fitting_grid, require_integer
+from kernels.errors import InputError
 from kernels.files.atomic import OBSTACLES, refuse_to_replace, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
 from kernels.files.psnr import psnr_label
 from kernels.training import checkpoint
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.checkpoint import RunProgress
-from kernels.training.choose_backend import BACKENDS, choose_backend
+from kernels.training.choose_backend import choose_backend
+from kernels.training.command_line import config_from, parse, snapshot_steps
 from kernels.training.interruption import Interruption
 from kernels.training.milestones import frame_steps, measured_steps
-from kernels.training.option_rules import parse_and_check
 from kernels.training.results import Results
 from kernels.training.run_folder import RunFolder, default_folder
 from kernels.training.trainer import Trainer
@@ -36,7 +37,6 @@ from kernels.training.waiting import leave, patiently, training_bar
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
-BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 MAX_RENDER_PIXELS = 1 << 28
 EXIT_OK = 0
 
@@ -60,95 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain_of_interruption(interruption)
 
 
-# ---------------------------------------------------------------- the command line
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    defaults = Config()
-    parser = OneLineParser(
-        prog="python train.py",
-        description="Train a small neural network to paint a picture.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    # fmt: off
-    add("image", nargs="?", type=not_empty, help="picture to learn; default: the lake")
-    add("--steps", type=int, default=argparse.SUPPRESS,
-        help=f"training steps (default: {defaults.steps}; with --use on native: 1000)")
-    add("--batch", type=int, default=argparse.SUPPRESS,
-        help=f"random samples per step (default: {defaults.batch}; with --use on native: 4096)")
-    add("--backend", choices=BACKEND_CHOICES, default="auto",
-        help="where to train: auto takes the fastest that works; cuda, graph, tensor and "
-        "persistent need a GPU; native runs the CUDA kernels on the CPU")
-    add("--deterministic", action="store_true", help="the same bits in every run, also on a GPU")
-    add("--use", metavar="LESSONS", type=not_empty,
-        help="train with your own kernels: lessons (all that are written), or lessons:3,4,7")
-    add("--force", action="store_true", help="with --use: take kernels that fail their checks too")
-    add("--seed", type=int, default=defaults.seed, help="what all random numbers follow from")
-    add("--out", metavar="FOLDER", type=not_empty,
-        help="for everything the run writes; default: runs/IMAGE, with --use runs/IMAGE-lessons")
-    add("--grid", type=grid_size, default=(defaults.grid_width, defaults.grid_height),
-        metavar="WxH", help="cells of the feature grid")
-    add("--hidden", type=int, default=defaults.hidden, help="width of the hidden layers")
-    add("--layers", type=int, default=defaults.layers, help="number of hidden layers")
-    add("--lr-mlp", type=float, default=defaults.learning_rate_mlp, help="learning rate, network")
-    add("--lr-grid", type=float, default=defaults.learning_rate_grid, help="learning rate, grid")
-    add("--snapshots", type=step_list, default="log", metavar="STEPS",
-        help="when to save pictures: log (1, 10, 100, ...), none, or a list such as 1,50,500")
-    add("--checkpoint-every", type=int, default=5000, metavar="STEPS", help="0: only at the end")
-    add("--resume", action="store_true", help="go on with the run that lies in the folder")
-    add("--overwrite", action="store_true",
-        help="begin anew in the place of the run that lies in the folder; with --render: replace "
-        "the file")
-    add("--format", choices=("png", "ppm"), default="png", help="file format of still pictures")
-    add("--quiet", action="store_true", help="print nothing but the last line")
-    add("--render", metavar="MODEL", type=not_empty,
-        help="paint with the model.npz of a run, instead of training")
-    add("--to", metavar="FILE", type=not_empty, help="with --render: the picture to write")
-    add("--scale", type=float, default=1.0, help="with --render: size relative to the original")
-    # fmt: on
-    return parse_and_check(parser, arguments)
-
-
-def not_empty(text: str) -> str:
-    # In a script, it is a variable that was never set.
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty")
-    return text
-
-
-def grid_size(text: str) -> tuple[int, int]:
-    width, cross, height = text.lower().partition("x")
-    if not (cross and width.isdigit() and height.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 200x137")
-    return int(width), int(height)
-
-
-def step_list(text: str) -> str | list[int]:
-    if text in ("log", "none"):
-        return text
-    if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
-        raise argparse.ArgumentTypeError(f"{text!r} is not log, none or a list such as 1,50,500")
-    return sorted({int(part) for part in text.split(",")})
-
-
-def config_from(
-    options: argparse.Namespace, steps: int = Config.steps, batch: int = Config.batch
-) -> Config:
-    """The run's `Config`. steps, batch: what they are unless the user says otherwise."""
-    return Config(
-        steps=getattr(options, "steps", steps),
-        batch=getattr(options, "batch", batch),
-        seed=options.seed,
-        grid_width=options.grid[0],
-        grid_height=options.grid[1],
-        hidden=options.hidden,
-        layers=options.layers,
-        learning_rate_mlp=options.lr_mlp,
-        learning_rate_grid=options.lr_grid,
-    )
-
-
 # ---------------------------------------------------------------- a run
 
 
@@ -166,7 +77,7 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
             "--backend cpu"
         )
     if options.backend == "native":
-        from lessons.lab.compiled.backend import NativeBackend
+        from lessons.native_backend import NativeBackend
 
         explanation = "running the CUDA kernels on the CPU, as they are written"
         return ChosenBackend("native", NativeBackend, explanation)
@@ -183,6 +94,8 @@ def train(options: argparse.Namespace) -> int:
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
     image = load_image(image_path)
+    height, width, _ = image.shape
+    options.grid = options.grid or fitting_grid(width, height)
     say: Callable[[str], None] = (lambda text: None) if options.quiet else print
     run_folder = find_folder(options, image_path, image)
     run_folder.require_consent()
@@ -302,15 +215,6 @@ def postfix(loss: float, progress: RunProgress) -> str:
     step, decibels = progress.measured[-1]
     when = "" if step == progress.step else f" at step {step:,}"
     return f"loss {loss:.5f}, PSNR {psnr_label(decibels)}{when}"
-
-
-def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
-    """The steps of a run at which to save pictures. wanted: see `step_list`."""
-    if isinstance(wanted, list):
-        return [step for step in wanted if 1 <= step <= steps]
-    if wanted == "none":
-        return []
-    return [10**power for power in range(len(str(steps))) if 10**power < steps] + [steps]
 
 
 # ---------------------------------------------------------------- a trained network

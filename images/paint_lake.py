@@ -778,7 +778,12 @@ def write_png(path, pixels):
 
 def main():
     parser = argparse.ArgumentParser(description="Paint the lake.")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "lake.png")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(__file__).resolve().parent / "lake.png",
+        help="file to write (default: lake.png beside this program)",
+    )
     write_png(parser.parse_args().out, paint())
 
 

@@ -6,6 +6,7 @@ a user may choose.
 """
 
 import itertools
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -150,6 +151,22 @@ class Config:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+# A grid that fits a picture has this many pixels per cell, at least.
+FEWEST_PIXELS_PER_CELL = 4
+
+
+def fitting_grid(width: int, height: int) -> tuple[int, int]:
+    """(grid width, grid height) for a picture of width x height pixels, with cells about square.
+
+    As many cells as the default grid has, which fits the lake; fewer for a small picture, which a
+    grid of its own size would only copy.
+    """
+    usual = Config.grid_width * Config.grid_height
+    cells = min(usual, width * height // FEWEST_PIXELS_PER_CELL)
+    grid_width = min(max(1, round(math.sqrt(cells * width / height))), max(1, cells))
+    return grid_width, max(1, round(cells / grid_width))
 
 
 def require_integer(name: str, value: int, lowest: int, highest: int) -> None:

@@ -48,7 +48,9 @@ class RunProgress:
 
 def image_digest(image: np.ndarray) -> str:
     """A text that two images share only if they are the same."""
-    return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()
+    digest = hashlib.sha256(repr(image.shape).encode())
+    digest.update(np.ascontiguousarray(image).data)
+    return digest.hexdigest()
 
 
 def save_checkpoint(

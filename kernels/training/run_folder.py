@@ -136,8 +136,10 @@ class RunFolder:
                     f"the run would replace {self.image_path}, the picture to learn: "
                     "choose another folder with --out"
                 )
-        planned = planned | {RECORD} if record == NO_RUN else planned
-        for name in present(self.path, planned - record.files):
+        ours = {name for name in record.files if not (self.path / name).is_dir()}
+        if record != NO_RUN:
+            ours.add(RECORD)
+        for name in present(self.path, (planned | record.files | {RECORD}) - ours):
             raise InputError(
                 f"{self.path / name} was written by no run, and this run would replace it: "
                 "choose another folder with --out, or give the file another name"
