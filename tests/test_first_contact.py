@@ -182,3 +182,32 @@ def test_a_run_beside_the_main_thread_does_not_ask_for_signals():
     thread.start()
     thread.join()
     assert problems == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is of POSIX")
+def test_a_terminal_that_does_not_tell_its_size_shows_the_progress():
+    """Such a terminal has 0 columns: in a container, or under `script`."""
+    import pty
+
+    code = (
+        "from kernels.training.waiting import training_bar;"
+        "bar = training_bar(0, 2, quiet=False); bar.update(2); bar.close()"
+    )
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(ROOT)
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    shown = b""
+    with os.fdopen(terminal, "rb", buffering=0) as screen:
+        while chunk := read_or_end(screen):
+            shown += chunk
+    assert os.waitpid(process, 0)[1] == 0
+    assert b"training: 100%" in shown
+
+
+def read_or_end(screen):
+    """What a pseudo-terminal shows next; nothing at its end, where Linux raises an error."""
+    try:
+        return screen.read(4096)
+    except OSError:
+        return b""

@@ -18,6 +18,7 @@ Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_UNTIL_SHOWN = 0.4
+USUAL_SIZE = {"ncols": 80, "nrows": 24}
 # The first steps also fill caches and write the first pictures: their rate would mislead.
 SECONDS_UNTIL_ESTIMATED = 3.0
 WITHOUT_ESTIMATE = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
@@ -62,8 +63,24 @@ def patiently(what: str, work: Callable[[], Result], quiet: bool = False) -> Res
 def status_line(quiet: bool) -> tqdm:
     """A line that is shown if the wait is long, and gone when it is over."""
     return tqdm(
-        bar_format="{desc} [{elapsed}]", delay=SECONDS_UNTIL_SHOWN, leave=False, disable=quiet
+        bar_format="{desc} [{elapsed}]",
+        delay=SECONDS_UNTIL_SHOWN,
+        leave=False,
+        disable=quiet,
+        **size_of_a_silent_terminal(),
     )
+
+
+def size_of_a_silent_terminal() -> dict[str, int]:
+    """Arguments for a bar, if the terminal does not tell its size; else none.
+
+    In a container, or under `script`, it has 0 columns, and a bar of that width is not seen.
+    """
+    try:
+        told = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):  # not a terminal; a stream without a descriptor
+        return {}
+    return {} if told else USUAL_SIZE
 
 
 @contextmanager
@@ -127,4 +144,11 @@ class TrainingBar(tqdm):
 
 def training_bar(done: int, steps: int, quiet: bool) -> TrainingBar:
     """The bar of a run of `steps` steps, of which some are done."""
-    return TrainingBar(total=steps, initial=done, desc="training", unit=" step", disable=quiet)
+    return TrainingBar(
+        total=steps,
+        initial=done,
+        desc="training",
+        unit=" step",
+        disable=quiet,
+        **size_of_a_silent_terminal(),
+    )
