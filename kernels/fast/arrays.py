@@ -4,6 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# Turns of the buffers in the kernel with one barrier per step. Three are in use at once; of four a
+# step's own is a mask away.
+TURNS = 4
+
 
 class FusedArrays(NamedTuple):
     """What the fused kernels work on, in one argument. All float32 unless said."""
@@ -57,6 +61,49 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
         weights_v=state.weights_v.copy(),
         corrections=corrections,
         squared_errors=np.zeros(blocks * threads, np.float32),
+    )
+
+
+class OneBarrierArrays(NamedTuple):
+    """The same for the kernel with one barrier per step, whose buffers take `TURNS` turns."""
+
+    image: Any  # (H * W, 4)
+    feature_grid: Any  # (gh * gw, 4)
+    grid_m: Any  # (gh * gw, 4)
+    grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
+    weights: Any  # (n,)
+    weights_m: Any  # (n,)
+    weights_v: Any  # (n,)
+    cell_copies: Any  # (parts * TURNS * gh * gw, 4), see `cells`
+    grad_cells: Any  # (TURNS * gh * gw, 4); int64 if deterministic
+    grad_weights: Any  # (TURNS * rows, 4), see `weight_tiles`; int64 (..., 2) if deterministic
+    corrections: Any  # (rows, 2), see `adam.bias_corrections`
+    cell_corrections: Any  # (rows, 4): row t has those of moves t + 1 and t + 2
+    squared_errors: Any  # (threads of all blocks,): summed over steps
+
+
+def one_barrier_arrays(image, state, corrections, blocks, size, deterministic=False):
+    """`OneBarrierArrays` of NumPy arrays. size: `OneBarrierSize`."""
+    flat = flat_with_four_channels
+    grid = flat(state.feature_grid)
+    cells = TURNS * len(grid)
+    sums = np.int64 if deterministic else np.float32
+    # Beyond the table both corrections are 1.
+    table = np.vstack([corrections[1:], np.ones((3, 2), np.float32)])
+    return OneBarrierArrays(
+        image=flat(image),
+        feature_grid=grid,
+        grid_m=flat(state.grid_m),
+        grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
+        weights=state.weights.copy(),
+        weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(),
+        cell_copies=np.zeros((size.copy_parts * cells, 4), np.float32),
+        grad_cells=np.zeros((cells, 4), sums),
+        grad_weights=np.zeros((TURNS * size.sum_rows, 2 if deterministic else 4), sums),
+        corrections=corrections,
+        cell_corrections=np.hstack([table[:-1], table[1:]]),
+        squared_errors=np.zeros(blocks * size.threads, np.float32),
     )
 
 

@@ -18,6 +18,7 @@ from numba import cuda, float32, int32, uint64
 from kernels import adam, sampler
 from kernels.config import FEATURES
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
+from kernels.fast.fast_math import fast_math
 from kernels.fast.paint import make_paint
 from kernels.fast.sample import draw_sample, prepare_features
 from kernels.fast.sizes import network_size
@@ -73,7 +74,7 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
 
-    @cuda.jit(fastmath=True)
+    @fast_math()
     def gradients_by_clock(clock, arrays, settings):
         """First half of a step. clock (3,) int64; `FusedArrays`; `StepSettings`."""
         position = clock[POSITION]
@@ -87,7 +88,7 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
             arrays, step, settings, sample, corner, features
         )
 
-    @cuda.jit(fastmath=True)
+    @fast_math()
     def update_by_clock(clock, learning_rates, arrays, settings):
         """Second half; advances the clock. learning_rates (n, 2) float32, one row per step."""
         position = clock[SECOND_HALF]

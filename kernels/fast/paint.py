@@ -8,6 +8,7 @@ from functools import cache
 from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS, FEATURES
+from kernels.fast.fast_math import fast_math
 from kernels.fast.mlp import make_forward, make_pack_weights
 from kernels.fast.sample import corners, encode_grid, encode_position
 from kernels.fast.sizes import FEATURE_PITCH, WARP
@@ -20,7 +21,7 @@ def make_paint(size):
     words_size, samples = size.words, size.threads
     pack_weights, forward = make_pack_weights(size), make_forward(size)
 
-    @cuda.jit(fastmath=True)
+    @fast_math()
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):
         """colours (width * height, 3) float32 in [0, 1]: the network at each pixel's centre.
 

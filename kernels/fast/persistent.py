@@ -21,6 +21,7 @@ from numba import cuda, float32, uint32
 
 from kernels.config import FEATURES
 from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
+from kernels.fast.fast_math import fast_math
 from kernels.fast.ptx import arrive, arrived
 from kernels.fast.sample import draw_sample, prepare_features
 from kernels.fast.step import make_fused_step
@@ -56,7 +57,7 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
 
-    @cuda.jit(fastmath=True)
+    @fast_math()
     def train(arrays, learning_rates, first_step, settings, counter):
         """Take one step per row of learning_rates (n, 2) float32: the network's, the grid's.
 

@@ -100,6 +100,12 @@ halves_to_bfloat16 = emulated_by(ptx_numpy.halves_to_bfloat16)(
 mask_of_signs = emulated_by(ptx_numpy.mask_of_signs)(word_to_word("prmt.b32 $0, $1, 0, 0xBB99;"))
 
 
+# 0xFFFF for each of the two halves in a word that is above zero, else 0.
+mask_of_positive_halves = emulated_by(ptx_numpy.mask_of_positive_halves)(
+    word_to_word("{.reg .b32 zero; mov.b32 zero, 0; set.gt.u32.f16x2 $0, $1, zero;}")
+)
+
+
 @emulated_by(ptx_numpy.select_16_bits)
 def select_16_bits(context, first, second, upper):
     """One word of the lower 16 bits of two words (upper = 0), or of their upper 16 bits (1)."""
@@ -114,6 +120,24 @@ def select_16_bits(context, first, second, upper):
         )
 
     return signature(types.uint32, types.uint32, types.uint32, types.uint32), generate
+
+
+@emulated_by(ptx_numpy.word_as_float)
+def word_as_float(context, word):
+    """The float32 with the same bits: what is stored as floats may be something else."""
+
+    def generate(context, builder, signature_, arguments):
+        return builder.bitcast(arguments[0], FLOAT)
+
+    return signature(types.float32, types.uint32), generate
+
+
+@emulated_by(ptx_numpy.float_as_word)
+def float_as_word(context, number):
+    def generate(context, builder, signature_, arguments):
+        return builder.bitcast(arguments[0], WORD)
+
+    return signature(types.uint32, types.float32), generate
 
 
 # ---------------------------------------------------------------- tensor cores
@@ -268,3 +292,25 @@ def arrived(context, counter):
         return emit(builder, text, "=r,l,~{memory}", [WORD], [address], True)
 
     return signature(types.uint32, counter), generate
+
+
+# ---------------------------------------------------------------- waiting within a block
+
+
+def barrier_of_some(text):
+    """Typing of an instruction (number of a barrier, threads it is for)."""
+
+    def typing(context, barrier, threads):
+        def generate(context, builder, signature_, arguments):
+            emit(builder, text, "r,r,~{memory}", [], arguments, True)
+            return context.get_dummy_value()
+
+        return signature(types.none, types.int32, types.int32), generate
+
+    return typing
+
+
+# `syncthreads` is barrier 0. At the others some threads may pass without waiting, and leave word
+# that what they have written can be read; the rest wait for them.
+pass_barrier = emulated_by(ptx_numpy.at_barrier)(barrier_of_some("bar.arrive $0, $1;"))
+wait_at_named_barrier = emulated_by(ptx_numpy.at_barrier)(barrier_of_some("bar.sync $0, $1;"))

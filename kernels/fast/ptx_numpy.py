@@ -79,6 +79,20 @@ def mask_of_signs(word):
     return words_of(low, high)
 
 
+def mask_of_positive_halves(word):
+    low, high = halves_of(word)
+    ones = np.uint16(0xFFFF)
+    return words_of(np.where(low > 0, ones, np.uint16(0)), np.where(high > 0, ones, np.uint16(0)))
+
+
+def word_as_float(word):
+    return np.ascontiguousarray(word, np.uint32).view(np.float32)
+
+
+def float_as_word(number):
+    return np.ascontiguousarray(number, np.float32).view(np.uint32)
+
+
 def select_16_bits(first, second, upper):
     shift = np.where(upper, np.uint32(16), np.uint32(0))
     return words_of((first >> shift) & np.uint32(0xFFFF), (second >> shift) & np.uint32(0xFFFF))
@@ -158,3 +172,7 @@ def arrive(counter):
 
 def arrived(counter):
     return counter.acquire((0,))
+
+
+def at_barrier(barrier, threads):
+    """Orders nothing: what relies on a barrier of some threads is then reported as a race."""

@@ -84,12 +84,13 @@ def backend_factory(name: str, deterministic: bool = False) -> BackendFactory:
     if name == "cuda":
         return CudaBackend
     # What these need cannot be imported where there is no CUDA compiler.
-    from kernels.training.gpu_backends import GraphBackend, PersistentBackend, TensorBackend
+    from kernels.training.gpu_backends import GraphBackend, TensorBackend
+    from kernels.training.one_barrier_backend import persistent_backend
 
     if name == "graph":
         return GraphBackend
-    kinds = {"tensor": TensorBackend, "persistent": PersistentBackend}
-    return partial(kinds[name], deterministic=deterministic)
+    factory = TensorBackend if name == "tensor" else persistent_backend
+    return partial(factory, deterministic=deterministic)
 
 
 def why_not(name: str, config: Config) -> str | None:

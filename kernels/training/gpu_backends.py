@@ -10,7 +10,7 @@ from numba import cuda, typeof
 from kernels import adam
 from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
-from kernels.fast.arrays import FusedArrays, StepSettings, fused_arrays, settings_of
+from kernels.fast.arrays import StepSettings, fused_arrays, settings_of
 from kernels.fast.graph import (
     FIRST_STEP,
     Recorder,
@@ -161,9 +161,14 @@ class FusedBackend(ABC):
     name: str
     samples_per_chunk = 1 << 24
 
-    # Made by `prepare_kernels`: the kernel that paints, and how many threads a block has.
+    # Set by `prepare_kernels`: the kernel that paints, and how many threads blocks have that train
+    # and that paint.
     paint: Any
     threads: int
+    paint_threads: int
+
+    arrays: Any
+    blocks: int
 
     def __init__(
         self,
@@ -180,23 +185,26 @@ class FusedBackend(ABC):
         self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
         self.prepare_kernels()
         self.settings: StepSettings = settings_of(config, image)
-        corrections = adam.bias_corrections(config.beta1, config.beta2)
+        self.allocate(state, adam.bias_corrections(config.beta1, config.beta2))
+
+    def allocate(self, state: State, corrections: np.ndarray) -> None:
+        """Find out how many `blocks` to launch, and make their `arrays`."""
         # Arrays for one block first: how many blocks fit is known when the kernel is compiled, and
         # it is compiled for arrays of these types.
         self.arrays = self.on_device(fused_arrays(
-            image, state, corrections, 1, 1, self.threads, self.deterministic
+            self.image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
         # One block per processor at least: those without samples still move parameters.
-        with_samples = blocks_for(config.batch, self.threads)
+        with_samples = blocks_for(self.config.batch, self.threads)
         self.blocks = min(max(with_samples, processors()), self.most_blocks())
         rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
         self.arrays = self.on_device(fused_arrays(
-            image, state, corrections, self.blocks, rows, self.threads, self.deterministic
+            self.image, state, corrections, self.blocks, rows, self.threads, self.deterministic
         ))  # fmt: skip
 
     @abstractmethod
     def prepare_kernels(self) -> None:
-        """Make the kernels of this `variant`."""
+        """Make the kernels of this `variant`, and say how many threads their blocks have."""
 
     @abstractmethod
     def most_blocks(self) -> int:
@@ -207,8 +215,9 @@ class FusedBackend(ABC):
         """As in `backend.Backend`."""
 
     @staticmethod
-    def on_device(arrays: FusedArrays) -> FusedArrays:
-        return FusedArrays(*map(cuda.to_device, arrays))
+    def on_device(arrays: Any) -> Any:
+        """Copies of all arrays of a named tuple, in one of the same kind."""
+        return type(arrays)(*map(cuda.to_device, arrays))
 
     @property
     def device(self) -> str:
@@ -252,9 +261,9 @@ class FusedBackend(ABC):
 
     def paint_into(self, colours: Any, width: int, height: int) -> None:
         """Paint to an array on the GPU: colours (width * height * 3,) float32."""
-        blocks = min(blocks_for(width * height, self.threads), 1 << 12)
+        blocks = min(blocks_for(width * height, self.paint_threads), 1 << 12)
         sizes = self.settings.grid_width, self.settings.grid_height
-        self.paint[blocks, self.threads](
+        self.paint[blocks, self.paint_threads](
             self.arrays.feature_grid, self.arrays.weights, *sizes, colours,
             np.int32(width), np.int32(height),
         )  # fmt: skip
@@ -283,6 +292,7 @@ class TensorBackend(Recorded, FusedBackend):
 
     def prepare_kernels(self) -> None:
         self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
+        self.paint_threads = self.threads
         self.prepare_recording()
 
     def most_blocks(self) -> int:
@@ -313,6 +323,7 @@ class PersistentBackend(FusedBackend):
 
     def prepare_kernels(self) -> None:
         _, _, self.paint, self.threads = make_fused_kernels(*self.variant)
+        self.paint_threads = self.threads
         small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
         self.train, _ = make_train(*self.variant, keep_state=small)
 

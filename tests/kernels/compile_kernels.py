@@ -20,9 +20,10 @@ from numba.cuda import dispatcher
 
 from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
-from kernels.fast import graph
-from kernels.fast.arrays import fused_arrays, settings_of
+from kernels.fast import graph, one_barrier
+from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
+from kernels.fast.owners import fits, one_barrier_size
 from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import make_train
 from kernels.fast.tensor_core_forward import tensor_core_forward
@@ -89,6 +90,12 @@ def fused_kernels(capability, every_variant=True):
             train, _ = make_train(*variant, keep_state)
             name = f"train {variant} {keep_state}"
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
+        new_enough = capability >= VECTOR_ATOMICS_SINCE
+        if every_variant and new_enough and fits(hidden, layers, 1, 1):
+            train, _ = one_barrier.make_train(hidden, layers, deterministic)
+            size = one_barrier_size(hidden, layers, deterministic)
+            one = typeof(one_barrier_arrays(image, state, corrections, 1, size, deterministic))
+            yield f"one barrier {variant}", train, (one, matrix, int64, settings, uint32[::1])
         if hidden != 32:
             continue
         gradients, update, paint, _ = make_fused_kernels(*variant)
@@ -97,12 +104,15 @@ def fused_kernels(capability, every_variant=True):
         yield f"paint {variant}", paint, (matrix, vector, int32, int32, vector, int32, int32)
 
 
-def assemble(ptx, capability):
+def assemble(ptx, capability, most_registers=None):
     """(registers, bytes of stack, of local memory) per thread, from the assembler's own report."""
     from cuda.bindings import nvjitlink
 
     program = ptx.encode()
-    linker = nvjitlink.create(2, ["-arch=sm_{}{}".format(*capability), "-verbose"])
+    options = ["-arch=sm_{}{}".format(*capability), "-verbose"]
+    if most_registers:
+        options.append(f"-maxrregcount={most_registers}")
+    linker = nvjitlink.create(len(options), options)
     nvjitlink.add_data(linker, nvjitlink.InputType.PTX, program, len(program), "kernel")
     nvjitlink.complete(linker)
     report = bytearray(nvjitlink.get_info_log_size(linker))
@@ -121,7 +131,8 @@ def report_on(capability, every_variant=False):
     report = {}
     for name, kernel, signature in kernels:
         ptx = compile_to_ptx(kernel, signature, capability)
-        registers, stack, local = assemble(ptx, capability)
+        most = kernel.targetoptions.get("max_registers")
+        registers, stack, local = assemble(ptx, capability, most)
         report[name] = {
             "target": "sm_{}{}".format(*capability) in ptx,
             "double": sum(".f64" in line for line in ptx.splitlines()),

@@ -81,8 +81,9 @@ FUSED = ["train", "gradients", "update", "paint"]
 # and in all variants.
 VARIANTS = [
     # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
-    *("train", "train", "gradients", "update", "paint") * 2,
+    *("train", "train", "one barrier", "gradients", "update", "paint") * 2,
     *("train",) * 4,  # 16 x 1 and 64 x 2
+    "one barrier",  # 16 x 1
 ]
 
 

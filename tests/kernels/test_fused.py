@@ -5,6 +5,7 @@ instructions compute, and looks for races, also between the two halves of a step
 backends train for real.
 """
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,8 +31,11 @@ from kernels.training.cpu_backend import CpuBackend
 from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run
-from lessons.lab.simulator.run import launch as checked
+from lessons.lab.simulator.run import launch
 from tests.kernels.test_backends_agree import picture
+
+# That Numba compiles these kernels is tested in `test_compile.py`; here it would take long.
+checked = partial(launch, ask_numba=False)
 
 # 16-bit operands: 2^-11 for halves, 2^-8 for bfloat16, and some hundred of them in a sum.
 HALF_TOLERANCE, BFLOAT16_TOLERANCE = 2e-3, 8e-3
@@ -243,7 +247,7 @@ def test_second_part_of_a_step(deterministic):
     assert (arrays.grad_feature_grid == 0).all()
 
 
-@pytest.mark.parametrize("keep_state", [True, False])
+@pytest.mark.parametrize("keep_state", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_steps_in_one_kernel(keep_state):
     """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
     config = Config(steps=40, batch=200, grid_width=9, grid_height=7)
@@ -293,7 +297,9 @@ def test_a_barrier_of_the_grid_needs_each_of_its_parts(without):
     parts = {name: name != without for name in ("before", "waits", "after")}
     numbers, result = np.zeros(128, np.float32), np.zeros(128, np.float32)
     counter = np.zeros(1, np.uint32)
-    report = checked_run(neighbours_kernel(**parts), 2, 64, numbers, result, counter)
+    report = checked_run(
+        neighbours_kernel(**parts), 2, 64, numbers, result, counter, ask_numba=False
+    )
     assert report.ok == (without == "nothing")
     assert {f.kind for f in report.findings if not f.advice} <= {"race"}
     if report.ok:

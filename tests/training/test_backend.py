@@ -14,7 +14,7 @@ import pytest
 
 from kernels.config import Config
 from kernels.state import initial_state
-from kernels.training import choose_backend
+from kernels.training import choose_backend, one_barrier_backend
 from kernels.training.backend import Backend, BackendFactory
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.gpu_backends import (
@@ -23,8 +23,9 @@ from kernels.training.gpu_backends import (
     PersistentBackend,
     TensorBackend,
 )
+from kernels.training.one_barrier_backend import persistent_backend
 from kernels.training.staged_backends import CudaBackend
-from lessons.lab.compiled.backend import NativeBackend
+from lessons.native_backend import NativeBackend
 from tests.engines import CheckedBackend
 
 BACKENDS: dict[str, BackendFactory] = {
@@ -112,7 +113,16 @@ def test_the_factories_are_the_classes_that_they_name():
         if name != "cpu":
             factory = choose_backend.backend_factory(name)
             kind = factory.func if isinstance(factory, partial) else factory
-            assert kind is BACKENDS[name]
+            assert kind is (persistent_backend if name == "persistent" else BACKENDS[name])
+
+
+@pytest.mark.parametrize(
+    "fits, kind", [(False, BACKENDS["persistent"]), (True, one_barrier_backend.OneBarrierBackend)]
+)
+def test_one_barrier_where_the_batch_fits(fits, kind, monkeypatch):
+    monkeypatch.setattr(one_barrier_backend, "takes_one_barrier", lambda config: fits)
+    monkeypatch.setattr(FusedBackend, "__init__", lambda self, *arguments: None)
+    assert type(persistent_backend(None, Config(), None)) is kind
 
 
 @pytest.mark.parametrize("name", choose_backend.ON_TENSOR_CORES)
@@ -126,6 +136,7 @@ def test_deterministic_is_an_argument(name, monkeypatch):
 
     monkeypatch.setattr(FusedBackend, "__init__", init)
     monkeypatch.setattr(FusedBackend, "state", lambda self: None)
+    monkeypatch.setattr(one_barrier_backend, "takes_one_barrier", lambda config: True)
     for deterministic in (False, True):
         factory = choose_backend.backend_factory(name, deterministic)
         backend = factory(np.zeros((1, 1, 3), np.float32), Config(), None)

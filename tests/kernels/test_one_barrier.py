@@ -1,0 +1,401 @@
+"""The training kernel with one barrier per step: readers move what they read.
+
+Without a GPU it runs in the checked simulator, which looks for races between blocks and between
+the two halves of a block, and notices each barrier and each clearing that is taken out. On a GPU it
+is compared with the kernel with two barriers.
+"""
+
+import functools
+import importlib
+import sys
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from kernels.adam import bias_corrections
+from kernels.config import Config
+from kernels.fast import weight_tiles
+from kernels.fast.arrays import one_barrier_arrays, settings_of
+from kernels.fast.one_barrier import make_train
+from kernels.fast.owners import REPLICAS, SAMPLES, THREADS, fits, one_barrier_size
+from kernels.fast.sample import FIXED_POINT
+from kernels.fast.weight_tiles import WEIGHT_UNITS
+from kernels.state import initial_state
+from kernels.training.cpu_backend import CpuBackend
+from kernels.training.trainer import Trainer
+from lessons import reference
+from lessons.lab import checked_run
+from lessons.lab.simulator.run import launch
+from tests.kernels.test_backends_agree import picture
+from tests.kernels.test_fused import (
+    BFLOAT16_TOLERANCE,
+    HALF_TOLERANCE,
+    gradients_of_halves,
+    relative,
+)
+
+# That Numba compiles these kernels is tested in `test_compile.py`; here it would take long.
+checked = partial(launch, ask_numba=False)
+
+BLOCKS = 2
+
+
+def arrays_for(config, image, deterministic=False):
+    return one_barrier_arrays(
+        image, initial_state(config), bias_corrections(config.beta1, config.beta2), BLOCKS,
+        one_barrier_size(config.hidden, config.layers, deterministic), deterministic,
+    )  # fmt: skip
+
+
+def run_steps(train, config, image, arrays, rates, first_step=1, engine=checked):
+    return engine(
+        train, BLOCKS, THREADS, arrays, rates, np.int64(first_step), settings_of(config, image),
+        np.zeros(1, np.uint32),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- gradients, against float64
+
+
+def lower_and_upper(pairs):
+    """What two numbers of 32 bits in one of 64 are, by plain Python's integers."""
+    lower = [(pair + 2**31) % 2**32 - 2**31 for pair in pairs]
+    return lower, [(pair - low) >> 32 for pair, low in zip(pairs, lower, strict=True)]
+
+
+def tile_values(sums, deterministic):
+    """(tiles, 32 lanes, 4) float64 from one replica's sums."""
+    if not deterministic:
+        return sums.reshape(-1, 32, 4).astype(np.float64)
+    pairs = sums.reshape(-1, 2, 32)
+    lower, upper = lower_and_upper(pairs.ravel().tolist())
+    numbers = np.stack([lower, upper], axis=-1).reshape(-1, 2, 32, 2) / WEIGHT_UNITS
+    return numbers.transpose(0, 2, 1, 3).reshape(-1, 32, 4)
+
+
+def matrix_of_tiles(tiles, inputs, units):
+    """Four numbers per lane -> (inputs, units): tiles of 16 units x 8 inputs, inputs first."""
+    matrix = np.zeros((inputs, units))
+    for number, tile in enumerate(tiles):
+        block, part = divmod(number, inputs // 8)
+        for lane in range(32):
+            unit, column = 16 * block + lane // 4, 8 * part + 2 * (lane % 4)
+            matrix[column : column + 2, unit] = tile[lane, :2]
+            matrix[column : column + 2, unit + 8] = tile[lane, 2:]
+    return matrix
+
+
+def weight_gradient(arrays, config, deterministic):
+    """The sums of the first step, turn 0, in the order of the weights."""
+    rows = one_barrier_size(config.hidden, config.layers).sum_rows
+    replicas = arrays.grad_weights[:rows].reshape(REPLICAS, -1)
+    values = sum(tile_values(replica, deterministic) for replica in replicas)
+    matrices, first = [], 0
+    for inputs, units in (
+        [(16, config.hidden)]
+        + [(config.hidden, config.hidden)] * (config.layers - 1)
+        + [(config.hidden, 16)]
+    ):
+        count = inputs // 8 * (units // 16)
+        matrices.append(matrix_of_tiles(values[first : first + count], inputs, units))
+        first += count
+    assert first == len(values)
+    return np.concatenate([matrix.ravel() for matrix in matrices])
+
+
+@pytest.mark.parametrize(
+    "hidden, layers, batch, deterministic",
+    [
+        (32, 2, 200, False),
+        pytest.param(32, 2, 250, True, marks=pytest.mark.slow),
+        pytest.param(16, 3, 130, False, marks=pytest.mark.slow),
+        pytest.param(32, 1, 40, True, marks=pytest.mark.slow),
+    ],
+)
+def test_gradients_of_a_step(hidden, layers, batch, deterministic):
+    """A ragged last group, a block without samples: against float64."""
+    config = Config(
+        steps=40, batch=batch, grid_width=23, grid_height=29, seed=5, hidden=hidden, layers=layers
+    )
+    image = picture(31, 44)
+    arrays = arrays_for(config, image, deterministic)
+    weights = arrays.weights.copy()
+    train, _ = make_train(hidden, layers, deterministic, named_barriers=False)
+    run_steps(train, config, image, arrays, np.zeros((1, 2), np.float32), first_step=7)
+
+    grid = initial_state(config).feature_grid
+    uv, target = reference.sample(image, 7, config.seed, batch)
+    features = reference.encode(uv, grid)
+    matrices = reference.split_weights(weights, hidden, layers)
+    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
+    scale = 2 / (3 * batch)
+    by_grid = np.zeros((grid.shape[0] * grid.shape[1], 3))
+    cells, shares, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
+    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis])
+    assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
+    got = weight_gradient(arrays, config, deterministic)
+    assert relative(got, scale * by_weights) < BFLOAT16_TOLERANCE
+    got = arrays.grad_cells[: len(by_grid), :3] / (FIXED_POINT if deterministic else 1)
+    assert relative(got, scale * by_grid) < BFLOAT16_TOLERANCE
+
+
+# ---------------------------------------------------------------- several steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("grid", [(9, 7), (31, 29)])
+def test_steps_in_one_kernel(deterministic, grid):
+    """No race, and it learns as the CPU does. The larger grid has more cells than owners."""
+    config = Config(steps=40, batch=200, grid_width=grid[0], grid_height=grid[1])
+    image = picture(31, 44)
+    train, _ = make_train(32, 2, deterministic, named_barriers=False)
+    arrays = arrays_for(config, image, deterministic)
+    cpu = Trainer(image, config, CpuBackend)
+    rates = cpu.learning_rates(1, 6)
+    run_steps(train, config, image, arrays, rates)
+    cpu.backend.run(1, rates)
+    state = cpu.backend.state()
+    loss = arrays.squared_errors.sum() / (3 * config.batch)
+    assert loss == pytest.approx(sum(cpu.backend.take_losses()), rel=1e-3)
+    assert relative(arrays.weights, state.weights) < 0.02
+    assert relative(arrays.feature_grid[:, :3].ravel(), state.feature_grid.ravel()) < 0.1
+    np.testing.assert_array_equal(arrays.grid_v[:, 3], state.grid_steps.ravel())
+
+
+@pytest.mark.slow
+def test_a_deterministic_run_may_be_cut_anywhere():
+    config, image = Config(steps=40, batch=150, grid_width=9, grid_height=7), picture(31, 44)
+    train, _ = make_train(32, 2, True, named_barriers=False)
+    rates = Trainer(image, config, CpuBackend).learning_rates(1, 5)
+    whole, cut = arrays_for(config, image, True), arrays_for(config, image, True)
+    run_steps(train, config, image, whole, rates)
+    run_steps(train, config, image, cut, rates[:2])
+    run_steps(train, config, image, cut, rates[2:], first_step=3)
+    for name in ("feature_grid", "grid_m", "grid_v", "weights", "weights_m", "weights_v"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(cut, name), name)
+
+
+# What can be taken out, and where: (file, line, what stands in its place).
+WITHOUT = {
+    "the barrier of the block before the products": (
+        "one_barrier", "                ask_own(arrays, i, owner, own, own_gradients, next_"
+        "corrections)\n            cuda.syncthreads()\n",
+        "                ask_own(arrays, i, owner, own, own_gradients, next_corrections)\n",
+    ),
+    "the rear's wait for the way forward": (
+        "one_barrier", "            meet_half_way(front, FORWARD_DONE)\n", "",
+    ),
+    "the barrier between two layers": (
+        "one_barrier", "has read now.\n                cuda.syncthreads()\n", "has read now.\n",
+    ),
+    "the rear's wait for the way back": (
+        "one_barrier", "            meet_half_way(front, BACKWARD_DONE)\n", "",
+    ),
+    "the barrier of the grid": (
+        "one_barrier", "            wait_at_barrier(counter, i + 2)\n",
+        "            cuda.syncthreads()\n",
+    ),
+    "the barrier of the grid at the beginning": (
+        "one_barrier", "        wait_at_barrier(counter, 1)\n",
+        "        cuda.syncthreads()\n",
+    ),
+    "clearing the gradients of cells": (
+        "owners", "        clear_gradient(arrays.grad_cells, uint32(after + cell))\n", "",
+    ),
+    "clearing the gradients of weights": (
+        "owners", "        clear_sums(arrays, ((i + 1) & 3) * sum_rows, sum_rows)\n", "",
+    ),
+    "a turn between reading and clearing": (
+        "owners", "uint32(((i + 1) & 3) * cells)", "uint32(((i - 2) & 3) * cells)",
+    ),
+    "a turn between reading and writing copies": (
+        "one_barrier", "copy, before = uint32(((i - 2) & 3) * cells)",
+        "copy, before = uint32(((i - 1) & 3) * cells)",
+    ),
+    "the copy": (
+        "owners", "        write_copy(arrays.cell_copies, uint32(before + cell), "
+        "uint32(TURNS * cells), own)\n", "",
+    ),
+}  # fmt: skip
+
+
+GRID = "the barrier of the grid"
+
+
+def changed_make_train(monkeypatch, tmp_path, file, old, new):
+    """`make_train` of the package with one place of its source changed."""
+    package = Path(weight_tiles.__file__).parent
+    source = (package / f"{file}.py").read_text(encoding="utf-8")
+    assert source.count(old) == 1
+    path = tmp_path / f"{file}.py"
+    path.write_text(source.replace(old, new), encoding="utf-8")
+    name = f"kernels.fast.{file}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    if file == "one_barrier":
+        return module.make_train
+    changed = importlib.util.find_spec("kernels.fast.one_barrier")
+    again = importlib.util.module_from_spec(changed)
+    changed.loader.exec_module(again)
+    return again.make_train
+
+
+@functools.cache
+def six_steps(make_train):
+    """(arrays afterwards, the lab's report). After four, turns are used again."""
+    config, image = Config(steps=40, batch=200, grid_width=9, grid_height=7), picture(31, 44)
+    arrays = arrays_for(config, image)
+    train, _ = make_train(32, 2, named_barriers=False)
+    rates = np.full((6, 2), 0.01, np.float32)
+    return arrays, run_steps(train, config, image, arrays, rates, engine=checked_run)
+
+
+@pytest.mark.parametrize(
+    "what",
+    # Without the barrier of the grid there are so many races that it takes a minute.
+    [
+        pytest.param(what, marks=getattr(pytest.mark, "thorough" if what == GRID else "slow"))
+        for what in WITHOUT
+    ],
+)
+def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
+    """A race is found, or the result is not what it is with it."""
+    right, report = six_steps(make_train)
+    assert report.ok
+    wrong, report = six_steps(changed_make_train(monkeypatch, tmp_path, *WITHOUT[what]))
+    same = np.allclose(right.feature_grid, wrong.feature_grid, atol=1e-3) and np.allclose(
+        right.weights, wrong.weights, atol=1e-3
+    )
+    assert not report.ok or not same
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_two_whole_numbers_in_one():
+    """Sums of both signs, and numbers that are too large: they stay at the limit."""
+
+    @cuda.jit
+    def add_and_read(numbers, sums, result):
+        lane = cuda.threadIdx.x
+        weight_tiles.add_whole_numbers(
+            sums, 0, lane, numbers[cuda.blockIdx.x, lane, 0], numbers[cuda.blockIdx.x, lane, 1],
+            numbers[cuda.blockIdx.x, lane, 2], numbers[cuda.blockIdx.x, lane, 3],
+        )  # fmt: skip
+        cuda.syncthreads()
+        g0, g1, g2, g3 = weight_tiles.read_whole_numbers(sums, 0, lane)
+        if cuda.blockIdx.x == blocks - 1:
+            result[lane, 0], result[lane, 1], result[lane, 2], result[lane, 3] = g0, g1, g2, g3
+
+    blocks = 1
+    numbers = np.random.default_rng(3).normal(size=(1, 32, 4)).astype(np.float32) * 1e-3
+    numbers[0, 0] = 1e-30, -1e-30, 7, -7
+    numbers[0, 1] = -7, -1e-9, 0, -0.0
+    sums, result = np.zeros((32, 2), np.int64), np.zeros((32, 4), np.float32)
+    checked(add_and_read, 1, 32, numbers, sums, result)
+    expected = np.clip(numbers[0].astype(np.float64), -2, 2)
+    np.testing.assert_allclose(result, expected, atol=0.6 / WEIGHT_UNITS, rtol=1e-6)
+    # The same by plain integers, for a sum of many.
+    lower, upper = lower_and_upper((40 * sums).ravel().tolist())
+    wanted = 40 * np.rint(np.clip(numbers[0, 2:], -2, 2).astype(np.float64) * WEIGHT_UNITS)
+    got = np.stack([lower, upper], axis=-1).reshape(2, 32, 2).transpose(1, 0, 2).reshape(32, 4)[2:]
+    assert abs(got - wanted).max() <= 40
+
+
+@pytest.mark.parametrize(
+    "hidden, layers, batch, processors, expected",
+    [
+        (32, 2, 16_384, 132, True),
+        (32, 2, 16_384, 127, False),
+        (32, 2, 132 * SAMPLES + 1, 132, False),
+        (16, 4, 1, 1, True),
+        (32, 3, 1_000, 132, False),
+        (64, 1, 1_000, 132, False),
+    ],
+)
+def test_which_batches_fit(hidden, layers, batch, processors, expected):
+    assert fits(hidden, layers, batch, processors) == expected
+
+
+def test_corrections_of_the_next_two_moves():
+    table = bias_corrections(0.9, 0.99)
+    config = Config(grid_width=9, grid_height=7)
+    arrays = arrays_for(config, picture(2, 2))
+    np.testing.assert_array_equal(arrays.cell_corrections[0], [*table[1], *table[2]])
+    np.testing.assert_array_equal(arrays.cell_corrections[70], [*table[71], *table[72]])
+    np.testing.assert_array_equal(arrays.cell_corrections[-1], np.ones(4))
+    assert arrays.cell_corrections.dtype == np.float32
+
+
+# ---------------------------------------------------------------- on a GPU
+
+
+@pytest.fixture
+def kinds(real_gpu):
+    """(one barrier, two barriers): backends, whose modules cannot be imported without a GPU."""
+    from kernels.training.gpu_backends import PersistentBackend
+    from kernels.training.one_barrier_backend import OneBarrierBackend
+
+    return OneBarrierBackend, PersistentBackend
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hidden, layers, batch", [(32, 2, 13_000), (16, 1, 70), (32, 1, 4000)])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_it_learns_as_with_two_barriers(kinds, hidden, layers, batch, deterministic):
+    config, image = Config(hidden=hidden, layers=layers, batch=batch), picture(275, 400)
+    rates = Trainer(image, config, CpuBackend).learning_rates(1, 60)
+    states, losses = [], []
+    for kind in kinds:
+        backend = kind(image, config, initial_state(config), deterministic=deterministic)
+        backend.run(1, rates)
+        states.append(backend.state())
+        losses.append(sum(backend.take_losses()))
+    assert losses[0] == pytest.approx(losses[1], rel=5e-3)
+    assert relative(states[0].weights, states[1].weights) < 0.05
+    assert abs(states[0].grid_steps - states[1].grid_steps).mean() < 0.01
+
+
+@pytest.mark.gpu
+def test_a_cut_run_has_the_same_bits(kinds):
+    """State in and out between launches, in new arrays each time."""
+    config, image = Config(steps=3000), picture(275, 400)
+    rates = Trainer(image, config, CpuBackend).learning_rates(1, 3000)
+    states = []
+    for cuts in ([3000], [1, 2, 997, 2000]):
+        state, first = initial_state(config), 0
+        for count in cuts:
+            backend = kinds[0](image, config, state, deterministic=True)
+            backend.run(1 + first, rates[first : first + count])
+            state, first = backend.state(), first + count
+        states.append(state)
+    for one, other in zip(*states, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+def test_large_batches_take_two_barriers(kinds):
+    from kernels.training.gpu_backends import processors
+    from kernels.training.one_barrier_backend import persistent_backend
+
+    most = SAMPLES * processors()
+    for batch, hidden, kind in ((most, 32, kinds[0]), (most + 1, 32, kinds[1]), (50, 64, kinds[1])):
+        config = Config(batch=batch, hidden=hidden)
+        backend = persistent_backend(picture(20, 30), config, initial_state(config))
+        assert type(backend) is kind
+
+
+@pytest.mark.gpu
+def test_no_local_memory(kinds):
+    for hidden, layers in ((32, 2), (32, 1), (16, 2)):
+        config = Config(hidden=hidden, layers=layers)
+        backend = kinds[0](picture(20, 30), config, initial_state(config))
+        for compiled in backend.train.overloads.values():
+            assert compiled.local_mem_per_thread == 0
