@@ -14,6 +14,9 @@ GRID = (231, 233, 236)
 
 @cache
 def font(size: float) -> ImageFont.FreeTypeFont:
-    """Pillow's own typeface, which is there on every machine. It lacks dashes and arrows."""
+    """Pillow's own typeface, which is there on every machine.
+
+    It has what English needs; it lacks dashes and arrows, accents and other alphabets.
+    """
     # Asked for a size, Pillow never gives the other kind, of one size only.
     return ImageFont.load_default(size=size)  # type: ignore[return-value]

@@ -17,12 +17,11 @@ from os import PathLike
 
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
-from kernels.files.style import INK, MUTED, PAPER, font
-from lessons.lab.dimensions import Dim3, as_dim3, volume
-from lessons.lab.simulator.events import AccessEvent
-from lessons.lab.simulator.picture_array import MAX_ARRAY_WIDTH, ArrayDrawing, ArrayKey, array_of
-from lessons.lab.simulator.picture_cells import (
+from ..dimensions import Dim3, as_dim3, volume
+from ..files import write_whole
+from .events import AccessEvent
+from .picture_array import MAX_ARRAY_WIDTH, ArrayDrawing, ArrayKey, array_of
+from .picture_cells import (
     BLOCK_COLOURS,
     CELL,
     GAP,
@@ -31,20 +30,23 @@ from lessons.lab.simulator.picture_cells import (
     colour_of,
     draw_mark,
 )
-from lessons.lab.simulator.picture_rows import (
+from .picture_rows import (
     ARRAY_LEFT,
     MARGIN,
     Instruction,
     Note,
     PhaseStart,
+    Problem,
     Row,
     counted,
     wrapped,
 )
+from .style import INK, MUTED, PAPER, drawable, font
 
 MIN_WIDTH, MAX_WIDTH, MAX_HEIGHT = 1000, ARRAY_LEFT + MAX_ARRAY_WIDTH + MARGIN, 4000
 HEADER_HEIGHT = MARGIN + 164
 MOST_ROUNDS = 4  # of a loop
+SHOWN_BESIDE_A_PROBLEM = 2  # rows
 
 
 def draw_accesses(
@@ -53,34 +55,63 @@ def draw_accesses(
     title: str,
     grid: int | tuple[int, ...],
     block: int | tuple[int, ...],
+    problems: Sequence[str] = (),
 ) -> None:
     """Draw the events of one kernel launch into the PNG file `path`.
 
     events: none gives a picture that says so. title: one line of text. grid, block: the launch's
-    blocks and threads. The picture is at most 2,400 x 4,000 pixels. Raises InputError if the file
-    cannot be written.
+    blocks and threads. problems: what is wrong and stands at no event. The picture is at most
+    2,400 x 4,000 pixels. Raises InputError if the file cannot be written.
     """
     grid, block = as_dim3(grid, "grid"), as_dim3(block, "block")
-    image = paint(plan(events, volume(grid), volume(block)), title, grid, block)
-    write_atomically(path, lambda file: image.save(file, "PNG"))
+    title = drawable(title)
+    events = [
+        event._replace(
+            source=drawable(event.source),
+            array=drawable(event.array),
+            problem=drawable(event.problem),
+        )
+        for event in events
+    ]
+    rows = plan(events, volume(grid), volume(block), [drawable(problem) for problem in problems])
+    image = paint(rows, title, grid, block)
+    write_whole(path, lambda file: image.save(file, "PNG"))
 
 
 # ---------------------------------------------------------------- what goes into the picture
 
 
-def plan(events: Sequence[AccessEvent], blocks: int, threads: int) -> list[Row]:
+def plan(
+    events: Sequence[AccessEvent], blocks: int, threads: int, problems: Sequence[str] = ()
+) -> list[Row]:
     """The picture's rows from top to bottom. blocks, threads: of the grid, of a block."""
+    ending: list[Row] = [Problem(problem) for problem in problems]
     if not events:
-        return [Note("No array was touched: there is nothing to draw.", 0)]
+        return [Note("No array was touched: there is nothing to draw.", 0), *ending]
     arrays = array_drawings(events, threads)
-    rows: list[Row] = []
-    last_phase = None
     in_time_order = sorted(events, key=lambda event: (event.phase, event.order))
-    for phase, group in groupby(in_time_order, key=lambda event: event.phase):
+    first, beyond = near_problems(in_time_order)
+    later = len(in_time_order) - beyond
+    rows: list[Row] = []
+    if first:
+        rows.append(Note(f"... {counted(first, 'earlier row')}", first))
+    last_phase = None
+    for phase, group in groupby(in_time_order[first:beyond], key=lambda event: event.phase):
         rows.append(PhaseStart(phase, last_phase))
         rows += instructions(group, arrays, blocks * threads)
         last_phase = phase
-    return cut(rows)
+    if later:
+        rows.append(Note(f"... {counted(later, 'later row')}", later))
+    return [*cut(rows, sum(row.height for row in ending)), *ending]
+
+
+def near_problems(events: Sequence[AccessEvent]) -> tuple[int, int]:
+    """(first, beyond the last) of the events to draw: all, or those around the problems."""
+    problems = [number for number, event in enumerate(events) if event.problem]
+    if not problems:
+        return 0, len(events)
+    first = max(0, problems[0] - SHOWN_BESIDE_A_PROBLEM)
+    return first, min(len(events), problems[-1] + 1 + SHOWN_BESIDE_A_PROBLEM)
 
 
 def array_drawings(events: Iterable[AccessEvent], threads: int) -> dict[ArrayKey, ArrayDrawing]:
@@ -101,7 +132,7 @@ def instructions(
     for event in events:
         place = (event.line, event.array, event.kind)
         rounds[place] = rounds.get(place, 0) + 1
-        if rounds[place] > MOST_ROUNDS:
+        if rounds[place] > MOST_ROUNDS and not event.problem:
             repeated.append(event.line)
             continue
         rows += note_on_repeated(repeated)
@@ -119,9 +150,9 @@ def note_on_repeated(lines: list[int]) -> list[Row]:
     return [Note(text, len(lines))]
 
 
-def cut(rows: list[Row]) -> list[Row]:
-    """Leave out the end of what would become too long, and say so."""
-    kept = how_many_fit(rows, MAX_HEIGHT - HEADER_HEIGHT - MARGIN - Note.height)
+def cut(rows: list[Row], below: int) -> list[Row]:
+    """Leave out the end of what would become too long, and say so. below: height of other rows."""
+    kept = how_many_fit(rows, MAX_HEIGHT - HEADER_HEIGHT - MARGIN - Note.height - below)
     if kept == len(rows):
         return rows
     # A barrier with nothing below it would look like the kernel's end.

@@ -7,9 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from PIL import ImageDraw
 
-from kernels.files.style import INK, MUTED, font
-from lessons.lab.simulator.events import AccessEvent
-from lessons.lab.simulator.picture_cells import CELL, UNTOUCHED, cell_box, draw_mark, fitting
+from .events import AccessEvent
+from .picture_cells import (
+    CELL,
+    UNTOUCHED,
+    cell_box,
+    draw_mark,
+    draw_wrong,
+    fitting,
+)
+from .style import INK, MUTED, font
 
 PANEL_GAP, CAPTION_HEIGHT, INDEX_HEIGHT, NOTE_HEIGHT = 28, 20, 15, 18
 
@@ -80,8 +87,11 @@ class ArrayDrawing:
         rows, columns = matrix_of(self.space, self.shape, threads)
         parts = [self.accesses(event) for event in events]
         piece, row, column, _, _ = (np.concatenate(part) for part in zip(*parts, strict=True))
-        self.rows = window(row, rows, MOST_ROWS)
-        self.columns = window(column, columns, MOST_COLUMNS)
+        marked = [self.accesses(event, event.marked) for event in events if event.marked]
+        self.rows = window(row, rows, MOST_ROWS, [int(part.row[0]) for part in marked])
+        self.columns = window(
+            column, columns, MOST_COLUMNS, [int(part.column[0]) for part in marked]
+        )
         self.row_names = self.width_of_row_names() if rows > 1 else 0
         # If every access misses the array, show what it misses.
         touched = np.unique(piece).tolist() or [0]
@@ -96,8 +106,11 @@ class ArrayDrawing:
         last_row = self.rows.first + self.rows.length - 1
         return round(font(11).getlength(str(last_row))) + 7
 
-    def accesses(self, event: AccessEvent) -> Accesses:
+    def accesses(self, event: AccessEvent, only: tuple[int, ...] = ()) -> Accesses:
+        """The accesses of an event inside the array. only: numbers of some of them, all inside."""
         inside = (event.element >= 0) & (event.element < math.prod(self.shape))
+        if only:
+            inside = np.isin(np.arange(len(inside)), only)
         element, block, thread = event.element[inside], event.block[inside], event.thread[inside]
         if self.space == "local":
             return Accesses(block, thread, element, block, thread)
@@ -173,9 +186,25 @@ class ArrayDrawing:
             panel = self.panels[piece]
             left, top = self.corner(x + panel.x, y + panel.y, row, column)
             draw_mark(draw, left, top, event.kind, who)
+        self.draw_wrong_cells(draw, x, y, event)
         for i, note in enumerate(self.notes):
             position = (x, y + self.panel_bottom + 3 + i * NOTE_HEIGHT)
             draw.text(position, note, MUTED, font(13), "la")
+
+    def draw_wrong_cells(
+        self, draw: ImageDraw.ImageDraw, x: int, y: int, event: AccessEvent
+    ) -> None:
+        """Frame the elements that the event's problem is about."""
+        if not event.marked:
+            return
+        accesses = self.accesses(event, event.marked)
+        drawn = self.is_drawn(accesses)
+        for piece, row, column in zip(
+            *(part[drawn].tolist() for part in accesses[:3]), strict=True
+        ):
+            panel = self.panels[piece]
+            row, column = row - self.rows.first, column - self.columns.first
+            draw_wrong(draw, *self.corner(x + panel.x, y + panel.y, row, column))
 
     def touched_cells(
         self, event: AccessEvent
@@ -219,9 +248,14 @@ def matrix_of(space: str, shape: tuple[int, ...], threads: int) -> tuple[int, in
     return rows, columns
 
 
-def window(touched: np.ndarray, total: int, most: int) -> Window:
-    """Everything if it is few, otherwise what is touched, from its start."""
+def window(touched: np.ndarray, total: int, most: int, wrong: Sequence[int] = ()) -> Window:
+    """Everything if it is few, otherwise what is touched, from its start.
+
+    wrong: what has to be seen, if there is anything: then the window is where the first of it is.
+    """
     if total <= most or len(touched) == 0:
         return Window(0, min(total, most), total)
     first, last = int(touched.min()), int(touched.max())
+    if wrong and wrong[0] - first >= most:
+        first = min(wrong[0] - most // 2, total - most)
     return Window(first, min(last - first + 1, most), total)

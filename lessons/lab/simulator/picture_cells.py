@@ -2,7 +2,7 @@
 
 from PIL import ImageDraw, ImageFont
 
-from kernels.files.style import INK, PAPER, font
+from .style import INK, PAPER, font
 
 # By Okabe and Ito, told apart with every common kind of colour blindness. Their yellow is left
 # out: as a frame on white paper it can hardly be seen.
@@ -15,6 +15,7 @@ BLOCK_COLOURS = (
     (213, 94, 0),
 )
 UNTOUCHED = (238, 239, 241)
+WRONG = (200, 16, 46)
 
 CELL = 28  # from one cell to the next, including a gap
 GAP = 2
@@ -54,6 +55,11 @@ def draw_mark(
     else:
         # On stripes of several colours only ink with a rim of paper can be read.
         draw.text(middle, text, INK, typeface, "mm", stroke_width=2, stroke_fill=PAPER)
+
+
+def draw_wrong(draw: ImageDraw.ImageDraw, x: int, y: int) -> None:
+    """A red frame around the cell at (x, y)."""
+    draw.rectangle(cell_box(x, y, -GAP), outline=WRONG, width=GAP + 1)
 
 
 def fill_cell(draw: ImageDraw.ImageDraw, x: int, y: int, blocks: list[int]) -> None:

@@ -4,17 +4,23 @@ from bisect import bisect_right
 
 from PIL import ImageDraw
 
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
-from lessons.lab.simulator.events import AccessEvent
-from lessons.lab.simulator.picture_array import NOTE_HEIGHT, ArrayDrawing
-from lessons.lab.simulator.picture_cells import Typeface
+from .events import AccessEvent
+from .picture_array import NOTE_HEIGHT, ArrayDrawing
+from .picture_cells import WRONG, Typeface
+from .style import GRID, INK, MUTED, PAPER, font
 
 MARGIN = 40
 NUMBER_WIDTH, SOURCE_WIDTH = 44, 300
 ARRAY_LEFT = MARGIN + NUMBER_WIDTH + SOURCE_WIDTH + 36
 LINE_HEIGHT, ROW_PADDING = 20, 14
 
-VERBS = {"read": "reads", "write": "writes", "atomic": "atomically updates"}
+VERBS = {
+    "read": "reads",
+    "write": "writes",
+    "atomic": "atomically updates",
+    "outside": "reaches outside of",
+}
+PROBLEM_WIDTH, MOST_PROBLEM_LINES = 540, 8
 
 
 class PhaseStart:
@@ -52,8 +58,27 @@ class Note:
         draw.text((MARGIN + NUMBER_WIDTH, y + 8), self.text, MUTED, font(16), "la")
 
 
+class Problem:
+    """What is wrong, and has no place in an array."""
+
+    events = 0
+
+    def __init__(self, text: str) -> None:
+        self.lines = wrapped(text, font(16), PROBLEM_WIDTH + SOURCE_WIDTH, MOST_PROBLEM_LINES)
+        self.height = LINE_HEIGHT * len(self.lines) + 2 * ROW_PADDING
+
+    def draw(self, draw: ImageDraw.ImageDraw, y: int, width: int) -> None:
+        draw.line((MARGIN, y, width - MARGIN - 1, y), GRID)
+        for number, line in enumerate(self.lines):
+            place = MARGIN + NUMBER_WIDTH, y + ROW_PADDING + number * LINE_HEIGHT
+            draw.text(place, line, WRONG, font(16), "la")
+
+
 class Instruction:
-    """One event: the source line on the left, the array on the right."""
+    """One event: the source line on the left, the array on the right.
+
+    What is wrong with it stands below the array, in red.
+    """
 
     events = 1
 
@@ -64,9 +89,11 @@ class Instruction:
         verb = f"{VERBS[event.kind]} {event.array} ({event.space})"
         self.verb = wrapped(verb, font(13), SOURCE_WIDTH)
         self.who = f"{len(event.block):,} of {counted(all_threads, 'thread')}"
-        self.hidden = array.hidden(event)
+        # What misses the array is told by the problem.
+        self.hidden = 0 if event.kind == "outside" else array.hidden(event)
+        self.problem = wrapped(event.problem, font(14), PROBLEM_WIDTH, MOST_PROBLEM_LINES)
         text_height = LINE_HEIGHT * len(self.lines) + NOTE_HEIGHT * (len(self.verb) + 1)
-        array_height = array.height + (NOTE_HEIGHT if self.hidden else 0)
+        array_height = array.height + NOTE_HEIGHT * (bool(self.hidden) + len(self.problem))
         self.height = max(text_height, array_height) + 2 * ROW_PADDING
 
     def draw(self, draw: ImageDraw.ImageDraw, y: int, width: int) -> None:
@@ -74,7 +101,8 @@ class Instruction:
         y += ROW_PADDING
         self.draw_array(draw, y)
         left = MARGIN + NUMBER_WIDTH
-        draw.text((left - 14, y), str(self.event.line), MUTED, font(16), "ra")
+        colour = WRONG if self.problem else MUTED
+        draw.text((left - 14, y), str(self.event.line), colour, font(16), "ra")
         for line in self.lines:
             draw.text((left, y), line, INK, font(16), "la")
             y += LINE_HEIGHT
@@ -84,12 +112,17 @@ class Instruction:
 
     def draw_array(self, draw: ImageDraw.ImageDraw, y: int) -> None:
         self.array.draw(draw, ARRAY_LEFT, y, self.event)
+        y += self.array.height
         if self.hidden:
             text = f"accesses not drawn: {self.hidden:,} of {len(self.event.block):,}"
-            draw.text((ARRAY_LEFT, y + self.array.height), text, MUTED, font(13), "la")
+            draw.text((ARRAY_LEFT, y), text, MUTED, font(13), "la")
+            y += NOTE_HEIGHT
+        for line in self.problem:
+            draw.text((ARRAY_LEFT, y + 2), line, WRONG, font(14), "la")
+            y += NOTE_HEIGHT
 
 
-Row = PhaseStart | Note | Instruction
+Row = PhaseStart | Note | Problem | Instruction
 
 
 def counted(number: int, noun: str) -> str:
