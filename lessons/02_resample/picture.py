@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw
 from kernels.field_math import corner_weights, overlap
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.psnr import psnr
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels, upsample
-from kernels.training.trainer import psnr
 from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ def paint(panels):
     left, top, right, bottom = CROP
     width, height = round((right - left) * ZOOM), round((bottom - top) * ZOOM)
     total = LEFT * 2 + 3 * width + 2 * GAP
-    sheet = Image.new("RGB", (total, 80 + height + 330), PAPER)
+    sheet = Image.new("RGB", (total, 80 + height + 290), PAPER)
     draw = ImageDraw.Draw(sheet)
     for number, (name, details, image) in enumerate(panels):
         x = LEFT + number * (width + GAP)
@@ -83,12 +83,12 @@ def draw_overlap(draw, x, y):
     cell_side = side * PIXELS / CELLS
     text = f"cell {CHOSEN_CELL} of {CELLS} covers {PIXELS / CELLS:g} pixels"
     heading(draw, x, y, f"{PIXELS} pixels, {CELLS} cells", text)
-    y += 64
+    y += 84
     for cell in range(CELLS):
         chosen = cell == CHOSEN_CELL
-        box = (x + cell * cell_side, y + 74, x + (cell + 1) * cell_side - 2, y + 114)
+        box = (x + cell * cell_side, y + 64, x + (cell + 1) * cell_side - 2, y + 104)
         draw.rectangle(box, BLUE if chosen else GRID)
-        middle = (box[0] + box[2]) / 2, y + 94
+        middle = (box[0] + box[2]) / 2, y + 84
         draw.text(middle, f"cell {cell}", PAPER if chosen else MUTED, font(15), "mm")
     for pixel in range(PIXELS):
         covered = max(0.0, float(overlap(CHOSEN_CELL, CELLS, pixel, PIXELS)))
@@ -97,17 +97,18 @@ def draw_overlap(draw, x, y):
         if covered:
             begin = x + max(pixel * side, CHOSEN_CELL * cell_side)
             draw.rectangle((begin, y, begin + covered * side - 2, y + 44), (190, 219, 238))
-            draw.text((box[0] + side / 2, y + 56), f"{covered:g}", BLUE, font(15), "mm")
-        draw.text((box[0] + side / 2, y + 22), str(pixel), INK, font(15), "mm")
+            draw.text((box[0] + side / 2, y - 14), f"{covered:g}", BLUE, font(15), "mm")
+        # To the left, where the edges of the chosen cell do not cross it.
+        draw.text((box[0] + 6, y + 22), str(pixel), INK, font(15), "lm")
     for edge in (CHOSEN_CELL, CHOSEN_CELL + 1):
         at = x + edge * cell_side - 1
-        draw.line((at, y - 8, at, y + 74), BLUE, 2)
+        draw.line((at, y, at, y + 64), BLUE, 2)
 
 
 def draw_corners(draw, x, y):
     """Four pixel centres, a point between them, and the four areas that are their weights."""
     heading(draw, x, y, "between four pixel centres", "the weight of a corner: the area opposite")
-    x, y, side = x + 46, y + 84, 130
+    x, y, side = x + 96, y + 84, 130
     weights = [float(w) for w in corner_weights(*map(np.float32, FRACTIONS))]
     point = x + FRACTIONS[0] * side, y + FRACTIONS[1] * side
     corners = [(x, y), (x + side, y), (x, y + side), (x + side, y + side)]
@@ -123,11 +124,10 @@ def draw_corners(draw, x, y):
         anchor = "lm" if right else "rm"
         text_x = cx + 14 if right else cx - 14
         draw.text((text_x, cy - 9), f"{weight:.2f}", INK, font(16), anchor)
-        if right:
-            draw.text((text_x, cy + 9), name, MUTED, font(13), anchor)
+        draw.text((text_x, cy + 9), name, MUTED, font(13), anchor)
     draw.ellipse((point[0] - 6, point[1] - 6, point[0] + 6, point[1] + 6), RED)
     text = f"x_fraction {FRACTIONS[0]}\ny_fraction {FRACTIONS[1]}"
-    draw.multiline_text((x + side + 100, y + side / 2), text, RED, font(15), "lm")
+    draw.multiline_text((x + side + 14, point[1]), text, RED, font(15), "lm")
 
 
 if __name__ == "__main__":
