@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lessons.lab.names import CudaName, resolve
-from lessons.lab.numba_types import INSTEAD_OF_NUMPY, name_of_math
-from lessons.lab.source import MISSING, Source, called_source
+from .names import CudaName, resolve
+from .numba_types import COMPILED_NUMPY, INSTEAD_OF_NUMPY, name_of_math
+from .source import MISSING, Source, called_source
 
 REFUSED = {
     ast.ListComp: "a comprehension builds a list, which kernels do not have: write a loop",
@@ -24,8 +24,6 @@ REFUSED = {
     ast.Dict: "dicts do not exist in kernels",
     ast.Set: "sets do not exist in kernels",
     ast.JoinedStr: "strings cannot be made in kernels",
-    ast.Lambda: "move this out of the kernel and mark it @cuda.jit(device=True)",
-    ast.FunctionDef: "move this function out of the kernel and mark it @cuda.jit(device=True)",
     ast.ClassDef: "classes cannot be defined in kernels",
     ast.Try: "exceptions cannot be caught in kernels: test for the case with an if",
     ast.With: "`with` does not exist in kernels",
@@ -34,10 +32,7 @@ REFUSED = {
     ast.Yield: "a kernel cannot yield",
     ast.YieldFrom: "a kernel cannot yield",
     ast.Await: "a kernel cannot await",
-    ast.Global: "a kernel cannot change a module's variables: pass an array and write to it",
-    ast.Nonlocal: "a kernel cannot change variables outside: pass an array and write to it",
     ast.Delete: "`del` does not exist in kernels",
-    ast.Starred: "a starred name cannot be compiled for a GPU: write each value",
 }
 ARRAY_MAKERS = ("shared.array", "local.array")
 
@@ -48,6 +43,7 @@ class Refusal(NamedTuple):
     filename: str
     line: int
     message: str
+    last_line: int  # of what is refused
 
 
 def compile_refusals(kernel: Source) -> Iterator[Refusal]:
@@ -56,7 +52,8 @@ def compile_refusals(kernel: Source) -> Iterator[Refusal]:
         for node, message in refusals_in(source):
             if source.function is not kernel.function:
                 message = f"in {source.function.__name__}: {message}"
-            yield Refusal(source.filename, node.lineno, message)
+            last_line = node.end_lineno or node.lineno
+            yield Refusal(source.filename, node.lineno, message, last_line)
 
 
 def sources_reached(kernel: Source) -> list[Source]:
@@ -88,24 +85,53 @@ def nodes_in(tree: ast.FunctionDef) -> list[ast.AST]:
 
 def refusals_in(source: Source) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     """(node, message) of each refusal in one function."""
+    fine = harmless_parts(source)
     for node in nodes_in(source.tree):
-        if isinstance(node, (ast.expr, ast.stmt)) and not is_unpacking_target(node):
-            message = REFUSED.get(type(node))
+        if isinstance(node, (ast.expr, ast.stmt)) and node not in fine:
+            message = REFUSED.get(type(node)) or problem_of_statement(node)
             if message:
                 yield node, message
         if isinstance(node, ast.Call):
             yield from refusals_of_call(source, node)
 
 
-def is_unpacking_target(node: ast.AST) -> bool:
-    return isinstance(node, ast.List) and isinstance(node.ctx, ast.Store)
+def harmless_parts(source: Source) -> set[ast.AST]:
+    """Lists that the compiler makes no list of: names to unpack into, and what a loop goes over."""
+    fine: set[ast.AST] = set()
+    for node in nodes_in(source.tree):
+        if isinstance(node, ast.List) and isinstance(node.ctx, ast.Store):
+            fine.add(node)
+        elif isinstance(node, ast.For):
+            fine.add(node.iter)
+        elif isinstance(node, ast.Compare):
+            fine.update(node.comparators)
+    return fine
+
+
+def problem_of_statement(node: ast.AST) -> str | None:
+    """Why a statement of an ordinary kind is refused; None if it is not."""
+    if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
+        return "a starred name cannot be compiled for a GPU: write each value"
+    if isinstance(node, ast.Raise) and node.cause is not None:
+        return "`raise ... from` does not exist in kernels: leave out the cause"
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        return problem_of_exception(node.exc.args)
+    if isinstance(node, ast.Assert) and node.msg is not None:
+        return problem_of_exception([node.msg])
+    return None
+
+
+def problem_of_exception(arguments: list[ast.expr]) -> str | None:
+    if all(isinstance(argument, ast.Constant) for argument in arguments):
+        return None
+    return "what an exception says must be constant, such as a text in quotes"
 
 
 def refusals_of_call(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
     function = resolve(source, call.func)
     if isinstance(function, CudaName) and function.path in ARRAY_MAKERS:
         yield from refusals_of_shape(source, call)
-    elif is_numpy_function(function):
+    elif is_numpy_function(function) and function not in COMPILED_NUMPY:
         yield call, numpy_message(function, ast.unparse(call.func))
 
 
@@ -114,7 +140,7 @@ def numpy_message(function: object, text: str) -> str:
     advice = "use a loop, and cuda.local.array for small arrays"
     if function in INSTEAD_OF_NUMPY:
         advice = f"write {name_of_math(INSTEAD_OF_NUMPY[function])}"
-    return f"`{text}` is a NumPy call, and kernels compile without NumPy: {advice}"
+    return f"`{text}` is a NumPy call that Numba does not compile for a GPU: {advice}"
 
 
 def is_numpy_function(function: object) -> bool:

@@ -2,14 +2,26 @@
 
 import ast
 import functools
+import sys
 import types
 
+import numba
 from numba import cuda
 
-from lessons.lab.source import MISSING, Source
+from .libdevice import names_of_libdevice
+from .source import MISSING, Source
 
 POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
-HOLDERS = ("shared", "local", "const", "atomic", "cg")  # of functions
+FUNCTIONS_OF_FP16 = (
+    "habs", "hadd", "hceil", "hcos", "hdiv", "heq", "hexp", "hexp10", "hexp2", "hfloor", "hfma",
+    "hge", "hgt", "hle", "hlog", "hlog10", "hlog2", "hlt", "hmax", "hmin", "hmul", "hne", "hneg",
+    "hrcp", "hrint", "hrsqrt", "hsin", "hsqrt", "hsub", "htanh", "htrunc",
+)  # fmt: skip
+MODULES = ("shared", "local", "const", "cg", "fp16", "libdevice")  # that may be modules
+LOADED_LATER = ("numba.cuda.fp16",)  # loading it takes half a second
+SUCCESSOR = "numba_cuda_mlir"  # the same names, from another package
+SUCCESSORS = (f"{SUCCESSOR}.cuda",)
+HOLDERS = ("shared", "local", "const", "atomic", "cg", "fp16", "libdevice")  # of functions
 FUNCTIONS = (
     "grid", "gridsize", "shared.array", "local.array", "const.array_like",
     "syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp",
@@ -19,10 +31,31 @@ FUNCTIONS = (
     "atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin", "atomic.inc", "atomic.dec",
     "atomic.cas", "atomic.compare_and_swap",
     "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-    "ballot_sync", "all_sync", "any_sync", "eq_sync", "match_any_sync", "activemask", "lanemask_lt",
-    "popc", "brev", "clz", "ffs", "fma", "cbrt", "selp",
+    "ballot_sync", "all_sync", "any_sync", "eq_sync", "match_any_sync", "match_all_sync",
+    "activemask", "lanemask_lt", "popc", "brev", "clz", "ffs", "fma", "cbrt", "selp",
+    "ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt",
 )  # fmt: skip
-KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS)
+KINDS_OF_VECTORS = {  # of numbers, and what CUDA C calls them
+    "int8": ("char",), "int16": ("short",), "int32": ("int",), "int64": ("long", "longlong"),
+    "uint8": ("uchar",), "uint16": ("ushort",), "uint32": ("uint",),
+    "uint64": ("ulong", "ulonglong"), "float32": ("float",), "float64": ("double",),
+}  # fmt: skip
+# "float32x4" -> "float32x4", "float4" -> "float32x4"
+VECTORS = {
+    name: f"{kind}x{count}"
+    for kind, aliases in KINDS_OF_VECTORS.items()
+    for count in (1, 2, 3, 4)
+    for name in (f"{kind}x{count}", *(f"{alias}{count}" for alias in aliases))
+}
+FP16 = tuple(f"fp16.{name}" for name in FUNCTIONS_OF_FP16)
+LIBDEVICE = tuple(f"libdevice.{name}" for name in names_of_libdevice())
+KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS, *VECTORS, *FP16, *LIBDEVICE)
+KNOWN = frozenset(KNOWN_PATHS) | {path.partition(".")[0] for path in KNOWN_PATHS}
+UNROLL = tuple(  # marks a loop for the compiler, and is its argument to everyone else
+    function
+    for function in (getattr(cuda, "literal_unroll", None), numba.literal_unroll)
+    if function is not None
+)
 
 
 class CudaName:
@@ -36,33 +69,49 @@ def recognise(value: object) -> CudaName | None:
     """The `CudaName` of a Python object that belongs to `numba.cuda`, or None."""
     if isinstance(value, types.ModuleType):
         return recognise_module(value)
-    for path, known in known_objects():
-        if known is value:
-            return CudaName(path)
-    return None
+    path, known = known_objects(loaded_modules()).get(id(value), ("", None))
+    return CudaName(path) if known is value and known is not None else None
+
+
+def loaded_modules() -> tuple[str, ...]:
+    """Which of the modules that need not be there a kernel's author has loaded by now."""
+    return tuple(name for name in (*LOADED_LATER, *SUCCESSORS) if name in sys.modules)
 
 
 @functools.cache
-def known_objects() -> list[tuple[str, object]]:
-    """(path, object) of each known name that this version of Numba has."""
-    found = [(path, object_at(path)) for path in KNOWN_PATHS]
-    return [(path, known) for path, known in found if known is not None]
+def known_objects(loaded: tuple[str, ...]) -> dict[int, tuple[str, object]]:
+    """id -> (path, object) of each known name that this version of Numba has.
+
+    loaded: what `loaded_modules` says.
+    """
+    fronts = [cuda, *(sys.modules[name] for name in SUCCESSORS if name in loaded)]
+    found = [(path, object_at(path, front)) for path in reversed(KNOWN_PATHS) for front in fronts]
+    return {id(known): (path, known) for path, known in found if is_distinctive(known)}
+
+
+def is_distinctive(value: object) -> bool:
+    """Whether an object tells where it comes from: `warpsize` may be the number 32."""
+    return value is not None and not isinstance(value, int)
 
 
 def recognise_module(module: types.ModuleType) -> CudaName | None:
     # With the package numba-cuda installed, `numba.cuda` is a module of that package.
     name = module.__name__
-    if module is cuda or name in ("numba.cuda", "numba_cuda.numba.cuda"):
+    if module is cuda or name in ("numba.cuda", "numba_cuda.numba.cuda", *SUCCESSORS):
         return CudaName("")
-    if name.startswith(("numba.cuda", "numba_cuda")) and name.endswith("cg"):
-        return CudaName("cg")
+    package, _, last = name.rpartition(".")
+    if package.startswith(("numba.cuda", "numba_cuda")) and last in MODULES:
+        return CudaName(last)
     return None
 
 
-def object_at(path: str) -> object | None:
+def object_at(path: str, front: types.ModuleType = cuda) -> object | None:
     """What Numba has at `cuda.path`; None if there is nothing."""
-    target: object | None = cuda
-    for part in path.split("."):
+    first, *rest = path.split(".")
+    target = getattr(front, first, None)
+    if target is None:
+        target = sys.modules.get(f"{front.__name__}.{first}")
+    for part in rest:
         target = getattr(target, part, None)
     return target
 
@@ -78,15 +127,38 @@ def resolve(source: Source, node: ast.AST) -> object:
         return MISSING
     owner = resolve(source, node.value)
     if isinstance(owner, CudaName):
-        return CudaName(f"{owner.path}.{node.attr}" if owner.path else node.attr)
+        return below(owner, node.attr)
     if isinstance(owner, types.ModuleType):
-        return getattr(owner, node.attr, MISSING)
+        value = getattr(owner, node.attr, MISSING)
+        return recognise(value) or value  # such as `numba.cuda`
     return MISSING
+
+
+def below(owner: CudaName, name: str) -> object:
+    """What `owner.name` stands for: a name of cuda, or one of the types that cuda repeats."""
+    path = f"{owner.path}.{name}" if owner.path else name
+    if owner.path or is_known(path):
+        return CudaName(path)
+    value = object_at(path)
+    return value if isinstance(value, numba.types.Number) else CudaName(path)
+
+
+def type_of_numba(value: object) -> object | None:
+    """Numba's own type for a type of its successor or of `cuda`; None for all other values."""
+    if type(value).__module__.startswith(SUCCESSOR):
+        value = getattr(numba, str(value), None)
+    return value if isinstance(value, (numba.types.Number, numba.types.Boolean)) else None
+
+
+def is_of_successor(value: object) -> bool:
+    """Whether a module, a type or a function belongs to numba-cuda-mlir."""
+    homes = type(value).__module__, getattr(value, "__module__", ""), getattr(value, "__name__", "")
+    return any(str(home).startswith(SUCCESSOR) for home in homes)
 
 
 def is_known(path: str) -> bool:
     """Whether `path`, or something below it, is a name that the lab knows."""
-    return any(known == path or known.startswith(f"{path}.") for known in KNOWN_PATHS)
+    return path in KNOWN
 
 
 def unknown(path: str) -> str:

@@ -56,9 +56,21 @@ UNARY: dict[str, tuple[Callable, np.ufunc]] = {
     "UAdd": (operator.pos, np.positive),
     "Invert": (operator.invert, np.invert),
 }
+
+
+def gamma(x: float) -> float:
+    """CUDA's tgamma: infinite at 0 and where it is too large, no number at -1, -2, ..."""
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
-_gamma = np.vectorize(math.gamma, otypes=[np.float64])
+_gamma = np.vectorize(gamma, otypes=[np.float64])
 MATH: dict[Callable, Callable] = {
     math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log,
     math.log2: np.log2, math.log10: np.log10, math.log1p: np.log1p, math.sin: np.sin,
@@ -77,6 +89,24 @@ INSTEAD_OF_NUMPY: dict[Callable, Callable] = {
     vectorised: function for function, vectorised in MATH.items() if type(vectorised) is np.ufunc
 }
 
+# Functions of NumPy that Numba compiles for a GPU: those of one number or two, and some of arrays.
+NAMES_OF_COMPILED_NUMPY = (
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "conj",
+    "conjugate", "cos", "cosh", "deg2rad", "degrees", "divide", "equal", "fmax", "fmin", "greater",
+    "greater_equal", "hypot", "invert", "isnan", "left_shift", "less", "less_equal", "log", "log10",
+    "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "not_equal", "rad2deg", "radians", "right_shift", "sin", "sinh", "tan", "tanh", "true_divide",
+    "all", "angle", "any", "argmax", "argmin", "around", "asarray", "atleast_1d", "average",
+    "broadcast_shapes", "count_nonzero", "dsplit", "imag", "iscomplexobj", "isrealobj", "isscalar",
+    "mean", "nan_to_num", "nanmean", "nanprod", "nanstd", "nansum", "nanvar", "prod", "real",
+    "round", "searchsorted", "shape", "sinc", "size", "std", "sum", "var", "vsplit",
+)  # fmt: skip
+COMPILED_NUMPY = {
+    getattr(np, name) for name in NAMES_OF_COMPILED_NUMPY if hasattr(np, name)
+}  # some names are newer than the oldest NumPy that is supported
+
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
@@ -87,7 +117,7 @@ def name_of_math(function: Callable) -> str:
     return function.__name__ if function is abs else f"math.{function.__name__}"
 
 
-def typed(value: float | np.number | np.bool_) -> np.number | np.bool_:
+def typed(value: complex | np.number | np.bool_) -> np.number | np.bool_:
     """A Python or NumPy number as a NumPy scalar of the type Numba gives it.
 
     Raises `TypeProblem` for a whole number that does not fit into 64 bits.
@@ -102,6 +132,8 @@ def typed(value: float | np.number | np.bool_) -> np.number | np.bool_:
         if 0 <= value < 1 << 64:
             return np.uint64(value)
         raise TypeProblem(f"the number {value} does not fit into 64 bits")
+    if isinstance(value, complex):
+        return np.complex128(value)
     return np.float64(value)
 
 
@@ -140,7 +172,20 @@ def binary(operation: str, left: Number, right: Number) -> Number:
     if operation == "Pow" and left.dtype.kind == "f" and right.dtype.kind in "iu":
         return vectorised(left, right.astype(left.dtype))
     _, result = signature(python, left.dtype, right.dtype)
+    if operation == "Pow" and result.kind == "i":
+        return integer_power(convert(left, result), convert(right, result))
     return vectorised(convert(left, result), convert(right, result))
+
+
+def integer_power(base: Number, exponent: Number) -> Number:
+    """A power of whole numbers as Numba computes it, which has results for negative exponents."""
+    negative = exponent < 0
+    if not np.any(negative):
+        return np.power(base, exponent)
+    power = np.power(base, np.abs(exponent))
+    lowest = np.iinfo(power.dtype).min  # Numba's 1 / 0 of whole numbers
+    inverse = np.where(base == 0, lowest, np.where(np.abs(base) == 1, power, 0))
+    return np.where(negative, inverse, power).astype(power.dtype)[()]
 
 
 def compare(operation: str, left: Number, right: Number) -> Condition:
@@ -190,8 +235,8 @@ def truth(value: Number) -> Condition:
 
 def dtype_of_type(kind: object) -> np.dtype | None:
     """NumPy dtype of `numba.float32`, `np.float32`, "float32", `int`, ...; None for others."""
-    if isinstance(kind, (types.Number, types.Boolean)):
-        return as_dtype(kind)
+    if isinstance(kind, (types.Number, types.Boolean, types.Record)):
+        return dtype_or_none(kind)
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
     if isinstance(kind, np.dtype):
@@ -200,6 +245,8 @@ def dtype_of_type(kind: object) -> np.dtype | None:
         return INT64
     if kind is float:
         return FLOAT64
+    if kind is complex:
+        return np.dtype(np.complex128)
     if kind is bool:
         return np.dtype(np.bool_)
     if isinstance(kind, str):
@@ -208,5 +255,23 @@ def dtype_of_type(kind: object) -> np.dtype | None:
         except TypeError:
             return None
     if isinstance(kind, types.NumberClass):
-        return as_dtype(kind.instance_type)
+        return dtype_or_none(kind.instance_type)
+    if type(kind).__module__.startswith("numba_cuda_mlir"):
+        return dtype_named(str(kind))
     return None
+
+
+def dtype_named(name: str) -> np.dtype | None:
+    """Of a type of numba-cuda-mlir, which has classes of its own for types of the same names."""
+    try:
+        return np.dtype({"boolean": "bool"}.get(name, name))
+    except TypeError:
+        return None
+
+
+def dtype_or_none(kind: types.Type) -> np.dtype | None:
+    """NumPy's dtype of a type of Numba; None for one that NumPy has not, such as bfloat16."""
+    try:
+        return as_dtype(kind)
+    except NumbaError:
+        return None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import NamedTuple
 
-from kernels.errors import InputError
+from .errors import InputError
 
 MISSING = object()  # the value of a name that nobody has defined; None would be a value
 
@@ -78,6 +78,22 @@ def read_source(kernel: object) -> Source:
     return source_of_function(python_function(kernel))
 
 
+class ConstantPowers(ast.NodeTransformer):
+    """Computes powers of numbers, as Python does before Numba sees them: 2 ** -1 is 0.5."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        try:
+            base, exponent = ast.literal_eval(node.left), ast.literal_eval(node.right)
+            if exponent >= 0:  # is the same at run time
+                return node
+            return ast.copy_location(ast.Constant(base**exponent), node)
+        except (ValueError, TypeError, ArithmeticError):  # no numbers, or 0 ** -1
+            return node
+
+
 @functools.lru_cache(maxsize=1024)
 def source_of_function(function: FunctionType) -> Source:
     """The `Source` of a plain function. Raises `InputError` if its text cannot be found."""
@@ -94,9 +110,34 @@ def source_of_function(function: FunctionType) -> Source:
     except SyntaxError:
         raise InputError(f"{name} must be written with def, not as a lambda") from None
     definition = tree.body[0] if tree.body else None
+    if name == "<lambda>":
+        definition = definition_of_lambda(function, tree)
     if not isinstance(definition, ast.FunctionDef):
-        raise InputError(f"{name} must be written with def, not as a lambda")
+        raise InputError(f"{name} must be written with def")
     first = max(first, 1)
     ast.increment_lineno(tree, first - 1)
+    ConstantPowers().visit(definition)
     lines = {first + offset: line.rstrip("\n") for offset, line in enumerate(text)}
     return Source(function, definition, function.__code__.co_filename, lines)
+
+
+def definition_of_lambda(function: FunctionType, tree: ast.Module) -> ast.FunctionDef | None:
+    """A lambda among the statements around it, written as a `def`."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    alike = [node for node in found if tuple(a.arg for a in node.args.args) == names]
+    same = [node for node in alike if code_of_lambda(node) == code.co_code]
+    chosen = next(iter(same or alike), None)
+    if chosen is None:
+        return None
+    result = ast.copy_location(ast.Return(chosen.body), chosen.body)
+    definition = ast.FunctionDef("<lambda>", chosen.args, [result], [], None, None)
+    return ast.copy_location(definition, chosen)
+
+
+def code_of_lambda(node: ast.Lambda) -> bytes:
+    """What Python makes of it where it uses no variables of a function around it."""
+    module = compile(ast.Expression(node), "<lambda>", "eval")
+    codes = [item for item in module.co_consts if hasattr(item, "co_code")]
+    return codes[0].co_code if codes else b""

@@ -1,0 +1,110 @@
+"""Whether a kernel compiles: Numba's own compiler decides where it is installed, else our rules.
+
+Numba says where it stopped, and we say it in the words of the kernel. Where it cannot be asked, as
+on macOS, the rules of `compile_checks` decide alone; they know the mistakes that are often made.
+"""
+
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from numba.core.types import Type
+
+from .compile_checks import Refusal, compile_refusals, sources_reached
+from .compile_words import explain
+from .name_checks import name_refusals
+from .names import is_of_successor
+from .numba_compiler import CannotAsk, CompileError, compile_error, fingerprint
+from .rewritten_asserts import put_back
+from .source import Source
+
+Types: TypeAlias = tuple[Type, ...] | None
+
+
+class Verdict(NamedTuple):
+    """refusals: what does not compile.
+
+    not_asked: None if Numba was asked, else the reason; "" if it was not to be asked.
+    """
+
+    refusals: tuple[Refusal, ...]
+    not_asked: str | None
+
+
+# kernel's function -> {types of its arguments -> the verdict}
+verdicts: weakref.WeakKeyDictionary[Callable, dict[Hashable, Verdict]]
+verdicts = weakref.WeakKeyDictionary()
+
+
+def compile_verdict(
+    kernel: object,
+    source: Source,
+    arguments: Sequence[object],
+    types: Types = None,
+    ask_numba: bool = True,
+) -> Verdict:
+    """Whether a kernel compiles for these arguments. Numba is asked once for each set of types.
+
+    kernel: what `@cuda.jit` made of the function of `source`, or that function. types: those of the
+    arguments, if the kernel has an explicit signature.
+    """
+    if not ask_numba:
+        return Verdict(tuple(by_rules(source, arguments)), "")
+    known = verdicts.setdefault(source.function, {})
+    key = tuple(map(fingerprint, arguments)), types
+    if key not in known:
+        known[key] = new_verdict(kernel, source, arguments, types)
+    return known[key]
+
+
+def new_verdict(
+    kernel: object, source: Source, arguments: Sequence[object], types: Types
+) -> Verdict:
+    reached = sources_reached(source)
+    for function in reached:
+        put_back(function)
+    if any(map(is_for_successor, reached)):
+        reason = "the kernel is written for numba-cuda-mlir"
+        return Verdict(tuple(by_rules(source, arguments)), reason)
+    try:
+        error = compile_error(kernel, source.function, arguments, types)
+    except CannotAsk as reason:
+        return Verdict(tuple(by_rules(source, arguments)), str(reason))
+    if error is None:
+        return Verdict((), None)
+    refusals = by_rules(source, arguments)
+    if not any(is_about(refusal, error) for refusal in refusals):
+        refusals.insert(0, refusal_of(error, source))
+    return Verdict(tuple(refusals), None)
+
+
+def by_rules(source: Source, arguments: Sequence[object]) -> list[Refusal]:
+    """What our own rules refuse, one refusal per line."""
+    found: dict[tuple[str, int], Refusal] = {}
+    for refusal in [*compile_refusals(source), *name_refusals(source, arguments)]:
+        found.setdefault((refusal.filename, refusal.line), refusal)
+    return list(found.values())
+
+
+def is_for_successor(source: Source) -> bool:
+    names = source.function.__code__.co_names + source.function.__code__.co_freevars
+    return any(is_of_successor(source.lookup(name)) for name in names)
+
+
+def refusal_of(error: CompileError, kernel: Source) -> Refusal:
+    """Numba's error in the words of the function that it is about."""
+    source = next((s for s in sources_reached(kernel) if is_within(error, s)), kernel)
+    message = explain(error, source)
+    if source is not kernel:
+        message = f"in {source.function.__name__}: {message}"
+    return Refusal(error.filename, error.line, message, error.line)
+
+
+def is_about(refusal: Refusal, error: CompileError) -> bool:
+    """Whether one of our rules has found what Numba has found."""
+    lines = range(refusal.line, refusal.last_line + 1)
+    return refusal.filename == error.filename and error.line in lines
+
+
+def is_within(error: CompileError, source: Source) -> bool:
+    return error.filename == source.filename and error.line in source.lines

@@ -1,0 +1,105 @@
+"""Values from outside a kernel, as they were when it was compiled.
+
+Numba reads a module's variables when a kernel is first launched with arguments of some types, and
+never again: a variable that is changed afterwards is still the old one for the kernel.
+"""
+
+import ast
+import functools
+import types
+import weakref
+from collections.abc import Callable, Hashable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .compile_checks import nodes_in, sources_reached
+from .source import MISSING, Source
+
+Key = tuple[Callable, str]  # a function, and a name in it such as "TILE" or "settings.TILE"
+Values = dict[Key, object]
+
+
+class Change(NamedTuple):
+    """A value from outside that is no longer what the kernel was compiled with."""
+
+    key: Key
+    source: Source
+    node: ast.expr
+    then: object
+    now: object
+
+
+# kernel's function -> {types of its arguments -> the values it was compiled with}
+compiled_with: weakref.WeakKeyDictionary[Callable, dict[Hashable, Values]]
+compiled_with = weakref.WeakKeyDictionary()
+
+
+def changes_since_compiled(kernel: Source, argument_types: Hashable) -> list[Change]:
+    """What has changed since the kernel was first run with arguments of these types."""
+    known = compiled_with.setdefault(kernel.function, {})
+    then = known.get(argument_types)
+    if then is None:
+        known[argument_types] = {key: kept(value) for key, _, _, value in outside(kernel)}
+        return []
+    return [
+        Change(key, source, node, then[key], value)
+        for key, source, node, value in outside(kernel)
+        if key in then and not same(then[key], value)
+    ]
+
+
+def outside(kernel: Source) -> Iterator[tuple[Key, Source, ast.expr, object]]:
+    """Each name in a kernel, and in what it calls, that stands for data from outside."""
+    for source in sources_reached(kernel):
+        code = source.function.__code__
+        for name, node in names_from_outside(source.tree, code.co_varnames + code.co_cellvars):
+            value = value_of(source, node)
+            if is_data(value):
+                yield (source.function, name), source, node, value
+
+
+@functools.lru_cache(maxsize=1024)
+def names_from_outside(
+    tree: ast.FunctionDef, own: tuple[str, ...]
+) -> list[tuple[str, ast.Name | ast.Attribute]]:
+    """(text, first place) of the names, and names in modules, that are not a function's own."""
+    found: dict[str, ast.Name | ast.Attribute] = {}
+    for node in nodes_in(tree):
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            continue
+        first: ast.expr = node
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if isinstance(first, ast.Name) and first.id not in own:
+            found.setdefault(ast.unparse(node), node)
+    return list(found.items())
+
+
+def value_of(source: Source, node: ast.expr) -> object:
+    if isinstance(node, ast.Name):
+        return source.lookup(node.id)
+    if not isinstance(node, ast.Attribute):
+        return MISSING
+    owner = value_of(source, node.value)
+    return getattr(owner, node.attr, MISSING) if isinstance(owner, types.ModuleType) else MISSING
+
+
+def is_data(value: object) -> bool:
+    if isinstance(value, tuple):
+        return all(map(is_data, value))
+    return isinstance(value, (bool, int, float, complex, np.generic, np.ndarray))
+
+
+def kept(value: object) -> object:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def same(then: object, now: object) -> bool:
+    if type(then) is not type(now):
+        return False
+    if isinstance(then, tuple) and isinstance(now, tuple):
+        return len(then) == len(now) and all(map(same, then, now))
+    if isinstance(then, np.ndarray) and isinstance(now, np.ndarray):
+        return then.shape == now.shape and bool((then == now).all())
+    return then is now or bool(then == now)

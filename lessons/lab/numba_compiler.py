@@ -1,0 +1,170 @@
+"""Ask Numba's own compiler whether a kernel compiles for a GPU; none is needed for that.
+
+numba-cuda compiles in four steps: it reads the byte code, infers every type, writes the code of an
+intermediate language, and has NVIDIA's library translate that. Every mistake of a kernel is found
+in the first three, which take some tens of milliseconds; only those are done here.
+"""
+
+import functools
+import importlib.util
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import PurePath
+from types import SimpleNamespace, TracebackType
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.core import types
+
+CAPABILITY = (9, 0)  # of the GPU that is compiled for, where there is none to ask
+# What a broken or incomplete installation raises. It says nothing about the kernel.
+INSTALLATION_ERRORS = (
+    "CudaSupportError", "CudaDriverError", "NvvmSupportError", "NvrtcSupportError",
+    "DynamicLibNotFoundError",
+)  # fmt: skip
+# Names that Numba's compiler gives what it is working on, in whose `loc` the place is.
+WORK = ("constraint", "inst", "expr", "value", "loc", "self", "stmt", "interp")
+# "File "kernel.py", line 7" or "at /home/me/kernel.py (7)", as Numba's messages tell a place.
+TOLD_PLACE = re.compile(
+    r'File "(?P<file>[^"]+)", line (?P<line>[1-9]\d*):'
+    r"|(?:at|[Rr]aised from) (?P<path>\S+) \((?P<number>[1-9]\d*)\)"
+)
+
+
+class CompileError(NamedTuple):
+    """Why Numba refuses a kernel: its exception, and the place in the user's code."""
+
+    kind: str  # name of the exception's class
+    message: str
+    filename: str
+    line: int
+
+
+@functools.cache
+def why_not_asked() -> str | None:
+    """None if Numba's compiler for GPUs can be asked; else the reason, as part of a sentence."""
+    # Numba makes the attributes of its `config` at run time, where mypy does not see them.
+    if numba.config.ENABLE_CUDASIM:  # type: ignore[attr-defined]
+        return "NUMBA_ENABLE_CUDASIM is set"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "numba-cuda is not installed"
+    return None
+
+
+class CannotAsk(Exception):
+    """Numba's compiler cannot be asked; the message is the reason, as part of a sentence."""
+
+
+def compile_error(
+    kernel: object,
+    function: Callable,
+    arguments: Sequence[object],
+    argument_types: tuple[types.Type, ...] | None = None,
+) -> CompileError | None:
+    """Why Numba does not compile a kernel for these arguments; None if it does.
+
+    kernel: what `@cuda.jit` made of the function, or the function. argument_types: if they are not
+    those of the arguments as they are. Raises `CannotAsk`.
+    """
+    obstacle = why_not_asked()
+    if obstacle:
+        raise CannotAsk(obstacle)
+    try:
+        from numba.cuda.compiler import compile_cuda
+        from numba.cuda.typing.typeof import Purpose, typeof
+    except ImportError as error:
+        raise CannotAsk(f"this version of numba-cuda is not known here ({error})") from None
+
+    given = getattr(kernel, "targetoptions", {})
+    options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
+    try:
+        if argument_types is None:
+            argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
+        with warnings.catch_warnings(), any_device():
+            warnings.simplefilter("ignore")
+            compile_cuda(function, types.none, argument_types, cc=CAPABILITY, **options)
+    except Exception as error:  # a mistake in a kernel can raise anything inside of a compiler
+        if type(error).__name__ in INSTALLATION_ERRORS:
+            raise CannotAsk(f"numba-cuda could not compile here ({type(error).__name__})") from None
+        return CompileError(type(error).__name__, str(error), *place_of(error, function))
+    return None
+
+
+def fingerprint(argument: object) -> Hashable:
+    """What decides the type that Numba gives an argument."""
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        layout = flags.c_contiguous, flags.f_contiguous, flags.aligned, flags.writeable
+        return argument.dtype, argument.ndim, layout
+    if isinstance(argument, tuple):
+        return type(argument), tuple(map(fingerprint, argument))
+    if isinstance(argument, np.generic):
+        return argument.dtype
+    return type(argument), type(argument) is int and argument >= 1 << 63
+
+
+@contextmanager
+def any_device() -> Iterator[None]:
+    """Functions that a kernel calls ask which GPU to compile for: let them ask without a GPU."""
+    from numba.cuda import dispatcher
+
+    ask = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: current_device(ask)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = ask
+
+
+@functools.cache
+def current_device(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except Exception:  # whatever a missing or broken driver raises
+        return SimpleNamespace(compute_capability=CAPABILITY)
+
+
+def place_of(error: Exception, function: Callable) -> tuple[str, int]:
+    """(filename, line) of the user's code that Numba could not compile.
+
+    The message tells it for some errors, and for the others what the compiler was working on.
+    """
+    places = places_in(error.__traceback__)
+    filenames = [function.__code__.co_filename, *(filename for filename, _ in places)]
+    told = TOLD_PLACE.search(str(error))
+    if told:
+        end = PurePath(told["file"] or told["path"]).name
+        for filename in filenames:
+            if PurePath(filename).name == end:
+                return filename, int(told["line"] or told["number"])
+    if places:
+        return places[-1]
+    return function.__code__.co_filename, function.__code__.co_firstlineno
+
+
+def places_in(traceback: TracebackType | None) -> list[tuple[str, int]]:
+    """The places in the user's code that the compiler was working on, the innermost last."""
+    places = []
+    while traceback is not None:
+        for name in WORK:
+            location = location_of(traceback.tb_frame.f_locals.get(name))
+            if location is not None and is_of_user(location.filename):
+                places.append((location.filename, location.line))
+                break
+        traceback = traceback.tb_next
+    return places
+
+
+def location_of(work: object) -> Any:
+    location = getattr(work, "loc", work)
+    return location if type(location).__name__ == "Loc" else None
+
+
+def is_of_user(filename: str) -> bool:
+    """Whether a file is not one of Numba's, which implements much in Python itself."""
+    packages = ("/numba/", "/numba_cuda/")
+    unified = filename.replace("\\", "/")
+    return not any(package in unified for package in packages) and not unified.startswith("unknown")

@@ -1,0 +1,114 @@
+"""One kernel of the grammar in all three: does it compile, and what does it compute?"""
+
+import linecache
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from lessons.lab import checked_run, native
+from lessons.lab.numba_compiler import any_device
+from tests.fuzz.grammar import HEADER, Case
+
+BLOCKS, THREADS, ELEMENTS = 2, 32, 50
+ROUNDING = 1e-5  # of float32; relative, and for numbers below 1 absolute
+
+
+class Outcome(NamedTuple):
+    """compiles: what Numba's compiler says, down to PTX. checked, native: "values", or a reason."""
+
+    compiles: bool
+    checked: str
+    native: str
+
+    @property
+    def agree(self) -> bool:
+        expected = "agrees" if self.compiles else "refused"
+        return self.checked == expected and self.native in (expected, "not run")
+
+
+@cache
+def surroundings() -> dict[str, Any]:
+    """What all kernels can use; its functions are compiled once."""
+    return run_text("<fuzz>", HEADER, {})
+
+
+def load(case: Case) -> Any:
+    return run_text(f"<fuzz {case.seed}>", case.text, dict(surroundings()))["kernel"]
+
+
+def run_text(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), scope)
+    return scope
+
+
+def inputs() -> list[Any]:
+    random = np.random.default_rng(7)
+    a = random.uniform(-2, 2, ELEMENTS).astype(np.float32)
+    b = random.integers(-50, 50, ELEMENTS).astype(np.int32)
+    return [a, b, np.zeros(ELEMENTS), np.zeros(ELEMENTS + 1, np.int32), 5]
+
+
+@cache
+def types_of_inputs() -> tuple[Any, ...]:
+    from numba.cuda.typing.typeof import Purpose, typeof
+
+    return tuple(typeof(value, Purpose.argument) for value in inputs())
+
+
+def compiles(kernel: Any) -> bool:
+    """Whether numba-cuda makes PTX of a kernel; asked on a way of its own, not by the lab."""
+    with warnings.catch_warnings(), any_device():
+        warnings.simplefilter("ignore")
+        try:
+            cuda.compile_ptx(kernel.py_func, types_of_inputs(), cc=(9, 0))
+        except Exception:
+            return False
+    return True
+
+
+def run_checked(kernel: Any) -> tuple[str, list[Any]]:
+    arguments = inputs()
+    report = checked_run(kernel, BLOCKS, THREADS, *arguments, measure=False)
+    kinds = {finding.kind for finding in report.problems}
+    if kinds == {"compile"}:
+        return "refused", arguments
+    return ("values" if not kinds else f"{sorted(kinds)}: {report.problems[0]}"), arguments
+
+
+def run_native(kernel: Any) -> tuple[str, list[Any]]:
+    arguments = inputs()
+    try:
+        native(kernel)[BLOCKS, THREADS](*arguments)
+    except Exception as error:
+        name = type(error).__name__
+        refused = name in ("NativeRefusal", "NativeCompileError")
+        return ("refused" if refused else f"{name}: {error}"), arguments
+    return "values", arguments
+
+
+def outcome(case: Case, with_native: bool = True) -> Outcome:
+    kernel = load(case)
+    does = compiles(kernel)
+    checked, computed = run_checked(kernel)
+    if not with_native:
+        return Outcome(does, "agrees" if checked == "values" else checked, "not run")
+    compiled, expected = run_native(kernel)
+    if checked == compiled == "values":
+        checked = compiled = difference(computed, expected) or "agrees"
+    else:
+        checked = "agrees" if checked == "values" else checked
+        compiled = "agrees" if compiled == "values" else compiled
+    return Outcome(does, checked, compiled)
+
+
+def difference(first: list[Any], second: list[Any]) -> str:
+    for name, one, other in zip(("a", "b", "out", "counts"), first, second, strict=False):
+        tolerance = ROUNDING if one.dtype.kind == "f" else 0
+        if not np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True):
+            at = int(np.argmax(~np.isclose(one, other, rtol=tolerance, atol=tolerance)))
+            return f"{name}[{at}] is {one[at]!r} checked, {other[at]!r} native"
+    return ""
