@@ -1,0 +1,134 @@
+"""The replay in a browser: its own logic, and pages of kernels with every kind of finding."""
+
+import html
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+from lessons.lab import checked_run
+from lessons.lab.simulator.replay.page import replay_page
+from tests.lab.browser import dump_dom
+from tests.lab.helpers import block_sum, floats, no_guard, three_dimensions
+
+SELF_TEST = Path(__file__).with_name("replay_selftest.js")
+
+
+@cuda.jit
+def turn_around_too_early(values, result):
+    tile = cuda.shared.array(8, float32)
+    thread = cuda.threadIdx.x
+    tile[thread] = values[thread]
+    result[thread] = tile[7 - thread]
+
+
+@cuda.jit
+def barrier_in_a_branch(values):
+    i = cuda.grid(1)
+    if i < values.shape[0]:
+        values[i] += float32(1)
+        cuda.syncthreads()
+
+
+@cuda.jit
+def local_sums(values):
+    mine = cuda.local.array(3, float32)
+    i = cuda.grid(1)
+    for k in range(3):
+        mine[k] = values[i] * float32(k)
+    values[i] = mine[2]
+
+
+@cuda.jit
+def not_for_a_gpu(values):
+    words = {"</script><b id=injected>": 1}
+    values[0] = words
+
+
+@cuda.jit
+def touches_nothing(values):
+    cuda.syncthreads()
+
+
+RUNS = {
+    "race": (turn_around_too_early, 1, 8, floats(8), floats(8)),
+    "outside": (no_guard, 2, 8, floats(13), floats(13)),
+    "barrier": (barrier_in_a_branch, 2, 40, floats(70)),
+    "three dimensions": (three_dimensions, (2, 2, 2), (4, 2, 2), floats(3, 4, 8)),
+    "sum": (block_sum, 3, 64, floats(150), np.zeros(1, np.float32)),
+    "local": (local_sums, 2, 48, floats(96)),
+    "compile": (not_for_a_gpu, 1, 8, floats(8)),
+    "nothing": (touches_nothing, 1, 8, floats(8)),
+    "large": (no_guard, 700, 256, floats(700 * 256 - 5), floats(700 * 256 - 5)),
+}
+
+
+def page_of(name, folder):
+    path = folder / f"{name}.html"
+    kernel, grid, block, *arrays = RUNS[name]
+    checked_run(kernel, grid, block, *(array.copy() for array in arrays), record=True).html(path)
+    return path
+
+
+def text_of(dom, identity):
+    """The text of the element with this id, which holds no other element."""
+    found = re.search(rf'id="{identity}"[^>]*>([^<]*)<', dom)
+    return html.unescape(found[1]) if found else None
+
+
+@pytest.mark.slow
+def test_the_page_moves_in_a_browser_as_it_is_written(tmp_path):
+    dom = dump_dom(page_of("race", tmp_path), tmp_path)
+    assert text_of(dom, "words").endswith("8 threads read tile (shared memory).")
+    assert "Nothing puts them in order" in text_of(dom, "here")
+    assert text_of(dom, "step") == "Step 3 of 4"
+
+
+def page_with_self_test(name, folder):
+    """A page that tests itself, without the policy that forbids other scripts than its own."""
+    page = page_of(name, folder)
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text("utf-8"))
+    assert text != page.read_text("utf-8")
+    errors = "<script>window.onerror = (m) => { document.title = 'ERROR ' + m; };</script>"
+    test = SELF_TEST.read_text(encoding="utf-8")
+    text = text.replace("<head>", f"<head>{errors}").replace(
+        "</body>", f"<script>{test}</script></body>"
+    )
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def results_of(name, folder):
+    dom = dump_dom(page_with_self_test(name, folder), folder)
+    assert "ERROR" not in re.search("<title>(.*?)</title>", dom, re.S)[1]
+    results = text_of(dom, "results").splitlines()
+    assert len(results) > 60
+    return [line for line in results if not line.startswith("ok: ")]
+
+
+@pytest.mark.slow
+def test_stepping_colours_and_memory_are_right(tmp_path):
+    assert results_of("race", tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(RUNS) - {"race"}))
+def test_a_page_of_every_kind_works(tmp_path, name):
+    assert results_of(name, tmp_path) == []
+    if name == "compile":
+        dom = dump_dom(page_of(name, tmp_path), tmp_path)
+        assert "injected" in dom and not re.search("<b id=.?injected", dom)
+
+
+@pytest.mark.slow
+def test_data_of_any_kind_never_becomes_html(tmp_path):
+    evil = '</script><img src=x onerror=\\"document.title=1\\"><!--'
+    run = turn_around_too_early, 1, 8, floats(8), floats(8)
+    report = checked_run(*run, record=True)
+    data = report.replay_data().replace("tile", evil).replace("turn_around_too_early", evil)
+    page = tmp_path / "evil.html"
+    page.write_text(replay_page(data), encoding="utf-8")
+    dom = dump_dom(page, tmp_path)
+    assert "<img" not in dom and text_of(dom, "step") == "Step 3 of 4"
