@@ -1,0 +1,170 @@
+"""Arrays on the GPU that is not there: they lie in the host's memory, and say so to nobody."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+GARBAGE = 0xA5  # the bytes of memory that nobody has written
+
+
+class Copies(Protocol):
+    """What a `session.Session` does for its arrays."""
+
+    def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray: ...
+
+    def copy_to_device(self, data: np.ndarray, source: Any, stream: Any) -> None: ...
+
+    def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
+
+
+class DeviceArray:
+    """What `cuda.to_device` and `cuda.device_array` return.
+
+    data: its elements. stream: of copies that name none. written: bool of the same shape, which
+    elements somebody has written; None if all of them.
+    """
+
+    __cuda_ndarray__ = True
+    __cuda_memory__ = True
+    __array_priority__ = 1000
+
+    def __init__(
+        self,
+        session: Copies,
+        data: np.ndarray,
+        stream: Any = 0,
+        written: np.ndarray | None = None,
+    ) -> None:
+        self.session = session
+        self.data = data
+        self.stream = stream
+        self.written = written
+
+    # ---------------------------------------------------------------- what it looks like
+
+    shape = property(lambda self: self.data.shape)
+    strides = property(lambda self: self.data.strides)
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    size = property(lambda self: self.data.size)
+    nbytes = property(lambda self: self.data.nbytes)
+    alloc_size = property(lambda self: self.data.nbytes)
+    flags = property(lambda self: self.data.flags)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<array on the device: {self.dtype}, shape {self.shape}>"
+
+    def is_c_contiguous(self) -> bool:
+        return self.data.flags.c_contiguous
+
+    def is_f_contiguous(self) -> bool:
+        return self.data.flags.f_contiguous
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**self.data.__array_interface__, "version": 3, "stream": None}
+
+    # ---------------------------------------------------------------- views
+
+    def view_by(self, change: Callable[[np.ndarray], np.ndarray]) -> "DeviceArray":
+        written = None if self.written is None else change(self.written)
+        return DeviceArray(self.session, change(self.data), self.stream, written)
+
+    @property
+    def T(self) -> "DeviceArray":
+        return self.transpose()
+
+    def transpose(self, axes: Sequence[int] | None = None) -> "DeviceArray":
+        """A copy, of arrays with two axes, as in Numba."""
+        if axes is not None and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        return self.view_by(lambda array: array.T.copy())
+
+    def reshape(self, *shape: Any, order: Any = "C") -> "DeviceArray":
+        return self.view_by(lambda array: array.reshape(*shape, order=order))
+
+    def ravel(self, order: Any = "C", stream: Any = 0) -> "DeviceArray":
+        return self.view_by(lambda array: array.ravel(order))
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> "DeviceArray":
+        return self.view_by(lambda array: array.squeeze(axis))
+
+    def view(self, dtype: Any) -> "DeviceArray":
+        self.assume_written()  # elements of another size cannot be told apart
+        return DeviceArray(self.session, self.data.view(dtype), self.stream)
+
+    def bind(self, stream: Any = 0) -> "DeviceArray":
+        return DeviceArray(self.session, self.data, stream, self.written)
+
+    def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
+        starts = range(0, len(self.data), section)
+        return [self[start : start + section] for start in starts]
+
+    def assume_written(self, item: Any = ...) -> None:
+        if self.written is not None:
+            self.written[item] = True
+
+    # ---------------------------------------------------------------- copies
+
+    def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
+        """Copy to `ary`, or to a new array; on a stream the host does not wait for it."""
+        return self.session.copy_to_host(self.data, ary, stream)
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Copy from a NumPy array or from another one on the device."""
+        self.assume_written()
+        self.session.copy_to_device(self.data, ary, stream)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.copy_to_host(), dtype)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.getitem(item)
+
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
+        """A part of it, on the device; a single element is copied to the host."""
+        part = self.data[item]
+        if isinstance(item, str):  # a field of its records
+            self.assume_written()
+            return DeviceArray(self.session, part, self.stream)
+        if isinstance(part, np.ndarray) and np.may_share_memory(part, self.data):
+            return self.view_by(lambda array: array[item])
+        return self.session.copy_to_host(np.asarray(part), None, 0)[()]
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        self.setitem(item, value)
+
+    def setitem(self, item: Any, value: Any, stream: Any = 0) -> None:
+        self.assume_written(... if isinstance(item, str) else item)
+        self.session.write_element(self.data, item, plain(value), stream)
+
+
+def plain(value: Any) -> Any:
+    """The NumPy array behind one on the device; anything else as it is."""
+    return value.data if isinstance(value, DeviceArray) else value
+
+
+def garbage(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: Any = "C"
+) -> np.ndarray:
+    """An array that nobody has written: no zeros, so that a kernel is not right by luck."""
+    array = np.ndarray(shape, dtype, strides=strides, order=order)
+    lowest = array.view(np.uint8) if array.flags.c_contiguous and array.ndim else None
+    if array.dtype.kind in "fc":
+        array.fill(np.nan)
+    elif lowest is not None:
+        lowest.fill(GARBAGE)
+    return array
+
+
+def garbage_like(array: Any) -> np.ndarray:
+    """As `garbage`, in the shape, type and order of an array."""
+    made = np.empty_like(plain(array), subok=False)
+    made[...] = garbage(made.shape, made.dtype)
+    return made

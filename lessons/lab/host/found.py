@@ -1,0 +1,122 @@
+"""What was found in many launches: each finding once, a summary, JSON and SARIF."""
+
+import json
+from collections import Counter
+from collections.abc import Collection
+from os import PathLike
+
+from ..cells import file_label
+from ..errors import InputError, ProblemsFound
+from ..simulator.findings import Finding
+from ..simulator.report import Report
+from ..simulator.sarif import sarif_log
+
+
+class Found:
+    """Findings of all launches and of the host's own code.
+
+    kinds: those that are kept. findings: each once. launches: kernel -> how often it was launched.
+    """
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self.kinds = kinds
+        self.findings: list[Finding] = []
+        self.times: Counter[tuple] = Counter()  # how often each was found
+        self.launches: Counter[str] = Counter()
+        self.earlier: list[Found] = []  # the parts that `begin` has ended
+        self.recorded: Report | None = None  # of the first launch with problems
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing was found but advice."""
+        return not self.problems
+
+    @property
+    def problems(self) -> list[Finding]:
+        return [finding for finding in self.findings if not finding.advice]
+
+    @property
+    def advice(self) -> list[Finding]:
+        """What could be faster although it is right: one finding per line at most."""
+        first: dict[tuple[str, int], Finding] = {}
+        for finding in self.findings:
+            if finding.advice:
+                first.setdefault((finding.file, finding.line), finding)
+        return list(first.values())
+
+    def raise_if_problems(self) -> None:
+        """Raise `ProblemsFound`, with the summary as its text, if there are any but advice."""
+        if not self.ok:
+            raise ProblemsFound(self.summary())
+
+    def add(self, finding: Finding) -> None:
+        same = (*finding[:1], finding.line, finding.file, finding.array, finding.other_line)
+        self.times[same] += 1
+        if self.times[same] == 1 and finding.kind in self.kinds:
+            self.findings.append(finding)
+
+    def summary(self, with_advice: bool = False) -> str:
+        """What ran and what was found, one line per finding."""
+        launches = sum(self.launches.values())
+        lines = [self.line_of(finding) for finding in self.problems]
+        if with_advice:
+            lines += [f"{self.line_of(finding)} (advice)" for finding in self.advice]
+        problems = counted(len(self.problems), "problem") if self.problems else "no problem"
+        checked = f"{counted(launches, 'launch')} of {counted(len(self.launches), 'kernel')}"
+        return "\n".join([f"{checked}: {problems} found", *lines])
+
+    def line_of(self, finding: Finding) -> str:
+        place = f"{file_label(finding.file)}, line {finding.line}" if finding.file else "somewhere"
+        return f"{place}: {finding.kind}: {finding.message}"
+
+    __str__ = summary
+
+    def as_json(self) -> str:
+        """Launches per kernel, ok, and the findings with all their fields, as JSON."""
+        data = {
+            "launches": dict(self.launches),
+            "ok": self.ok,
+            "findings": [finding._asdict() for finding in self.findings],
+        }
+        return json.dumps(data, indent=2)
+
+    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
+        """The findings as a SARIF 2.1.0 log; root: folder that paths are relative to."""
+        return json.dumps(sarif_log(self.findings, root), indent=2)
+
+    def html(self, path: str | PathLike[str]) -> None:
+        """Write a replay of the first launch that has problems, a page for a browser.
+
+        Raises `InputError` if there is none, or the file cannot be written.
+        """
+        if self.recorded is None or self.recorded.recording is None:
+            raise InputError(f"{path} is not written: no launch with problems was recorded")
+        self.recorded.html(path)
+
+    # ---------------------------------------------------------------- one part after the other
+
+    def begin(self) -> None:
+        """Begin a new part, with nothing found yet."""
+        part = Found(self.kinds)
+        part.take(self)
+        self.earlier.append(part)
+        self.findings, self.times, self.launches = [], Counter(), Counter()
+
+    def take(self, other: "Found") -> None:
+        """Add what another part has found."""
+        self.launches += other.launches
+        for finding in other.findings:
+            self.add(finding)
+
+    def everything(self) -> "Found":
+        """What was found in all parts together."""
+        whole = Found(self.kinds)
+        for part in [*self.earlier, self]:
+            whole.take(part)
+        return whole
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 launch", "2 launches"."""
+    plural = what + ("es" if what.endswith("ch") else "s")
+    return f"{number:,} {what if number == 1 else plural}"

@@ -1,0 +1,150 @@
+"""`instead_of_gpu()`: host code for a GPU runs as it is, on the lab."""
+
+import importlib
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+from numba import cuda
+from numba.core import config
+
+from ..simulator.run import BUDGET
+from .device_array import DeviceArray
+from .launches import jit_replacement, kernel_methods
+from .reduction import ufunc_replacement
+from .replacements import host_functions
+from .session import Session, SessionOptions
+
+MISSING = object()  # in the place of an attribute that was not there
+
+# Modules that keep Numba's own functions.
+NUMBAS = ("numba", "numba_cuda", "numba_cuda_mlir")
+
+
+@contextmanager
+def instead_of_gpu(
+    native: bool = False,
+    budget: int = BUDGET,
+    kinds: Iterable[str] | None = None,
+    without: Iterable[str] = (),
+    quiet: bool = False,
+    record: bool = False,
+) -> Iterator[Session]:
+    """While this block runs, `numba.cuda` needs no GPU, and every launch is checked.
+
+    Arrays, streams, events and launches are those of a `Session`, which the block is given and
+    which holds what was found. At the end its summary is printed to standard error if there are
+    problems; `session.raise_if_problems()` makes them an exception.
+
+    native: run kernels in the native engine, for large inputs; it finds only indices outside an
+    array. budget, kinds, without: as for `checked_run`. quiet: print nothing. record: keep the
+    first launch that has problems, for `session.html(path)`.
+    """
+    session = Session(SessionOptions(native, budget, kinds, without, record))
+    with replaced(session):
+        yield session
+    if not session.ok and not quiet:
+        print(session.summary(), file=sys.stderr)
+
+
+@contextmanager
+def replaced(session: Session) -> Iterator[None]:
+    """While this block runs, the functions of `numba.cuda` are those of a session."""
+    patches = Patches()
+    try:
+        for module in (cuda, *successors()):
+            for name, value in host_functions(session).items():
+                patches.replace(module, name, value)
+            patches.replace(module, "jit", jit_replacement(module.jit))
+        for name in ("vectorize", "guvectorize"):
+            original = getattr(numba, name)
+            patches.replace(numba, name, ufunc_replacement(session, original))
+        for kernels in classes_of_kernels():
+            for name, method in kernel_methods(session).items():
+                patches.set(kernels, name, method)
+        arrays = sys.modules.get("numba.cuda.cudadrv.devicearray")
+        if arrays is not None:
+            patches.set(arrays, "DeviceNDArray", DeviceArray)
+            patches.set(arrays, "is_cuda_ndarray", lambda obj: isinstance(obj, DeviceArray))
+        patches.everywhere()
+        devices = sys.modules.get("numba.cuda.cudadrv.devices")
+        if devices is not None:
+            patches.set(devices, "gpus", cuda.gpus)
+            patches.set(devices, "get_context", cuda.current_context)
+        yield
+    finally:
+        session.end()
+        patches.undo()
+
+
+def successors() -> list[types.ModuleType]:
+    """The module `cuda` of numba-cuda-mlir, if it is installed."""
+    try:
+        return [importlib.import_module("numba_cuda_mlir.cuda")]
+    except ImportError:
+        return []
+
+
+def classes_of_kernels() -> list[type]:
+    """What `cuda.jit` makes of a function, in each of the packages."""
+    found = [class_of_kernels()]
+    if successors():
+        found.append(importlib.import_module("numba_cuda_mlir.descriptor").MLIRDispatcher)
+    return found
+
+
+def class_of_kernels() -> type:
+    """Numba's own, with a GPU or in its simulator."""
+    if getattr(config, "ENABLE_CUDASIM", False):
+        from numba.cuda.simulator.kernel import FakeCUDAKernel
+
+        return FakeCUDAKernel
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    return CUDADispatcher
+
+
+class Patches:
+    """Attributes that are replaced for a while."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, str, Any]] = []  # owner, name, former value
+        self.functions: list[tuple[Any, Any]] = []  # function of Numba's, what replaces it
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        self.done.append((owner, name, vars(owner).get(name, MISSING)))
+        setattr(owner, name, value)
+
+    def replace(self, module: types.ModuleType, name: str, value: Any) -> None:
+        """A function of Numba's, here and wherever `everywhere` finds it."""
+        original = getattr(module, name, MISSING)  # Numba's own simulator lacks some
+        if original is not MISSING:
+            self.functions.append((original, value))
+        self.set(module, name, value)
+
+    def everywhere(self) -> None:
+        """Replace functions, too, where somebody has written `from numba.cuda import ...`."""
+        exchange(self.functions)
+
+    def undo(self) -> None:
+        for owner, name, former in reversed(self.done):
+            if former is MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, former)
+        exchange([(value, original) for original, value in self.functions])
+
+
+def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Wherever a module of the user's has the first object of a pair, give it the second."""
+    new = {id(old): (old, replacement) for old, replacement in pairs}
+    for module in list(sys.modules.values()):
+        name = getattr(module, "__name__", None)
+        if not isinstance(name, str) or name.partition(".")[0] in NUMBAS:
+            continue
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in new and attribute != "__builtins__":
+                setattr(module, attribute, new[id(value)][1])

@@ -1,0 +1,248 @@
+"""A session without a GPU: its copies, its launches, and what was found in them."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dimensions import Configuration, volume
+from ..simulator.findings import Finding, wanted_kinds
+from ..simulator.run import BUDGET, checked_run
+from .arguments import Prepared, prepare
+from .device_array import DeviceArray, plain
+from .found import Found
+from .host_array import HostArray, plain_array, watched
+from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
+from .order import DEFAULT, HOST, Access, Order
+from .places import HostPlace, host_place
+from .streams import number_of
+
+MANY_THREADS = 500_000  # a check of so many may take a while
+
+
+class SessionOptions(NamedTuple):
+    """native: run kernels in the native engine, which is fast and finds only indices outside an
+    array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
+    """
+
+    native: bool = False
+    budget: int = BUDGET
+    kinds: Iterable[str] | None = None
+    without: Iterable[str] = ()
+    record: bool = False
+
+
+class Session(Found):
+    """What `instead_of_gpu` gives: everything that has been found so far; see `found.Found`."""
+
+    def __init__(self, options: SessionOptions | None = None) -> None:
+        self.options = options or SessionOptions()
+        super().__init__(wanted_kinds(self.options.kinds, self.options.without))
+        self.order = Order(self.check_source)
+        self.too_early: set[tuple[int, int]] = set()  # operations that somebody did not wait for
+        self.ordinary: set[tuple[int, int]] = set()  # operations that write ordinary arrays
+        self.reads = ReadsOfOrdinaryArrays(self)
+        self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
+
+    # ---------------------------------------------------------------- copies
+
+    def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray:
+        """From the device; on a stream, the host does not wait."""
+        new = target is None
+        memory = np.empty_like(data) if new else plain_array(target)
+        require_fitting(memory, data)
+        queue, place = number_of(stream), host_place()
+        number = self.order.enqueue(queue)
+        self.use(queue, data, False, "a copy to the host", place)
+        self.use(queue, memory, True, "a copy to the host", place)
+        np.copyto(memory, data.reshape(memory.shape))
+        self.order.forget_sources(memory)
+        if queue == DEFAULT:
+            self.order.wait_for_stream(HOST, DEFAULT)
+            return memory if new else target
+        self.order.note(data, False, queue, number, "a copy to the host", place)
+        self.order.note(memory, True, queue, number, "its copy to the host", place)
+        if new and stores_into_an_array("copy_to_host"):
+            self.touch(memory, writes=False)
+        # Copying one array into another asks neither of them.
+        self.watch_ordinary(queue, number)
+        return watched(self, memory) if new else target
+
+    def copy_to_device(self, data: np.ndarray, source: Any, stream: Any) -> None:
+        """From the host, or from another array on the device."""
+        on_device = isinstance(source, DeviceArray)
+        memory = np.asarray(plain_array(plain(source)))
+        require_fitting(data, memory)
+        queue, place = number_of(stream), host_place()
+        number = self.order.enqueue(queue)
+        self.use(queue, memory, False, "a copy to the device", place)
+        self.use(queue, data, True, "a copy to the device", place)
+        np.copyto(data, memory.reshape(data.shape))
+        if queue == DEFAULT:
+            if not on_device:
+                self.order.wait_for_stream(HOST, DEFAULT)
+            return
+        self.order.note(data, True, queue, number, "a copy to the device", place)
+        if on_device or self.is_pinned(source):
+            kept = None if on_device else memory.copy()
+            self.order.note(memory, False, queue, number, "its copy to the device", place, kept)
+
+    def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None:
+        """data[item] = value, for an array on the device."""
+        queue, place = number_of(stream), host_place()
+        number = self.order.enqueue(queue)
+        self.use(queue, data, True, "a copy to the device", place)
+        data[item] = value
+        if queue != DEFAULT:
+            self.order.note(data, True, queue, number, "a copy to the device", place)
+
+    def watch_ordinary(self, queue: int, number: int) -> None:
+        """An operation writes an ordinary array, which does not tell who reads it."""
+        self.ordinary.add((queue, number))
+        self.reads.start()
+
+    def is_watching(self) -> bool:
+        """Whether such an operation may still be under way."""
+        return any((a.stream, a.number) in self.ordinary for a in self.order.pending)
+
+    def end(self) -> None:
+        """The program is over: nothing is under way any more."""
+        self.order.wait_for_everything()
+        self.reads.stop()
+
+    def is_pinned(self, array: Any) -> bool:
+        """Whether a copy from here goes on by itself; from other memory the host waits for it."""
+        if isinstance(array, HostArray):
+            return True
+        return any(np.may_share_memory(array, pinned) for pinned in self.pinned)
+
+    # ---------------------------------------------------------------- who may use what
+
+    def touch(self, memory: np.ndarray, writes: bool) -> None:
+        """The host reads or writes memory that the device uses, too."""
+        access = self.order.conflict(HOST, memory, writes)
+        if access is None:
+            return
+        does = "writes" if writes else "reads"
+        self.find_unsynchronised(
+            host_place(),
+            f"the host {does} this array here, but {describe(access)} may not be done: call "
+            f"{waiting_for(access)} before",
+            access,
+        )
+
+    def use(
+        self, queue: int, memory: np.ndarray, writes: bool, what: str, place: HostPlace
+    ) -> None:
+        """A stream reads or writes memory: does nothing else use it at the same time?"""
+        access = self.order.conflict(queue, memory, writes)
+        if access is None:
+            return
+        does = "writes" if writes else "reads"
+        self.find_unsynchronised(
+            place,
+            f"{what} on {stream_name(queue)} {does} an array that {describe(access)} uses, and "
+            "nothing puts the two streams in order: record an event on one and let the other wait "
+            "for it, or use one stream",
+            access,
+        )
+
+    def check_source(self, access: Access) -> None:
+        """A copy to the device is done: is its source what it was when the copy was queued?"""
+        if access.source is None or (access.stream, access.number) in self.too_early:
+            return
+        if not same_bytes(access.source, access.memory):
+            self.find_unsynchronised(
+                access.place,
+                "the host has changed this pinned array before its copy to the device was done: "
+                f"call {waiting_for(access)} before you change it",
+                access,
+            )
+
+    def find_unsynchronised(self, place: HostPlace, message: str, access: Access) -> None:
+        self.too_early.add((access.stream, access.number))
+        finding = Finding("unsynchronised", place.line, message, file=place.file)
+        other = access.place
+        self.add(finding._replace(other_file=other.file or None, other_line=other.line or None))
+
+    # ---------------------------------------------------------------- launches
+
+    def launch(self, kernel: Callable, chosen: Configuration, arguments: Sequence[Any]) -> None:
+        """Run a kernel for everything between the brackets, and keep what is found."""
+        queue, place = number_of(chosen.stream), host_place()
+        prepared = prepare(kernel, arguments)
+        number = self.order.enqueue(queue)
+        before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
+        name = self.run(kernel, chosen, prepared)
+        self.launches[name] += 1
+        prepared.copy_back()
+        what = f"the kernel {name}"
+        for memory, old in zip(prepared.shared if before else (), before, strict=True):
+            writes = not same_bytes(memory, old)
+            self.use(queue, memory, writes, what, place)
+            self.order.note(memory, writes, queue, number, what, place)
+        if prepared.returns_to_host and queue == DEFAULT:
+            self.order.wait_for_stream(HOST, DEFAULT)
+        elif prepared.returns_to_host:
+            self.watch_ordinary(queue, number)
+
+    def warn_of_size(self, name: str, chosen: Configuration) -> None:
+        threads = volume(chosen.grid) * volume(chosen.block)
+        if threads > MANY_THREADS and name not in self.launches:
+            print(f"checking {name} in {threads:,} threads; --native is faster", file=sys.stderr)
+
+    def run(self, kernel: Callable, chosen: Configuration, prepared: Prepared) -> str:
+        """Returns the kernel's name."""
+        if self.options.native:
+            from .native_launch import run_native
+
+            for finding in run_native(kernel, chosen, prepared.values):
+                self.add(finding)
+            prepared.assume_written()
+            return prepared.name
+        self.warn_of_size(prepared.name, chosen)
+        report = checked_run(
+            kernel,
+            chosen.grid,
+            chosen.block,
+            *prepared.values,
+            measure=False,
+            record=self.options.record and self.recorded is None,
+            budget=self.options.budget,
+            dynamic_shared=chosen.shared_bytes,
+            uninitialised=prepared.garbage,
+        )
+        for finding in report.findings:
+            self.add(finding)
+        if not report.ok:
+            prepared.assume_written()  # it may have ended early: nothing more follows from that
+        if self.recorded is None and not report.ok:
+            self.recorded = report
+        return report.name
+
+
+def describe(access: Access) -> str:
+    line = f" (line {access.place.line})" if access.place.line else ""
+    return f"{access.what} on {stream_name(access.stream)}{line}"
+
+
+def stream_name(number: int) -> str:
+    return f"stream {number}" if number else "the default stream"
+
+
+def waiting_for(access: Access) -> str:
+    return "stream.synchronize()" if access.stream else "cuda.synchronize()"
+
+
+def same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays hold the same; NaN is the same as NaN."""
+    return one.tobytes() == other.tobytes()
+
+
+def require_fitting(target: np.ndarray, source: np.ndarray) -> None:
+    """Raises what `numba.cuda` does for arrays that cannot be copied into each other."""
+    if target.dtype != source.dtype:
+        raise TypeError(f"incompatible dtype: {target.dtype} vs. {source.dtype}")
+    if target.squeeze().shape != source.squeeze().shape:
+        raise ValueError(f"incompatible shape: {target.shape} vs. {source.shape}")

@@ -1,0 +1,116 @@
+"""`pytest --lab`: a project's tests for a GPU run without one, and every launch is checked.
+
+    pytest -p lessons.lab.pytest_plugin --lab      from a clone
+    pytest --lab                                   where the package is installed
+
+A test in which something is found fails, and says what.
+"""
+
+from collections.abc import Generator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    pass
+
+EVERYTHING = pytest.StashKey["AllTests"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lab", "kernels without a GPU")
+    group.addoption(
+        "--lab",
+        action="store_true",
+        help="run kernels of numba.cuda without a GPU, and check each launch: races, indices "
+        "outside an array, barriers, memory that nobody wrote; a test with a finding fails",
+    )
+    group.addoption(
+        "--lab-native",
+        action="store_true",
+        help="with --lab: compile kernels for the CPU; finds only indices outside an array",
+    )
+    group.addoption(
+        "--lab-budget", type=int, metavar="N", help="with --lab: rounds of loops per kernel"
+    )
+    group.addoption("--lab-sarif", metavar="FILE", help="with --lab: write the findings as SARIF")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Before any test is imported: its marks ask whether there is a GPU.
+    if config.getoption("--lab"):
+        config.stash[EVERYTHING] = AllTests(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if EVERYTHING in config.stash:
+        config.stash[EVERYTHING].end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    everything = item.config.stash.get(EVERYTHING, None)
+    if everything is not None:
+        everything.session.begin()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    everything = item.config.stash.get(EVERYTHING, None)
+    if everything is not None and call.when == "call":
+        everything.judge(report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if EVERYTHING in config.stash:
+        terminalreporter.section("the lab")
+        terminalreporter.write_line(config.stash[EVERYTHING].summary())
+
+
+class AllTests:
+    """The one session of all tests, and what each of them has found."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from .host.instead_of_gpu import replaced
+        from .host.session import Session, SessionOptions
+
+        options = SessionOptions(native=config.getoption("--lab-native"))
+        if config.getoption("--lab-budget"):
+            options = options._replace(budget=config.getoption("--lab-budget"))
+        self.sarif = config.getoption("--lab-sarif")
+        self.session: Session = Session(options)
+        self.stack = ExitStack()
+        self.stack.enter_context(replaced(self.session))
+        self.failed = 0
+
+    def judge(self, report: pytest.TestReport) -> None:
+        """A test that has found something fails, unless it fails anyway."""
+        self.session.order.wait_for_everything()
+        if self.session.ok:
+            return
+        self.failed += 1
+        text = self.session.summary()
+        if report.outcome == "passed":
+            report.outcome = "failed"
+            report.longrepr = text
+        else:
+            report.sections.append(("the lab", text))
+
+    def summary(self) -> str:
+        everything = self.session.everything()
+        text = everything.summary().partition("\n")[0]
+        return f"{text}, in {self.failed} tests" if self.failed else text
+
+    def end(self) -> None:
+        self.stack.close()
+        if self.sarif:
+            from .files import write_whole
+
+            text = self.session.everything().as_sarif()
+            write_whole(self.sarif, lambda file: file.write(text.encode()))
