@@ -1,5 +1,9 @@
 """The native engine: exact barriers, real atomics, checked indices, and refusals that say why."""
 
+import _thread
+import signal
+import threading
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -255,37 +259,9 @@ def test_checks_can_be_switched_off():
 
 
 @cuda.jit
-def shuffles(out):
-    out[0] = cuda.shfl_down_sync(0xFFFFFFFF, out[0], 1)  # here
-
-
-@cuda.jit
-def syncs_a_warp(out):
-    cuda.syncwarp()  # here
-    out[0] = 1
-
-
-@cuda.jit
-def syncs_the_grid(out):
-    cuda.cg.this_grid().sync()  # here
-    out[0] = 1
-
-
-@cuda.jit
 def sized_at_run_time(out):
     tile = cuda.shared.array(cuda.blockDim.x, float32)  # here
     tile[0] = out[0]
-
-
-@register_jitable
-def meets():
-    cuda.syncthreads()  # here
-
-
-@cuda.jit
-def meets_in_a_function(out):
-    meets()
-    out[0] = 1
 
 
 def raw(x):
@@ -303,16 +279,12 @@ def uses_a_raw_instruction(out):
 @pytest.mark.parametrize(
     "kernel, words",
     [
-        (shuffles, "cuda.shfl_down_sync"),
-        (syncs_a_warp, "cuda.syncwarp"),
-        (syncs_the_grid, "cuda.cg.this_grid"),
         (sized_at_run_time, "`cuda.blockDim.x`"),
-        (meets_in_a_function, "a barrier in a function"),
         (uses_a_raw_instruction, "the raw instruction raw"),
     ],
 )
 def test_what_cannot_be_done_is_refused(kernel, words):
-    line = line_of_comment(meets if kernel is meets_in_a_function else kernel)
+    line = line_of_comment(kernel)
     with pytest.raises(NativeRefusal) as caught:
         native(kernel)[1, 1](np.zeros(1, np.float32))
     assert words in str(caught.value) and f"line {line}" in str(caught.value)
@@ -339,3 +311,40 @@ def test_bad_calls_are_explained():
         native(no_guard)[0, 1]
     with pytest.raises(TypeError, match=r"takes 2 arguments \(values, out\), but 1 were given"):
         native(no_guard)[1, 1](np.zeros((1, 1)))
+
+
+# ---------------------------------------------------------------- Ctrl-C
+
+
+@cuda.jit
+def endless(out):
+    while out[0] == 0:
+        out[1] += 1
+
+
+@cuda.jit
+def endless_with_a_barrier(out):
+    while out[0] == 0:
+        out[1] += 1
+        cuda.syncthreads()
+
+
+@pytest.mark.parametrize("kernel", [endless, endless_with_a_barrier])
+def test_an_interrupt_ends_a_launch_and_its_threads(kernel):
+    # A program that runs in the background may have been told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interrupt(kernel)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def interrupt(kernel):
+    native(kernel)[1, 1](np.ones(2))  # compiled before: the launch is to be interrupted
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        native(kernel)[2, 2](np.zeros(2))
+        time.sleep(10)
+    assert time.perf_counter() - begin < 5
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("native")]

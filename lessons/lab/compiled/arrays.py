@@ -4,19 +4,21 @@ import ast
 import copy
 from typing import Any, NamedTuple
 
-import numpy as np
+from numba.core import types
 
-from lessons.lab.compile_checks import problem_of_size, shape_argument, sizes_of
-from lessons.lab.compiled.refusal import NativeRefusal, place, refuse
-from lessons.lab.numba_types import dtype_of_type
-from lessons.lab.source import Source
+from ..compile_checks import problem_of_size, shape_argument, sizes_of
+from ..source import Source
+from .meanings import ALIASES
+from .memory import element_type
+from .refusal import NativeRefusal, place, refuse
 
 
 class ArrayType(NamedTuple):
     """What `cuda.shared.array` and `cuda.local.array` are told."""
 
-    shape: tuple[int, ...]
-    dtype: np.dtype
+    shape: tuple[int, ...]  # (0,) for dynamic shared memory
+    element: types.Type | None  # None if it depends on an argument, as in `x.dtype`
+    expression: ast.expr  # of the type
 
 
 def array_type(source: Source, call: ast.Call, scope: dict[str, Any]) -> ArrayType:
@@ -27,16 +29,22 @@ def array_type(source: Source, call: ast.Call, scope: dict[str, Any]) -> ArrayTy
     if kind is None or shape is None:
         refuse(source, call, "an array without a shape and a type")
     sizes = shape_of(source, call, shape, scope)
-    dtype = dtype_of_type(constant(source, kind, scope))
-    if dtype is None:
+    try:
+        value = constant(source, kind, scope)
+    except (NameError, AttributeError):  # of an argument: known when the kernel is compiled
+        return ArrayType(sizes, None, kind)
+    element = element_type(value)
+    if element is None:
         refuse(source, call, f"an array of type {ast.unparse(kind)}")
-    return ArrayType(sizes, dtype)
+    return ArrayType(sizes, element, kind)
 
 
 def shape_of(
     source: Source, call: ast.Call, shape: ast.expr, scope: dict[str, Any]
 ) -> tuple[int, ...]:
     for size in sizes_of(shape):
+        if isinstance(size, ast.Name) and size.id in ALIASES.get(source.tree, {}):
+            continue  # the caller has passed a number
         problem = problem_of_size(source, size)
         if problem:
             raise NativeRefusal(
@@ -44,15 +52,24 @@ def shape_of(
             )
     value = constant(source, shape, scope)
     sizes = tuple(value) if isinstance(value, tuple) else (value,)
-    if 0 in sizes:
-        refuse(source, call, "dynamic shared memory")
+    if min(sizes, default=0) < 0:
+        refuse(source, call, f"an array of {sizes}")
     return sizes
 
 
 def constant(source: Source, node: ast.expr, scope: dict[str, Any]) -> Any:
     """Value of an expression of literals, names from outside, and local names for either."""
+    passed = ALIASES.get(source.tree, {})
+    scope = {**scope, **passed}
     if isinstance(node, ast.Name):
         node = assigned_in(source).get(node.id, node)
+    if any(
+        isinstance(part, ast.Name)
+        and part.id in source.function.__code__.co_varnames
+        and part.id not in passed
+        for part in ast.walk(node)
+    ):
+        raise NameError(f"{ast.unparse(node)} is known only when the kernel runs")
     expression = ast.Expression(copy.deepcopy(node))
     return eval(compile(ast.fix_missing_locations(expression), "<size>", "eval"), scope)
 

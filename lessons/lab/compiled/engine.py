@@ -7,213 +7,214 @@
 takes the same `@cuda.jit` kernel that a GPU would run, and NumPy arrays. The kernel is rewritten
 (see `rewrite`) and compiled by Numba. Threads of a block take turns from barrier to barrier,
 so a barrier is exact; blocks run side by side on the cores, so atomics are real ones. Compiling
-takes a second or several per kernel, once per process.
+takes a second or so per kernel, once per process. Ctrl-C ends a launch.
 
 Honest limits. Threads take turns in one fixed order: a race gives one of its possible results, and
-always the same; `checked_run` is there to find it. Registers are not exchanged between threads
-(no shuffles, votes or `syncwarp`), there is no barrier for the whole grid, and no raw instructions.
-A loop that never ends cannot be interrupted.
+always the same; `checked_run` is there to find it. There are no raw instructions.
 """
 
 import functools
-import itertools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
+from numba._dispatcher import compute_fingerprint
+from numba.core import types
 
-from kernels.errors import InputError
-from lessons.lab.cells import file_label
-from lessons.lab.compiled import runtime
-from lessons.lab.compiled.refusal import NativeRefusal
-from lessons.lab.compiled.rewrite import Rewritten, Site, compiled, rewrite
-from lessons.lab.dimensions import MAX_THREADS, Dim3, as_dim3, volume
-from lessons.lab.source import Source, python_function, read_source
+from ..dimensions import MAX_THREADS, Dim3, as_dim3, volume
+from ..errors import InputError
+from ..signatures import converted
+from ..source import Source, python_function, read_source
+from . import half
+from .compiler import compile_entry
+from .cores import run_on_cores
+from .driver import Driver
+from .memory import DYNAMIC_LIMIT, LOCAL_LIMIT, SHARED_LIMIT
+from .messages import NativeCompileError, compile_error, index_message, stuck_message
+from .program import Rewritten
+from .refusal import NativeRefusal
+from .rewrite import rewrite
+from .thread import LOCAL, NOTE_WORDS, SHARED
+from .warps import GRID, ROWS
 
-
-class NativeCompileError(InputError):
-    """Numba could not compile the kernel; the message names the line."""
+FEW_THREADS = 4096  # which are done before another core has woken up
+# What Numba says where a kernel needs arrays that own memory.
+NEEDS_COUNTS = ("NRT required", "Only accept returning of array passed")
+MEMORY_LIMIT = 2 << 30  # bytes, for the threads that run at the same time
+ENTRY_TYPES = (
+    types.int64,  # first block
+    types.int64,  # and the one after the last
+    types.UniTuple(types.int64, 3),  # threads of a block
+    types.UniTuple(types.int64, 3),  # blocks of the grid
+    types.Array(types.int64, 1, "C"),  # notes
+    types.UniTuple(types.int64, 6),  # addresses and sizes of memory
+    types.Array(types.uint8, 1, "C"),  # shared memory
+    types.Array(types.int64, 1, "C"),  # what each thread waits for
+    types.Array(types.int64, 2, "C"),  # warp memory
+    types.Array(types.uint8, 1, "C"),  # a generator per thread
+)
 
 
 def native(kernel: object, bounds_check: bool = True) -> "NativeKernel":
     """A form of `kernel` that is launched as on a GPU, `native(kernel)[grid, block](*arguments)`.
 
     kernel: what `@cuda.jit` made of a function. bounds_check: look at every index before it is
-    used, and raise `IndexError` for one outside its array, or negative; without, such a kernel may
-    crash. Raises `NativeRefusal` if the kernel does what this engine cannot do.
+    used, and raise `IndexError` for one outside its array, or negative (but a written-out `-1`
+    counts from the end); without, such a kernel may crash. Raises `NativeRefusal` if the kernel
+    does what this engine cannot do.
 
     A launch takes NumPy arrays, numbers and NamedTuples of both, returns when the kernel is done,
-    and raises `NativeCompileError` if Numba cannot compile the kernel for these arguments.
+    and raises `NativeCompileError` if Numba cannot compile the kernel for these arguments. As on a
+    GPU, a stream and a number of bytes of dynamic shared memory may follow grid and block.
     """
-    return native_kernel(python_function(kernel), bounds_check)
+    options = getattr(kernel, "targetoptions", None) or {}
+    return native_kernel(python_function(kernel), bounds_check, bool(options.get("debug")))
 
 
 @functools.lru_cache(maxsize=256)
-def native_kernel(function: Callable, bounds_check: bool) -> "NativeKernel":
-    return NativeKernel(read_source(function), bounds_check)
+def native_kernel(function: Callable, bounds_check: bool, debug: bool) -> "NativeKernel":
+    return NativeKernel(read_source(function), bounds_check, debug)
+
+
+class Compiled:
+    """A kernel compiled for arguments of certain types."""
+
+    def __init__(self, source: Source, bounds_check: bool, debug: bool, kinds: tuple) -> None:
+        try:
+            self.compile(rewrite(source, bounds_check, debug), kinds)
+        except InputError:
+            raise
+        except Exception as first:
+            if not any(words in str(first) for words in NEEDS_COUNTS):
+                raise compile_error(source, first) from None
+            try:
+                self.compile(rewrite(source, bounds_check, debug, counts=True), kinds)
+            except Exception as error:
+                raise compile_error(source, error) from None
+
+    def compile(self, rewritten: Rewritten, kinds: tuple) -> None:
+        self.waits = rewritten.waits
+        self.is_short = rewritten.is_short
+        self.sites = rewritten.sites
+        self.layout = rewritten.layout
+        check_size("shared arrays of a block", self.layout.known_bytes[SHARED], SHARED_LIMIT)
+        check_size("local arrays of a thread", self.layout.known_bytes[LOCAL], LOCAL_LIMIT)
+        half.install()
+        driver = Driver(rewritten, len(kinds))
+        self.entry = compile_entry(driver.function, (*ENTRY_TYPES, *kinds), rewritten.parts)
+        self.generator_bytes = driver.generator_bytes
+
+
+def check_size(what: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise NativeRefusal(f"the {what} take {size:,} bytes; the hardware has {limit:,}")
 
 
 class NativeKernel:
     """What `native` returns: a kernel that waits for its grid and block."""
 
-    def __init__(self, source: Source, bounds_check: bool) -> None:
+    def __init__(self, source: Source, bounds_check: bool, debug: bool = False) -> None:
         self.source = source
-        self.rewritten = rewrite(source, bounds_check)
-        self.run_blocks = make_driver(source, self.rewritten)
+        self.bounds_check = bounds_check
+        self.debug = debug
+        self.compiled: dict[tuple, Compiled] = {}  # by the types of the arguments
+        self.by_fingerprint: dict[tuple | None, Compiled] = {}  # which are quicker to find
+        rewrite(source, bounds_check, debug)  # what cannot be done is said here
 
     def __getitem__(self, dimensions: tuple) -> Callable[..., None]:
         grid, block = dimensions[:2]
-        return functools.partial(self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"))
+        dynamic_bytes = dimensions[3] if len(dimensions) > 3 else 0
+        check_size("bytes of dynamic shared memory", dynamic_bytes, DYNAMIC_LIMIT)
+        return functools.partial(
+            self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"), int(dynamic_bytes)
+        )
 
-    def launch(self, grid: Dim3, block: Dim3, *arguments: object) -> None:
+    def launch(self, grid: Dim3, block: Dim3, dynamic_bytes: int, *arguments: object) -> None:
+        arguments, _ = converted(self.source.function, arguments)
         self.check_launch(block, arguments)
+        run(self.compiled_for(arguments), grid, block, dynamic_bytes, arguments)
+
+    def compiled_for(self, arguments: tuple) -> Compiled:
         try:
-            # Compile before the cores set off, in this thread, so that it happens once.
-            self.run_part(0, 0, grid, block, arguments)
-            self.run_on_all_cores(grid, block, arguments)
-        except NumbaError as error:
-            raise compile_error(self.source, error) from error
+            key = tuple(map(compute_fingerprint, arguments))
+        except NotImplementedError:  # a NamedTuple, for one
+            key = None
+        if key in self.by_fingerprint:
+            return self.by_fingerprint[key]
+        kinds = tuple(map(type_of, arguments, self.names()))
+        if kinds not in self.compiled:
+            self.compiled[kinds] = Compiled(self.source, self.bounds_check, self.debug, kinds)
+        if key is not None:
+            self.by_fingerprint[key] = self.compiled[kinds]
+        return self.compiled[kinds]
+
+    def names(self) -> list[str]:
+        return [argument.arg for argument in self.source.tree.args.args]
 
     def check_launch(self, block: Dim3, arguments: tuple) -> None:
         threads = volume(block)
         if threads > MAX_THREADS:
             raise ValueError(f"a block of {threads:,} threads: the hardware allows {MAX_THREADS:,}")
-        names = [argument.arg for argument in self.source.tree.args.args]
+        names = self.names()
         if len(names) != len(arguments):
             raise TypeError(
                 f"{self.source.function.__name__} takes {len(names)} arguments "
                 f"({', '.join(names)}), but {len(arguments)} were given"
             )
 
-    def run_on_all_cores(self, grid: Dim3, block: Dim3, arguments: tuple) -> None:
-        blocks = volume(grid)
-        workers = min(numba.get_num_threads(), blocks)
-        if workers == 1:
-            self.run_part(0, blocks, grid, block, arguments)
-            return
-        ends = [blocks * worker // workers for worker in range(workers + 1)]
-        futures = [
-            pool().submit(self.run_part, first, last, grid, block, arguments)
-            for first, last in itertools.pairwise(ends)
-        ]
-        for future in futures:
-            future.result()
 
-    def run_part(self, first: int, last: int, grid: Dim3, block: Dim3, arguments: tuple) -> None:
+def type_of(argument: object, name: str) -> Any:
+    """Numba's type of an argument. Raises `TypeError` for what a kernel cannot take."""
+    try:
+        return numba.typeof(argument)
+    except ValueError:
+        raise TypeError(f"a kernel cannot take {name}, a {type(argument).__name__}") from None
+
+
+def run(compiled: Compiled, grid: Dim3, block: Dim3, dynamic_bytes: int, arguments: tuple) -> None:
+    """Launch: return when all blocks are done."""
+    threads = volume(block)
+    layout, waits = compiled.layout, bool(compiled.waits)
+    together = volume(grid) if GRID in compiled.waits else 1  # blocks that run at the same time
+    check_memory(compiled, together * threads)
+
+    def run_part(first: int, last: int, notes: np.ndarray) -> None:
         """Run blocks first ... last - 1."""
-        error = np.zeros(runtime.ERROR_WORDS, np.int64)
+        alive = together * threads
+        shared = np.empty(together * (layout.bytes[SHARED] + dynamic_bytes), np.uint8)
+        local = np.empty(layout.bytes[LOCAL] * (alive if waits else 1), np.uint8)
+        states = np.empty(alive * waits, np.int64)
+        warp = np.zeros((together * ROWS * waits, threads), np.int64)
+        generators = np.empty(compiled.generator_bytes * alive, np.uint8)
+        addresses = [array.ctypes.data for array in (notes, shared, local, warp)]
+        local_bytes = layout.bytes[LOCAL] if waits else 0  # else one thread's serves the next
+        memory = (*addresses, local_bytes, dynamic_bytes)
+        memory_of_block = (notes, memory, shared, states, warp, generators)
         try:
-            self.run_blocks(first, last, block, grid, error, *arguments)
+            compiled.entry(first, last, block, grid, *memory_of_block, *arguments)
         except IndexError:
-            if error[0]:
-                raise IndexError(index_message(self.rewritten.sites, error)) from None
+            if notes[0] > 0:
+                raise IndexError(index_message(compiled.sites, notes)) from None
             raise
+        except RecursionError:
+            raise RecursionError("a function of the kernel calls itself too often") from None
+        if notes[0] < 0:
+            raise NativeRefusal(stuck_message(compiled.sites, notes))
+
+    if compiled.is_short and volume(grid) * threads <= FEW_THREADS:
+        run_part(0, volume(grid), np.zeros(NOTE_WORDS, np.int64))
+        return
+    run_on_cores(volume(grid), 1 if together > 1 else numba.get_num_threads(), run_part)
 
 
-def index_message(sites: list[Site], error: np.ndarray) -> str:
-    """error: what `runtime.note_outside` wrote."""
-    site_number, axis, index, length, *where = error.tolist()
-    site = sites[site_number - 1]
-    thread, block = tuple(where[:3]), tuple(where[3:])
-    problem = "is negative" if index < 0 else f"is not below {length}"
-    return (
-        f"{site.file}, line {site.line}: index {index} of {site.array}, axis {axis}, "
-        f"{problem}; thread {thread} of block {block}"
-    )
-
-
-def compile_error(source: Source, error: NumbaError) -> NativeCompileError:
-    """A Numba error as one line with the place in the student's file."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    name = Path(source.filename).name
-    place = ""
-    for line in lines:
-        if 'File "' in line and name in line and ", line " in line:
-            place = f", line {line.rsplit(', line ', 1)[1].rstrip(':')}"
-    known = ("No implementation", "Cannot unify", "NameError", "Unknown attribute", "Use of")
-    chosen = next((line for line in lines if line.startswith(known)), None)
-    chosen = chosen or (lines[1] if len(lines) > 1 else "".join(lines))
-    label = file_label(source.filename)
-    return NativeCompileError(f"{label}{place}: Numba cannot compile this: {chosen}")
-
-
-@functools.lru_cache(maxsize=1)
-def pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(numba.get_num_threads(), thread_name_prefix="native")
-
-
-# ---------------------------------------------------------------- the driver
-
-
-def make_driver(source: Source, rewritten: Rewritten) -> Callable[..., None]:
-    """A compiled function that runs blocks first ... last - 1 of one kernel.
-
-    Its text is put together here, because kernels differ in their arguments and arrays.
-    """
-    scope: dict[str, Any] = {
-        "kernel": compiled(rewritten.function),
-        "position_of": runtime.position_of,
-        "shared_array": runtime.shared_array,
-        "local_array": runtime.local_array,
-        "spoil": runtime.spoil,
-    }
-    make_arrays: list[str] = []
-    shared = [f"shared_{i}" for i in range(len(rewritten.shared))]
-    local = [f"local_{i}" for i in range(len(rewritten.local))]
-    for maker, names, kinds in (
-        ("shared_array", shared, rewritten.shared),
-        ("local_array", local, rewritten.local),
-    ):
-        for name, kind in zip(names, kinds, strict=True):
-            scope[f"type_of_{name}"] = kind.dtype.type
-            make_arrays.append(f"{name} = {maker}(threads, {kind.shape}, type_of_{name})")
-    passed = [f"argument_{i}" for i in range(len(source.tree.args.args))]
-    position = "position_of(thread, block, block_size, grid_size)"
-    call = [position, "error", *shared, *(f"{name}[thread]" for name in local), *passed]
-    text = DRIVER.format(
-        arguments=", ".join(passed),
-        make_arrays="; ".join(make_arrays) or "pass",
-        spoil="; ".join(f"spoil({name})" for name in shared) or "pass",
-        run_threads=TAKE_TURNS if rewritten.has_barrier else ONE_BY_ONE,
-    )
-    exec(text.replace("CALL", f"kernel({', '.join(call)})"), scope)
-    return compiled(scope["run_blocks"], allocates=True)
-
-
-DRIVER = """
-def run_blocks(first, last, block_size, grid_size, error, {arguments}):
-    threads = block_size[0] * block_size[1] * block_size[2]
-    {make_arrays}
-    for block in range(first, last):
-        {spoil}
-{run_threads}
-"""
-
-ONE_BY_ONE = """
-        for thread in range(threads):
-            CALL
-"""
-
-# Every thread runs to its next barrier, then all of them to the one after. A generator in a list is
-# a value, not a reference: it has to be put back after it has moved.
-TAKE_TURNS = """
-        generators = [CALL for thread in range(threads)]
-        finished = [False for thread in range(threads)]
-        running = threads
-        while running > 0:
-            for thread in range(threads):
-                if finished[thread]:
-                    continue
-                generator = generators[thread]
-                if next(generator):
-                    finished[thread] = True
-                    running -= 1
-                generators[thread] = generator
-"""
+def check_memory(compiled: Compiled, threads: int) -> None:
+    needed = threads * (compiled.generator_bytes + compiled.layout.bytes[LOCAL] + 8 * (ROWS + 1))
+    if needed > MEMORY_LIMIT:
+        raise NativeRefusal(
+            f"{threads:,} threads that wait for each other take {needed / 2**30:.1f} GiB: "
+            "launch fewer"
+        )
 
 
 def launch(kernel: object, blocks: object, threads: object, *arguments: object) -> None:

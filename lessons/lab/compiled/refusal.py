@@ -3,20 +3,17 @@
 import ast
 from typing import NoReturn
 
-from kernels.errors import InputError
-from lessons.lab.cells import file_label
-from lessons.lab.source import Source
+from ..cells import file_label
+from ..errors import InputError
+from ..source import Source
 
 
 class NativeRefusal(InputError):
-    """The kernel does something that cannot be done one thread after another."""
+    """The kernel does something that this engine cannot do."""
 
 
 def refuse(source: Source, node: ast.expr | ast.stmt, what: str) -> NoReturn:
-    raise NativeRefusal(
-        f"{place(source, node)}: the native engine runs one thread after another and cannot do "
-        f"{what}; use checked_run, which can"
-    )
+    raise NativeRefusal(f"{place(source, node)}: the native engine cannot do {what}")
 
 
 def place(source: Source, node: ast.expr | ast.stmt) -> str:

@@ -1,11 +1,11 @@
 """Rewrite a CUDA kernel's syntax tree so that Numba can compile it for the CPU.
 
-* `cuda.syncthreads()` becomes a `yield`: the kernel turns into a generator, and whoever runs a
-  block resumes its threads one after another, from barrier to barrier. `yield False` says "I wait
-  at a barrier", `yield True` "I have finished".
-* `cuda.threadIdx.x` and its like are read from a tuple `_position` that every function gets.
-* Shared and local arrays are made by the caller, once for many blocks, and passed in.
-* Every index of an array goes through a check that knows line, array, thread and block.
+* Where a thread waits for others, it yields: the kernel turns into a generator, and whoever runs a
+  block resumes its threads one after another, from wait to wait.
+* Every function is told which thread runs it, in a tuple: `cuda.threadIdx.x` is read from there.
+* Shared and local arrays are views of memory that the launch provides.
+* Every index goes through a check that knows line, array, thread and block.
+* Every loop that might take long asks now and then whether the host wants an end.
 
 Line numbers stay those of the original file, so that Numba's errors point there.
 """
@@ -14,149 +14,105 @@ import ast
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from types import FunctionType
+from typing import Any, NoReturn
 
-from numba import njit
-from numba.core.dispatcher import Dispatcher
-
-from lessons.lab.cells import file_label
-from lessons.lab.compiled import runtime
-from lessons.lab.compiled.arrays import ArrayType, array_type
-from lessons.lab.compiled.refusal import refuse
-from lessons.lab.compiled.syntax import (
-    call,
-    finished,
-    has_barrier,
-    name,
+from ..names import CudaName, type_of_numba
+from ..source import MISSING, Source, is_raw_instruction
+from . import cuda_calls, warps
+from .compiler import Part
+from .meanings import (
+    constant_index,
+    function_arguments,
+    is_function,
+    is_recursive,
+    meaning,
+    rounds,
+    source_of,
     touches_arrays_or_cuda,
-    waiting,
+    waits_in,
+    with_arguments,
 )
-from lessons.lab.names import CudaName, resolve
-from lessons.lab.source import MISSING, Source, called_source, is_raw_instruction
+from .program import NAMES, Program, Rewritten
+from .refusal import refuse
+from .syntax import PREFIX, THREAD, call, thread
 
-POSITIONS = {
-    f"{name}.{axis}": 3 * group + number
-    for group, name in enumerate(("threadIdx", "blockIdx", "blockDim", "gridDim"))
-    for number, axis in enumerate("xyz")
-}
-NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
+UNPOLLED = 1 << 16  # rounds that a loop may make before it has to ask whether the host wants an end
 
 
-class Site(NamedTuple):
-    """A place in the source where an array is indexed."""
+def rewrite(source: Source, bounds_check: bool, debug: bool, counts: bool = False) -> Rewritten:
+    """The `Rewritten` form of a kernel. Raises `NativeRefusal`.
 
-    file: str
-    line: int
-    array: str
-
-
-class Rewritten(NamedTuple):
-    """A kernel ready to compile: the function, and what its caller has to provide."""
-
-    function: Callable
-    has_barrier: bool
-    shared: list[ArrayType]
-    local: list[ArrayType]
-    sites: list[Site]
-
-
-class Called(NamedTuple):
-    """A function for the CPU, and whether it wants to know which thread calls it."""
-
-    function: Callable
-    needs_position: bool
-
-
-def rewrite(source: Source, bounds_check: bool) -> Rewritten:
-    """The `Rewritten` form of a kernel. Raises `NativeRefusal`."""
-    sites: list[Site] = []
-    writer = Writer(source, bounds_check, sites, is_kernel=True, done={})
-    function = writer.compile()
-    return Rewritten(function, writer.has_barrier, writer.shared, writer.local, sites)
-
-
-def compiled(function: Callable, allocates: bool = False) -> Callable:
-    """A function as Numba compiles it for the CPU. allocates: whether it makes arrays."""
-    # Without "_nrt", Numba would count references to every array at every barrier, in instructions
-    # that lock memory: half of the running time. No thread owns an array, so nothing need be
-    # counted but in functions that make arrays.
-    options: dict[str, Any] = {
-        "error_model": "numpy",
-        "fastmath": {"contract"},
-        "nogil": True,
-        "_nrt": allocates,
-    }
-    return njit(**options)(function)
+    debug: exceptions reach the host. counts: references to arrays are counted.
+    """
+    program = Program(bounds_check, debug, counts)
+    writer = Writer(source, program, is_kernel=True)
+    kernel = Part(writer.compile(), counts=counts)
+    parts = [kernel, *program.parts.values()]
+    return Rewritten(
+        kernel, parts, writer.waits, not program.has_long_loops, program.layout, program.sites
+    )
 
 
 class Writer(ast.NodeTransformer):
     """Rewrites one function; the functions that it calls get writers of their own."""
 
-    def __init__(
-        self,
-        source: Source,
-        bounds_check: bool,
-        sites: list[Site],
-        is_kernel: bool,
-        done: dict[Callable, Called | None],
-    ) -> None:
+    def __init__(self, source: Source, program: Program, is_kernel: bool) -> None:
         self.source = source
-        self.bounds_check = bounds_check
-        self.sites = sites
+        self.program = program
         self.is_kernel = is_kernel
-        self.done = done  # Python function -> its rewritten form, or None where it may stay
+        self.waits = waits_in(source)
         self.namespace: dict[str, object] = {}  # what the rewritten text needs to find
-        self.shared: list[ArrayType] = []
-        self.local: list[ArrayType] = []
-        self.allocates = False
-        self.has_barrier = is_kernel and has_barrier(source)
+        self.before: list[ast.stmt] = []  # what has to come before the statement being rewritten
+        self.hoists = 0
+        self.recursive: list[tuple] = []  # calls of parts that are being rewritten: (key, alias)
 
     def compile(self) -> Callable:
         """The rewritten function; Numba has not seen it yet."""
         tree = copy.deepcopy(self.source.tree)
         tree.decorator_list = []
+        tree.returns = None
         tree.body = self.statements(tree.body)
-        if self.has_barrier:
-            tree.body.append(ast.copy_location(finished(), self.source.tree.body[-1]))
-        names = ["_position", "_error"]
-        names += [f"_shared_{i}" for i in range(len(self.shared))]
-        names += [f"_local_{i}" for i in range(len(self.local))]
-        tree.args.args = [ast.arg(text) for text in names] + tree.args.args
+        if not self.is_kernel and is_recursive(self.source):
+            self.program.has_long_loops = True
+            check = ast.Expr(call("check_stack", thread()))
+            tree.body.insert(0, ast.copy_location(check, tree.body[0]))
+        if self.is_kernel and self.waits:
+            # Never resumed; it tells Numba that this is a generator.
+            last = ast.Expr(ast.Yield(ast.Constant(warps.DONE)))
+            tree.body.append(ast.copy_location(last, self.source.tree.body[-1]))
+        for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+            argument.annotation = None
+        first = tree.args.posonlyargs or tree.args.args
+        first.insert(0, ast.arg(THREAD))
         ast.fix_missing_locations(tree)
         module = ast.Module(body=[tree], type_ignores=[])
         scope = self.scope()
         exec(compile(module, self.source.filename, "exec"), scope)
-        return scope[self.source.function.__name__]
+        for key, alias in self.recursive:
+            self.program.recursive.setdefault(key, []).append((scope, alias))
+        function = scope[tree.name]
+        function.__defaults__ = self.source.function.__defaults__
+        function.__kwdefaults__ = self.source.function.__kwdefaults__
+        return function
 
     def scope(self) -> dict[str, Any]:
         function = self.source.function
         closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-        return {**function.__globals__, **closure, **runtime.NAMES, **self.namespace}
+        return {**function.__globals__, **closure, **NAMES, **self.namespace}
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
+        outer, self.before = self.before, []
         for statement in body:
             changed = self.visit(statement)
+            result.extend(self.before)
             result.extend(changed if isinstance(changed, list) else [changed])
+            self.before = []
+        self.before = outer
         return result
 
     # ------------------------------------------------------------ statements
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        target = resolve(self.source, node.value.func) if isinstance(node.value, ast.Call) else None
-        path = target.path if isinstance(target, CudaName) else None
-        if path == "syncthreads":
-            if not self.is_kernel:
-                self.refuse(node, "a barrier in a function that a kernel calls")
-            return ast.copy_location(waiting(), node)
-        if path in NO_EFFECT:
-            return ast.copy_location(ast.Pass(), node)
-        return self.generic_visit(node)
-
-    def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
-        if not self.has_barrier:
-            return self.generic_visit(node)
-        return [ast.copy_location(finished(), node), ast.copy_location(ast.Return(None), node)]
 
     def with_bodies(self, node: ast.stmt) -> ast.stmt:
         """A statement may become two, so bodies are rewritten as lists."""
@@ -167,100 +123,145 @@ class Writer(ast.NodeTransformer):
                 setattr(node, field, self.visit(value))
         return node
 
-    visit_If = visit_For = visit_While = visit_With = with_bodies
+    visit_If = visit_With = with_bodies
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        self.with_bodies(node)
+        return self.polled(node)
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        few = rounds(self.source, node) <= UNPOLLED
+        self.with_bodies(node)
+        return node if few else self.polled(node)
+
+    def polled(self, node: ast.For | ast.While) -> ast.stmt:
+        self.program.has_long_loops = True
+        poll = ast.Expr(call("poll", thread()))
+        node.body.insert(0, ast.copy_location(poll, node))
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function within the function: Numba makes it a part of its callers."""
+        node.decorator_list = []
+        node.body = self.statements(node.body)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and isinstance(meaning(self.source, target), CudaName):
+            return ast.copy_location(ast.Pass(), node)  # another name for one of `numba.cuda`
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST | list[ast.stmt]:
+        """As on a GPU: it ends this thread and no other, and the host hears nothing of it."""
+        if self.program.debug:
+            return node
+        return [
+            ast.copy_location(ast.Expr(call("end_thread", thread())), node),
+            ast.copy_location(ast.Raise(ast.Name("RuntimeError", ast.Load())), node),
+        ]
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST | list[ast.stmt]:
+        failed = ast.Name("AssertionError", ast.Load())
+        kind = ast.Call(failed, [node.msg], []) if node.msg else failed
+        otherwise = self.visit_Raise(ast.copy_location(ast.Raise(kind), node))
+        body: list[Any] = otherwise if isinstance(otherwise, list) else [otherwise]
+        condition = ast.UnaryOp(ast.Not(), self.visit(node.test))
+        return ast.copy_location(ast.If(condition, body, []), node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        if isinstance(node.value, ast.Constant):
+            return ast.copy_location(ast.Pass(), node)  # a docstring
+        made = node.value
+        if isinstance(made, ast.Call):
+            target = meaning(self.source, made.func)
+            if isinstance(target, CudaName) and target.path in cuda_calls.STORES:
+                stored = ast.Assign([cuda_calls.element(made, ast.Store())], made.args[2])
+                return self.visit_Assign(ast.copy_location(stored, node))
+        return self.generic_visit(node)
+
+    def visit_Try(self, node: ast.Try) -> NoReturn:
+        self.refuse(node, "`try`, which does not compile for a GPU either")
 
     # ------------------------------------------------------------ expressions
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        target = resolve(self.source, node)
+        target = meaning(self.source, node)
         if isinstance(target, CudaName):
-            return ast.copy_location(self.position(node, target.path), node)
-        return self.generic_visit(node)
+            return ast.copy_location(cuda_calls.value(self, node, target.path), node)
+        return self.type_name(node, target) or self.generic_visit(node)
 
-    def position(self, node: ast.Attribute, path: str) -> ast.expr:
-        if path in POSITIONS:
-            return ast.Subscript(name("_position"), ast.Constant(POSITIONS[path]), ast.Load())
-        if path == "laneid":
-            return call("_lane", name("_position"))
-        if path == "warpsize":
-            return ast.Constant(32)
-        self.refuse(node, f"cuda.{path}")
+    def type_name(self, node: ast.expr, value: object) -> ast.expr | None:
+        """A name for a type that the CPU's compiler knows; None if the value is no type."""
+        kind = type_of_numba(value)
+        if kind is None:
+            return None
+        alias = f"{PREFIX}type_{kind}"
+        self.namespace[alias] = kind
+        return ast.copy_location(ast.Name(alias, ast.Load()), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        target = meaning(self.source, node) if isinstance(node.ctx, ast.Load) else None
+        if isinstance(target, CudaName) and target.path:
+            return ast.copy_location(cuda_calls.value(self, node, target.path), node)
+        return self.type_name(node, target) or node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if not self.bounds_check or any(isinstance(n, ast.Slice) for n in ast.walk(node.slice)):
+        key = node.slice
+        is_field = isinstance(key, ast.Constant) and isinstance(key.value, str)
+        of_shape = isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides")
+        constant = constant_index(self.source, key)
+        if not self.program.bounds_check or is_field or (of_shape and constant):
             return self.generic_visit(node)
-        site = self.new_site(node, node.value)
+        site = self.program.site(self.source, node, ast.unparse(node.value))
         array = self.visit(node.value)
+        if constant:
+            array = call("holds", array, copy.deepcopy(key), site, thread())
+            return ast.copy_location(ast.Subscript(array, key, node.ctx), node)
         if not isinstance(array, ast.Name):
-            node.value, node.slice = array, self.visit(node.slice)
-            return node  # image.shape[0] and the like: a tuple
-        checked = self.checked(node, array, self.visit(node.slice), site)
-        return ast.copy_location(ast.Subscript(array, checked, node.ctx), node)
+            if isinstance(node.ctx, ast.Load):
+                return ast.copy_location(call("load", array, self.index(key), site, thread()), node)
+            array = self.hoisted(array)
+        owner = ast.Name(array.id, ast.Load())
+        index = call("inside", owner, self.index(key), site, thread())
+        return ast.copy_location(ast.Subscript(array, index, node.ctx), node)
 
-    def checked(self, node: ast.expr, array: ast.Name, index: ast.expr, site: int) -> ast.Call:
-        """The index, by way of the check that it lies within the array."""
-        arguments = (index, ast.Constant(site), name("_position"), name("_error"))
-        return ast.copy_location(call("_inside", name(array.id), *arguments), node)
+    def index(self, node: ast.expr) -> ast.expr:
+        """An index as an argument of a call, where slices are written in another way."""
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self.index(part) for part in node.elts], ast.Load())
+        if not isinstance(node, ast.Slice):
+            return self.visit(node)
+        ends = [part and self.visit(part) for part in (node.lower, node.upper, node.step)]
+        none = ast.Constant(None)
+        given = [end or none for end in ends]
+        return ast.Call(ast.Name("slice", ast.Load()), given if node.step else given[:2], [])
 
-    def new_site(self, node: ast.expr, array: ast.expr) -> int:
-        """The number of a new site."""
-        self.sites.append(Site(file_label(self.source.filename), node.lineno, ast.unparse(array)))
-        return len(self.sites) - 1
+    def hoisted(self, value: ast.expr) -> ast.Name:
+        """A name for a value that is computed before the statement that is being rewritten."""
+        self.hoists += 1
+        text = f"{PREFIX}value_{self.hoists}"
+        assignment = ast.Assign([ast.Name(text, ast.Store())], value)
+        self.before.append(ast.copy_location(assignment, value))
+        return ast.Name(text, ast.Load())
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        target = resolve(self.source, node.func)
+        target = meaning(self.source, node.func)
         if isinstance(target, CudaName):
-            return ast.copy_location(self.cuda_call(node, target.path), node)
-        if target is MISSING:
+            return ast.copy_location(cuda_calls.rewritten(self, node, target.path), node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "bit_count":
+            return ast.copy_location(call("popc", self.visit(node.func.value)), node)
+        if target is round and len(node.args) == 2:
+            return ast.copy_location(call("round_to", *map(self.visit, node.args)), node)
+        if target is breakpoint:
+            return ast.copy_location(ast.Constant(None), node)
+        if target is MISSING or type_of_numba(target) is not None:
             node.func = self.visit(node.func)
-        node.args = [self.visit(argument) for argument in node.args]
-        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         if callable(target) and not isinstance(target, type):
             self.device_call(node, target)
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         return node
-
-    def cuda_call(self, node: ast.Call, path: str) -> ast.expr:
-        if path in ("grid", "gridsize"):
-            return self.grid(node, path)
-        if path == "shared.array":
-            return self.array(node, self.shared, "_shared_")
-        if path == "local.array":
-            return self.array(node, self.local, "_local_")
-        if path == "const.array_like":
-            return self.visit(node.args[0])
-        if path.startswith("atomic."):
-            return self.atomic(node, path.split(".")[1])
-        self.refuse(node, f"cuda.{path}")
-
-    def grid(self, node: ast.Call, path: str) -> ast.expr:
-        dimensions = getattr(node.args[0], "value", None) if node.args else None
-        if dimensions not in (1, 2, 3):
-            self.refuse(node, f"cuda.{path} of anything but 1, 2 or 3")
-        return call(f"_{path}{dimensions}", name("_position"))
-
-    def array(self, node: ast.Call, arrays: list[ArrayType], prefix: str) -> ast.expr:
-        kind = array_type(self.source, node, self.scope())
-        if self.is_kernel:
-            arrays.append(kind)
-            return name(f"{prefix}{len(arrays) - 1}")
-        if prefix == "_shared_":
-            self.refuse(node, "a shared array made in a function that a kernel calls")
-        self.allocates = True
-        self.namespace[f"_dtype_{node.lineno}"] = kind.dtype.type
-        shape = ast.Tuple([ast.Constant(size) for size in kind.shape], ast.Load())
-        return call("_empty", shape, name(f"_dtype_{node.lineno}"))
-
-    def atomic(self, node: ast.Call, operation: str) -> ast.expr:
-        if operation == "compare_and_swap":
-            node.args.insert(1, ast.Constant(0))  # it always works on the first element
-            operation = "cas"
-        if operation not in runtime.ATOMICS or len(node.args) < 3:
-            self.refuse(node, f"cuda.atomic.{operation}")
-        site = self.new_site(node, node.args[0])
-        array, index, *values = [self.visit(argument) for argument in node.args]
-        if self.bounds_check and isinstance(array, ast.Name):
-            index = self.checked(node, array, index, site)
-        return call(f"_atomic_{operation}", array, index, *values)
 
     # ------------------------------------------------------------ functions that a kernel calls
 
@@ -268,28 +269,67 @@ class Writer(ast.NodeTransformer):
         """Call the rewritten form of a function, if it has to be rewritten."""
         if is_raw_instruction(target):
             self.refuse(node, f"the raw instruction {ast.unparse(node.func)}")
-        source = called_source(target)
+        source = source_of(target)
         if source is None:
-            return  # a builtin, or a function of the math module
-        if source.function not in self.done:
-            self.done[source.function] = self.rewritten(target, source)
-        called = self.done[source.function]
-        if called is None:
+            self.unreadable_call(node, target)
             return
-        alias = f"_called_{source.function.__name__}_{len(self.namespace)}"
-        self.namespace[alias] = called.function
-        node.func = ast.copy_location(name(alias), node.func)
-        if called.needs_position:
-            node.args = [name("_position"), name("_error"), *node.args]
+        arguments = function_arguments(self.source, node, source)
+        if arguments:
+            source = with_arguments(source, arguments)
+            self.give_nothing(node, source, arguments)
+        needs_thread = touches_arrays_or_cuda(source)
+        self.call_part(node, self.part(node, source, arguments, needs_thread))
+        if needs_thread:
+            node.args = [thread(), *node.args]
 
-    def rewritten(self, target: object, source: Source) -> Called | None:
-        if not touches_arrays_or_cuda(source):
-            if isinstance(target, Dispatcher) or target is source.function:
-                return None
-            return Called(compiled(source.function), False)  # @cuda.jit(device=True)
-        writer = Writer(source, self.bounds_check, self.sites, is_kernel=False, done=self.done)
-        function = writer.compile()
-        return Called(compiled(function, writer.allocates), True)
+    def part(
+        self, node: ast.Call, source: Source, arguments: dict[str, object], needs_thread: bool
+    ) -> tuple:
+        """The key of the part for a function whose parameters stand for `arguments`."""
+        parts = self.program.parts
+        key = (source.function, tuple((name, id(value)) for name, value in arguments.items()))
+        if key not in parts:
+            parts[key] = None  # until it is known
+            counts = self.program.counts
+            if needs_thread:
+                writer = Writer(source, self.program, is_kernel=False)
+                inline, recursive = bool(writer.waits), is_recursive(source)
+                parts[key] = Part(writer.compile(), inline, counts, recursive=recursive)
+            else:
+                parts[key] = Part(source.function, counts=counts)
+            for scope, alias in self.program.recursive.pop(key, []):
+                scope[alias] = parts[key]
+        elif parts[key] is None and waits_in(source):
+            self.refuse(node, f"{source.function.__name__}, which calls itself and waits")
+        return key
+
+    def give_nothing(self, node: ast.Call, called: Source, arguments: dict[str, object]) -> None:
+        """Pass None where a function was passed: the called function knows it already."""
+        names = [a.arg for a in (*called.tree.args.posonlyargs, *called.tree.args.args)]
+        for number, name in enumerate(names[: len(node.args)]):
+            if is_function(arguments.get(name)):
+                node.args[number] = ast.Constant(None)
+        for keyword in node.keywords:
+            if is_function(arguments.get(keyword.arg or "")):
+                keyword.value = ast.Constant(None)
+
+    def unreadable_call(self, node: ast.Call, target: object) -> None:
+        """Call a function of which there is no text, such as a lambda: Numba checks its indices."""
+        function = getattr(target, "py_func", None)
+        if isinstance(function, FunctionType):
+            key = (function, ())
+            parts = self.program.parts
+            if key not in parts:
+                parts[key] = Part(function, counts=self.program.counts, bounds_check=True)
+            self.call_part(node, key)
+
+    def call_part(self, node: ast.Call, key: tuple) -> None:
+        alias = f"{PREFIX}called_{len(self.namespace)}"
+        part = self.program.parts[key]
+        self.namespace[alias] = part
+        if part is None:  # it is being rewritten: this is a call of itself
+            self.recursive.append((key, alias))
+        node.func = ast.copy_location(ast.Name(alias, ast.Load()), node.func)
 
     def refuse(self, node: ast.expr | ast.stmt, what: str) -> NoReturn:
         refuse(self.source, node, what)

@@ -1,43 +1,24 @@
-"""Pieces of syntax tree that the rewriting needs, and questions it asks of a function."""
+"""Pieces of syntax tree that the rewriting needs."""
 
 import ast
 
-from lessons.lab.compile_checks import sources_reached
-from lessons.lab.names import CudaName, resolve
-from lessons.lab.source import Source
+PREFIX = "_lab_"  # of names that a rewritten function gets
+THREAD = f"{PREFIX}thread"
 
 
 def name(text: str) -> ast.Name:
-    return ast.Name(text, ast.Load())
+    """One of our own names."""
+    return ast.Name(PREFIX + text, ast.Load())
+
+
+def thread() -> ast.Name:
+    return ast.Name(THREAD, ast.Load())
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
+    """A call of one of our own functions."""
     return ast.Call(name(function), list(arguments), [])
 
 
-def waiting() -> ast.Expr:
-    """The statement with which a thread says that it waits at a barrier."""
-    return ast.Expr(ast.Yield(ast.Constant(False)))
-
-
-def finished() -> ast.Expr:
-    """The statement with which a thread says that it has finished."""
-    return ast.Expr(ast.Yield(ast.Constant(True)))
-
-
-def has_barrier(source: Source) -> bool:
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call):
-            target = resolve(source, node.func)
-            if isinstance(target, CudaName) and target.path == "syncthreads":
-                return True
-    return False
-
-
-def touches_arrays_or_cuda(source: Source) -> bool:
-    """Whether a function, or one that it calls, indexes something or uses `cuda`."""
-    return any(
-        isinstance(node, ast.Subscript) or isinstance(resolve(reached, node), CudaName)
-        for reached in sources_reached(source)
-        for node in ast.walk(reached.tree)
-    )
+def wait(code: int) -> ast.Call:
+    return call("wait", ast.Constant(code))

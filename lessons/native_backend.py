@@ -1,11 +1,23 @@
-"""Train with the staged CUDA kernels, compiled for the CPU by the native engine."""
+"""Train with the staged CUDA kernels, compiled for the CPU by the lab's native engine."""
+
+from collections.abc import Callable
 
 import numba
 import numpy as np
 
+from kernels.errors import InputError
 from kernels.training.devices import cpu_name, threads_label
 from kernels.training.staged_backends import StagedBackend
 from lessons.lab.compiled.engine import launch as launch_native
+from lessons.lab.errors import InputError as LabError
+
+
+def launch(kernel: Callable, blocks: object, threads: object, *arguments: object) -> None:
+    """A launcher as `kernels.launch` has them. Raises `InputError` for what the engine refuses."""
+    try:
+        launch_native(kernel, blocks, threads, *arguments)
+    except LabError as error:
+        raise InputError(str(error)) from None
 
 
 class HostBackend(StagedBackend):
@@ -33,7 +45,7 @@ class NativeBackend(HostBackend):
     """
 
     name = "native"
-    launch = staticmethod(launch_native)
+    launch = staticmethod(launch)
 
     @property
     def device(self) -> str:

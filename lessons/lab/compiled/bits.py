@@ -1,0 +1,170 @@
+"""Functions of single numbers that `numba.cuda` has and Python has not."""
+
+# Numba calls these functions while it compiles: their types are Numba's.
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic, overload
+
+from .thread import i32, i64, number_in_block
+
+i1 = ir.IntType(1)
+
+
+def whole_number(name, kind):
+    """The type of a whole number without its value. Raises `TypingError` for other types."""
+    kind = types.unliteral(kind)
+    if not isinstance(kind, types.Integer):
+        raise TypingError(f"cuda.{name} takes whole numbers, not {kind}")
+    return kind
+
+
+def of_bits(name, returned, compute):
+    """An intrinsic of one whole number.
+
+    returned: type of the argument -> (type it is converted to, type of the result).
+    compute: (builder, number) -> LLVM value, still as wide as the number.
+    """
+
+    @intrinsic
+    def function(typing_context, value):
+        given, result = returned(whole_number(name, value))
+
+        def generate(context, builder, signature_, arguments):
+            number = context.cast(builder, arguments[0], signature_.args[0], given)
+            found = compute(builder, number)
+            width = context.get_value_type(result).width
+            if found.type.width > width:
+                return builder.trunc(found, ir.IntType(width))
+            if found.type.width < width:
+                return builder.zext(found, ir.IntType(width))
+            return found
+
+        return signature(result, value), generate
+
+    return function
+
+
+def first_set(builder, number):
+    """The place of the lowest bit that is set, counted from 1; 0 if there is none."""
+    place = builder.add(builder.cttz(number, i1(0)), number.type(1))
+    is_zero = builder.icmp_unsigned("==", number, number.type(0))
+    return builder.select(is_zero, number.type(0), place)
+
+
+def reversed_bits(builder, number):
+    return builder.bitreverse(number)
+
+
+def of_same_type(kind):
+    return kind, kind
+
+
+def as_unsigned(kind):
+    unsigned = types.uint64 if kind.bitwidth > 32 else types.uint32
+    return unsigned, unsigned
+
+
+@intrinsic
+def fused_multiply_add(typing_context, a, b, c):
+    kinds = [types.unliteral(kind) for kind in (a, b, c)]
+    kind = types.float32 if set(kinds) == {types.float32} else types.float64
+
+    def generate(context, builder, signature_, arguments):
+        values = [
+            context.cast(builder, value, given, kind)
+            for value, given in zip(arguments, signature_.args, strict=True)
+        ]
+        return builder.fma(*values)
+
+    return signature(kind, a, b, c), generate
+
+
+def cube_root(x):
+    """`cuda.cbrt`. Compiled code only."""
+
+
+@overload(cube_root)
+def overload_cube_root(x):
+    kind = types.float32 if types.unliteral(x) == types.float32 else types.float64
+    convert = types.float64
+
+    def root(x):
+        value = convert(x)
+        if value == 0 or math.isinf(value) or math.isnan(value):
+            return kind(value)
+        guess = math.copysign(math.pow(math.fabs(value), 1 / 3), value)
+        # One of Newton's steps: `pow` is off in the last digits.
+        return kind(guess - (guess * guess * guess - value) / (3 * guess * guess))
+
+    return root
+
+
+def round_to(x, digits):
+    """`round(x, digits)` as on a GPU: in double precision, half to even. Compiled code only."""
+
+
+@overload(round_to)
+def overload_round_to(x, digits):
+    if not isinstance(x, types.Float):
+        return lambda x, digits: round(x, digits)
+    kind = types.unliteral(x)
+
+    def rounded(x, digits):
+        value = types.float64(x)
+        scale = 10.0 ** min(abs(digits), 22)
+        rest = 10.0 ** max(abs(digits) - 22, 0)
+        scaled = (value * rest) * scale if digits >= 0 else value / (scale * rest)
+        if math.isinf(scaled) or math.isnan(scaled):
+            return x
+        whole = np.rint(scaled)
+        return kind((whole / scale) / rest if digits >= 0 else whole * (scale * rest))
+
+    return rounded
+
+
+@intrinsic
+def select(typing_context, condition, a, b):
+    """`cuda.selp`: a if the condition holds, else b."""
+    kind = typing_context.unify_types(types.unliteral(a), types.unliteral(b))
+    if kind is None:
+        raise TypingError(f"cuda.selp of {a} and {b}")
+
+    def generate(context, builder, signature_, arguments):
+        chosen = context.is_true(builder, signature_.args[0], arguments[0])
+        values = [
+            context.cast(builder, value, given, kind)
+            for value, given in zip(arguments[1:], signature_.args[1:], strict=True)
+        ]
+        return builder.select(chosen, *values)
+
+    return signature(kind, condition, a, b), generate
+
+
+@intrinsic
+def lanes_below(typing_context, thread):
+    """`cuda.lanemask_lt`: a bit for each lane before one's own."""
+
+    def generate(context, builder, signature_, arguments):
+        lane = builder.and_(number_in_block(builder, arguments[0]), i64(31))
+        return builder.sub(builder.shl(i32(1), builder.trunc(lane, i32)), i32(1))
+
+    return signature(types.uint32, thread), generate
+
+
+FUNCTIONS = {
+    "popc": of_bits("popc", of_same_type, lambda builder, number: builder.ctpop(number)),
+    "clz": of_bits("clz", of_same_type, lambda builder, number: builder.ctlz(number, i1(0))),
+    "ffs": of_bits("ffs", lambda kind: (kind, types.uint32), first_set),
+    "brev": of_bits("brev", as_unsigned, reversed_bits),
+    "fma": fused_multiply_add,
+    "cbrt": cube_root,
+    "selp": select,
+}
+NAMES = {**FUNCTIONS, "lanes_below": lanes_below, "round_to": round_to}

@@ -1,0 +1,179 @@
+"""What stands in a rewritten function for the names of `numba.cuda`."""
+
+import ast
+import copy
+from types import FunctionType
+from typing import Any, NoReturn, Protocol
+
+from ..names import KNOWN_PATHS, VECTORS
+from ..source import Source
+from . import atomics, bits, device_library, half, warps
+from .arrays import array_type
+from .compiler import Part
+from .meanings import WAITS, constant_int
+from .memory import LOCAL, SHARED, array_maker
+from .syntax import PREFIX, call, thread, wait
+from .thread import POSITIONS
+from .vectors import vector_maker
+
+NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
+LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")  # with a hint for the cache
+STORES = ("stcg", "stcs", "stwb", "stwt")
+FULL_MASK = ast.Constant(warps.FULL)
+
+
+class Writer(Protocol):
+    """What rewrites a function: `rewrite.Writer`."""
+
+    source: Source
+    program: Any
+    namespace: dict[str, object]
+
+    def visit(self, node: Any) -> Any: ...
+    def scope(self) -> dict[str, Any]: ...
+    def refuse(self, node: Any, what: str) -> NoReturn: ...
+
+
+def value(writer: Writer, node: ast.expr, path: str) -> ast.expr:
+    """A name that is not called, such as `cuda.threadIdx.x`."""
+    if path in POSITIONS:
+        return ast.Subscript(thread(), ast.Constant(POSITIONS[path]), ast.Load())
+    if path == "laneid":
+        return call("lane", thread())
+    if path == "warpsize":
+        return ast.Constant(32)
+    if f"{path}.x" in POSITIONS:
+        return call("dim3", thread(), ast.Constant(POSITIONS[f"{path}.x"]))
+    writer.refuse(node, f"anything with cuda.{path} but to call it")
+
+
+def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
+    """A call."""
+    if path in ("grid", "gridsize"):
+        dimensions = constant_int(writer.source, node.args[0]) if node.args else None
+        if dimensions not in (1, 2, 3):
+            writer.refuse(node, f"cuda.{path} of anything but 1, 2 or 3")
+        return call(f"{path}{dimensions}", thread())
+    if path in ("shared.array", "local.array"):
+        return array(writer, node, SHARED if path == "shared.array" else LOCAL)
+    if path == "const.array_like":
+        return writer.visit(node.args[0])
+    if path.startswith("atomic."):
+        return atomic(writer, node, path.split(".")[1])
+    if path in NO_EFFECT:
+        return ast.Constant(None)
+    if path in bits.FUNCTIONS and not node.keywords:
+        return call(path, *[writer.visit(argument) for argument in node.args])
+    if path == "lanemask_lt":
+        return call("lanes_below", thread())
+    if path in WAITS:
+        return waiting(writer, node, path)
+    if path in LOADS and len(node.args) == 2 and not node.keywords:
+        return writer.visit(element(node, ast.Load()))
+    if path in VECTORS and not node.keywords:
+        values = [writer.visit(argument) for argument in node.args]
+        made = ast.Tuple(values, ast.Load())
+        return ast.Call(named(writer, vector_maker(path)), [made], [])
+    if path.startswith("fp16.") and path in KNOWN_PATHS and not node.keywords:
+        return of_halves(writer, node, path.split(".")[1])
+    if path.startswith("libdevice.") and path in KNOWN_PATHS:
+        return of_device_library(writer, node, path.split(".")[1])
+    writer.refuse(node, f"cuda.{path}")
+
+
+def array(writer: Writer, node: ast.Call, space: int) -> ast.expr:
+    found = array_type(writer.source, node, writer.scope())
+    maker = array_maker(writer.program.layout, space, found.shape, found.element)
+    alias = f"{PREFIX}array_{len(writer.namespace)}"
+    writer.namespace[alias] = maker
+    passed: list[ast.expr] = [thread()]
+    if found.element is None:
+        passed.append(writer.visit(found.expression))
+    return ast.Call(ast.Name(alias, ast.Load()), passed, [])
+
+
+def element(node: ast.Call, context: ast.expr_context) -> ast.Subscript:
+    """The element that a load or store with a hint for the cache names."""
+    return ast.copy_location(ast.Subscript(node.args[0], node.args[1], context), node)
+
+
+def named(writer: Writer, value: object) -> ast.Name:
+    """A name for an object that the rewritten function needs."""
+    alias = f"{PREFIX}object_{len(writer.namespace)}"
+    writer.namespace[alias] = value
+    return ast.Name(alias, ast.Load())
+
+
+def of_device_library(writer: Writer, node: ast.Call, name: str) -> ast.expr:
+    given, results = device_library.types_of(name)
+    if len(node.args) != len(given) or node.keywords:
+        writer.refuse(node, f"cuda.libdevice.{name} of {len(node.args)} numbers")
+    passed: list[ast.expr] = [
+        ast.Call(named(writer, kind), [writer.visit(argument)], [])
+        for kind, argument in zip(given, node.args, strict=True)
+    ]
+    function = device_library.by_math(name)
+    if function:
+        found = ast.Call(named(writer, function), [*passed], [])
+        return ast.Call(named(writer, results[0]), [found], [])
+    found_all = [
+        ast.Call(named(writer, device_library.by_numpy(name, number)), copy.deepcopy(passed), [])
+        for number in range(len(results))
+    ]
+    return found_all[0] if len(results) == 1 else ast.Tuple([*found_all], ast.Load())
+
+
+def of_halves(writer: Writer, node: ast.Call, name: str) -> ast.expr:
+    """A function of `cuda.fp16`: computed in single precision, and rounded."""
+    function = half.COMPARISONS.get(name) or half.FUNCTIONS[name]
+    if isinstance(function, FunctionType):
+        function = writer.program.parts.setdefault((function, ()), Part(function))
+    halved = [call("halved", writer.visit(argument)) for argument in node.args]
+    found = ast.Call(named(writer, function), [*halved], [])
+    return found if name in half.COMPARISONS else call("as_half", found)
+
+
+def atomic(writer: Writer, node: ast.Call, operation: str) -> ast.expr:
+    if operation == "compare_and_swap":
+        node.args.insert(1, ast.Constant(0))  # it always works on the first element
+        operation = "cas"
+    if operation not in atomics.ATOMICS or len(node.args) < 3 or node.keywords:
+        writer.refuse(node, f"cuda.atomic.{operation}")
+    site = writer.program.site(writer.source, node, ast.unparse(node.args[0]))
+    if not writer.program.bounds_check:
+        site = ast.Constant(None)
+    arguments = [writer.visit(argument) for argument in node.args]
+    return call(f"atomic_{operation}", *arguments, site, thread())
+
+
+def waiting(writer: Writer, node: ast.Call, path: str) -> ast.expr:
+    """A wait for other threads, and what is then known of them."""
+    if node.keywords:
+        writer.refuse(node, f"cuda.{path} with arguments by name")
+    arguments = [writer.visit(argument) for argument in node.args]
+    code = wait(WAITS[path])
+    if path in ("syncthreads", "grid_group.sync"):
+        return code
+    if path in warps.VOTES_OF_A_BLOCK:
+        return call(path, thread(), call("vote", thread(), *arguments), code)
+
+    def offer(mask: ast.expr, offered: ast.expr) -> ast.expr:
+        site = writer.program.site(writer.source, node, f"cuda.{path}")
+        return call("offer", thread(), site, mask, offered)
+
+    none = ast.Constant(0)
+    if path == "syncwarp":
+        return call(
+            "group_of", thread(), offer(arguments[0] if arguments else FULL_MASK, none), code
+        )
+    if path == "activemask":
+        return call("group_of", thread(), offer(FULL_MASK, none), code)
+    if path in warps.SHUFFLES:
+        mask, offered, lane = arguments
+        return call(path, thread(), lane, offer(mask, offered), code)
+    mask, offered = arguments
+    if path in warps.VOTES_OF_A_WARP:
+        return call(path, thread(), offer(mask, call("truth", offered)), code)
+    if path == "match_any_sync":
+        return call("same_value", thread(), offer(mask, offered), code)
+    return call("all_same", thread(), offer(mask, offered), code)  # match_all_sync

@@ -1,0 +1,88 @@
+"""What went wrong, in one line with the place in the student's file."""
+
+import ast
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ..cells import file_label
+from ..errors import InputError
+from ..source import Source
+
+PLACE = re.compile(r'File "(.*?)", line (\d+)')
+
+
+class Site(NamedTuple):
+    """A place in the source where an array is indexed, or where threads of a warp meet."""
+
+    file: str
+    line: int
+    text: str  # of the array
+
+
+class NativeCompileError(InputError):
+    """Numba could not compile the kernel; the message names the line."""
+
+
+def index_message(sites: list[Site], notes: np.ndarray) -> str:
+    """notes: what a check of an index wrote."""
+    number, axis, index, length, *where = notes.tolist()[:10]
+    site = sites[number - 1]
+    thread, block = tuple(where[:3]), tuple(where[3:])
+    problem = "is negative" if index < 0 else f"is not below {length}"
+    return (
+        f"{site.file}, line {site.line}: index {index} of {site.text}, axis {axis}, "
+        f"{problem}; thread {thread} of block {block}"
+    )
+
+
+def stuck_message(sites: list[Site], notes: np.ndarray) -> str:
+    """notes: what `warps.open_barrier` wrote."""
+    _, thread, number = notes.tolist()[:3]
+    site = sites[number]
+    return (
+        f"{site.file}, line {site.line}: {site.text} waits for ever: not all threads that its mask "
+        f"names come here (thread {thread} of the block does)"
+    )
+
+
+def compile_error(source: Source, error: Exception) -> NativeCompileError:
+    """A Numba error as one line with the place in the student's file."""
+    text = str(error) or type(error).__name__
+    line = PLACE.search(text)
+    filename, number = (line[1], line[2]) if line else (source.filename, "")
+    if filename == "<string>":  # our own loop over the threads: it is about an argument
+        filename, number = source.filename, str(source.tree.lineno)
+    unknown = re.search(r"name '(\w+)' is not defined", text)
+    if unknown:
+        number = str(line_of_name(source, unknown[1]) or number)
+    where = file_label(filename) + (f", line {number}" if number else "")
+    return NativeCompileError(f"{where}: Numba cannot compile this: {reason(text)}")
+
+
+def line_of_name(source: Source, name: str) -> int | None:
+    lines = [
+        node.lineno
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
+    return min(lines, default=None)
+
+
+def reason(text: str) -> str:
+    """The most telling line of a Numba error."""
+    text = re.sub(r"Literal\[\w+\]\(([^()]*)\)", r"\1", text.split("\nDuring:")[0])
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    specific = [line for line in lines if re.match(r"\w*(Error|Exception): ", line)]
+    if specific:
+        return specific[-1].split(": ", 1)[1]
+    due = re.search(r'due to "\w+: (.*?)"', text)
+    if due:
+        return due[1]
+    known = ("No implementation", "Cannot unify", "NameError", "Unknown attribute", "Use of")
+    chosen = next((line for line in lines if line.startswith(known)), None)
+    asked = next((line for line in lines if line.startswith(">>> ")), None)
+    if chosen and chosen.startswith("No implementation") and asked:
+        return f"there is no {asked.removeprefix('>>> ')}"
+    return chosen or next((line for line in lines if not line.startswith("Failed in")), text)

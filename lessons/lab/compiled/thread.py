@@ -1,0 +1,223 @@
+"""What every rewritten function is told about the thread that runs it.
+
+A tuple of Numba's: threadIdx, blockIdx, blockDim and gridDim, three numbers each; then the
+addresses of what the thread shares with others, and the size of dynamic shared memory.
+"""
+
+# Numba calls these functions while it compiles: their types are Numba's.
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+
+from typing import NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
+
+POSITIONS = {
+    f"{name}.{axis}": 3 * group + number
+    for group, name in enumerate(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+    for number, axis in enumerate("xyz")
+}
+NOTES, SHARED, LOCAL, WARP, DYNAMIC_BYTES = range(12, 17)
+THREAD = types.Tuple((types.int32,) * 12 + (types.voidptr,) * 4 + (types.int64,))
+
+# The words at NOTES, int64. An index outside its array: site + 1, axis, index, length, then thread
+# and block, three numbers each. STOP: the host wants an end. ENDED: `raise` ended this thread.
+# STACK: an address near the bottom of the stack.
+STOP, ENDED, STACK = 10, 11, 12
+NOTE_WORDS = 16
+STACK_LIMIT = 1 << 18  # bytes: half of the smallest stack that systems give
+
+i32, i64 = ir.IntType(32), ir.IntType(64)
+
+
+@intrinsic
+def thread_of(typing_context, number, block, block_size, grid_size, memory):
+    """The tuple of thread `number` of block `block`.
+
+    memory: addresses of notes, shared, local and warp memory, bytes of local memory per thread,
+    bytes of dynamic shared memory.
+    """
+
+    def generate(context, builder, signature_, arguments):
+        number, block = (builder.trunc(value, i32) for value in arguments[:2])
+        sizes, blocks, memory = (cgutils.unpack_tuple(builder, value) for value in arguments[2:])
+        block_dim = [builder.trunc(size, i32) for size in sizes]
+        grid_dim = [builder.trunc(size, i32) for size in blocks]
+        notes, shared, local, warp, local_bytes, dynamic_bytes = memory
+        local = builder.add(local, builder.mul(arguments[0], local_bytes))
+        addresses = [
+            builder.inttoptr(address, cgutils.voidptr_t) for address in (notes, shared, local, warp)
+        ]
+        values = [
+            *unravel(builder, number, block_dim),
+            *unravel(builder, block, grid_dim),
+            *block_dim,
+            *grid_dim,
+            *addresses,
+            dynamic_bytes,
+        ]
+        return context.make_tuple(builder, THREAD, values)
+
+    return signature(THREAD, number, block, block_size, grid_size, memory), generate
+
+
+def unravel(builder, number, sizes):
+    """(x, y, z) of a number in a block or grid; x runs fastest."""
+    columns, rows, _ = sizes
+    rest = builder.udiv(number, columns)
+    return builder.urem(number, columns), builder.urem(rest, rows), builder.udiv(rest, rows)
+
+
+def position(builder, thread, path):
+    """A number such as "threadIdx.x" of a thread, as int64."""
+    return builder.sext(builder.extract_value(thread, POSITIONS[path]), i64)
+
+
+def number_in_block(builder, thread):
+    x, y, z = (position(builder, thread, f"threadIdx.{axis}") for axis in "xyz")
+    columns, rows = (position(builder, thread, f"blockDim.{axis}") for axis in "xy")
+    return builder.add(x, builder.mul(columns, builder.add(y, builder.mul(rows, z))))
+
+
+def words(builder, thread, which):
+    """NOTES or WARP memory, as a pointer to int64."""
+    return builder.bitcast(builder.extract_value(thread, which), i64.as_pointer())
+
+
+def word(builder, thread, number):
+    """Pointer to a word of NOTES."""
+    return builder.gep(words(builder, thread, NOTES), [i64(number)])
+
+
+# ---------------------------------------------------------------- positions
+
+
+def positions_along(axes, of_one_axis):
+    """An intrinsic from a thread to one number, or a tuple of two or three."""
+    kind = types.int64 if axes == 1 else types.UniTuple(types.int64, axes)
+
+    @intrinsic
+    def positions(typing_context, thread):
+        def generate(context, builder, signature_, arguments):
+            found = [of_one_axis(builder, arguments[0], axis) for axis in "xyz"[:axes]]
+            return found[0] if axes == 1 else context.make_tuple(builder, kind, found)
+
+        return signature(kind, thread), generate
+
+    return positions
+
+
+def grid_along(builder, thread, axis):
+    first = builder.mul(
+        position(builder, thread, f"blockIdx.{axis}"), position(builder, thread, f"blockDim.{axis}")
+    )
+    return builder.add(first, position(builder, thread, f"threadIdx.{axis}"))
+
+
+def gridsize_along(builder, thread, axis):
+    return builder.mul(
+        position(builder, thread, f"gridDim.{axis}"), position(builder, thread, f"blockDim.{axis}")
+    )
+
+
+@intrinsic
+def lane(typing_context, thread):
+    def generate(context, builder, signature_, arguments):
+        number = number_in_block(builder, arguments[0])
+        return builder.trunc(builder.and_(number, i64(31)), i32)
+
+    return signature(types.int32, thread), generate
+
+
+class Dim3(NamedTuple):
+    """`cuda.threadIdx` and its like, where they are passed on as a whole."""
+
+    x: int
+    y: int
+    z: int
+
+
+@intrinsic(prefer_literal=True)
+def dim3(typing_context, thread, first):
+    """Three numbers of a thread. first: where they begin."""
+    kind = types.NamedUniTuple(types.int32, 3, Dim3)
+    start = first.literal_value
+
+    def generate(context, builder, signature_, arguments):
+        values = [builder.extract_value(arguments[0], start + k) for k in range(3)]
+        return context.make_tuple(builder, kind, values)
+
+    return signature(kind, thread, first), generate
+
+
+# ---------------------------------------------------------------- ends
+
+
+@intrinsic
+def poll(typing_context, thread):
+    """In a loop: end the thread where the host wants an end."""
+
+    def generate(context, builder, signature_, arguments):
+        stop = builder.load_atomic(word(builder, arguments[0], STOP), "monotonic", align=8)
+        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, stop)):
+            context.call_conv.return_user_exc(builder, KeyboardInterrupt, ())
+        return context.get_dummy_value()
+
+    return signature(types.none, thread), generate
+
+
+@intrinsic
+def mark_stack(typing_context, notes):
+    """Note where the stack begins, as far as kernels are concerned."""
+
+    def generate(context, builder, signature_, arguments):
+        array = context.make_array(notes)(context, builder, arguments[0])
+        builder.store(stack_address(builder), builder.gep(array.data, [i64(STACK)]))
+        return context.get_dummy_value()
+
+    return signature(types.none, notes), generate
+
+
+@intrinsic
+def check_stack(typing_context, thread):
+    """In a function that calls itself: raise `RecursionError` where it has done so too often."""
+
+    def generate(context, builder, signature_, arguments):
+        begin = builder.load(word(builder, arguments[0], STACK))
+        used = builder.sub(begin, stack_address(builder))
+        too_much = builder.icmp_unsigned(
+            ">", builder.add(used, i64(STACK_LIMIT)), i64(2 * STACK_LIMIT)
+        )
+        with cgutils.if_unlikely(builder, too_much):
+            context.call_conv.return_user_exc(builder, RecursionError, ())
+        return context.get_dummy_value()
+
+    return signature(types.none, thread), generate
+
+
+def stack_address(builder):
+    return builder.ptrtoint(builder.alloca(i64), i64)
+
+
+@intrinsic
+def end_thread(typing_context, thread):
+    """Note that the exception that follows ends this thread, and no other."""
+
+    def generate(context, builder, signature_, arguments):
+        builder.store(i64(1), word(builder, arguments[0], ENDED))
+        return context.get_dummy_value()
+
+    return signature(types.none, thread), generate
+
+
+NAMES = {
+    "lane": lane,
+    "dim3": dim3,
+    "poll": poll,
+    "end_thread": end_thread,
+    "check_stack": check_stack,
+    **{f"grid{axes}": positions_along(axes, grid_along) for axes in (1, 2, 3)},
+    **{f"gridsize{axes}": positions_along(axes, gridsize_along) for axes in (1, 2, 3)},
+}

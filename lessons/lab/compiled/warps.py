@@ -1,0 +1,350 @@
+"""Shuffles, votes and waits: what threads of a warp and of a block tell each other.
+
+A thread offers a value, waits, and reads what the others have offered. Whoever runs the block
+delivers the offers when all threads named in a mask have come (`deliver`).
+"""
+
+# Numba compiles these functions, or calls them while it compiles: their types are Numba's.
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
+
+from .thread import WARP, i32, i64, number_in_block, words
+
+# What a thread waits for, and so what a generator yields; READY and DONE are said of it by others.
+READY, BARRIER, IN_WARP, CONVERGED, GRID, DONE = range(6)
+
+# Rows of warp memory, (ROWS, threads) int64, a column per thread of the block.
+OFFER, MASK, SITE, DELIVERED, BALLOT, GROUP, VOTES = range(7)
+ROWS = 7
+FULL = 0xFFFFFFFF
+OPTIONS: Any = {"nogil": True, "_nrt": False}
+STUCK = -1  # in NOTES: threads of a warp wait for each other and never meet
+
+SHUFFLED = (types.int32, types.uint32, types.int64, types.uint64, types.float32, types.float64)
+
+
+def cell(builder, thread, row, column):
+    """Pointer to warp memory; its rows are as long as the block."""
+    length = i64(1)
+    for number in (6, 7, 8):  # blockDim
+        length = builder.mul(length, builder.sext(builder.extract_value(thread, number), i64))
+    place = builder.add(builder.mul(i64(row), length), column)
+    return builder.gep(words(builder, thread, WARP), [place])
+
+
+def mine(builder, thread, row):
+    return cell(builder, thread, row, number_in_block(builder, thread))
+
+
+def as_word(builder, value):
+    """The bits of a number, in 64."""
+    if isinstance(value.type, (ir.FloatType, ir.DoubleType)):
+        width = 32 if isinstance(value.type, ir.FloatType) else 64
+        value = builder.bitcast(value, ir.IntType(width))
+    return value if value.type.width == 64 else builder.zext(value, i64)
+
+
+def from_word(builder, value, kind):
+    """The number of LLVM type `kind` whose bits these are."""
+    if isinstance(kind, ir.IntType):
+        return value if kind.width == 64 else builder.trunc(value, kind)
+    width = 32 if isinstance(kind, ir.FloatType) else 64
+    return builder.bitcast(from_word(builder, value, ir.IntType(width)), kind)
+
+
+# ---------------------------------------------------------------- before the wait
+
+
+@intrinsic
+def offer(typing_context, thread, site, mask, value):
+    """Say which threads of the warp to wait for, and with which value. Returns the value.
+
+    mask: a bit per lane; site: the place in the source, where all of them have to come.
+    """
+    kind = types.unliteral(value)
+    if kind not in SHUFFLED:
+        raise TypingError(f"threads of a warp cannot exchange {kind}: 32 or 64 bits, please")
+
+    def generate(context, builder, signature_, arguments):
+        thread, site, mask, number = arguments
+        mask = context.cast(builder, mask, signature_.args[2], types.uint32)
+        builder.store(as_word(builder, number), mine(builder, thread, OFFER))
+        builder.store(builder.zext(mask, i64), mine(builder, thread, MASK))
+        builder.store(site, mine(builder, thread, SITE))
+        return number
+
+    return signature(kind, thread, site, mask, kind), generate
+
+
+@intrinsic
+def truth(typing_context, value):
+    """A condition as int32, to be offered."""
+
+    def generate(context, builder, signature_, arguments):
+        truth = context.is_true(builder, value, arguments[0])
+        return builder.zext(truth, i32)
+
+    return signature(types.int32, value), generate
+
+
+@intrinsic
+def vote(typing_context, thread, condition):
+    """Tell the block whether a condition holds."""
+
+    def generate(context, builder, signature_, arguments):
+        truth = context.is_true(builder, condition, arguments[1])
+        # The votes of all threads are counted in the row of the offers.
+        builder.store(builder.zext(truth, i64), mine(builder, arguments[0], VOTES))
+        return context.get_dummy_value()
+
+    return signature(types.none, thread, condition), generate
+
+
+# ---------------------------------------------------------------- after the wait
+
+
+def shuffle(lane_of):
+    """An intrinsic that reads the value of another lane, or one's own where there is none.
+
+    lane_of: (builder, own lane, argument) -> (lane, whether there is one).
+    """
+
+    @intrinsic
+    def read(typing_context, thread, argument, offered, waited):
+        def generate(context, builder, signature_, arguments):
+            thread, argument, own = arguments[:3]
+            argument = context.cast(builder, argument, signature_.args[1], types.int32)
+            number = number_in_block(builder, thread)
+            lane = builder.trunc(builder.and_(number, i64(31)), i32)
+            other, exists = lane_of(builder, lane, argument)
+            first = builder.sub(number, builder.sext(lane, i64))
+            block = i64(1)
+            for which in (6, 7, 8):
+                block = builder.mul(block, builder.sext(builder.extract_value(thread, which), i64))
+            column = builder.add(first, builder.sext(other, i64))
+            exists = builder.and_(exists, builder.icmp_unsigned("<", column, block))
+            column = builder.select(exists, column, number)
+            found = builder.load(cell(builder, thread, DELIVERED, column))
+            return builder.select(exists, from_word(builder, found, own.type), own)
+
+        return signature(offered, thread, argument, offered, waited), generate
+
+    return read
+
+
+def below_32(builder, lane):
+    return lane, builder.icmp_unsigned("<", lane, i32(32))
+
+
+SHUFFLES = {
+    "shfl_sync": shuffle(lambda b, lane, source: below_32(b, b.and_(source, i32(31)))),
+    "shfl_up_sync": shuffle(lambda b, lane, delta: below_32(b, b.sub(lane, delta))),
+    "shfl_down_sync": shuffle(lambda b, lane, delta: below_32(b, b.add(lane, delta))),
+    "shfl_xor_sync": shuffle(lambda b, lane, mask: below_32(b, b.xor(lane, mask))),
+}  # fmt: skip
+
+
+def ballot(returned, result):
+    """An intrinsic of a vote. result: (builder, ballot, group), both i64 masks, -> LLVM value."""
+
+    @intrinsic
+    def read(typing_context, thread, offered, waited):
+        def generate(context, builder, signature_, arguments):
+            found = [builder.load(mine(builder, arguments[0], row)) for row in (BALLOT, GROUP)]
+            return result(builder, *found)
+
+        return signature(returned, thread, offered, waited), generate
+
+    return read
+
+
+def all_voted(builder, votes, group):
+    return builder.icmp_unsigned("==", votes, group)
+
+
+def none_voted(builder, votes, group):
+    return builder.icmp_unsigned("==", votes, i64(0))
+
+
+VOTES_OF_A_WARP = {
+    "all_sync": ballot(types.boolean, all_voted),
+    "any_sync": ballot(types.boolean, lambda *args: args[0].not_(none_voted(*args))),
+    "eq_sync": ballot(
+        types.boolean, lambda *args: args[0].or_(all_voted(*args), none_voted(*args))
+    ),
+    "ballot_sync": ballot(types.int32, lambda builder, votes, _: builder.trunc(votes, i32)),
+}
+
+
+@intrinsic
+def same_value(typing_context, thread, offered, waited):
+    """Mask of the lanes that have offered the same value."""
+
+    def generate(context, builder, signature_, arguments):
+        return lanes_with_same_value(builder, *arguments[:2])
+
+    return signature(types.int32, thread, offered, waited), generate
+
+
+def lanes_with_same_value(builder, thread, offered):
+    own = as_word(builder, offered)
+    group = builder.load(mine(builder, thread, GROUP))
+    first = builder.and_(number_in_block(builder, thread), i64(~31))
+    found = cgutils.alloca_once_value(builder, i64(0))
+    with cgutils.for_range(builder, i64(32)) as loop:
+        bit = builder.shl(i64(1), loop.index)
+        with builder.if_then(cgutils.is_not_null(builder, builder.and_(group, bit))):
+            other = builder.load(cell(builder, thread, DELIVERED, builder.add(first, loop.index)))
+            with builder.if_then(builder.icmp_unsigned("==", own, other)):
+                builder.store(builder.or_(builder.load(found), bit), found)
+    return builder.trunc(builder.load(found), i32)
+
+
+@intrinsic
+def all_same(typing_context, thread, offered, waited):
+    """(mask of the lanes that came, True) if all have offered the same value; else (0, False)."""
+    kind = types.Tuple((types.int32, types.boolean))
+
+    def generate(context, builder, signature_, arguments):
+        found = lanes_with_same_value(builder, *arguments[:2])
+        group = builder.trunc(builder.load(mine(builder, arguments[0], GROUP)), i32)
+        all_are = builder.icmp_unsigned("==", found, group)
+        mask = builder.select(all_are, group, i32(0))
+        return context.make_tuple(builder, kind, [mask, all_are])
+
+    return signature(kind, thread, offered, waited), generate
+
+
+@intrinsic
+def group_of(typing_context, thread, offered, waited):
+    """Mask of the lanes that came together."""
+
+    def generate(context, builder, signature_, arguments):
+        return builder.trunc(builder.load(mine(builder, arguments[0], GROUP)), i32)
+
+    return signature(types.uint32, thread, offered, waited), generate
+
+
+def block_vote(returned):
+    """An intrinsic that reads the votes of the block, after a barrier."""
+
+    @intrinsic
+    def read(typing_context, thread, voted, waited):
+        def generate(context, builder, signature_, arguments):
+            found = builder.load(mine(builder, arguments[0], BALLOT))
+            count = builder.load(mine(builder, arguments[0], GROUP))
+            if returned == "count":
+                return builder.trunc(found, i32)
+            if returned == "and":
+                return builder.zext(builder.icmp_unsigned("==", found, count), i32)
+            return builder.zext(builder.icmp_unsigned("!=", found, i64(0)), i32)
+
+        return signature(types.int32, thread, voted, waited), generate
+
+    return read
+
+
+VOTES_OF_A_BLOCK = {
+    "syncthreads_count": block_vote("count"),
+    "syncthreads_and": block_vote("and"),
+    "syncthreads_or": block_vote("or"),
+}
+
+
+# ---------------------------------------------------------------- between: who runs a block
+
+
+@njit(**OPTIONS)
+def deliver(states, memory, first, last):
+    """Deliver what lanes of a warp have offered, where all of a mask have come; whether any had.
+
+    states: what each thread waits for. memory: (ROWS, threads). first, last: threads of the warp.
+    """
+    any_delivered = False
+    for leader in range(first, last):
+        if states[leader] != IN_WARP:
+            continue
+        mask, site = memory[MASK, leader], memory[SITE, leader]
+        complete = True
+        for thread in range(first, last):
+            named = (mask >> (thread - first)) & 1
+            here = states[thread] == IN_WARP and memory[SITE, thread] == site
+            here = here and memory[MASK, thread] == mask
+            if named and not here and states[thread] != DONE:
+                complete = False
+                break
+        if complete:
+            deliver_group(states, memory, first, last, IN_WARP, site, mask)
+            any_delivered = True
+    return any_delivered
+
+
+@njit(**OPTIONS)
+def converge(states, memory, first, last):
+    """Let those go on that ask who came to the same place; whether there are any."""
+    for leader in range(first, last):
+        if states[leader] == CONVERGED:
+            deliver_group(states, memory, first, last, CONVERGED, memory[SITE, leader], FULL)
+            return True
+    return False
+
+
+@njit(**OPTIONS)
+def deliver_group(states, memory, first, last, state, site, mask):
+    ballot = group = 0
+    for thread in range(first, last):
+        if (
+            states[thread] == state
+            and memory[SITE, thread] == site
+            and memory[MASK, thread] == mask
+        ):
+            bit = 1 << (thread - first)
+            group |= bit
+            if memory[OFFER, thread] != 0:
+                ballot |= bit
+    for thread in range(first, last):
+        if (group >> (thread - first)) & 1:
+            memory[DELIVERED, thread] = memory[OFFER, thread]
+            memory[BALLOT, thread] = ballot
+            memory[GROUP, thread] = group
+            states[thread] = READY
+
+
+@njit(**OPTIONS)
+def open_barrier(states, memory, threads, notes):
+    """Let the threads at a barrier go on, which are all that still run; False if they are not."""
+    votes = count = 0
+    for thread in range(threads):
+        if states[thread] == IN_WARP:
+            notes[0], notes[1], notes[2] = STUCK, thread, memory[SITE, thread]
+            return False
+        if states[thread] == BARRIER:
+            votes += memory[VOTES, thread]
+            count += 1
+    for thread in range(threads):
+        if states[thread] == BARRIER:
+            memory[BALLOT, thread] = votes
+            memory[GROUP, thread] = count
+            states[thread] = READY
+    return True
+
+
+NAMES = {
+    "offer": offer,
+    "truth": truth,
+    "vote": vote,
+    "same_value": same_value,
+    "all_same": all_same,
+    "group_of": group_of,
+    **SHUFFLES,
+    **VOTES_OF_A_WARP,
+    **VOTES_OF_A_BLOCK,
+}

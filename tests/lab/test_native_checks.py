@@ -1,0 +1,171 @@
+"""The native engine: every index is looked at, whatever it indexes; `raise`; what is passed on."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import cuda, float32, int32
+from numba.extending import register_jitable
+
+from lessons.lab import native
+from tests.lab.helpers import line_of_comment
+
+
+class Weights(NamedTuple):
+    w: np.ndarray
+
+
+@cuda.jit
+def any_expression(case, x, weights, records, i):
+    pair = (x, x)
+    if case == 0:
+        x[i][1] = 1
+    elif case == 1:
+        x[1][i] = 1
+    elif case == 2:
+        x[1][i] += 1
+    elif case == 3:
+        x[0, 0] = x.T[i, 1]
+    elif case == 4:
+        x.T[1, i] = 1
+    elif case == 5:
+        weights.w[i] = 1
+    elif case == 6:
+        x[:, 1][i] = 1
+    elif case == 7:
+        x[i, :] = 1
+    elif case == 8:
+        x[1, ..., i] = 1
+    elif case == 9:
+        x.flat[i * 9] = 1
+    elif case == 10:
+        pair[1][0, i] = 1
+    elif case == 11:
+        cuda.atomic.add(x[0], i, 1)
+    elif case == 12:
+        records[0]["a"][i] = 1
+    elif case == 13:
+        records[i]["a"][0] = 1
+    elif case == 14:
+        x.reshape(12)[i * 9] = 1
+    elif case == 15:
+        x[0][1], x[0][i] = 1, 2
+    else:
+        x[0, 0] = (1, 2, 3)[i]
+
+
+CASES = range(17)
+
+
+def test_an_index_into_any_expression_is_checked():
+    kind = np.dtype([("a", np.float32, (4,))])
+    for case in CASES:
+        for i in (7, -1):
+            x, w, records = np.zeros((3, 4)), np.zeros(3), np.zeros(3, kind)
+            with pytest.raises(IndexError, match=rf"line \d+: index {i}|index {9 * i}"):
+                native(any_expression)[1, 1](case, x, Weights(w), records, i)
+            assert not (x[:, 2:].any() or w.any() or records["a"].any()), case
+        native(any_expression)[1, 1](case, np.zeros((3, 4)), Weights(w), records, 1)
+
+
+@cuda.jit
+def from_the_end(x):
+    x[-1, -4] = 5
+    x[0, 0] = x[-1, 0]
+
+
+@cuda.jit
+def far_from_the_end(x):
+    x[0, -5] = 5  # here
+
+
+def test_a_written_out_negative_index_counts_from_the_end():
+    x = np.zeros((3, 4))
+    native(from_the_end)[1, 1](x)
+    assert x[2, 0] == x[0, 0] == 5 and x.sum() == 10
+    with pytest.raises(IndexError, match=f"line {line_of_comment(far_from_the_end)}: index -5"):
+        native(far_from_the_end)[1, 1](x)
+
+
+# ---------------------------------------------------------------- more that a kernel may do
+
+
+@register_jitable
+def apply(function, array, place, size):
+    tile = cuda.shared.array(size, float32)
+    tile[place] = 2
+    function(array, place, tile[place] + 1)
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    return n * factorial(n - 1) if n > 1 else 1
+
+
+@register_jitable
+def positive(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x
+
+
+@cuda.jit
+def much(dynamic_copy, out):
+    i = cuda.grid(1)
+    thread = cuda.threadIdx
+    sync = cuda.syncthreads
+    whole = cuda.shared.array(0, dynamic_copy.dtype)
+    again = cuda.shared.array(0, int32)
+    whole[thread.x] = dynamic_copy[i]
+    sync()
+    out[0, i] = whole[3 - thread.x] + 100 * whole.size + 1000 * again.size
+    add = cuda.atomic.add
+    add(out, (1, 0), 1)
+    apply(cuda.atomic.max, out[2], 1, 4)
+
+    def twice(x):
+        return 2 * x
+
+    out[3, i] = twice(factorial(4)) + (lambda x: x + i)(1)
+    out[4, i] = positive(dynamic_copy[i] - 2) + 7
+    assert i < 3
+    out[5, i] = 1
+
+
+def test_other_things_that_kernels_do():
+    out = np.zeros((6, 4), np.float32)
+    native(much)[1, 4, 0, 16](np.arange(4, dtype=np.float32), out)
+    right = [[4403, 4402, 4401, 4400], [4, 0, 0, 0], [0, 3, 0, 0], [49, 50, 51, 52]]
+    np.testing.assert_array_equal(out[:4], right)
+    np.testing.assert_array_equal(out[4:], [[0, 0, 7, 8], [0, 0, 1, 0]])
+
+
+@cuda.jit
+def through_the_grid(values, out):
+    grid = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    for _ in range(3):
+        values[i] += 1
+        grid.sync()
+        out[i] = values[values.size - 1 - i]
+        grid.sync()
+
+
+def test_a_barrier_of_the_whole_grid():
+    values, out = np.zeros(32), np.zeros(32)
+    native(through_the_grid)[8, 4](values, out)
+    np.testing.assert_array_equal(out, np.full(32, 3))
+
+
+@pytest.mark.slow
+def test_a_function_that_calls_itself_for_ever_ends_with_an_error():
+    @cuda.jit(device=True)
+    def deeper(n):
+        return deeper(n + 1) * 2.5 + 1.0 if n >= 0 else 1.0
+
+    @cuda.jit
+    def deep(out):
+        out[0] = deeper(5)
+
+    with pytest.raises(RecursionError, match="calls itself"):
+        native(deep)[1, 1](np.zeros(1))
