@@ -1,20 +1,22 @@
 """The lab on a kernel that reverses its input: without its barrier, repaired, measured and drawn.
 
-python -m lessons.lab.example [PICTURE.png]
+python -m lessons.lab.example
+python -m lessons.lab.example --help
 """
 
 # Numba compiles kernels: their types are Numba's.
 # mypy: allow-untyped-defs
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numba import cuda, float32
 
-from kernels.errors import InputError
-from lessons.lab import checked_run
+from . import checked_run
+from .errors import InputError, OneLineParser
 
 THREADS = 8
 
@@ -39,12 +41,42 @@ def turn_around(values, result):
     result[i] = tile[THREADS - 1 - thread]
 
 
-def main() -> None:
-    picture = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/lab/accesses.png")
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        run_example(parse(arguments))
+    except InputError as error:
+        print("error:", " ".join(str(error).splitlines()), file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse(arguments: Sequence[str] | None) -> Path:
+    """The file to draw into."""
+    parser = OneLineParser(
+        prog="python -m lessons.lab.example",
+        description="Run a kernel that reverses its input in the checked simulator: without its "
+        "barrier, which it reports as a race, and repaired. Then measure and draw it, and write a "
+        "replay of the race for a browser beside the picture.",
+    )
+    parser.add_argument(
+        "picture",
+        nargs="?",
+        metavar="PICTURE.png",
+        default="runs/lab/accesses.png",
+        help="file for the drawing of its memory accesses (default: runs/lab/accesses.png)",
+    )
+    picture = Path(parser.parse_args(arguments).picture)
+    if picture.suffix.lower() != ".png":
+        raise InputError(f"{picture} must end in .png: the drawing is a PNG file")
+    return picture
+
+
+def run_example(picture: Path) -> None:
     values = np.arange(2 * THREADS, dtype=np.float32)
     result = np.zeros_like(values)
 
-    print(checked_run(turn_around_too_early, 2, THREADS, values, result), end="\n\n")
+    too_early = checked_run(turn_around_too_early, 2, THREADS, values, result, record=True)
+    print(too_early, end="\n\n")
 
     report = checked_run(turn_around, 2, THREADS, values, result, record=True)
     print(report, end="\n\n")
@@ -52,12 +84,14 @@ def main() -> None:
     with suppress(OSError):  # whatever is in the way there, is in the way of the picture too
         picture.parent.mkdir(parents=True, exist_ok=True)
     try:
+        too_early.html(picture.with_suffix(".html"))
         report.picture(picture)
-    except InputError:
-        print(f"no picture: cannot write {picture}; name another place as PICTURE.png")
+    except InputError as error:
+        print(f"no picture: {error}, as PICTURE.png")
         return
     print(f"which thread touched which element: {picture}")
+    print(f"the race, step by step, in a browser: {picture.with_suffix('.html')}")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,13 +1,23 @@
 """The arguments that a kernel is called with: checked, copied, and as the interpreter sees them."""
 
+import ast
+import enum
+import functools
 from collections.abc import Callable, Iterable, Sequence
+from types import NoneType
 
 import numpy as np
 
-from lessons.lab.numba_types import typed
-from lessons.lab.simulator.memory.arrays import ArrayView, wrap_global_arrays
-from lessons.lab.simulator.report import Report
-from lessons.lab.source import Source
+from ..numba_types import typed
+from ..source import Source, read_source
+from .memory.arrays import ArrayView, wrap_global_arrays
+from .memory.written import mark_written
+from .report import Report
+from .teams import Options
+from .values import enum_value
+
+KINDS = "iufbcVMmSU"  # of the elements of an array: numbers, records, times, texts
+DOUBLES = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
 def names_of_parameters(source: Source) -> list[str]:
@@ -31,39 +41,47 @@ def check_argument(name: str, value: object) -> None:
         for item in value:
             check_argument(name, item)
     elif isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iufb":
+        if value.dtype.kind not in KINDS:
             raise TypeError(
                 f"argument {name} is an array of {value.dtype}; use numbers, such as float32"
             )
-        if any(stride < 0 or stride % value.itemsize for stride in value.strides):
-            raise TypeError(
-                f"argument {name} runs backward in memory; pass np.ascontiguousarray({name})"
-            )
-    elif not isinstance(value, (bool, int, float, np.generic)):
+    elif not isinstance(value, (bool, int, float, complex, np.generic, enum.Enum, NoneType)):
         raise TypeError(
             f"argument {name} is a {type(value).__name__}; a kernel takes NumPy arrays and numbers"
         )
 
 
+MOST_INDICES = 99
+
 # ---------------------------------------------------------------- as the interpreter sees them
 
 
-def wrap_arguments(report: Report, arguments: Sequence[object]) -> list[object]:
-    """Views for arrays, typed numbers for numbers. Adds a finding for each float64 array."""
+def wrap_arguments(
+    report: Report, arguments: Sequence[object], options: Options
+) -> tuple[list[object], dict[str, ArrayView]]:
+    """Views for arrays, typed numbers for numbers; and all the arrays, by name.
+
+    An array of doubles asks for doubles.
+    """
     names = names_of_parameters(report.source)
-    arrays: dict[str, np.ndarray] = {}
-    collect_arrays(names, arguments, arrays)
-    for name, array in arrays.items():
-        if array.dtype == np.float64:
-            report.add(
-                "slow",
-                report.source.tree.lineno,
-                f"argument {name} is a float64 array; most GPUs compute "
-                f"float32 32 or 64 times faster: pass {name}.astype(np.float32)",
-                name,
-            )
+    arrays = arrays_of(report.source, arguments)
+    if any(array.dtype in DOUBLES for array in arrays.values()):
+        report.doubles_asked_for = True
     views = wrap_global_arrays(arrays)
-    return [wrap(name, value, views) for name, value in zip(names, arguments, strict=True)]
+    for name, indices in only_read(report.source.function).items():
+        if name in views and indices >= len(views[name].shape):
+            views[name].memory.may_change = False
+    for name, written in options.written_before.items():
+        mark_written(views[name], written)
+    wrapped = [wrap(name, value, views) for name, value in zip(names, arguments, strict=True)]
+    return wrapped, views
+
+
+def arrays_of(source: Source, arguments: Sequence[object]) -> dict[str, np.ndarray]:
+    """The arrays among a kernel's arguments, by name."""
+    arrays: dict[str, np.ndarray] = {}
+    collect_arrays(names_of_parameters(source), arguments, arrays)
+    return arrays
 
 
 def collect_arrays(
@@ -71,19 +89,21 @@ def collect_arrays(
 ) -> None:
     """Add all arrays to `arrays`, those in tuples with names such as "parameters.grid"."""
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, np.ndarray):
-            arrays[name] = value
+        if isinstance(value, (np.ndarray, np.void)):
+            arrays[name] = np.asarray(value)  # a record's memory, too, not a copy of it
         elif isinstance(value, tuple):
             collect_arrays(names_of_items(name, value), value, arrays)
 
 
 def wrap(name: str, value: object, views: dict[str, ArrayView]) -> object:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.void)):
         return views[name]
     if isinstance(value, tuple):
         names = names_of_items(name, value)
         return rebuild(value, [wrap(*item, views) for item in zip(names, value, strict=True)])
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+    if isinstance(value, enum.Enum):
+        return enum_value(value)
+    if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
         return typed(value)
     return value
 
@@ -92,16 +112,62 @@ def names_of_items(name: str, values: tuple) -> list[str]:
     return [f"{name}.{field}" for field in getattr(values, "_fields", range(len(values)))]
 
 
+@functools.lru_cache(maxsize=1024)
+def only_read(kernel: Callable) -> dict[str, int]:
+    """Arguments that a kernel does nothing with but read, such as "image" or "grid.cells".
+
+    Returns the fewest indices that each is read with; a slice counts as none. What is passed on to
+    a function or gets another name may be written there, and is not listed.
+    """
+    tree, harmless = read_source(kernel).tree, set()
+    indices: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            harmless.add(node.value)
+            name = ast.unparse(node.value)
+            indices[name] = min(count_indices(node.slice), indices.get(name, MOST_INDICES))
+        elif isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim"):
+            harmless.add(node.value)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and node not in harmless:
+            indices.pop(ast.unparse(node), None)
+    return indices
+
+
+def count_indices(index: ast.expr) -> int:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return 0 if any(isinstance(part, ast.Slice) for part in parts) else len(parts)
+
+
 # ---------------------------------------------------------------- copies
 
 
 def copies(values: Iterable[object]) -> list[object]:
     return [
-        value.copy() if isinstance(value, np.ndarray)
+        copy_of(value) if isinstance(value, (np.ndarray, np.void))
         else rebuild(value, copies(value)) if isinstance(value, tuple)
         else value
         for value in values
     ]  # fmt: skip
+
+
+def copy_of(array: np.ndarray | np.void) -> np.ndarray | np.void:
+    """A copy, in which elements that are one and the same (stride 0) stay so."""
+    if isinstance(array, np.void):
+        return array.copy()
+    own = own_elements(array).copy()
+    if own.shape == array.shape:
+        return own
+    kept = zip(own.strides, array.strides, strict=True)
+    strides = [step if former else 0 for step, former in kept]
+    return np.lib.stride_tricks.as_strided(own, array.shape, strides)
+
+
+def own_elements(array: np.ndarray) -> np.ndarray:
+    """An array without its repetitions: `np.broadcast_to` makes 2^31 elements of one."""
+    if 0 not in array.strides:
+        return array
+    return array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
 
 
 def rebuild(original: tuple, items: Sequence[object]) -> tuple:
@@ -113,7 +179,7 @@ def rebuild(original: tuple, items: Sequence[object]) -> tuple:
 def restore(arguments: Iterable[object], before: Iterable[object]) -> None:
     """Put what `copies` has kept back into the arrays."""
     for value, old in zip(arguments, before, strict=True):
-        if isinstance(value, np.ndarray):
-            value[...] = old
+        if isinstance(value, (np.ndarray, np.void)):
+            own_elements(np.asarray(value))[...] = own_elements(np.asarray(old))
         elif isinstance(value, tuple) and isinstance(old, tuple):
             restore(value, old)

@@ -1,12 +1,18 @@
 """Assign to variables and to elements of arrays."""
 
 import ast
+from functools import partial
 
-from lessons.lab.numba_types import Number, TypeProblem, binary, is_number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.expressions.evaluate import Expressions
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
+import numpy as np
+
+from ..numba_types import Number, TypeProblem, binary
+from .context import Context
+from .expressions.evaluate import Expressions
+from .expressions.narrowing import Narrowing
+from .memory.arrays import ArrayView
+from .stops import Unsupported
+from .teams import Mask
+from .values import as_number
 
 
 class Assignments:
@@ -15,8 +21,10 @@ class Assignments:
     def __init__(self, context: Context, expressions: Expressions) -> None:
         self.memory = context.memory
         self.expressions = expressions
+        self.narrowing = Narrowing(context.team, context.reporter)
         self.variables = expressions.variables
         self.indexing = expressions.indexing
+        self.arrays = expressions.arrays
 
     def assign(self, node: ast.Assign, mask: Mask) -> Mask:
         value = self.expressions.evaluate(node.value, mask)
@@ -34,19 +42,23 @@ class Assignments:
         if isinstance(target, ast.Name):
             self.variables.bind(target.id, value, mask, target)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            items = self.unpack(target, value)
+            items = self.unpack(target, value, mask)
             for part, item in zip(target.elts, items, strict=True):
                 self.store_to(part, item, mask)
         elif isinstance(target, ast.Subscript):
             self.store_element(target, value, mask)
+        elif isinstance(target, ast.Attribute):
+            self.store_field(target, value, mask)
         else:
             raise Unsupported(target, f"`{ast.unparse(target)}` cannot be assigned to in a kernel")
 
-    def unpack(self, target: ast.Tuple | ast.List, value: object) -> tuple:
+    def unpack(self, target: ast.Tuple | ast.List, value: object, mask: Mask) -> tuple:
         if any(isinstance(part, ast.Starred) for part in target.elts):
             raise Unsupported(
                 target, "a starred name cannot be compiled for a GPU; name each value"
             )
+        if isinstance(value, ArrayView) and len(value.shape) == 1:
+            value = tuple(self.arrays.elements(target, value, mask))
         if not isinstance(value, tuple) or len(value) != len(target.elts):
             count = len(value) if isinstance(value, tuple) else "no tuple"
             raise Unsupported(
@@ -60,14 +72,47 @@ class Assignments:
             raise Unsupported(
                 target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed"
             )
-        problem = (
-            f"`{ast.unparse(target)}` is a whole row or slice; a thread writes one element at "
-            "a time: give every index, in a loop"
-        )
-        view, indices = self.indexing.view_and_element(target, array, mask, problem)
-        if not is_number(value):
+        view, indices = self.indexing.place(target, array, mask)
+        if indices is None or len(indices) < len(view.shape):
+            self.arrays.fill(target, self.part_of(target, view, indices, mask), value, mask)
+        elif view.dtype.fields:
+            self.arrays.store(target, view, indices, value, mask)
+        else:
+            number = self.as_element(target, view, value)
+            if view.dtype.itemsize < number.dtype.itemsize:
+                self.narrowing.check(target, number, view.dtype, mask)
+            self.memory.store(view, indices, number, mask, target)
+
+    def part_of(
+        self, target: ast.Subscript, view: ArrayView, indices: list[Number] | None, mask: Mask
+    ) -> ArrayView:
+        """The row that some of the indices name, or the slice."""
+        if indices is None:
+            return view
+        row = self.memory.load(view, indices, mask, target)
+        assert isinstance(row, ArrayView)
+        return row
+
+    def as_element(self, target: ast.expr, view: ArrayView, value: object) -> Number:
+        if isinstance(value, (str, bytes)) and view.dtype.kind in "SU":
+            return np.array(value, view.dtype)[()]
+        number = as_number(value)
+        if number is None:
             raise Unsupported(target, "only a number can be stored in an array's element")
-        self.memory.store(view, indices, value, mask, target)
+        return number
+
+    def store_field(self, target: ast.Attribute, value: object, mask: Mask) -> None:
+        """record.field = value"""
+        record = self.expressions.evaluate(target.value, mask)
+        if not isinstance(record, ArrayView) or target.attr not in (record.dtype.fields or ()):
+            raise Unsupported(target, f"`{ast.unparse(target)}` cannot be assigned to in a kernel")
+        part = record.part(target.attr)
+        if part.shape:
+            self.arrays.fill(target, part, value, mask)
+        elif part.is_record:
+            self.arrays.store(target, part, [], value, mask)
+        else:
+            self.memory.store(part, [], self.as_element(target, part, value), mask, target)
 
     # ------------------------------------------------------------ +=, *= and the like
 
@@ -76,6 +121,9 @@ class Assignments:
             self.change_element(node, node.target, mask)
         elif isinstance(node.target, ast.Name):
             self.change_variable(node, node.target, mask)
+        elif isinstance(node.target, ast.Attribute):
+            old = self.expressions.evaluate(node.target, mask)
+            self.store_field(node.target, self.combine(node, old, mask), mask)
         else:
             raise Unsupported(
                 node, f"`{ast.unparse(node.target)}` cannot be assigned to in a kernel"
@@ -84,18 +132,40 @@ class Assignments:
 
     def change_element(self, node: ast.AugAssign, target: ast.Subscript, mask: Mask) -> None:
         array = self.expressions.evaluate(target.value, mask)
-        problem = "a thread changes one element at a time: give every index"
-        view, indices = self.indexing.view_and_element(target, array, mask, problem)
+        if isinstance(array, tuple):
+            raise Unsupported(
+                target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed"
+            )
+        view, indices = self.indexing.place(target, array, mask)
+        if indices is None or len(indices) < len(view.shape):
+            self.change_array(node, self.part_of(target, view, indices, mask), mask)
+            return
         old = self.memory.load(view, indices, mask, target)
         self.memory.store(view, indices, self.combine(node, old, mask), mask, target)
 
+    def change_array(self, node: ast.AugAssign, view: ArrayView, mask: Mask) -> None:
+        """row[:] += value: element by element."""
+        value = self.expressions.evaluate(node.value, mask)
+        operation = type(node.op).__name__
+        result = self.arrays.apply(node.target, partial(binary, operation), [view, value], mask)
+        self.arrays.fill(node.target, view, result, mask)
+
     def change_variable(self, node: ast.AugAssign, target: ast.Name, mask: Mask) -> None:
         old = self.variables.look_up(target, mask)
+        if isinstance(old, ArrayView):
+            self.change_array(node, old, mask)
+            return
+        if isinstance(old, tuple) and isinstance(node.op, ast.Add):
+            value = self.expressions.evaluate(node.value, mask)
+            if isinstance(value, tuple):
+                self.variables.bind(target.id, (*old, *value), mask, target)
+                return
         self.variables.bind(target.id, self.combine(node, old, mask), mask, target)
 
     def combine(self, node: ast.AugAssign, old: object, mask: Mask) -> Number:
         """The value after an operation such as +=."""
-        if not is_number(old):
+        old = as_number(old)
+        if old is None:
             raise Unsupported(node, f"`{ast.unparse(node.target)}` is not a number")
         value = self.expressions.number(node.value, mask)
         try:

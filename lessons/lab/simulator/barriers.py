@@ -1,14 +1,16 @@
 """Where the threads of a block or of the grid meet."""
 
 import ast
+from collections.abc import Sequence
 
 import numpy as np
 
-from lessons.lab.simulator.reporter import Reporter
-from lessons.lab.simulator.scheduler import Scheduler
-from lessons.lab.simulator.stops import Stop
-from lessons.lab.simulator.teams import Launch, Mask, Team, first_of
-from lessons.lab.simulator.whereabouts import Whereabouts
+from .memory.recorder import Recorder
+from .reporter import Reporter
+from .scheduler import Scheduler
+from .stops import Stop
+from .teams import Launch, Mask, Team, first_of
+from .whereabouts import Whereabouts
 
 
 class Barriers:
@@ -19,18 +21,21 @@ class Barriers:
         launch: Launch,
         team: Team,
         reporter: Reporter,
+        recorder: Recorder,
         whereabouts: Whereabouts,
         scheduler: Scheduler,
     ) -> None:
         self.launch = launch
         self.team = team
         self.reporter = reporter
+        self.recorder = recorder
         self.whereabouts = whereabouts
         self.scheduler = scheduler
         self.rounds: dict[ast.Call, int] = {}  # how often each barrier was reached
 
     def meet_in_block(self, node: ast.Call, mask: Mask) -> None:
         """The threads in `mask` wait for all of their blocks. Raises `Stop` if some never come."""
+        self.recorder.note("barrier", node, mask)
         if mask is not self.team.present:
             touched = np.zeros(self.launch.blocks, bool)
             touched[self.team.block_number[mask]] = True
@@ -45,11 +50,16 @@ class Barriers:
 
     def meet_in_grid(self, node: ast.Call, mask: Mask) -> None:
         """The threads in `mask` wait for the whole grid. Raises `Stop` if some never come."""
+        self.recorder.note("grid barrier", node, mask)
         missing = self.team.present & ~mask
         if missing.any():
             self.report_missing_in_grid(node, mask, missing)
             raise Stop
         self.scheduler.wait_for_grid(self.team, node.lineno)
+
+    def meet_in_warp(self, node: ast.Call, lanes: Sequence[int], values: tuple) -> dict[int, tuple]:
+        """For a team of one thread: wait for lanes of its warp. Returns the values of each."""
+        return self.scheduler.meet_in_warp(self.team, node, lanes, values)
 
     def votes_in_block(self, node: ast.Call, condition: Mask, mask: Mask) -> np.ndarray:
         """Meet, and count the threads of each block for which a condition holds.
@@ -75,6 +85,7 @@ class Barriers:
             f"{self.whereabouts.explain_absence(position)}; every thread of a block must reach "
             "each barrier: move it out of the branch, or keep the threads with no work until the "
             "end",
+            place=self.reporter.place_of(waiting, position),
         )
 
     def report_missing_in_grid(self, node: ast.Call, mask: Mask, missing: Mask) -> None:
@@ -85,4 +96,5 @@ class Barriers:
             node,
             f"{name(first_of(mask))} waits at this grid-wide barrier for {name(position)}, which "
             f"{self.whereabouts.explain_absence(position)}",
+            place=self.reporter.place_of(first_of(mask), position),
         )

@@ -2,15 +2,15 @@
 
 from typing import NamedTuple
 
-from lessons.lab.simulator.barriers import Barriers
-from lessons.lab.simulator.frames import CallStack
-from lessons.lab.simulator.memory.checker import MemoryChecker
-from lessons.lab.simulator.memory.recorder import Recorder
-from lessons.lab.simulator.reporter import Reporter
-from lessons.lab.simulator.scheduler import Scheduler
-from lessons.lab.simulator.teams import Launch, Team
-from lessons.lab.simulator.whereabouts import Whereabouts
-from lessons.lab.source import Source
+from ..source import Source
+from .barriers import Barriers
+from .frames import CallStack
+from .memory.checker import MemoryChecker
+from .memory.recorder import Recorder
+from .reporter import Reporter
+from .scheduler import Scheduler
+from .teams import Launch, Team
+from .whereabouts import Whereabouts
 
 
 class Context(NamedTuple):
@@ -33,5 +33,5 @@ def context_of(launch: Launch, team: Team, kernel: Source, scheduler: Scheduler)
     recorder = Recorder(launch, team, stack)
     memory = MemoryChecker(launch, team, reporter, recorder)
     whereabouts = Whereabouts(team, stack)
-    barriers = Barriers(launch, team, reporter, whereabouts, scheduler)
+    barriers = Barriers(launch, team, reporter, recorder, whereabouts, scheduler)
     return Context(launch, team, stack, reporter, recorder, memory, whereabouts, barriers)

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from lessons.lab.simulator.teams import Mask
-from lessons.lab.source import Source
+from ..source import Source
+from .teams import Mask
 
 
 class Variable(NamedTuple):
@@ -23,10 +23,12 @@ class Loop:
 class Frame:
     """One call of a function."""
 
-    def __init__(self, source: Source, mask: Mask) -> None:
+    def __init__(self, source: Source, mask: Mask, enclosing: "Frame | None" = None) -> None:
         code = source.function.__code__
         self.source = source
+        self.enclosing = enclosing  # the call that defined the function, if it is an inner one
         self.variables: dict[str, Variable] = {}
+        self.has_choices = False  # whether a variable may be a `choices.Choice`
         self.locals = code.co_varnames + code.co_cellvars
         self.live = mask  # threads that have not returned
         self.loops: list[Loop] = []  # from the outermost to the innermost

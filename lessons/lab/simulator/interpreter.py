@@ -16,18 +16,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lessons.lab.simulator.assignments import Assignments
-from lessons.lab.simulator.context import context_of
-from lessons.lab.simulator.expressions.evaluate import Expressions
-from lessons.lab.simulator.frames import Frame, Variable
-from lessons.lab.simulator.loop_watch import LoopWatch
-from lessons.lab.simulator.loops import Loops
-from lessons.lab.simulator.scheduler import Scheduler
-from lessons.lab.simulator.stops import Stop, Unsupported
-from lessons.lab.simulator.teams import Launch, Mask, Team
-from lessons.lab.source import Source
+from ..source import Source
+from .assignments import Assignments
+from .choices import Choice, groups_of
+from .context import context_of
+from .expressions.evaluate import Expressions
+from .frames import Frame, Variable
+from .loop_watch import LoopWatch
+from .loops import Loops
+from .scheduler import Scheduler
+from .stops import AllEnded, Stop, Stuck, Unsupported
+from .teams import Launch, Mask, Team, first_of
 
 MAX_DEPTH = 30
+# Statements that do something, and so nothing for no thread.
+EFFECTS = (ast.Expr, ast.Assert, ast.Raise)
 
 
 class Interpreter:
@@ -36,6 +39,9 @@ class Interpreter:
     def __init__(self, launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> None:
         context = context_of(launch, team, kernel, scheduler)
         self.team = team
+        self.debug = launch.debug
+        self.for_nobody = 0  # how many of the calls that it is in are for no thread
+        self.seen = launch.seen
         self.stack = context.stack
         self.reporter = context.reporter
         self.recorder = context.recorder
@@ -44,7 +50,7 @@ class Interpreter:
         self.expressions = Expressions(context, self.call_device_function)
         self.variables = self.expressions.variables
         assignments = Assignments(context, self.expressions)
-        watch = LoopWatch(launch, team, self.reporter, self.whereabouts, scheduler)
+        watch = LoopWatch(launch, team, self.stack, self.reporter, self.whereabouts, scheduler)
         loops = Loops(context, self.expressions, assignments, watch, self.run_body)
         # Each takes a node of its own class and a mask, and returns a mask.
         self.methods: dict[type[ast.stmt], Callable[..., Mask]] = {
@@ -59,8 +65,10 @@ class Interpreter:
             ast.Break: loops.break_loop,
             ast.Continue: loops.continue_loop,
             ast.Pass: self.skip,
-            ast.Raise: self.leave_kernel,
-            ast.Assert: self.skip,
+            ast.FunctionDef: self.define_function,
+            ast.Nonlocal: self.skip,
+            ast.Raise: self.raise_exception,
+            ast.Assert: self.assert_condition,
         }
 
     def run(self, arguments: Sequence[object]) -> None:
@@ -68,8 +76,15 @@ class Interpreter:
         kernel = self.stack.kernel
         for argument, value in zip(kernel.tree.args.args, arguments, strict=True):
             self.stack.frame.variables[argument.arg] = Variable(value, None, kernel.tree.lineno)
-        with np.errstate(all="ignore"):
-            self.run_function(kernel, self.team.present)
+        try:
+            with np.errstate(all="ignore"):
+                self.run_function(kernel, self.team.present)
+        finally:
+            self.recorder.count_all()
+            # The parts refer to each other, and to all arrays of the run: without this, its memory
+            # would be free only after the next search for garbage.
+            for part in (self.expressions.calls.python, self.expressions, self):
+                vars(part).clear()
 
     def run_function(self, source: Source, mask: Mask) -> Mask:
         """Run the body of the function on top of the stack. Returns who reaches its end."""
@@ -77,20 +92,52 @@ class Interpreter:
             return self.run_body(source.tree.body, mask)
         except Unsupported as problem:
             # Report it while the stack still says which function it is in.
-            self.reporter.add("compile", problem.node, problem.message)
+            self.reporter.refuse(problem)
+            raise Stop from None
+        except (Stop, Stuck, AllEnded):
+            raise
+        except Exception as error:
+            # A mistake of the simulator's own: the user reads where, and no traceback.
+            self.reporter.admit_failure(error)
             raise Stop from None
 
     def run_body(self, statements: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after another. Returns the mask of the threads that reach the end."""
+        mask = self.team.going_on(mask)
         for statement in statements:
             if not mask.any():
-                return mask
+                if not self.for_nobody:
+                    return mask
+                if isinstance(statement, EFFECTS):
+                    continue
             method = self.methods.get(type(statement))
             if method is None:
                 text = ast.unparse(statement).splitlines()[0]
                 raise Unsupported(statement, f"`{text}` cannot be compiled for a GPU")
-            mask = method(statement, mask)
+            self.seen.add(statement)
+            try:
+                if self.stack.frame.has_choices:
+                    mask = self.run_in_groups(method, statement, mask)
+                else:
+                    mask = method(statement, mask)
+            except AllEnded:
+                return self.team.nobody
+            if self.team.ended is not None:
+                mask = self.team.going_on(mask)
         return mask
+
+    def run_in_groups(self, method: Callable[..., Mask], statement: ast.stmt, mask: Mask) -> Mask:
+        """Run a statement once for each of the arrays that a name in it stands for."""
+        values = {name: v.value for name, v in self.stack.frame.variables.items()}
+        choices = {name: value for name, value in values.items() if isinstance(value, Choice)}
+        groups = groups_of(statement, choices, mask)
+        if len(groups) == 1:
+            return method(statement, mask)
+        after = self.team.nobody
+        for group in groups:
+            with self.whereabouts.within(statement, group):
+                after = after | method(statement, group)
+        return after
 
     # ------------------------------------------------------------ statements
 
@@ -100,6 +147,12 @@ class Interpreter:
         return mask
 
     def skip(self, node: ast.stmt, mask: Mask) -> Mask:
+        return mask
+
+    def define_function(self, node: ast.FunctionDef, mask: Mask) -> Mask:
+        if node.decorator_list:
+            raise Unsupported(node, "a function inside a kernel cannot be decorated")
+        self.variables.bind(node.name, self.expressions.function(node, mask), mask, node)
         return mask
 
     def branch(self, node: ast.If, mask: Mask) -> Mask:
@@ -139,11 +192,42 @@ class Interpreter:
             raise Unsupported(node, "this function returns a value on one path and none on another")
         return self.variables.select(node, mask, value, former)
 
+    def assert_condition(self, node: ast.Assert, mask: Mask) -> Mask:
+        failed = mask & ~self.expressions.condition(node.test, mask)
+        if failed.any():
+            self.end_threads(node, failed, f"`{ast.unparse(node)}` fails")
+        return mask
+
+    def raise_exception(self, node: ast.Raise, mask: Mask) -> Mask:
+        return self.end_threads(node, mask, f"`{ast.unparse(node)}`")
+
+    def end_threads(self, node: ast.stmt, mask: Mask, what: str) -> Mask:
+        """An exception ends threads, in whichever function they are."""
+        self.reporter.add(
+            "raised",
+            node,
+            f"{what} in {self.reporter.name_all(mask)}, which ends there"
+            + (
+                ""
+                if self.debug
+                else "; a GPU tells this only with @cuda.jit(debug=True, opt=False)"
+            ),
+            advice=not self.debug,
+            place=self.reporter.place_of(first_of(mask)),
+        )
+        self.team.end(mask)
+        for frame in (self.stack.frame, *self.stack.callers):
+            frame.live = frame.live & ~mask
+        self.whereabouts.leave_kernel(node, mask)
+        self.recorder.note("return", node, mask)
+        return self.team.nobody
+
     def leave_kernel(self, node: ast.stmt, mask: Mask) -> Mask:
-        """`return` from the kernel, or `raise`, ends a thread."""
+        """`return` from the kernel ends a thread."""
         frame = self.stack.frame
         frame.live = frame.live & ~mask
         self.whereabouts.leave_kernel(node, mask)
+        self.recorder.note("return", node, mask)
         return self.team.nobody
 
     # ------------------------------------------------------------ device functions
@@ -155,8 +239,12 @@ class Interpreter:
         arguments: Sequence[object],
         keywords: dict[str, object],
         mask: Mask,
+        enclosing: Frame | None = None,
     ) -> object:
-        """Run a device function for the threads in `mask`. Returns what it returns."""
+        """Run a device function for the threads in `mask`. Returns what it returns.
+
+        enclosing: the call that defined the function, if a kernel did.
+        """
         name = source.function.__name__
         if self.stack.depth >= MAX_DEPTH:
             raise Unsupported(node, f"{name} calls itself; recursion is not for kernels")
@@ -165,16 +253,36 @@ class Interpreter:
         except TypeError as error:
             raise Unsupported(node, f"{name}: {error}") from None
         bound.apply_defaults()
-        frame = Frame(source, mask)
+        frame = Frame(source, mask, enclosing)
         self.stack.enter(frame)
         try:
             for parameter, value in bound.arguments.items():
                 if isinstance(value, (int, float)):  # a default, as Python keeps it
                     value = self.variables.from_outside(node, value, parameter)
                 frame.variables[parameter] = Variable(value, None, source.tree.lineno)
-            fell_through = self.run_function(source, mask)
+            run = self.run_function if mask.any() else self.run_for_nobody
+            fell_through = run(source, mask)
         finally:
             self.stack.leave()
+        if self.team.ended is not None and frame.returned is None:
+            return self.result_of_nobody(mask)
         if frame.returned is not None and frame.result is not None and fell_through.any():
             raise Unsupported(node, f"{name} returns a value on some paths only")
         return frame.result
+
+    def run_for_nobody(self, source: Source, mask: Mask) -> Mask:
+        """Run a function that no thread calls, for the type of what it would return.
+
+        It is needed where both sides of an expression decide its type.
+        """
+        self.for_nobody += 1
+        try:
+            return self.run_function(source, mask)
+        finally:
+            self.for_nobody -= 1
+
+    def result_of_nobody(self, mask: Mask) -> object:
+        """What a function returns to threads that have all ended in it: nothing they could see."""
+        if not self.stack.frame.live.any():
+            raise AllEnded
+        return None if self.team.going_on(mask).any() else np.bool_(False)

@@ -1,16 +1,37 @@
-"""Notice a loop that does not end, or that waits for threads that are kept waiting themselves."""
+"""Notice a loop that waits for other threads, and one that has used up the budget.
+
+A loop waits if a round of it reads memory that others can write, changes none, and leaves every
+variable that matters as it was: then each further round is the same, until another thread writes.
+So such a team is set aside until somebody has written; if nobody can any more, it is a deadlock.
+All other loops may run as long as the budget lasts.
+"""
 
 import ast
+import functools
+from collections.abc import Iterator
 
-from lessons.lab.simulator.reporter import Reporter
-from lessons.lab.simulator.scheduler import Scheduler
-from lessons.lab.simulator.stops import Stop, Stuck
-from lessons.lab.simulator.teams import Launch, Mask, Team
-from lessons.lab.simulator.whereabouts import Whereabouts
+import numpy as np
 
-ROUNDS_BEFORE_STUCK = 200  # of a loop in which some threads wait for others
-ROUNDS_BEFORE_GIVING_WAY = 4
-MAX_WHILE_ROUNDS = 20_000
+from .frames import CallStack, Variable
+from .reporter import Reporter
+from .scheduler import Scheduler, Wait
+from .stops import Stop, Stuck
+from .teams import Launch, Mask, Team, first_of
+from .whereabouts import Whereabouts
+
+ROUNDS_BEFORE_GIVING_WAY = 16
+ROUNDS_BETWEEN_LOOKS = 256  # at a loop that changes memory
+
+
+class Waiting:
+    """What one loop of a team looked like when its last round began."""
+
+    def __init__(self, launch: Launch, team: Team) -> None:
+        self.rounds = 0
+        self.changes = launch.changes
+        self.looks = team.looks
+        self.running = 0  # threads; 0 if that round cannot be compared with
+        self.state: dict[str, Variable] = {}
 
 
 class LoopWatch:
@@ -20,41 +41,149 @@ class LoopWatch:
         self,
         launch: Launch,
         team: Team,
+        stack: CallStack,
         reporter: Reporter,
         whereabouts: Whereabouts,
         scheduler: Scheduler,
     ) -> None:
         self.launch = launch
         self.team = team
+        self.stack = stack
         self.reporter = reporter
         self.whereabouts = whereabouts
         self.scheduler = scheduler
 
-    def begin_round(self, node: ast.While, running: Mask, rounds: int) -> None:
-        """The threads `running` begin their round number `rounds`, counted from 1.
+    def enter(self) -> Waiting:
+        return Waiting(self.launch, self.team)
 
-        Raises `Stuck` where smaller teams may get further, `Stop` after too many rounds.
+    def begin_round(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """The threads `running` begin another round of a loop.
+
+        Raises `Stuck` where smaller teams may get further, and `Stop` where nobody can go on, or
+        the budget is used up.
         """
-        self.launch.spend_round(node.lineno)
-        if rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
+        last.rounds += 1
+        self.spend_round(node, running, last.rounds)
+        looked, changed = self.team.looks != last.looks, self.launch.changes != last.changes
+        last.looks, last.changes = self.team.looks, self.launch.changes
+        if looked and last.rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
             self.scheduler.give_way(self.team)
-        if rounds == ROUNDS_BEFORE_STUCK and self.launch.may_divide:
-            still_there = self.whereabouts.exit_line == 0
-            if (self.team.present & ~running & still_there).any():
-                raise Stuck
-        if rounds > MAX_WHILE_ROUNDS // self.scheduler.teams_count:
-            self.report_endless(node, running, rounds)
-            raise Stop
-
-    def report_endless(self, node: ast.While, running: Mask, rounds: int) -> None:
-        who = f"{self.reporter.name_all(running)} went round {rounds:,} times"
-        condition = ast.unparse(node.test)
-        if any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node.test)):
-            self.reporter.add(
-                "deadlock",
-                node,
-                f"{who} waiting for `{condition}` to change, and no other thread changes it any "
-                "more",
-            )
+        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
+        if not looked or (changed and not often):
+            last.running = 0
             return
-        self.reporter.add("endless", node, f"{who}: nothing in this loop makes `{condition}` false")
+        if not self.is_same_state(node, running, last):
+            return
+        others = self.team.present & ~running & (self.whereabouts.exit_line == 0)
+        if changed:
+            # It may change memory back and forth, and wait all the same, as at a semaphore.
+            if others.any() and self.launch.may_divide:
+                raise Stuck
+        else:
+            message = self.explain(node, running, last.rounds)
+            place = self.reporter.place_of(first_of(running))
+            wait = Wait(node.lineno, bool(others.any()), message, place)
+            self.scheduler.wait_for_change(self.team, wait)
+
+    def is_same_state(self, node: ast.While, running: Mask, last: Waiting) -> bool:
+        """Whether this round begins as the one before did. Remembers how it begins."""
+        count, state = int(np.count_nonzero(running)), last.state
+        variables = self.stack.frame.variables
+        last.state = {n: variables[n] for n in names_that_matter(node) if n in variables}
+        same = count == last.running
+        last.running = count
+        return same and all(
+            name in state and is_same(state[name], variable, running)
+            for name, variable in last.state.items()
+        )
+
+    def explain(self, node: ast.While, running: Mask, rounds: int) -> str:
+        return (
+            f"{self.reporter.name_all(running)} went round {rounds:,} times waiting for "
+            f"`{waits_for(node)}` to change, and no other thread changes it any more"
+        )
+
+    def spend_round(
+        self, node: ast.While | ast.For, running: Mask, rounds: int, count: int = 1
+    ) -> None:
+        """Count one round of a loop, or more. Raises `Stop` when the budget is used up."""
+        launch = self.launch
+        launch.rounds_left -= count
+        if launch.rounds_left >= 0 and not launch.cancelled:
+            return
+        if not launch.cancelled:
+            ends = "ends it"
+            if isinstance(node, ast.While) and not isinstance(node.test, ast.Constant):
+                ends = f"makes `{ast.unparse(node.test)}` false"
+            self.reporter.add(
+                "endless",
+                node,
+                f"{self.reporter.name_all(running)} went round {rounds:,} times, and the budget "
+                f"of {launch.budget:,} rounds of loops is used up. Is there anything in this loop "
+                f"that {ends}? If it only takes long, try a smaller input, or a larger budget=",
+                place=self.reporter.place_of(first_of(running)),
+            )
+        raise Stop
+
+
+def is_same(before: Variable, now: Variable, running: Mask) -> bool:
+    """Whether a variable still has the value it had, in the threads that run."""
+    old, new = before.value, now.value
+    if old is new:
+        return True
+    if not (
+        isinstance(old, (np.generic, np.ndarray)) and isinstance(new, (np.generic, np.ndarray))
+    ):
+        return False
+    return bool((~running | (old == new)).all())
+
+
+def waits_for(node: ast.While) -> str:
+    """The condition that a loop waits for: its own, or the one before its first `break`."""
+    if not isinstance(node.test, ast.Constant):
+        return ast.unparse(node.test)
+    for part in ast.walk(node):
+        if isinstance(part, ast.If) and any(isinstance(s, ast.Break) for s in part.body):
+            return ast.unparse(part.test)
+    return ast.unparse(node.test)
+
+
+# ---------------------------------------------------------------- which variables matter
+
+
+@functools.lru_cache(maxsize=1024)
+def names_that_matter(loop: ast.While) -> frozenset[str]:
+    """Variables that decide what a round of a loop does; a mere counter of rounds is none."""
+    needs: dict[str, set[str]] = {}  # name -> names that its value is made of
+    matter: set[str] = set()
+    for part in ast.walk(loop):
+        if isinstance(part, ast.Assign) and all(isinstance(t, ast.Name) for t in part.targets):
+            for target in part.targets:
+                needs.setdefault(ast.unparse(target), set()).update(names_in(part.value))
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            needs.setdefault(part.target.id, set()).update(names_in(part.value))
+        elif isinstance(part, (ast.While, ast.If, ast.IfExp)):
+            matter.update(names_in(part.test))
+        elif isinstance(part, ast.For):
+            matter.update(names_in(part.iter))
+        elif isinstance(
+            part, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Subscript, ast.Return)
+        ):
+            matter.update(names_in(part))
+        elif isinstance(part, ast.Call) and not is_nap(part):
+            matter.update(names_in(part))
+    pending = list(matter)
+    while pending:
+        for name in needs.get(pending.pop(), set()) - matter:
+            matter.add(name)
+            pending.append(name)
+    return frozenset(matter)
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+def is_nap(call: ast.Call) -> bool:
+    """Whether a call only takes time."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "nanosleep"

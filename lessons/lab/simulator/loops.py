@@ -1,20 +1,21 @@
 """Loops: they go on until the last thread has had enough."""
 
 import ast
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from lessons.lab.numba_types import convert
-from lessons.lab.simulator.assignments import Assignments
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.expressions.evaluate import Expressions
-from lessons.lab.simulator.frames import Loop
-from lessons.lab.simulator.loop_watch import LoopWatch
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
+from ..numba_types import convert
+from .assignments import Assignments
+from .computing_loops import ComputingLoops
+from .context import Context
+from .expressions.evaluate import Expressions
+from .frames import Loop
+from .loop_watch import LoopWatch
+from .stops import Stop, Unsupported
+from .teams import Mask
 
 # Runs statements. Returns the mask of the threads that reach the end of them.
 RunBody: TypeAlias = Callable[[Sequence[ast.stmt], Mask], Mask]
@@ -32,23 +33,24 @@ class Loops:
         run_body: RunBody,
     ) -> None:
         self.context = context
-        self.launch = context.launch
         self.team = context.team
         self.stack = context.stack
         self.expressions = expressions
         self.assignments = assignments
         self.watch = watch
+        self.computing = ComputingLoops(context, watch)
         self.run_body = run_body
 
     def while_loop(self, node: ast.While, mask: Mask) -> Mask:
         loop = self.enter()
-        running, rounds = mask, 0
+        running, waiting, progress = mask, self.watch.enter(), self.computing.enter(node)
         while True:
+            if progress.is_due() and self.computing.finish(running, loop, progress):
+                break
             running = running & self.expressions.condition(node.test, running)
             if not running.any():
                 break
-            rounds += 1
-            self.watch.begin_round(node, running, rounds)
+            self.watch.begin_round(node, running, waiting)
             running = self.one_round(node, running, loop, mask)
             if not running.any():
                 break
@@ -60,20 +62,33 @@ class Loops:
             self.for_each(node, mask, loop)
             return self.leave(node, mask, loop)
         begin, end, step = self.range_limits(node.iter, mask)
+        if not np.all(step):
+            self.report_no_step(node, mask & (step == 0))
+            step = np.where(step == 0, end - begin + 1, step)[()]  # one round at most
         if np.ndim(begin) or np.ndim(end) or np.ndim(step):
             self.for_uneven(node, mask, loop, begin, end, step)
         else:
             self.for_even(node, mask, loop, begin, end, step)
         return self.leave(node, mask, loop)
 
+    def report_no_step(self, node: ast.For, mask: Mask) -> None:
+        if mask.any():
+            reporter = self.context.reporter
+            where = reporter.name_all(mask)
+            reporter.add("endless", node.iter, f"the step of this range is 0 in {where}")
+            raise Stop
+
     def for_even(
         self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
     ) -> None:
         """A range with the same limits in all threads."""
-        kind = begin.dtype.type
+        kind, progress = begin.dtype.type, self.computing.enter(node)
         running = mask
-        for value in range(int(begin), int(end), int(step)):
-            self.launch.spend_round(node.lineno)
+        for rounds, value in enumerate(range(int(begin), int(end), int(step)), 1):
+            limits = value, end, step
+            if progress.is_due() and self.computing.finish(running, loop, progress, limits):
+                return
+            self.watch.spend_round(node, running, rounds)
             self.assignments.store_to(node.target, kind(value), running)
             running = self.one_round(node, running, loop, mask)
             if not running.any():
@@ -83,40 +98,36 @@ class Loops:
         self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
     ) -> None:
         """A range whose limits differ from thread to thread."""
-        value = self.team.full(begin)
+        value, progress = self.team.full(begin), self.computing.enter(node)
         running = mask
-        while True:
+        for rounds in itertools.count(1):
+            limits = value, end, step
+            if progress.is_due() and self.computing.finish(running, loop, progress, limits):
+                return
             going_on = np.where(step > 0, value < end, value > end)
             running = running & going_on
             if not running.any():
                 return
-            self.launch.spend_round(node.lineno)
+            self.watch.spend_round(node, running, rounds)
             self.assignments.store_to(node.target, value, running)
             running = self.one_round(node, running, loop, mask)
             value = value + step
 
     def for_each(self, node: ast.For, mask: Mask, loop: Loop) -> None:
-        """A loop over a tuple, or over an array of one dimension."""
+        """A loop over a tuple, an array, `enumerate`, `zip`."""
         values = self.expressions.evaluate(node.iter, mask)
+        iteration = self.expressions.calls.python.iteration(node.iter, values)
         running = mask
-        for index in range(self.length(node.iter, values)):
-            item = self.item(node.iter, values, index, running)
+        for index in range(int(np.max(iteration.length, initial=0))):
+            if np.ndim(iteration.length):
+                running = running & (index < iteration.length)
+                if not running.any():
+                    return
+            item = iteration.item(index, running)
             self.assignments.store_to(node.target, item, running)
             running = self.one_round(node, running, loop, mask)
             if not running.any():
                 return
-
-    def length(self, node: ast.expr, values: object) -> int:
-        if isinstance(values, tuple):
-            return len(values)
-        if isinstance(values, ArrayView) and len(values.shape) == 1:
-            return int(values.shape[0])
-        raise Unsupported(node, f"a kernel cannot loop over `{ast.unparse(node)}`; use range")
-
-    def item(self, node: ast.expr, values: Any, index: int, running: Mask) -> object:
-        if isinstance(values, tuple):
-            return values[index]
-        return self.context.memory.load(values, [np.int64(index)], running, node)
 
     def range_limits(self, node: ast.Call, mask: Mask) -> tuple[Any, Any, Any]:
         """(begin, end, step), all of the type that the loop's variable gets."""

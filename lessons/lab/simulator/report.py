@@ -1,65 +1,133 @@
 """What a checked run found: findings, and a table of the memory traffic of each line."""
 
+import json
+from collections import Counter
+from collections.abc import Collection
 from os import PathLike
-from typing import NamedTuple
 
-from lessons.lab.dimensions import Dim3, dim3_text
-from lessons.lab.simulator.events import AccessEvent
-from lessons.lab.simulator.report_html import report_html
-from lessons.lab.simulator.traffic import Traffic, traffic_table
-from lessons.lab.source import Source
-
-KINDS = (
-    "race", "out-of-bounds", "uninitialised", "barrier", "deadlock", "endless", "limits", "order",
-    "compile", "slow",
-)  # fmt: skip
-
-
-class Finding(NamedTuple):
-    """One thing that is wrong with a kernel.
-
-    kind: one of `KINDS`. line: number of the source line. message: what happened there, to which
-    array, index, threads and blocks, and what to try. advice: True if the kernel is right as it is
-    and could be faster; such a finding leaves `report.ok` True.
-    """
-
-    kind: str
-    line: int
-    message: str
-    advice: bool = False
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.kind}: {self.message}"
+from ..dimensions import Dim3, dim3_text
+from ..errors import InputError, ProblemsFound
+from ..source import Source
+from .events import AccessEvent, Recording
+from .findings import KINDS, NOWHERE, Finding, Place
+from .report_html import report_html
+from .sarif import sarif_log
+from .traffic import Traffic, traffic_table
 
 
 class Report:
-    """The result of `checked_run`."""
+    """The result of `checked_run`.
 
-    def __init__(self, source: Source, grid: Dim3, block: Dim3) -> None:
+    findings: all of them, in the order in which they were made. grid, block: (x, y, z). kinds: the
+    kinds of findings that are kept.
+    """
+
+    def __init__(
+        self, source: Source, grid: Dim3, block: Dim3, kinds: Collection[str] = tuple(KINDS)
+    ) -> None:
         self.source = source
         self.name = source.function.__name__
         self.grid = grid
         self.block = block
+        self.kinds = kinds
         self.findings: list[Finding] = []
+        self.left_out: Counter[str] = Counter()  # kind -> findings of it that are not kept
+        self.doubles_asked_for = False  # by an array of doubles among the arguments
         self.traffic: dict[tuple[str, int], Traffic] = {}  # by filename and line
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
+        self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
+        self.recording: Recording | None = None  # for the replay
         # (kind, line, key) of a finding -> how often it was made
         self.times_seen: dict[tuple[str, int, object], int] = {}
 
     @property
     def ok(self) -> bool:
         """True if nothing was found but advice."""
-        return all(finding.advice for finding in self.findings)
+        return not self.problems
+
+    @property
+    def problems(self) -> list[Finding]:
+        """The findings that are more than advice."""
+        return [finding for finding in self.findings if not finding.advice]
+
+    @property
+    def advice(self) -> list[Finding]:
+        """What could be faster although it is right: one finding per line at most."""
+        first: dict[tuple[str, int], Finding] = {}
+        for finding in self.findings:
+            if finding.advice:
+                first.setdefault((finding.file, finding.line), finding)
+        return list(first.values())
+
+    def raise_if_problems(self) -> None:
+        """Raise `ProblemsFound`, with the findings as its text, if there are any but advice."""
+        if not self.ok:
+            raise ProblemsFound(str(self))
 
     def add(
-        self, kind: str, line: int, message: str, key: object = None, advice: bool = False
-    ) -> None:
-        """Add a finding, unless one of the same kind and `key` at this line is there already."""
+        self,
+        kind: str,
+        line: int,
+        message: str,
+        key: object = None,
+        advice: bool = False,
+        place: Place = NOWHERE,
+        topic: str = "",
+        file: str = "",
+    ) -> bool:
+        """Add a finding, unless one of the same kind and `key` at this line is there already.
+
+        file: the source file, unless it is the kernel's own. Returns whether it is new.
+        """
+        if topic == "double" and self.doubles_asked_for:
+            return False
         same = (kind, line, key)
         self.times_seen[same] = self.times_seen.get(same, 0) + 1
-        if self.times_seen[same] == 1:
-            self.findings.append(Finding(kind, line, message, advice))
+        if self.times_seen[same] > 1:
+            return False
+        if kind not in self.kinds:
+            self.left_out[kind] += 1
+            return False
+        advice = advice or kind == "slow"
+        file = file or self.source.filename
+        self.findings.append(Finding(kind, line, message, advice, file, topic, *place))
+        return True
+
+    def repeat(self, finding: Finding, key: object) -> bool:
+        """Add a finding of another report, unless there is one such already."""
+        return self.add(
+            finding.kind,
+            finding.line,
+            finding.message,
+            key,
+            finding.advice,
+            finding.place,
+            finding.topic,
+            finding.file,
+        )
+
+    def as_data(self) -> dict[str, object]:
+        """What `as_json` writes, as dicts and lists."""
+        return {
+            "kernel": self.name,
+            "file": self.source.filename,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "ok": self.ok,
+            "findings": [finding._asdict() for finding in self.findings],
+        }
+
+    def as_json(self) -> str:
+        """The report as JSON: kernel, grid, block, ok, and findings with all their fields."""
+        return json.dumps(self.as_data(), indent=2)
+
+    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
+        """The findings as a SARIF 2.1.0 log, which code hosts show beside a pull request's lines.
+
+        root: folder that the paths of files are relative to, usually the repository's.
+        """
+        return json.dumps(sarif_log(self.findings, root), indent=2)
 
     def table(self) -> str:
         """Text: what each source line asks of memory."""
@@ -68,21 +136,63 @@ class Report:
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw which thread of which block touches which element, in time order, as a PNG.
 
-        Raises `InputError` if the file cannot be written.
+        What is wrong stands in red where it happens, or at the end. Raises `InputError` if the file
+        cannot be written.
         """
         # Imported here, so that a run which draws nothing does not load Pillow.
-        from lessons.lab.simulator.picture import draw_accesses
+        try:
+            from .picture import draw_accesses
+        except ModuleNotFoundError:
+            raise InputError(
+                "pictures are drawn by Pillow, which is missing: python -m pip install pillow"
+            ) from None
 
-        title = f"{self.name}: {dim3_text(self.grid)} blocks of {dim3_text(self.block)} threads"
+        blocks = "block" if self.grid == (1, 1, 1) else "blocks"
+        title = f"{self.name}: {dim3_text(self.grid)} {blocks} of {dim3_text(self.block)} threads"
         if self.events_left_out:
             title += f", the first {len(self.events)} accesses"
-        draw_accesses(self.events, path, title, self.grid, self.block)
+        drawn = {event.problem for event in self.events}
+        elsewhere = [str(finding) for finding in self.problems if finding.message not in drawn]
+        draw_accesses(self.events, path, title, self.grid, self.block, elsewhere)
+
+    def html(self, path: str | PathLike[str]) -> None:
+        """Write the replay of the run: one page that shows it step by step, in any browser.
+
+        Needs `record=True`; without, the page shows the source and the findings only. The file is
+        at most 2 MB and needs no other. Raises `InputError` if it cannot be written.
+        """
+        # Imported here, since most runs have no replay.
+        from .replay.page import write_replay
+
+        write_replay(path, self.replay_data())
+
+    def replay_data(self) -> str:
+        """JSON of what the replay shows; see `replay.data`."""
+        from .replay.data import Run, replay_data
+
+        run = Run(self.source, self.grid, self.block, str(self), self.findings, self.recording)
+        return replay_data(run)
+
+    def forget_run(self) -> None:
+        """Forget what was counted and recorded: the run begins again."""
+        self.traffic.clear()
+        self.events.clear()
+        if self.recording is not None:
+            self.recording = Recording(len(self.findings))
 
     def __str__(self) -> str:
-        problems = [str(f) for f in self.findings if not f.advice]
-        advice = [f"{f} (advice)" for f in self.findings if f.advice]
+        problems = [str(finding) for finding in self.problems]
+        advice = [f"{finding} (advice)" for finding in self.advice]
         count = f"{len(problems)} problem{'s' * (len(problems) > 1)}" if problems else "no problem"
-        return "\n".join([f"{self.name}: {count} found", *problems, *advice])
+        kinds = ", ".join(f"{number} of kind {kind}" for kind, number in self.left_out.items())
+        left_out = f" (not shown: {kinds})" if kinds else ""
+        heading = f"{self.name}: {count} found{left_out}{self.by_rules()}"
+        return "\n".join([heading, *problems, *advice])
+
+    def by_rules(self) -> str:
+        """A note, if Numba's compiler could not be asked whether the kernel compiles."""
+        reason = self.compiler_not_asked
+        return f" (whether it compiles is judged by the lab's rules: {reason})" if reason else ""
 
     __repr__ = __str__
 

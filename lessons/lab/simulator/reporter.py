@@ -4,10 +4,12 @@ import ast
 
 import numpy as np
 
-from lessons.lab.cells import file_label
-from lessons.lab.simulator.frames import CallStack
-from lessons.lab.simulator.teams import Launch, Mask, Team, first_of
-from lessons.lab.source import Source
+from ..cells import file_label
+from ..source import Source
+from .findings import NOWHERE, Place
+from .frames import CallStack
+from .stops import NotSimulated, Unsupported
+from .teams import Launch, Mask, Team, first_of
 
 
 class Reporter:
@@ -17,6 +19,8 @@ class Reporter:
         self.launch = launch
         self.team = team
         self.stack = stack
+        self.problem = ""  # the last finding about the instruction that is being checked
+        self.marked: list[int] = []  # which of its accesses findings are about
 
     def add(
         self,
@@ -25,13 +29,53 @@ class Reporter:
         message: str,
         key: object = None,
         advice: bool = False,
-    ) -> None:
-        """A finding at a place of the function that is running; see `report.Report.add`."""
+        access: int | None = None,
+        place: Place = NOWHERE,
+        topic: str = "",
+    ) -> bool:
+        """A finding at a line of the function that is running; see `report.Report.add`.
+
+        access: which of the accesses of the instruction that is being checked it is about.
+        """
         source = self.stack.source
         if source is not self.stack.kernel:
             message = f"in {name_of(source)}: {message}"
             key = (key, source.filename)
-        self.launch.report.add(kind, node.lineno, message, key, advice)
+        new = self.launch.report.add(
+            kind, node.lineno, message, key, advice, place, topic, source.filename
+        )
+        if new and access is not None:
+            self.problem = message
+            self.marked.append(access)
+        return new
+
+    def refuse(self, problem: Unsupported) -> None:
+        """A finding about what cannot be run: it does not compile, or only the simulator fails."""
+        compiles = self.launch.compiles
+        if isinstance(problem, NotSimulated):
+            end = " (it compiles)" if compiles else ""
+            self.add("unsupported", problem.node, problem.message + end)
+        elif compiles:
+            text = ast.unparse(problem.node).splitlines()[0]
+            message = f"this simulator does not know `{text}` (it compiles)"
+            self.add("unsupported", problem.node, message)
+        else:
+            self.add("compile", problem.node, problem.message)
+
+    def admit_failure(self, error: Exception) -> None:
+        """A finding about a mistake of the simulator, at the statement that it could not run."""
+        node = statement_of(error)
+        text = ast.unparse(node).splitlines()[0]
+        why = "not enough memory" if isinstance(error, MemoryError) else describe(error)
+        self.add("unsupported", node, f"this simulator fails at `{text}`: {why}")
+
+    def place_of(self, position: int, other: int | None = None) -> Place:
+        """The place of the thread at a position of the team; other: one that it has to do with."""
+        place = self.launch.place_of(self.team.threads[position])
+        if other is None:
+            return place
+        there = self.launch.place_of(self.team.threads[other])
+        return place._replace(other_thread=there.thread, other_block=there.block)
 
     def name_position(self, position: int) -> str:
         """ "thread 3 of block 1": the thread at a position of the team."""
@@ -47,3 +91,17 @@ class Reporter:
 def name_of(source: Source) -> str:
     """ "clamp (field_math.py)": a device function in a finding."""
     return f"{source.function.__name__} ({file_label(source.filename)})"
+
+
+def statement_of(error: Exception) -> ast.stmt:
+    """The innermost statement that was running when the simulator failed."""
+    statement = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        statement = traceback.tb_frame.f_locals.get("statement", statement)
+        traceback = traceback.tb_next
+    return statement if isinstance(statement, ast.stmt) else ast.Pass(lineno=0)
+
+
+def describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

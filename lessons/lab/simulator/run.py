@@ -10,35 +10,46 @@ It runs the kernel for all threads in lock step (see `interpreter`), checks ever
 (see `memory.checker`), and computes with the types Numba would use (see `lab.numba_types`).
 
 Honest limits. Only what runs is checked: a branch that no thread takes on your input is not looked
-at, except for what the compiler would refuse. Memory is simple: a write is seen by everybody at
-once; a GPU may show writes of other blocks late and in another order, so a kernel that passes data
-through global memory with flags and `threadfence` is reported as a race even when the fences are
-right, and a missing fence is not reported as such. Two threads that store the same value are not
+at, except for what the compiler would refuse. A write is seen by everybody at once, while a GPU may
+show it late to other blocks; what is not put in order by a barrier, or by a fence and an atomic
+(see `memory.fences`), is reported as a race. A fence before the atomic that tells of data is asked
+for; one behind the atomic that hears of them is not. Two threads that store the same value are not
 reported. A multiply and an add are rounded twice here, once on a GPU. Speed is not simulated: the
 table counts traffic, not time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from kernels.errors import InputError
-from lessons.lab.compile_checks import compile_refusals
-from lessons.lab.dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
-from lessons.lab.simulator.arguments import (
+from ..compile_verdict import Verdict, compile_verdict
+from ..dimensions import as_dim3, volume
+from ..frozen_globals import Values, changes_since_compiled
+from ..numba_compiler import fingerprint
+from ..signatures import converted
+from ..source import read_source
+from .arguments import (
     check_arguments,
     copies,
     names_of_parameters,
+    own_elements,
     restore,
     wrap_arguments,
 )
-from lessons.lab.simulator.interpreter import Interpreter
-from lessons.lab.simulator.report import Report
-from lessons.lab.simulator.scheduler import Alone, Scheduler, TakeTurns
-from lessons.lab.simulator.stops import Stop, Stuck
-from lessons.lab.simulator.teams import (
+from .events import Recording
+from .findings import Place, wanted_kinds
+from .interpreter import Interpreter
+from .limits import check_limits
+from .memory.written import written_now
+from .outputs import expected_outputs, garbage_arrays, report_unwritten
+from .report import Report
+from .scheduler import MAX_TEAMS, Alone, Scheduler, TakeTurns
+from .stops import Stop, Stuck
+from .teams import (
+    WARP,
     Division,
     Launch,
     Options,
@@ -47,12 +58,11 @@ from lessons.lab.simulator.teams import (
     shuffled_teams,
     team_per_block,
     team_per_thread,
+    team_per_warp,
     whole_grid,
 )
-from lessons.lab.source import read_source
 
 BUDGET = 3_000_000
-MAX_TEAMS = 512
 # Float sums in another order differ by rounding; anything more is a difference worth reporting.
 ORDER_TOLERANCE = 1e-3
 
@@ -72,6 +82,11 @@ def checked_run(
     record: bool = False,
     budget: int = BUDGET,
     dynamic_shared: int = 0,
+    kinds: Iterable[str] | None = None,
+    without: Iterable[str] = (),
+    expect_written: str | Iterable[str] = (),
+    uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = (),
+    ask_numba: bool = True,
 ) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
 
@@ -86,28 +101,63 @@ def checked_run(
     result; if one does not, that is a finding of kind "order" too.
 
     measure: count the traffic for `report.table()`. record: keep the first accesses for
-    `report.picture(path)`. budget: rounds of loops, of all threads together in step, before the
-    kernel counts as endless. dynamic_shared: bytes of dynamic shared memory.
+    `report.picture(path)` and `report.html(path)`. budget: rounds of loops, of all threads together
+    in step, before the kernel counts as endless. dynamic_shared: bytes of dynamic shared memory.
+
+    kinds: the kinds of findings to keep, None for all; without: kinds to leave out, such as "slow".
+    A kind that is left out is only counted.
+
+    expect_written: names of array arguments ("out", "parameters.grid") of which the kernel should
+    write every element; those that it does not are a finding. uninitialised: names of arrays that
+    hold garbage, as those of `cuda.device_array` do; reading an element before it is written is a
+    finding. A dict gives, for each such array, a bool array of its shape that says which elements
+    have been written already; it is brought up to date.
+
+    ask_numba: let Numba's own compiler say, where it is installed, whether the kernel compiles; it
+    is asked once for each kernel and types of arguments, which takes some tens of milliseconds.
+    Without it, the lab's rules decide.
 
     Raises `InputError` if the kernel's source cannot be read, `TypeError` for arguments that cannot
-    be passed to a kernel, and `ValueError` for dimensions that are no dimensions. Sizes beyond the
-    hardware's limits are findings.
+    be passed to a kernel, and `ValueError` for dimensions that are no dimensions, and for names of
+    arguments that are no arrays. Sizes beyond the hardware's limits are findings.
     """
     source = read_source(kernel)
-    report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"))
+    arguments, types = converted(kernel, arguments)
+    wanted = wanted_kinds(kinds, without)
+    report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"), wanted)
+    report.recording = Recording() if record else None
     check_arguments(source, arguments)
-    check_limits(report)
-    for refusal in compile_refusals(source):
-        report.add("compile", refusal.line, refusal.message, refusal.filename)
-    if report.findings:
+    expected = expected_outputs(source, arguments, expect_written)
+    garbage = garbage_arrays(source, arguments, uninitialised)
+    check_limits(report, arguments, dynamic_shared)
+    report_refusals(report, compile_verdict(kernel, source, arguments, types, ask_numba))
+    if report.findings or report.left_out:
         return report
 
-    options = Options(measure, record, budget, dynamic_shared)
+    written_before = {name: written.copy() for name, written in garbage.items()}
+    debug = bool(getattr(kernel, "targetoptions", {}).get("debug"))
+    compiles = report.compiler_not_asked is None
+    frozen = frozen_values(report, arguments)
+    options = Options(
+        measure=measure,
+        record=record,
+        budget=budget,
+        dynamic_shared=dynamic_shared,
+        expect_written=expected,
+        written_before=garbage,
+        compiles=compiles,
+        debug=debug,
+        frozen=frozen,
+    )
     before = copies(arguments)
     division = run_in_step(report, arguments, options)
-    if any(not finding.advice and finding.kind != "slow" for finding in report.findings):
+    if report.recording is not None:
+        report.recording.finish()
+    if not report.ok:
         return report
-    quiet = options._replace(measure=False, record=False)
+    quiet = options._replace(
+        measure=False, record=False, expect_written=(), written_before=written_before
+    )
     for order in as_orders(schedule):
         again = copies(before)
         run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
@@ -120,14 +170,47 @@ def checked_run(
     return report
 
 
-def launch(kernel: Callable, blocks: Dimensions, threads: Dimensions, *arguments: object) -> None:
-    """A launcher for the `launch_*` functions of `kernels`: checked, and strict.
+def launch(
+    kernel: Callable,
+    blocks: Dimensions,
+    threads: Dimensions,
+    *arguments: object,
+    ask_numba: bool = True,
+) -> None:
+    """A launcher for functions that take one: checked, and strict.
 
-    Raises `InputError` with the findings if there are any but advice.
+    Raises `ProblemsFound` with the findings if there are any but advice.
     """
-    report = checked_run(kernel, blocks, threads, *arguments, measure=False)
-    if not report.ok:
-        raise InputError(str(report))
+    report = checked_run(kernel, blocks, threads, *arguments, measure=False, ask_numba=ask_numba)
+    report.raise_if_problems()
+
+
+def report_refusals(report: Report, verdict: Verdict) -> None:
+    report.compiler_not_asked = verdict.not_asked
+    for refusal in verdict.refusals:
+        report.add(
+            "compile", refusal.line, refusal.message, refusal.filename, file=refusal.filename
+        )
+
+
+def frozen_values(report: Report, arguments: Sequence[object]) -> Values:
+    """The values from outside that have changed since the kernel was compiled, as they were then.
+
+    Adds a finding for each.
+    """
+    changes = changes_since_compiled(report.source, tuple(map(fingerprint, arguments)))
+    for change in changes:
+        text, filename = ast.unparse(change.node), change.source.filename
+        report.add(
+            "frozen",
+            change.node.lineno,
+            f"`{text}` was {change.then} when this kernel was compiled, at its first launch with "
+            f"such arguments, and is {change.now} now: a kernel goes on with the old value; pass "
+            "it as an argument",
+            text,
+            file=filename,
+        )
+    return {change.key: change.then for change in changes}
 
 
 # ---------------------------------------------------------------- running
@@ -139,11 +222,13 @@ def run_in_step(report: Report, arguments: Sequence[object], options: Options) -
     finer_divisions: list[Division] = []
     if report.grid != (1, 1, 1):
         finer_divisions.append(team_per_block)
+    if volume(report.block) > WARP:
+        finer_divisions.append(team_per_warp)
     if volume(report.grid) * volume(report.block) <= MAX_TEAMS:
         finer_divisions.append(team_per_thread)
     division: Division = whole_grid
     for finer_division in finer_divisions:
-        findings = list(report.findings)
+        findings, seen = list(report.findings), dict(report.times_seen)
         try:
             run_teams(report, arguments, options, division, may_divide=True)
             return division
@@ -151,8 +236,8 @@ def run_in_step(report: Report, arguments: Sequence[object], options: Options) -
             # Threads in step wait for each other for ever, as on a GPU before Volta. A newer one
             # lets each go its own way, so divide more finely and begin again.
             report.findings[:] = findings
-            report.traffic.clear()
-            report.events.clear()
+            report.times_seen = seen
+            report.forget_run()
             restore(arguments, before)
             division = finer_division
     run_teams(report, arguments, options, division)
@@ -167,10 +252,10 @@ def run_other_shape(
     block: Dimensions,
 ) -> None:
     """Run in step with other dimensions, and add what is found to the report."""
-    other = Report(report.source, as_dim3(grid, "grid"), as_dim3(block, "block"))
+    other = Report(report.source, as_dim3(grid, "grid"), as_dim3(block, "block"), report.kinds)
     run_in_step(other, arguments, options)
     for finding in other.findings:
-        report.add(finding.kind, finding.line, finding.message, "other shape", finding.advice)
+        report.repeat(finding, "other shape")
 
 
 def run_teams(
@@ -182,7 +267,7 @@ def run_teams(
 ) -> None:
     """Run all teams of a launch. Raises `Stuck`, if it may be divided more finely."""
     launch = Launch(report, report.grid, report.block, options, may_divide)
-    wrapped = wrap_arguments(report, arguments)
+    wrapped, arrays = wrap_arguments(report, arguments, options)
     teams = division(launch)
     scheduler: Scheduler = Alone(launch, teams[0]) if len(teams) == 1 else TakeTurns(launch, teams)
 
@@ -193,6 +278,9 @@ def run_teams(
         scheduler.run(run_team)
     except Stop:
         return
+    report_unwritten(report, arrays, options.expect_written)
+    for name, written in options.written_before.items():
+        written |= written_now(arrays[name])
     if launch.signed_index is not None:
         line, text = launch.signed_index
         report.add(
@@ -201,7 +289,7 @@ def run_teams(
             f"the index in `{text}` is signed: Numba adds instructions so that negative ones "
             "count from the end; in a kernel that only moves memory, uint32(...) is faster",
             "signed",
-            advice=True,
+            topic="signed index",
         )
 
 
@@ -236,6 +324,7 @@ def compare_results(
     for name, first, second in zip(names, arguments, again, strict=True):
         if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
             continue
+        first, second = own_elements(first), own_elements(second)
         different = np.flatnonzero(differing(first, second))
         if len(different):
             place = np.unravel_index(int(different[0]), first.shape)
@@ -246,6 +335,7 @@ def compare_results(
                 f"{name}[{index}] is {first[place]}, but {second[place]} "
                 f"{how}: the result must not depend on which thread comes first",
                 name,
+                place=Place(array=name, index=tuple(int(i) for i in place)),
             )
 
 
@@ -258,30 +348,3 @@ def differing(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
     )
     return ~close.reshape(-1)
-
-
-# ---------------------------------------------------------------- limits of the hardware
-
-
-def check_limits(report: Report) -> None:
-    line = report.source.tree.lineno
-    threads = volume(report.block)
-    if threads > MAX_THREADS:
-        report.add(
-            "limits",
-            line,
-            f"a block of {threads:,} threads: the hardware allows "
-            f"{MAX_THREADS:,}; use smaller blocks and more of them",
-        )
-    for axis, (size, limit) in enumerate(zip(report.block, MAX_BLOCK, strict=True)):
-        if size > limit and threads <= MAX_THREADS:
-            report.add(
-                "limits", line, f"a block of size {size} along {'xyz'[axis]}: the limit is {limit}"
-            )
-    for axis, (size, limit) in enumerate(zip(report.grid, MAX_GRID, strict=True)):
-        if size > limit:
-            report.add(
-                "limits",
-                line,
-                f"a grid of size {size:,} along {'xyz'[axis]}: the limit is {limit:,}",
-            )

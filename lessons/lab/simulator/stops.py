@@ -11,10 +11,22 @@ class Stuck(Exception):
     """Some threads wait in a loop for others that lock step keeps waiting."""
 
 
+class AllEnded(Exception):
+    """Every thread that was in a function has ended within a function that it called."""
+
+
 class Unsupported(Exception):
-    """Something that does not compile for a GPU. `node` is where in the syntax tree."""
+    """Something that the simulator cannot run. `node` is where in the syntax tree.
+
+    The message says why it does not compile for a GPU. If Numba's compiler has said that it does,
+    it is the simulator that lacks something.
+    """
 
     def __init__(self, node: ast.expr | ast.stmt, message: str) -> None:
         super().__init__(message)
         self.node = node
         self.message = message
+
+
+class NotSimulated(Unsupported):
+    """Something that compiles for a GPU, and that the simulator does not know."""

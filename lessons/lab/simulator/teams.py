@@ -1,18 +1,20 @@
 """The parts of a launch that all teams share, and a team: threads that run in lock step."""
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lessons.lab.dimensions import Dim3
-from lessons.lab.numba_types import Number
-from lessons.lab.simulator.memory.arrays import Memory
-from lessons.lab.simulator.memory.history import HappensBefore
-from lessons.lab.simulator.report import Report
-from lessons.lab.simulator.stops import Stop
-from lessons.lab.source import Source
+from ..dimensions import Dim3
+from ..frozen_globals import Values
+from ..numba_types import Number
+from ..source import Source
+from .findings import Place
+from .loop_compiler import Plan
+from .memory.arrays import DynamicShared, Memory
+from .memory.history import HappensBefore
+from .report import Report
 
 WARP = 32
 
@@ -26,6 +28,11 @@ class Options(NamedTuple):
     record: bool
     budget: int  # rounds of loops
     dynamic_shared: int  # bytes
+    expect_written: tuple[str, ...]  # arrays of which every element has to be written
+    written_before: Mapping[str, np.ndarray]  # array -> which elements hold more than garbage
+    compiles: bool  # whether Numba's compiler has said that the kernel compiles
+    debug: bool  # whether a GPU would tell the host of an exception
+    frozen: Values  # what has changed outside since the kernel was compiled, as it was then
 
 
 class Launch:
@@ -50,34 +57,31 @@ class Launch:
         self.block = block
         self.measure = options.measure
         self.record = options.record
+        self.budget = options.budget
         self.rounds_left = options.budget
+        self.changes = 0  # stores and atomics that may have changed memory, so far
+        self.seen: set[ast.stmt] = set()  # statements that some thread has executed
+        self.plans: dict[ast.stmt, Plan | None] = {}  # how to compile a loop that only computes
+        self.cancelled = False  # nobody waits for the end of this run any more
         self.dynamic_shared = options.dynamic_shared
+        self.compiles = options.compiles
+        self.debug = options.debug
+        self.frozen = options.frozen
         self.may_divide = may_divide
         self.blocks = grid[0] * grid[1] * grid[2]
         self.threads_per_block = block[0] * block[1] * block[2]
         self.padded_threads_per_block = -(-self.threads_per_block // WARP) * WARP
         self.happens_before = HappensBefore(self.blocks, self.padded_threads_per_block)
         self.shared: dict[ast.Call, Memory] = {}  # by the call of cuda.shared.array
-        self.shared_bytes = 0
+        self.shared_bytes = 0  # of the arrays in `shared`, without dynamic ones
+        self.dynamic: DynamicShared | None = None
         # (call, round) -> count in each block, for syncthreads_count and the like
         self.votes: dict[tuple[ast.Call, int], np.ndarray] = {}
-        self.place_of_tick: dict[int, tuple[Source, int]] = {}  # source and line of each access
+        self.place_of_tick: dict[int, tuple[Source, ast.expr]] = {}  # where each access is
         self.phase = 0  # barriers so far
         self.instruction = 0  # memory instructions so far
         # line and text of the first access by a signed index
         self.signed_index: tuple[int, str] | None = None
-
-    def spend_round(self, line: int) -> None:
-        """Count one round of a loop. Raises `Stop` when the budget is used up."""
-        self.rounds_left -= 1
-        if self.rounds_left < 0:
-            self.report.add(
-                "endless",
-                line,
-                "the kernel was stopped here: its loops have gone round more often "
-                "than the budget of the checked simulator allows; does this loop ever end?",
-            )
-            raise Stop
 
     def meet_in_block(self, threads: np.ndarray) -> None:
         """A barrier of one or more blocks; `threads`: all threads of these blocks."""
@@ -93,6 +97,13 @@ class Launch:
         block, within = divmod(int(thread), self.padded_threads_per_block)
         thread_index = short(unravel(within, self.block), self.block)
         return f"thread {thread_index} of block {short(unravel(block, self.grid), self.grid)}"
+
+    def place_of(self, thread: int) -> Place:
+        """Which thread of which block this is, for the fields of a finding."""
+        block, within = divmod(int(thread), self.padded_threads_per_block)
+        x, y, z = unravel(within, self.block)
+        column, row, layer = unravel(block, self.grid)
+        return Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
 
 
 Coordinate: TypeAlias = int | np.ndarray
@@ -135,6 +146,17 @@ class Team:
         self.warp = np.arange(self.size) // WARP  # of this team: 0, 0, ..., 1, 1, ...
         self.lane = (threads % WARP).astype(np.int32)
         self.local: dict[ast.Call, Memory] = {}  # by the call of cuda.local.array
+        self.is_part_of_warp = False  # whether other teams have other lanes of its warps
+        self.ended: Mask | None = None  # threads that an exception has ended; None: no thread
+        self.looks = 0  # reads of memory that others may write, so far
+
+    def end(self, mask: Mask) -> None:
+        """An exception ends these threads."""
+        self.ended = mask if self.ended is None else self.ended | mask
+
+    def going_on(self, mask: Mask) -> Mask:
+        """Those of a mask that no exception has ended."""
+        return mask if self.ended is None else mask & ~self.ended
 
     def full(self, value: Number) -> np.ndarray:
         """A number as a vector with one element per thread."""
@@ -171,13 +193,20 @@ def team_per_block(launch: Launch) -> list[Team]:
     return [team_of_warps(launch, block, warps) for block in range(launch.blocks)]
 
 
+def team_per_warp(launch: Launch) -> list[Team]:
+    warps = range(launch.padded_threads_per_block // WARP)
+    return [team_of_warps(launch, block, [w]) for block in range(launch.blocks) for w in warps]
+
+
 def team_per_thread(launch: Launch) -> list[Team]:
     """The finest division: each thread goes its own way, as on GPUs since Volta."""
     teams = []
     for block in range(launch.blocks):
         for thread in range(launch.threads_per_block):
             warp = warp_threads(launch, block, thread // WARP)
-            teams.append(Team(launch, warp, np.arange(WARP) == thread % WARP))
+            team = Team(launch, warp, np.arange(WARP) == thread % WARP)
+            team.is_part_of_warp = launch.threads_per_block > 1
+            teams.append(team)
     return teams
 
 

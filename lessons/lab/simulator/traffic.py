@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lessons.lab.cells import file_label
+from ..cells import file_label
 
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
 WARP = 32
+NOTHING = np.iinfo(np.int64).max  # in place of a value of a thread that does not take part
 
 
 @dataclass
@@ -52,9 +53,8 @@ def distinct_in_rows(values: np.ndarray, active: np.ndarray) -> tuple[np.ndarray
 
     values: (warps, 32) int. active: (warps, 32) bool. So are the two results.
     """
-    nothing = np.iinfo(np.int64).max
-    rows = np.sort(np.where(active, values, nothing), axis=1)
-    first = rows != nothing
+    rows = np.sort(np.where(active, values, NOTHING), axis=1)
+    first = rows != NOTHING
     first[:, 1:] &= rows[:, 1:] != rows[:, :-1]
     return first, rows
 
@@ -67,12 +67,20 @@ def count_global(
     address: (warps, 32) int, the byte address of each lane. active: (warps, 32) bool, whether it
     takes part. itemsize: bytes per element. kind: "read" or "write".
     """
-    first, _ = distinct_in_rows(address // SECTOR_BYTES, active)
-    requested, _ = distinct_in_rows(address, active)
+    if active.all() and (address[:, 1:] - address[:, :-1] == itemsize).all():
+        # Neighbours touch neighbours, as they should: no need to sort.
+        first, last = address[:, 0], address[:, -1] + itemsize - 1
+        traffic.sectors += int((last // SECTOR_BYTES - first // SECTOR_BYTES + 1).sum())
+        traffic.bytes += address.size * itemsize
+    else:
+        requested, rows = distinct_in_rows(address, active)
+        sectors = rows // SECTOR_BYTES
+        new = rows != NOTHING
+        new[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
+        traffic.sectors += int(np.count_nonzero(new))
+        traffic.bytes += int(np.count_nonzero(requested)) * itemsize
     count = int(np.count_nonzero(active))
     traffic.requests += int(np.count_nonzero(active.any(axis=1)))
-    traffic.sectors += int(np.count_nonzero(first))
-    traffic.bytes += int(np.count_nonzero(requested)) * itemsize
     if kind == "read":
         traffic.reads += count
     else:
@@ -80,23 +88,34 @@ def count_global(
 
 
 def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
-    first, words = distinct_in_rows(address // BANK_BYTES, active)
+    words = address // BANK_BYTES
+    everybody = active.all()
+    lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
+    highest = (words if everybody else np.where(active, words, -1)).max(axis=1)
+    requests = int(np.count_nonzero(highest >= 0))
+    traffic.shared_requests += requests
+    traffic.shared_passes += requests
+    # Words less than 32 apart lie in different banks: only the other rows need a closer look.
+    wide = highest - lowest >= BANKS
+    if not wide.any():
+        return
+    first, words = distinct_in_rows(words[wide], active[wide])
     row, column = np.nonzero(first)
     bank = words[row, column] % BANKS
-    busy = np.bincount(row * BANKS + bank, minlength=len(active) * BANKS).reshape(-1, BANKS)
+    busy = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS).reshape(-1, BANKS)
     passes = busy.max(axis=1)
-    traffic.shared_requests += int(np.count_nonzero(passes))
-    traffic.shared_passes += int(passes.sum())
-    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max(initial=1)))
+    traffic.shared_passes += int((passes - 1).sum())
+    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max()))
 
 
 def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
     traffic.atomics += int(np.count_nonzero(active))
-    _, rows = distinct_in_rows(address, active)
-    for row, count in zip(rows, np.count_nonzero(active, axis=1), strict=True):
-        if count:
-            most = int(np.unique(row[:count], return_counts=True)[1].max())
-            traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, most)
+    first, rows = distinct_in_rows(address, active)
+    # In sorted rows, equal addresses lie side by side: a run of them begins where `first` is.
+    column = np.arange(rows.shape[1])
+    begin = np.maximum.accumulate(np.where(first, column, 0), axis=1)
+    longest = np.where(rows != NOTHING, column - begin + 1, 0).max(initial=0)
+    traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, int(longest))
 
 
 def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> None:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lessons.lab.simulator.frames import CallStack
-from lessons.lab.simulator.reporter import name_of
-from lessons.lab.simulator.teams import Mask, Team
-from lessons.lab.source import Source
+from ..source import Source
+from .frames import CallStack
+from .reporter import name_of
+from .teams import Mask, Team
 
 
 class Branch(NamedTuple):

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Sequence
 
-from lessons.lab.numba_types import Number, is_number
-from lessons.lab.simulator.stops import Unsupported
+from ...numba_types import Number, is_number
+from ..stops import Unsupported
 
 # Names of the arguments that people like to give by name.
 KEYWORDS = {

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lessons.lab.numba_types import dtype_of_type, is_number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.memory.arrays import ArrayView, Memory, row_major_strides
-from lessons.lab.simulator.stops import Stop, Unsupported
-from lessons.lab.simulator.teams import Mask
+from ...dimensions import MAX_SHARED_BYTES
+from ...numba_types import dtype_of_type, is_number
+from ..context import Context
+from ..memory.arrays import ArrayView, DynamicShared, Memory, row_major_strides
+from ..stops import Stop, Unsupported
+from ..teams import Mask
 
-MAX_SHARED_BYTES = 48 * 1024  # per block
 SHARED_ALIGNMENT = 16  # bytes
 
 
@@ -20,14 +20,13 @@ def shared_array(
 ) -> ArrayView:
     shape, dtype = shape_and_dtype(node, arguments)
     launch = context.launch
-    if shape == (0,):
-        shape = (launch.dynamic_shared // dtype.itemsize,)
     if node not in launch.shared:
-        launch.shared[node] = new_shared_memory(context, node, shape, dtype)
+        new = new_dynamic_memory if shape == (0,) else new_shared_memory
+        launch.shared[node] = new(context, node, shape, dtype)
         warn_of_double(context, node, dtype)
     memory = launch.shared[node]
-    offset = context.team.block_number.astype(np.int64) * int(np.prod(shape))
-    return ArrayView(memory, offset, shape, row_major_strides(shape))
+    offset = context.team.block_number.astype(np.int64) * memory.instance
+    return ArrayView(memory, offset, memory.shape, row_major_strides(memory.shape))
 
 
 def new_shared_memory(
@@ -37,16 +36,31 @@ def new_shared_memory(
     launch, size = context.launch, int(np.prod(shape))
     address = -(-launch.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     launch.shared_bytes = address + size * dtype.itemsize
-    if launch.shared_bytes > MAX_SHARED_BYTES and not launch.dynamic_shared:
+    needed = launch.shared_bytes + launch.dynamic_shared
+    if needed > MAX_SHARED_BYTES:
+        dynamic = f", {launch.dynamic_shared:,} of them dynamic" if launch.dynamic_shared else ""
         context.reporter.add(
             "limits",
             node,
-            f"the shared arrays of a block need {launch.shared_bytes:,} bytes; a block has "
+            f"the shared arrays of a block need {needed:,} bytes{dynamic}; a block has "
             f"{MAX_SHARED_BYTES:,}: use smaller tiles",
         )
         raise Stop
     data = np.zeros(size * launch.blocks, dtype)
     return Memory(name_of_array(context, node), "shared", data, size, shape, address)
+
+
+def new_dynamic_memory(
+    context: Context, node: ast.Call, shape: tuple[int, ...], dtype: np.dtype
+) -> Memory:
+    """An array of size 0: all of dynamic shared memory, like every other array of size 0."""
+    launch = context.launch
+    if launch.dynamic is None:
+        size = -(-launch.dynamic_shared // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        launch.dynamic = DynamicShared(size, launch.blocks)
+    length = launch.dynamic_shared // dtype.itemsize
+    name = name_of_array(context, node)
+    return launch.dynamic.array(name, dtype, length, context.stack.source.function)
 
 
 def local_array(
@@ -105,4 +119,5 @@ def warn_of_double(context: Context, node: ast.Call, dtype: np.dtype) -> None:
             node,
             "this array holds float64; most GPUs compute float32 32 or 64 times "
             "faster: write float32",
+            topic="double",
         )

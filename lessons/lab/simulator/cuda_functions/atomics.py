@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lessons.lab.numba_types import Number, is_number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.memory.checker import Operation, atomic_add
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
+from ...numba_types import Number, is_number
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..memory.in_turn import Operation, Swap, atomic_add
+from ..stops import Unsupported
+from ..teams import Mask
 
 OPERATIONS: dict[str, Operation] = {
     "add": atomic_add,
@@ -69,8 +69,7 @@ def compare_and_swap(
 def swap_if(context: Context, node: ast.Call, expected: object) -> Operation:
     if not is_number(expected):
         raise needs(node, "a number to compare with")
-    vector = context.team.full(expected)
-    return lambda old, new, position: new if old == vector[position] else old
+    return Swap(context.team.full(expected))
 
 
 def indices_of(node: ast.Call, index: object) -> list[Number]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lessons.lab.names import CudaName
-from lessons.lab.numba_types import truth
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.cuda_functions.arguments import numbers
-from lessons.lab.simulator.teams import Mask
+from ...names import CudaName
+from ...numba_types import truth
+from ..context import Context
+from ..teams import Mask
+from .arguments import numbers
 
 
 def syncthreads(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> None:
@@ -49,5 +49,17 @@ def grid_sync(
     return np.int32(0)
 
 
+def fence(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> None:
+    order = context.launch.happens_before
+    order.fences.fence(order, context.team.threads[mask], only_block=False)
+
+
+def fence_of_block(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> None:
+    order = context.launch.happens_before
+    order.fences.fence(order, context.team.threads[mask], only_block=True)
+
+
 def nothing(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> None:
-    """A fence, or a nap: here a write is seen by everybody at once."""
+    """A nap: time does not pass here."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lessons.lab.numba_types import FLOAT64, Number, common_dtype, convert, truth
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.cuda_functions.arguments import numbers
-from lessons.lab.simulator.teams import Mask
+from ...numba_types import FLOAT64, Number, common_dtype, convert, truth
+from ..context import Context
+from ..teams import Mask
+from .arguments import numbers
 
 
 def popc(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> Number:

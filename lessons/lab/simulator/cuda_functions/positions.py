@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lessons.lab.numba_types import Number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import WARP, Mask
+from ...numba_types import Number
+from ..context import Context
+from ..stops import Unsupported
+from ..teams import WARP, Mask
 
 AXES = "xyz"
 

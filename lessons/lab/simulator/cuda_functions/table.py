@@ -5,17 +5,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from lessons.lab.names import unknown
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.cuda_functions.arguments import in_order
-from lessons.lab.simulator.cuda_functions.arrays import constant_array, local_array, shared_array
-from lessons.lab.simulator.cuda_functions.atomics import (
+from ... import names
+from ...names import VECTORS, unknown
+from ..context import Context
+from ..stops import Unsupported
+from ..teams import Mask
+from .arguments import in_order
+from .arrays import constant_array, local_array, shared_array
+from .atomics import (
     OPERATIONS,
     atomic,
     cas,
     compare_and_swap,
 )
-from lessons.lab.simulator.cuda_functions.barriers import (
+from .barriers import (
+    fence,
+    fence_of_block,
     grid_sync,
     nothing,
     syncthreads,
@@ -24,21 +29,27 @@ from lessons.lab.simulator.cuda_functions.barriers import (
     syncthreads_or,
     this_grid,
 )
-from lessons.lab.simulator.cuda_functions.bits import brev, cbrt, clz, ffs, fma, popc, selp
-from lessons.lab.simulator.cuda_functions.positions import grid, gridsize
-from lessons.lab.simulator.cuda_functions.warps import (
+from .bits import brev, cbrt, clz, ffs, fma, popc, selp
+from .positions import grid, gridsize
+from .vectors import (
+    call_device_library,
+    call_half,
+    load_with_hint,
+    make_vector,
+    store_with_hint,
+)
+from .warps import (
     activemask,
     all_sync,
     any_sync,
     ballot,
     eq_sync,
     lanemask_lt,
+    match_all,
     match_any,
     shuffle,
     syncwarp,
 )
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
 
 # (context, where the call is, arguments, threads that call) -> the call's value
 CudaFunction: TypeAlias = Callable[[Context, ast.Call, Sequence[object], Mask], object]
@@ -49,7 +60,7 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "syncthreads": syncthreads, "syncthreads_count": syncthreads_count,
     "syncthreads_and": syncthreads_and, "syncthreads_or": syncthreads_or,
     "syncwarp": syncwarp, "cg.this_grid": this_grid, "grid_group.sync": grid_sync,
-    "threadfence": nothing, "threadfence_block": nothing, "threadfence_system": nothing,
+    "threadfence": fence, "threadfence_block": fence_of_block, "threadfence_system": fence,
     "nanosleep": nothing,
     **{f"atomic.{name}": partial(atomic, operation=f) for name, f in OPERATIONS.items()},
     "atomic.cas": cas, "atomic.compare_and_swap": compare_and_swap,
@@ -58,7 +69,10 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "shfl_down_sync": partial(shuffle, source_lane=lambda lane, delta: lane + delta),
     "shfl_xor_sync": partial(shuffle, source_lane=lambda lane, bits: lane ^ bits),
     "ballot_sync": ballot, "all_sync": all_sync, "any_sync": any_sync, "eq_sync": eq_sync,
-    "match_any_sync": match_any, "activemask": activemask, "lanemask_lt": lanemask_lt,
+    "match_any_sync": match_any, "match_all_sync": match_all, "activemask": activemask,
+    "lanemask_lt": lanemask_lt,
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), load_with_hint),
+    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), store_with_hint),
     "popc": popc, "brev": brev, "clz": clz, "ffs": ffs, "fma": fma, "cbrt": cbrt, "selp": selp,
 }  # fmt: skip
 
@@ -73,6 +87,13 @@ def call_cuda(
 ) -> object:
     """Value of cuda.<path>(...) for the threads in `mask`."""
     arguments = in_order(node, path, arguments, keywords)
+    if path in VECTORS:
+        return make_vector(path, node, arguments)
+    library, _, name = path.partition(".")
+    if library == "fp16" and names.is_known(path):
+        return call_half(name, node, arguments)
+    if library == "libdevice" and names.is_known(path):
+        return call_device_library(name, node, arguments)
     if path not in FUNCTIONS:
         raise Unsupported(node, unknown(path))
     return FUNCTIONS[path](context, node, arguments, mask)

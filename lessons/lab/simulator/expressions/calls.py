@@ -2,35 +2,36 @@
 
 import ast
 import builtins
+import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numba.core.types import Type
 
-from lessons.lab.compile_checks import numpy_message
-from lessons.lab.names import CudaName
-from lessons.lab.numba_types import (
-    INSTEAD_OF_NUMPY,
-    MATH,
-    Number,
-    binary,
-    call_math,
-    common_dtype,
-    convert,
-    dtype_of_type,
-    extreme,
-    is_number,
-)
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.cuda_functions.table import call_cuda
-from lessons.lab.simulator.expressions.double_precision import DoublePrecision
-from lessons.lab.simulator.expressions.emulation import call_emulation
-from lessons.lab.simulator.expressions.evaluator import Evaluator
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
-from lessons.lab.source import Source, called_source
+from ...math_functions import call_any_math, complex_of, is_math
+from ...names import UNROLL, CudaName
+from ...numba_types import Number, convert, dtype_of_type, is_number
+from ...signatures import Signature, dtype_of, signatures_of
+from ...source import Source, called_source
+from ..context import Context
+from ..cuda_functions.table import call_cuda
+from ..frames import Frame
+from ..stops import Unsupported
+from ..teams import Mask
+from ..values import InnerFunction, Method, as_number
+from .double_precision import DoublePrecision
+from .emulation import call_emulation
+from .evaluator import Evaluator
+from .methods import Methods
+from .narrowing import Narrowing
+from .numpy_functions import NumpyFunctions
+from .overloads import overload_of
+from .python_functions import PythonFunctions
+from .whole_arrays import WholeArrays
+
+Result = TypeVar("Result")
 
 
 class DeviceCall(Protocol):
@@ -43,6 +44,7 @@ class DeviceCall(Protocol):
         arguments: Sequence[object],
         keywords: dict[str, object],
         mask: Mask,
+        enclosing: Frame | None = None,
     ) -> object: ...
 
 
@@ -54,28 +56,61 @@ class Calls:
         context: Context,
         evaluator: Evaluator,
         doubles: DoublePrecision,
+        arrays: WholeArrays,
         call_device_function: DeviceCall,
     ) -> None:
         self.context = context
         self.reporter = context.reporter
         self.evaluator = evaluator
         self.doubles = doubles
+        self.narrowing = Narrowing(context.team, context.reporter)
         self.call_device_function = call_device_function
+        self.python = PythonFunctions(context, evaluator, doubles, arrays)
+        self.numpy = NumpyFunctions(context, arrays)
+        self.methods = Methods(context, arrays, self.numpy)
 
     def call(self, node: ast.Call, mask: Mask) -> object:
+        function = self.evaluator.evaluate(node.func, mask)
+        arguments = self.arguments(node, mask)
+        keywords = {str(k.arg): self.evaluator.evaluate(k.value, mask) for k in node.keywords}
+        return self.call_value(node, function, arguments, keywords, mask)
+
+    def arguments(self, node: ast.Call, mask: Mask) -> list[object]:
+        """Values of the arguments by position, those of a starred tuple one by one."""
         evaluate = self.evaluator.evaluate
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise Unsupported(
-                node, "a call with *arguments cannot be compiled here; write them out"
-            )
-        function = evaluate(node.func, mask)
-        arguments = [evaluate(argument, mask) for argument in node.args]
-        keywords = {str(k.arg): evaluate(k.value, mask) for k in node.keywords}
+        values: list[object] = []
+        for argument in node.args:
+            if not isinstance(argument, ast.Starred):
+                values.append(evaluate(argument, mask))
+                continue
+            several = evaluate(argument.value, mask)
+            if not isinstance(several, tuple):
+                raise Unsupported(node, f"`{ast.unparse(argument)}` is not a tuple")
+            values += several
+        return values
+
+    def call_value(
+        self,
+        node: ast.Call,
+        function: object,
+        arguments: list[object],
+        keywords: dict[str, object],
+        mask: Mask,
+    ) -> object:
+        """What a function returns; the function is a value of the kernel's."""
         if isinstance(function, CudaName):
             return call_cuda(self.context, node, function.path, arguments, keywords, mask)
-        dtype = None if isinstance(function, str) else dtype_of_type(function)
-        if dtype is not None:
-            return self.cast(node, function, dtype, arguments)
+        if isinstance(function, Method):
+            return attempt(self.methods.call, node, function, arguments, keywords, mask)
+        if isinstance(function, InnerFunction):
+            source = function.source
+            return self.call_device_function(
+                node, source, arguments, keywords, mask, function.frame
+            )
+        if function in NUMBER_TYPES or not isinstance(function, (str, bytes, type(None))):
+            dtype = dtype_of_type(function)
+            if dtype is not None:
+                return self.cast(node, function, dtype, arguments, mask)
         emulation = getattr(function, "emulation", None)
         if callable(emulation):
             return call_emulation(self.context, node, emulation, arguments, mask)
@@ -84,15 +119,29 @@ class Calls:
         return self.call_python(node, function, arguments, keywords, mask)
 
     def cast(
-        self, node: ast.Call, function: object, dtype: np.dtype, arguments: Sequence[object]
+        self,
+        node: ast.Call,
+        function: object,
+        dtype: np.dtype,
+        arguments: Sequence[object],
+        mask: Mask,
     ) -> Number:
-        value = arguments[0] if len(arguments) == 1 else None
-        if not is_number(value):
+        if function is complex and len(arguments) == 2:
+            real, imaginary = numbers_of(node, arguments)
+            return complex_of(real, imaginary)
+        if function is float and len(arguments) == 1 and isinstance(arguments[0], str):
+            return float_of_text(node, arguments[0])
+        value = as_number(arguments[0]) if len(arguments) == 1 else None
+        if value is None:
             raise Unsupported(node, f"`{ast.unparse(node)}` needs one number")
         if function is int and value.dtype.kind in "iu":
             return value
         if function is float and value.dtype.kind == "f":
             return value
+        if function is complex and value.dtype.kind == "c":
+            return value
+        if dtype.itemsize < value.dtype.itemsize:
+            self.narrowing.check(node, value, dtype, mask)
         return convert(value, dtype)
 
     def call_python(
@@ -104,73 +153,125 @@ class Calls:
         mask: Mask,
     ) -> object:
         name = ast.unparse(node.func)
-        numbers = [argument for argument in arguments if is_number(argument)]
-        only_numbers = len(numbers) == len(arguments)
-        if type(function) is np.ufunc or getattr(function, "__module__", "").startswith("numpy"):
-            return self.call_numpy(node, function, numbers if only_numbers else [])
-        if function in MATH and only_numbers:
-            result = call_math(function, numbers)
-            self.doubles.check(node, node.args, numbers, result.dtype)
-            return result
+        if is_numpy(function):
+            return attempt(self.numpy.call, node, function, arguments, keywords, mask)
+        numbers = [as_number(argument) for argument in arguments]
+        if is_math(function) and all(number is not None for number in numbers):
+            return self.call_math(node, function, [n for n in numbers if n is not None])
         if getattr(builtins, getattr(function, "__name__", ""), None) is function:
-            return self.call_builtin(node, function, arguments, mask)
+            return attempt(self.python.call, node, function, arguments, keywords, mask)
+        if is_operator(function):
+            return attempt(self.python.call_operator, node, function, arguments, mask)
         if isinstance(function, type) and hasattr(function, "_fields"):
-            return function(*arguments, **keywords)
+            return attempt(make_tuple, node, function, arguments, keywords)
+        if function in UNROLL:
+            return arguments[0]
         if isinstance(function, type):
             raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
-        source = called_source(function)
+        arguments = as_declared(function, arguments)
+        source = called_source(overload_of(function, arguments, keywords) or function)
         if source is None:
             raise Unsupported(node, f"`{name}` cannot be called from a kernel")
+        signatures = signatures_of(function)
+        if signatures:
+            return self.call_with_signature(node, source, signatures, arguments, mask)
         return self.call_device_function(node, source, arguments, keywords, mask)
 
-    def call_numpy(self, node: ast.Call, function: Callable, numbers: Sequence[Number]) -> Number:
-        """numbers: the arguments, or none of them if some are not numbers."""
-        name = ast.unparse(node.func)
-        instead = INSTEAD_OF_NUMPY.get(function)
-        if instead is None or not numbers:
-            raise Unsupported(
-                node,
-                f"`{name}` is a NumPy call: it makes or works on whole arrays, "
-                "which a GPU thread cannot; use a loop, and cuda.local.array for small arrays",
-            )
-        self.reporter.add("compile", node, numpy_message(function, name))
-        return call_math(instead, numbers)
-
-    def call_builtin(
-        self, node: ast.Call, function: Callable, arguments: list[object], mask: Mask
+    def call_with_signature(
+        self,
+        node: ast.Call,
+        source: Source,
+        signatures: Sequence[Signature],
+        arguments: Sequence[object],
+        mask: Mask,
     ) -> object:
-        if function in (min, max) and len(arguments) == 1 and isinstance(arguments[0], tuple):
-            arguments = list(arguments[0])
-        numbers = [argument for argument in arguments if is_number(argument)]
-        only_numbers = len(numbers) == len(arguments)
-        if function in (min, max) and len(arguments) > 1 and only_numbers:
-            dtype = common_dtype([number.dtype for number in numbers])
-            self.doubles.check(node, node.args[:2], numbers[:2], dtype)
-            return extreme(function, numbers)
-        if function is len and len(arguments) == 1:
-            return self.length(node, arguments[0])
-        if function is round and only_numbers and len(arguments) == 1:
-            return np.round(numbers[0]).astype(np.int64)
-        if function is pow and only_numbers and len(arguments) == 2:
-            return binary("Pow", *numbers)
-        if function is range:
-            raise Unsupported(node, "range can only stand in a for loop")
-        if function is print:
-            self.print(arguments, mask)
-            return None
-        raise refused_builtin(node, function)
+        """A device function with explicit types: what it takes and returns is converted to them."""
+        fitting = [s for s in signatures if len(s.arguments) == len(arguments)]
+        if not fitting:
+            raise Unsupported(node, f"{source.function.__name__} has another number of arguments")
+        chosen = next((s for s in fitting if fits(s, arguments)), fitting[0])
+        pairs = zip(chosen.arguments, arguments, strict=True)
+        given = [convert_to(kind, argument) for kind, argument in pairs]
+        result = self.call_device_function(node, source, given, {}, mask)
+        return result if chosen.result is None else convert_to(chosen.result, result)
 
-    def length(self, node: ast.Call, value: object) -> np.int64:
-        if isinstance(value, ArrayView):
-            return np.int64(value.shape[0])
-        if isinstance(value, tuple):
-            return np.int64(len(value))
-        raise refused_builtin(node, len)
-
-    def print(self, arguments: Sequence[object], mask: Mask) -> None:
-        for position in np.flatnonzero(mask):
-            print(*(a[position] if type(a) is np.ndarray else a for a in arguments))
+    def call_math(self, node: ast.Call, function: Callable, numbers: list[Number]) -> object:
+        result = attempt(call_any_math_at, node, function, numbers)
+        if is_number(result):
+            self.doubles.check(node, node.args, numbers, result.dtype)
+        return result
 
 
-def refused_builtin(node: ast.Call, function: Callable) -> Unsupported:
-    return Unsupported(node, f"`{function.__name__}` cannot be called in a kernel")
+def attempt(call: Callable[..., Result], node: ast.Call, *arguments: Any) -> Result:
+    """call(node, ...), whose arguments may be too many, too few or of the wrong kind."""
+    try:
+        return call(node, *arguments)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        text = ast.unparse(node)
+        raise Unsupported(node, f"`{text}` cannot be called with these arguments") from None
+
+
+def make_tuple(
+    node: ast.Call, kind: Callable, arguments: list[object], keywords: dict[str, object]
+) -> object:
+    return kind(*arguments, **keywords)
+
+
+def call_any_math_at(node: ast.Call, function: Callable, numbers: list[Number]) -> object:
+    return call_any_math(function, numbers)
+
+
+def as_declared(function: Callable, arguments: list[object]) -> list[object]:
+    """The arguments in the types of the one signature that a device function was given."""
+    declared = getattr(function, "overloads", None) or {}
+    if len(declared) != 1 or getattr(function, "_can_compile", True):
+        return arguments
+    dtypes = [dtype_of_type(kind) for kind in next(iter(declared))]
+    if len(dtypes) != len(arguments):
+        return arguments
+    return [
+        convert(argument, dtype) if dtype is not None and is_number(argument) else argument
+        for argument, dtype in zip(arguments, dtypes, strict=True)
+    ]
+
+
+def float_of_text(node: ast.Call, text: str) -> np.float64:
+    """float("nan") and its like."""
+    try:
+        return np.float64(float(text))
+    except ValueError:
+        raise Unsupported(node, f"`{ast.unparse(node)}` is not a number") from None
+
+
+NUMBER_TYPES = (bool, int, float, complex)
+
+
+def is_numpy(function: object) -> bool:
+    if type(function) is np.ufunc:
+        return True
+    module = getattr(function, "__module__", None) or ""
+    return module.split(".")[0] == "numpy" and not isinstance(function, type)
+
+
+def is_operator(function: object) -> bool:
+    return getattr(operator, getattr(function, "__name__", ""), None) is function
+
+
+def numbers_of(node: ast.Call, arguments: Sequence[object]) -> list[Number]:
+    """Arguments that must all be numbers."""
+    numbers = [as_number(argument) for argument in arguments]
+    found = [number for number in numbers if number is not None]
+    if len(found) != len(arguments):
+        raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
+    return found
+
+
+def fits(signature: Signature, arguments: Sequence[object]) -> bool:
+    """Whether the arguments have the types of a signature already."""
+    pairs = zip(signature.arguments, arguments, strict=True)
+    return all(dtype_of(kind) == argument.dtype for kind, argument in pairs if is_number(argument))
+
+
+def convert_to(kind: Type, value: object) -> object:
+    dtype = dtype_of(kind)
+    return convert(value, dtype) if dtype is not None and is_number(value) else value

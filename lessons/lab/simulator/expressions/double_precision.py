@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numba import cuda
 
-from lessons.lab.numba_types import FLOAT32, FLOAT64, Number
-from lessons.lab.simulator.context import Context
+from ...numba_types import FLOAT32, FLOAT64, Number
+from ..context import Context
 
 
 class DoublePrecision:
@@ -36,7 +36,9 @@ class DoublePrecision:
         elif result != FLOAT64 and FLOAT64 not in dtypes:
             return
         if not self.is_constant(node):
-            self.reporter.add("slow", node, self.explain(parts, dtypes), key="double")
+            self.reporter.add(
+                "slow", node, self.explain(parts, dtypes), key="double", topic="double"
+            )
 
     def compares_doubles(self, parts: Sequence[ast.expr], values: Sequence[Number]) -> bool:
         """Whether a comparison is done in double precision.

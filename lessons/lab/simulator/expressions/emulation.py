@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lessons.lab.numba_types import Number, is_number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.memory.checker import atomic_add
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import WARP, Mask, Team
+from ...numba_types import Number, is_number
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..memory.in_turn import atomic_add
+from ..stops import Unsupported
+from ..teams import WARP, Mask, Team
 
 
 def call_emulation(
@@ -71,14 +71,13 @@ class WarpArray:
 
     def release(self, index: Any, value: Any) -> None:
         """Add atomically; whoever acquires what was added knows what this block did before."""
-        self.happens_before.release(self.view.memory, self.team.threads[self.mask])
+        order, threads = self.happens_before, self.team.threads[self.mask]
+        order.fences.fence(order, threads, only_block=False)
         self.add(index, value)
 
     def acquire(self, index: Any) -> np.ndarray | None:
         """Read atomically what others release."""
-        value = self.add(index, self.view.dtype.type(0))
-        self.happens_before.acquire(self.view.memory, self.team.threads[self.mask])
-        return value
+        return self.add(index, self.view.dtype.type(0))
 
     def indices(self, index: Any) -> list[Number]:
         return [self.per_thread(part) for part in (index if isinstance(index, tuple) else (index,))]

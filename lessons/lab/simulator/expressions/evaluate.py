@@ -1,33 +1,37 @@
 """Evaluate expressions: each value is a number for all threads, or a vector with one for each."""
 
 import ast
-import types
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from lessons.lab import names
-from lessons.lab.names import CudaName
-from lessons.lab.numba_types import (
+from ...numba_types import (
     Condition,
     Number,
     TypeProblem,
     binary,
+    common_dtype,
     compare,
+    convert,
     is_number,
     truth,
     typed,
     unary,
 )
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.cuda_functions.positions import position_value
-from lessons.lab.simulator.expressions.calls import Calls, DeviceCall
-from lessons.lab.simulator.expressions.double_precision import DoublePrecision
-from lessons.lab.simulator.expressions.indexing import Indexing
-from lessons.lab.simulator.expressions.variables import Variables
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..stops import Unsupported
+from ..teams import Mask
+from ..values import InnerFunction, as_number
+from .attributes import Attributes
+from .calls import Calls, DeviceCall
+from .comparisons import compare_others
+from .double_precision import DoublePrecision
+from .indexing import Indexing
+from .inner_functions import inner_function
+from .variables import Variables
+from .whole_arrays import WholeArrays
 
 
 class Expressions:
@@ -37,13 +41,15 @@ class Expressions:
         self.context = context
         self.variables = Variables(context)
         self.doubles = DoublePrecision(context)
-        self.indexing = Indexing(context, self)
-        calls = Calls(context, self, self.doubles, call_device_function)
+        self.indexing = Indexing(context, self, self.variables.select)
+        self.arrays = WholeArrays(context)
+        attributes = Attributes(context, self, self.variables, self.indexing)
+        self.calls = Calls(context, self, self.doubles, self.arrays, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
             ast.Name: self.variables.look_up,
-            ast.Attribute: self.attribute,
+            ast.Attribute: attributes.attribute,
             ast.BinOp: self.binary_operation,
             ast.UnaryOp: self.unary_operation,
             ast.Compare: self.comparison,
@@ -51,8 +57,9 @@ class Expressions:
             ast.IfExp: self.choice,
             ast.Tuple: self.tuple_of,
             ast.Subscript: self.indexing.subscript,
-            ast.Call: calls.call,
+            ast.Call: self.calls.call,
             ast.NamedExpr: self.walrus,
+            ast.Lambda: self.function,
         }
 
     def evaluate(self, node: ast.expr, mask: Mask) -> object:
@@ -66,81 +73,69 @@ class Expressions:
 
     def number(self, node: ast.expr, mask: Mask) -> Number:
         value = self.evaluate(node, mask)
-        if not is_number(value):
+        return value if is_number(value) else self.as_number(node, value)
+
+    def as_number(self, node: ast.expr, value: object) -> Number:
+        number = as_number(value)
+        if number is None:
             raise Unsupported(node, f"`{ast.unparse(node)}` must be a number here")
-        return value
+        return number
 
     def condition(self, node: ast.expr, mask: Mask) -> Condition:
         """Where an expression is true."""
-        return truth(self.number(node, mask))
+        return self.truth_of(node, self.evaluate(node, mask))
 
-    # ------------------------------------------------------------ constants and attributes
+    def truth_of(self, node: ast.expr, value: object) -> Condition:
+        if is_number(value):
+            return truth(value)
+        if value is None:
+            return np.bool_(False)
+        if isinstance(value, (tuple, str)):
+            return np.bool_(len(value) > 0)
+        return truth(self.as_number(node, value))
+
+    # ------------------------------------------------------------ constants
 
     def constant(self, node: ast.Constant, mask: Mask) -> object:
-        if isinstance(node.value, (bool, int, float)):
+        if isinstance(node.value, (bool, int, float, complex)):
             return typed(node.value)
         return node.value  # a string names a dtype; None; Ellipsis
 
-    def attribute(self, node: ast.Attribute, mask: Mask) -> object:
-        value = self.evaluate(node.value, mask)
-        if isinstance(value, CudaName):
-            return self.attribute_of_cuda(node, value)
-        if isinstance(value, ArrayView):
-            return self.attribute_of_array(node, value)
-        if isinstance(value, tuple) and node.attr in getattr(value, "_fields", ()):
-            return getattr(value, node.attr)
-        if isinstance(value, types.ModuleType):
-            if not hasattr(value, node.attr):
-                raise Unsupported(node, f"{value.__name__} has no `{node.attr}`")
-            found = getattr(value, node.attr)
-            return self.variables.from_outside(node, found, ast.unparse(node))
-        raise Unsupported(
-            node, f"`{ast.unparse(node)}`: a kernel cannot look up `.{node.attr}` there"
-        )
-
-    def attribute_of_cuda(self, node: ast.Attribute, owner: CudaName) -> object:
-        path = f"{owner.path}.{node.attr}" if owner.path else node.attr
-        number = position_value(self.context, path)
-        if number is not None:
-            return number
-        if not names.is_known(path):
-            raise Unsupported(node, names.unknown(path))
-        return CudaName(path)
-
-    def attribute_of_array(self, node: ast.Attribute, view: ArrayView) -> object:
-        if node.attr == "shape":
-            return tuple(np.int64(n) for n in view.shape)
-        if node.attr == "strides":
-            return tuple(np.int64(s * view.dtype.itemsize) for s in view.strides)
-        if node.attr == "size":
-            return np.int64(view.size)
-        if node.attr == "ndim":
-            return np.int64(len(view.shape))
-        if node.attr == "itemsize":
-            return np.int64(view.dtype.itemsize)
-        if node.attr == "dtype":
-            return view.dtype
-        if node.attr == "T":
-            return ArrayView(view.memory, view.offset, view.shape[::-1], view.strides[::-1])
-        raise Unsupported(
-            node,
-            f"`{ast.unparse(node)}`: whole-array operations of NumPy do not exist in a kernel; "
-            "write a loop over the elements",
-        )
-
     # ------------------------------------------------------------ arithmetic
 
-    def binary_operation(self, node: ast.BinOp, mask: Mask) -> Number:
-        left, right = self.number(node.left, mask), self.number(node.right, mask)
-        result = binary(type(node.op).__name__, left, right)
+    def binary_operation(self, node: ast.BinOp, mask: Mask) -> object:
+        left, right = self.evaluate(node.left, mask), self.evaluate(node.right, mask)
+        return self.combine(node, type(node.op).__name__, left, right, mask)
+
+    def combine(
+        self, node: ast.BinOp, operation: str, left: object, right: object, mask: Mask
+    ) -> object:
+        if operation == "MatMult":
+            raise Unsupported(node, "`@` does not exist in kernels: write loops")
+        if not (is_number(left) and is_number(right)):
+            if isinstance(left, tuple) and operation in ("Add", "Mult"):
+                return self.join_tuples(node, left, right)
+            if isinstance(left, ArrayView) or isinstance(right, ArrayView):
+                return self.arrays.apply(node, partial(binary, operation), [left, right], mask)
+            left, right = self.as_number(node.left, left), self.as_number(node.right, right)
+        result = binary(operation, left, right)
         self.doubles.check(node, (node.left, node.right), (left, right), result.dtype)
         return result
 
-    def unary_operation(self, node: ast.UnaryOp, mask: Mask) -> Number:
-        value = self.number(node.operand, mask)
+    def join_tuples(self, node: ast.BinOp, left: tuple, right: object) -> tuple:
+        if isinstance(right, tuple) and isinstance(node.op, ast.Add):
+            return (*left, *right)
+        if is_number(right) and isinstance(node.op, ast.Mult) and np.ndim(right) == 0:
+            return left * int(right)
+        raise Unsupported(node, f"`{ast.unparse(node)}` cannot be computed in a kernel")
+
+    def unary_operation(self, node: ast.UnaryOp, mask: Mask) -> object:
+        value = self.evaluate(node.operand, mask)
+        if isinstance(value, ArrayView) and not isinstance(node.op, ast.Not):
+            return self.arrays.apply(node, partial(unary, type(node.op).__name__), [value], mask)
         if isinstance(node.op, ast.Not):
-            return ~truth(value)
-        return unary(type(node.op).__name__, value)
+            return ~self.truth_of(node.operand, value)
+        return unary(type(node.op).__name__, self.as_number(node.operand, value))
 
     def comparison(self, node: ast.Compare, mask: Mask) -> Condition:
         left, left_node = self.evaluate(node.left, mask), node.left
@@ -161,35 +156,29 @@ class Expressions:
         right: object,
     ) -> Condition:
         """parts: where the values left and right come from."""
-        if left is None or right is None:
-            same = left is right
-            return np.bool_(same if isinstance(operator, (ast.Is, ast.Eq)) else not same)
-        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(operator, ast.Eq):
-            if len(left) != len(right):
-                return np.bool_(False)
-            equal: Condition = np.bool_(True)
-            for a, b in zip(left, right, strict=True):
-                equal = equal & compare("Eq", a, b)
-            return equal
-        if not (is_number(left) and is_number(right)) or isinstance(operator, (ast.In, ast.NotIn)):
+        if is_number(left) and is_number(right) and not isinstance(operator, (ast.In, ast.NotIn)):
+            name = type(operator).__name__
+            self.doubles.check(node, parts, (left, right), None)
+            return compare({"Is": "Eq", "IsNot": "NotEq"}.get(name, name), left, right)
+        result = compare_others(operator, left, right)
+        if result is None:
             raise Unsupported(node, f"`{ast.unparse(node)}` cannot be compared in a kernel")
-        name = type(operator).__name__
-        self.doubles.check(node, parts, (left, right), None)
-        return compare({"Is": "Eq", "IsNot": "NotEq"}.get(name, name), left, right)
+        return result
 
-    def boolean(self, node: ast.BoolOp, mask: Mask) -> Condition:
+    def boolean(self, node: ast.BoolOp, mask: Mask) -> Number:
         """`and`, `or`: the second operand is evaluated only in threads that need it."""
         is_and = isinstance(node.op, ast.And)
-        result = self.condition(node.values[0], mask)
+        result = self.number(node.values[0], mask)
         for operand in node.values[1:]:
-            undecided = result if is_and else ~result
+            undecided = truth(result) if is_and else ~truth(result)
             if np.ndim(undecided) == 0:
                 if not undecided:
                     return result
-                result = self.condition(operand, mask)
+                result = self.number(operand, mask)
                 continue
-            value = self.condition(operand, mask & undecided)
-            result = result & value if is_and else result | value
+            value = self.number(operand, mask & undecided)
+            dtype = common_dtype([value.dtype, result.dtype])
+            result = np.where(undecided, convert(value, dtype), convert(result, dtype))
         return result
 
     def choice(self, node: ast.IfExp, mask: Mask) -> object:
@@ -203,7 +192,24 @@ class Expressions:
     # ------------------------------------------------------------ the rest
 
     def tuple_of(self, node: ast.Tuple, mask: Mask) -> tuple:
-        return tuple(self.evaluate(item, mask) for item in node.elts)
+        items: list[object] = []
+        for item in node.elts:
+            if not isinstance(item, ast.Starred):
+                items.append(self.evaluate(item, mask))
+                continue
+            several = self.evaluate(item.value, mask)
+            if not isinstance(several, tuple):
+                raise Unsupported(item, f"`{ast.unparse(item.value)}` is not a tuple")
+            items += several
+        return tuple(items)
+
+    def function(self, node: ast.Lambda | ast.FunctionDef, mask: Mask) -> InnerFunction:
+        """What `lambda`, or `def` inside the kernel, makes."""
+        names = [argument.arg for argument in node.args.kwonlyargs]
+        named = zip(names, node.args.kw_defaults, strict=True)
+        defaults = [self.evaluate(value, mask) for value in node.args.defaults]
+        by_name = {name: self.evaluate(value, mask) for name, value in named if value is not None}
+        return inner_function(self.context.stack.frame, node, defaults, by_name)
 
     def walrus(self, node: ast.NamedExpr, mask: Mask) -> object:
         value = self.evaluate(node.value, mask)

@@ -3,8 +3,8 @@
 import ast
 from typing import Protocol
 
-from lessons.lab.numba_types import Number
-from lessons.lab.simulator.teams import Mask
+from ...numba_types import Number
+from ..teams import Mask
 
 
 class Evaluator(Protocol):

@@ -1,74 +1,135 @@
 """Elements, rows and slices of arrays."""
 
 import ast
-from typing import Any
+import enum
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from lessons.lab.numba_types import INT64, Number, convert, is_number
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.expressions.evaluator import Evaluator
-from lessons.lab.simulator.memory.arrays import ArrayView
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
+from ...numba_types import INT64, Condition, Number, convert, is_number
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..stops import Unsupported
+from ..teams import Mask, first_of
+from ..values import as_number, enum_value
+from .evaluator import Evaluator
+
+# (place, condition, yes, no) -> in each thread one of two values
+Select: TypeAlias = Callable[[ast.expr, Condition, object, object], object]
 
 
 class Indexing:
     """Evaluates subscripts."""
 
-    def __init__(self, context: Context, evaluator: Evaluator) -> None:
+    def __init__(self, context: Context, evaluator: Evaluator, select: Select) -> None:
         self.launch = context.launch
         self.memory = context.memory
+        self.reporter = context.reporter
+        self.team = context.team
         self.evaluator = evaluator
+        self.select = select
 
     def subscript(self, node: ast.Subscript, mask: Mask) -> object:
         value = self.evaluator.evaluate(node.value, mask)
         if isinstance(value, tuple):
             return self.item_of_tuple(node, value, mask)
-        view, indices = self.view_and_indices(node, value, mask)
-        if indices is None:
+        if isinstance(value, type) and issubclass(value, enum.Enum):
+            return self.member_of_enum(node, value, mask)
+        view, indices = self.place(node, value, mask)
+        if indices is None or (not indices and view.shape):
             return view
         return self.memory.load(view, indices, mask, node)
 
+    def part(self, node: ast.expr, view: ArrayView, name: str) -> ArrayView:
+        """A field of one record, or the array of a field of all records."""
+        if name not in (view.dtype.fields or ()):
+            raise Unsupported(node, f"{view.memory.name} has no field `{name}`")
+        return view.part(name)
+
+    def field(self, node: ast.expr, view: ArrayView, name: str, mask: Mask) -> object:
+        """The value of a field: a number, an array, a record."""
+        part = self.part(node, view, name)
+        return part if part.shape else self.memory.load(part, [], mask, node)
+
     def item_of_tuple(self, node: ast.Subscript, value: tuple, mask: Mask) -> object:
+        if isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper, node.slice.step)
+            numbers = [self.constant_index(node, end, mask) for end in ends]
+            if numbers[2] == 0:
+                raise Unsupported(node, "the step of a slice must not be 0")
+            return value[slice(*numbers)]
         index: Any = self.evaluator.evaluate(node.slice, mask)
+        if not is_number(index) or index.dtype.kind not in "iu":
+            raise Unsupported(node, "a tuple's index must be a whole number")
         if np.ndim(index) != 0:
-            raise Unsupported(node, "a tuple's index must be the same number in all threads")
+            return self.varying_item(node, value, convert(index, INT64), mask)
         if not -len(value) <= index < len(value):
             raise Unsupported(node, f"a tuple of {len(value)} has no element {index}")
         return value[int(index)]
 
-    def view_and_indices(
+    def constant_index(self, node: ast.Subscript, end: ast.expr | None, mask: Mask) -> int | None:
+        value = None if end is None else self.evaluator.number(end, mask)
+        if value is not None and np.ndim(value):
+            raise Unsupported(node, "a part of a tuple must be the same in all threads")
+        if value is not None and value.dtype.kind not in "iu":
+            raise Unsupported(node, "the ends of a slice must be whole numbers")
+        return None if value is None else int(value)
+
+    def varying_item(self, node: ast.Subscript, items: tuple, index: Number, mask: Mask) -> object:
+        """Each thread takes its own item of a tuple, whose items are all of one kind."""
+        outside = mask & ((index < -len(items)) | (index >= len(items)))
+        if outside.any():
+            position = first_of(outside)
+            self.reporter.add(
+                "out-of-bounds",
+                node,
+                f"a tuple of {len(items)} has no element {int(self.team.full(index)[position])}: "
+                f"{self.reporter.name_all(outside)}",
+            )
+        if not items:
+            raise Unsupported(node, "an empty tuple has no elements")
+        index = np.where(index < 0, index + len(items), index)
+        found = items[0]
+        for number, item in enumerate(items[1:], start=1):
+            found = self.select(node, index == number, item, found)
+        return found
+
+    def member_of_enum(self, node: ast.Subscript, kind: type[enum.Enum], mask: Mask) -> object:
+        name = self.evaluator.evaluate(node.slice, mask)
+        if not isinstance(name, str) or name not in kind.__members__:
+            raise Unsupported(node, f"{kind.__name__} has no member {name}")
+        return enum_value(kind.__members__[name])
+
+    def place(
         self, node: ast.Subscript, value: object, mask: Mask
     ) -> tuple[ArrayView, list[Number] | None]:
         """(array, one number per index); for a slice: (smaller array, None)."""
         if not isinstance(value, ArrayView):
             raise Unsupported(node, f"`{ast.unparse(node.value)}` is not an array")
-        if any(isinstance(part, ast.Slice) for part in index_parts(node.slice)):
+        if any(map(is_whole, index_parts(node.slice))):
             return self.slice(node, value, mask), None
         index = self.evaluator.evaluate(node.slice, mask)
+        if value.is_record and is_number(index) and np.ndim(index) == 0:
+            index = field_number(value, int(index))
+        if isinstance(index, str) and value.dtype.fields:
+            return self.part(node, value, index), []
         indices: list[Number] = []
         for part in index if isinstance(index, tuple) else (index,):
-            if not is_number(part):
+            if isinstance(part, ArrayView) and not part.shape:
+                part = self.memory.load(part, [], mask, node)
+            number = as_number(part)
+            if number is None:
                 raise Unsupported(
                     node, f"`{ast.unparse(node.slice)}` cannot index an array in a kernel"
                 )
-            indices.append(part)
+            indices.append(number)
         if len(indices) > len(value.shape):
             raise Unsupported(
                 node, f"{value.memory.name} has {len(value.shape)} dimensions, not {len(indices)}"
             )
         self.note_signed(node, value, indices)
         return value, indices
-
-    def view_and_element(
-        self, node: ast.Subscript, value: object, mask: Mask, problem: str
-    ) -> tuple[ArrayView, list[Number]]:
-        """(array, one number per dimension). Raises `Unsupported(problem)` for rows and slices."""
-        view, indices = self.view_and_indices(node, value, mask)
-        if indices is None or len(indices) < len(view.shape):
-            raise Unsupported(node, problem)
-        return view, indices
 
     def note_signed(self, node: ast.Subscript, view: ArrayView, indices: list[Number]) -> None:
         """Remember the first global access by a signed index that differs between threads."""
@@ -77,35 +138,107 @@ class Indexing:
                 self.launch.signed_index = (node.lineno, ast.unparse(node))
 
     def slice(self, node: ast.Subscript, view: ArrayView, mask: Mask) -> ArrayView:
-        parts = index_parts(node.slice)
-        offset, shape, strides = view.offset, [], []
-        for axis, (length, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
-            part = parts[axis] if axis < len(parts) else ast.Slice()
-            if not isinstance(part, ast.Slice):
-                along_axis = ArrayView(view.memory, offset, (length,), (stride,))
-                index = self.evaluator.number(part, mask)
-                offset, _ = self.memory.locate(along_axis, [index], mask, node)
+        parts = without_ellipsis(index_parts(node.slice), len(view.shape))
+        offset: Any = view.offset
+        shape: list[Any] = []
+        strides: list[Any] = []
+        axis = 0
+        for part in parts:
+            if is_new_axis(part):
+                shape.append(1)
+                strides.append(0)
                 continue
-            if part.step is not None:
-                raise Unsupported(node, "the checked simulator knows slices without a step only")
-            begin = self.slice_end(part.lower, 0, length, mask)
-            end = self.slice_end(part.upper, length, length, mask)
-            offset = offset + begin * stride
-            shape.append(np.maximum(end - begin, 0))
-            strides.append(stride)
-        if any(np.ndim(length) for length in shape):
-            raise Unsupported(
-                node, "the checked simulator needs slices of the same length in all threads"
-            )
-        return ArrayView(view.memory, offset, tuple(int(n) for n in shape), tuple(strides))
+            if axis >= len(view.shape):
+                raise Unsupported(node, f"{view.memory.name} has only {len(view.shape)} dimensions")
+            length, stride = view.shape[axis], view.strides[axis]
+            axis += 1
+            if isinstance(part, ast.Slice):
+                begin, count, step = self.slice_limits(node, part, length, mask)
+                offset = offset + begin * stride
+                shape.append(count)
+                strides.append(stride * step)
+                continue
+            along_axis = ArrayView(view.memory, offset, (length,), (stride,))
+            index = self.evaluator.number(part, mask)
+            offset, _ = self.memory.locate(along_axis, [index], mask, node)
+        shape += view.shape[axis:]
+        strides += view.strides[axis:]
+        return ArrayView(view.memory, offset, tuple(shape), tuple(strides))
 
-    def slice_end(self, node: ast.expr | None, default: int, length: int, mask: Mask) -> Any:
-        """Where a slice begins or ends, one int64 or one per thread, within the axis."""
+    def slice_limits(
+        self, node: ast.Subscript, part: ast.Slice, length: Any, mask: Mask
+    ) -> tuple[Any, Any, Any]:
+        """(begin, count, step) of a slice, each an int64 or one per thread."""
+        step = self.slice_end(part.step, mask)
+        step = np.int64(1) if step is None else step
+        if np.any(mask & (step == 0)):
+            raise Unsupported(node, "the step of a slice must not be 0")
+        forward = step > 0
+        first = np.where(forward, 0, length - 1)
+        last = np.where(forward, length, -1)
+        begin = self.within(part.lower, first, length, forward, mask)
+        end = self.within(part.upper, last, length, forward, mask)
+        count = np.maximum(-((begin - end) // np.where(step == 0, 1, step)), 0)
+        return begin[()], as_int(count), as_int(step)
+
+    def within(
+        self, end: ast.expr | None, default: Any, length: Any, forward: Any, mask: Mask
+    ) -> Any:
+        """Where a slice begins or ends, within the axis."""
+        value = self.slice_end(end, mask)
+        if value is None:
+            return default
+        value = np.where(value < 0, value + length, value)
+        lowest, highest = np.where(forward, 0, -1), np.where(forward, length, length - 1)
+        return np.clip(value, lowest, highest)
+
+    def slice_end(self, node: ast.expr | None, mask: Mask) -> Any:
         if node is None:
-            return np.int64(default)
-        value = convert(self.evaluator.number(node, mask), INT64)
-        return np.clip(np.where(value < 0, value + length, value), 0, length)[()]
+            return None
+        value = self.evaluator.evaluate(node, mask)
+        if value is None:
+            return None
+        number = self.evaluator.number(node, mask)
+        if number.dtype.kind not in "iu":
+            raise Unsupported(node, f"`{ast.unparse(node)}` is no whole number: a slice needs one")
+        return convert(number, INT64)
+
+
+def field_number(record: ArrayView, number: int) -> str:
+    """The name of a field from its number; "" if there is none."""
+    names = record.dtype.names or ()
+    return names[number] if -len(names) <= number < len(names) else ""
+
+
+def as_int(value: Any) -> Any:
+    """One number for all threads as a Python int; one per thread as it is."""
+    return int(value) if np.ndim(value) == 0 else value
 
 
 def index_parts(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def is_whole(part: ast.expr) -> bool:
+    """Whether an index leaves more than one element: a slice, `...`, a new axis."""
+    return isinstance(part, ast.Slice) or is_ellipsis(part) or is_new_axis(part)
+
+
+def is_ellipsis(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and part.value is Ellipsis
+
+
+def is_new_axis(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and part.value is None
+
+
+def without_ellipsis(parts: list[ast.expr], dimensions: int) -> list[ast.expr]:
+    """`...` written out as `:`, once for each dimension that no other index names."""
+    named = sum(not is_ellipsis(part) and not is_new_axis(part) for part in parts)
+    result: list[ast.expr] = []
+    for part in parts:
+        if is_ellipsis(part):
+            result += [ast.Slice()] * (dimensions - named)
+        else:
+            result.append(part)
+    return result

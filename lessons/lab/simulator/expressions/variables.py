@@ -1,28 +1,33 @@
 """Names in a kernel: its variables, and what it sees of the world outside."""
 
 import ast
+import enum
 import types
+from typing import cast
 
 import numpy as np
 
-from lessons.lab import names
-from lessons.lab.numba_types import (
+from ... import names
+from ...numba_types import (
     FLOAT32,
     FLOAT64,
     Condition,
+    Number,
     common_dtype,
     convert,
     dtype_of_type,
     is_number,
     typed,
 )
-from lessons.lab.simulator.arguments import rebuild
-from lessons.lab.simulator.context import Context
-from lessons.lab.simulator.frames import Variable
-from lessons.lab.simulator.memory.arrays import constant_view
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Mask
-from lessons.lab.source import MISSING
+from ...source import MISSING
+from ..arguments import rebuild
+from ..choices import Choice, choose
+from ..context import Context
+from ..frames import Frame, Variable
+from ..memory.arrays import ArrayView, constant_view, wrap_global_arrays
+from ..stops import Unsupported
+from ..teams import Mask, first_of
+from ..values import EnumValue, Vector, as_number, enum_value
 
 
 class Variables:
@@ -31,6 +36,7 @@ class Variables:
     def __init__(self, context: Context) -> None:
         self.stack = context.stack
         self.reporter = context.reporter
+        self.frozen = context.launch.frozen
         self.outside: dict[tuple[object, str], object] = {}  # (function, name) -> value
 
     def look_up(self, node: ast.Name, mask: Mask) -> object:
@@ -40,15 +46,41 @@ class Variables:
         if variable is not None:
             if variable.defined is not None:
                 self.check_defined(node, mask, variable.defined)
+            if isinstance(variable.value, Choice):
+                return self.chosen(node, variable.value, mask)
             return variable.value
         if node.id in frame.locals:
             if mask.any():
                 raise Unsupported(node, f"`{node.id}` is used before anything is assigned to it")
             return np.float32(0)
+        if frame.enclosing is not None and node.id in frame.source.function.__code__.co_freevars:
+            return self.look_up_outside(node, mask, frame.enclosing)
         key = frame.source.function, node.id
         if key not in self.outside:
-            self.outside[key] = self.from_outside(node, frame.source.lookup(node.id), node.id)
+            value = self.frozen.get(key, MISSING)
+            if value is MISSING:
+                value = frame.source.lookup(node.id)
+            self.outside[key] = self.from_outside(node, value, node.id)
         return self.outside[key]
+
+    def look_up_outside(self, node: ast.Name, mask: Mask, enclosing: Frame) -> object:
+        """A variable of the function that defined the one that runs."""
+        inner = self.stack.frame
+        self.stack.frame = enclosing
+        try:
+            return self.look_up(node, mask)
+        finally:
+            self.stack.frame = inner
+
+    def chosen(self, node: ast.Name, choice: Choice, mask: Mask) -> ArrayView:
+        view = choice.of(mask)
+        if view is None:
+            raise Unsupported(
+                node,
+                f"`{node.id}` is one array in some threads and another in others, and threads wait "
+                "for each other here: this simulator does not know that (it compiles)",
+            )
+        return view
 
     def check_defined(self, node: ast.Name, mask: Mask, defined: Mask) -> None:
         missing = mask & ~defined
@@ -59,16 +91,21 @@ class Variables:
                 f"`{node.id}` has no value in {self.reporter.name_all(missing)}: it is assigned "
                 "only on another path; give it a value before the branch",
                 key=node.id,
+                place=self.reporter.place_of(first_of(missing)),
             )
 
     def from_outside(self, node: ast.expr, value: object, name: str) -> object:
         """A value from outside a function as the kernel sees it."""
         if value is MISSING:
             raise Unsupported(node, f"the name `{name}` is not defined")
-        if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        if isinstance(value, enum.Enum):
+            return enum_value(value)
+        if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
             return typed(value)
         if isinstance(value, np.ndarray):
             return constant_view(name, value)
+        if hasattr(value, "__cuda_array_interface__") and hasattr(value, "__array_interface__"):
+            return wrap_global_arrays({name: np.asarray(value)})[name]
         if isinstance(value, tuple):
             return rebuild(value, [self.from_outside(node, item, name) for item in value])
         found = names.recognise(value)
@@ -76,7 +113,7 @@ class Variables:
             return found
         if dtype_of_type(value) is not None and not isinstance(value, str):
             return value
-        if isinstance(value, (types.ModuleType, str)) or callable(value) or value is None:
+        if isinstance(value, (types.ModuleType, str, bytes)) or callable(value) or value is None:
             return value
         raise Unsupported(
             node,
@@ -85,33 +122,34 @@ class Variables:
             f"such as TILE = {name}.tile",
         )
 
-    def bind(self, name: str, value: object, mask: Mask, node: ast.expr) -> None:
+    def bind(self, name: str, value: object, mask: Mask, node: ast.expr | ast.stmt) -> None:
         """Give a variable a value in the threads of `mask`; the other threads keep theirs."""
         frame = self.stack.frame
+        if frame.enclosing is not None and name in frame.source.function.__code__.co_freevars:
+            frame = frame.enclosing  # declared nonlocal
         former = frame.variables.get(name)
         if mask is frame.live or not (frame.live & ~mask).any():
             frame.variables[name] = Variable(value, None, node.lineno)
         elif former is None:
             frame.variables[name] = Variable(value, mask, node.lineno)
+        elif former.defined is not None and not (former.defined & ~mask).any():
+            frame.variables[name] = Variable(value, mask, former.line)
         else:
             merged = self.select(node, mask, value, former.value)
             defined = None if former.defined is None else former.defined | mask
             frame.variables[name] = Variable(merged, defined, former.line)
+        if isinstance(frame.variables[name].value, Choice):
+            frame.has_choices = True
 
     def select(
         self, node: ast.expr | ast.stmt, condition: Condition, yes: object, no: object
     ) -> object:
         """In each thread one of two values: `yes` where the condition holds."""
         if isinstance(yes, tuple) and isinstance(no, tuple) and len(yes) == len(no):
-            return tuple(self.select(node, condition, a, b) for a, b in zip(yes, no, strict=True))
+            items = [self.select(node, condition, a, b) for a, b in zip(yes, no, strict=True)]
+            return rebuild(yes, items)
         if not (is_number(yes) and is_number(no)):
-            if yes is no:
-                return yes
-            raise Unsupported(
-                node,
-                "this name stands for different kinds of things on two paths, such as an array "
-                "and a number; Numba needs one type for each name",
-            )
+            return self.select_other(node, condition, yes, no)
         dtype = common_dtype([yes.dtype, no.dtype])
         if dtype == FLOAT64 and FLOAT32 in (yes.dtype, no.dtype):
             self.reporter.add(
@@ -120,5 +158,30 @@ class Variables:
                 f"this is {yes.dtype} on one path and {no.dtype} on the other, so Numba "
                 "makes it a double (float64); write float32(...) on both",
                 key="path",
+                topic="double",
             )
         return np.where(condition, convert(yes, dtype), convert(no, dtype))
+
+    def select_other(
+        self, node: ast.expr | ast.stmt, condition: Condition, yes: object, no: object
+    ) -> object:
+        """The same for arrays, vectors and members of an Enum."""
+        if yes is no:
+            return yes
+        chosen = choose(condition, yes, no) if np.ndim(condition) else None
+        if chosen is not None:
+            return chosen
+        if isinstance(yes, EnumValue) and isinstance(no, EnumValue) and yes.kind is no.kind:
+            number = self.select(node, condition, yes.number, no.number)
+            return EnumValue(yes.kind, cast(Number, number))
+        if isinstance(yes, Vector) and isinstance(no, Vector) and yes.kind is no.kind:
+            values = self.select(node, condition, yes.values, no.values)
+            return Vector(yes.kind, cast(tuple, values))
+        first, second = as_number(yes), as_number(no)
+        if first is not None and second is not None:
+            return self.select(node, condition, first, second)
+        raise Unsupported(
+            node,
+            "this name stands for different kinds of things on two paths, such as an array "
+            "and a number; Numba needs one type for each name",
+        )

@@ -1,26 +1,31 @@
 """Loads, stores and atomics of a team, with every check there is."""
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from lessons.lab.numba_types import INT64, Number, convert
-from lessons.lab.simulator.memory.access import Access, Kind, name_element
-from lessons.lab.simulator.memory.arrays import ArrayView, Memory
-from lessons.lab.simulator.memory.races import RaceChecker
-from lessons.lab.simulator.memory.recorder import Recorder
-from lessons.lab.simulator.reporter import Reporter
-from lessons.lab.simulator.stops import Unsupported
-from lessons.lab.simulator.teams import Launch, Mask, Team, first_of
+from ...numba_types import INT64, Number, convert
+from ..reporter import Reporter
+from ..stops import Unsupported
+from ..teams import Launch, Mask, Team, first_of
+from .access import Access, Kind, name_element, place_of_element
+from .arrays import ArrayView, Memory
+from .dynamic_shared import check_dynamic
+from .in_turn import Operation, atomic_add, change_in_turn
+from .races import RaceChecker
+from .recorder import Recorder
+from .signs import counts_from_end
 
-# (old, new, position of the thread) -> what an atomic leaves; all are NumPy scalars.
-Operation: TypeAlias = Callable[[Any, Any, Any], Any]
-
-
-def atomic_add(old: Any, new: Any, position: Any) -> Any:
-    return old + new
+CONVERTED = 16  # indices that are kept as int64, too
+# What to say of an element that nobody has written, by the space it is in.
+ADVICE = {
+    "shared": "shared memory starts with garbage on a GPU: is a barrier or a store missing?",
+    "local": "local memory starts with garbage on a GPU: set it first",
+    "global": "an array made by cuda.device_array starts with garbage: fill it first, or make it "
+    "with cuda.to_device(np.zeros(...))",
+}
 
 
 class MemoryChecker:
@@ -37,6 +42,7 @@ class MemoryChecker:
         self.recorder = recorder
         self.races = RaceChecker(launch, reporter)
         self.unused_result: ast.expr | None = None  # a call whose result nobody looks at
+        self.converted: dict[int, tuple[np.ndarray, Any]] = {}  # id -> an index, and as int64
         self.known_mask: Mask | None = None
         self.known_positions: np.ndarray | None = None
 
@@ -49,6 +55,8 @@ class MemoryChecker:
         if len(indices) < len(view.shape):
             rest = len(indices)
             return ArrayView(memory, element, view.shape[rest:], view.strides[rest:])
+        if memory.is_records:
+            return ArrayView(memory, element, (), ())
         positions = self.positions(mask)
         if positions is not None and len(positions) == 0:
             return np.zeros(self.team.size, memory.data.dtype)
@@ -107,21 +115,24 @@ class MemoryChecker:
             return old
         touched = self.team.full(element)[active]
         values = self.team.full(convert(value, memory.data.dtype))
-        self.check(memory, touched, self.positions(mask), "atomic", node)
+        unused = node is self.unused_result
+        self.check(memory, touched, self.positions(mask), "atomic", node, acquires=not unused)
         if memory.space == "shared" and memory.data.dtype.kind == "f":
             self.reporter.add(
                 "slow",
                 node,
                 "a GPU has no atomic for floats in shared memory: this becomes a loop of "
                 "compare-and-swap; let each thread write its own element and sum after a barrier",
-                advice=True,
+                topic="atomic",
             )
-        if node is self.unused_result and operation is atomic_add:
+        if unused and operation is atomic_add:
             np.add.at(memory.data, touched, values[active])
+            self.launch.changes += 1
             return None
-        for position, place in zip(active, touched, strict=True):
-            old[position] = memory.data[place]
-            memory.data[place] = operation(memory.data[place], values[position], position)
+        before = memory.data[touched]
+        old[active] = change_in_turn(memory.data, touched, values[active], operation, active)
+        if (before != memory.data[touched]).any():
+            self.launch.changes += 1
         return old
 
     # ---------------------------------------------------------------- which threads and elements
@@ -142,6 +153,7 @@ class MemoryChecker:
         element: one number for all, or (team.size,) int.
         """
         element: Any = view.offset
+        mask = self.team.going_on(mask)
         for axis, (index, length, stride) in enumerate(
             zip(indices, view.shape, view.strides, strict=False)
         ):
@@ -151,10 +163,12 @@ class MemoryChecker:
                     f"index {axis} of {view.memory.name} is a {index.dtype}; an index must "
                     "be a whole number: write int32(...)",
                 )
-            index = convert(index, INT64)
+            index = self.as_int64(index)
             # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
-            outside = index.view(np.uint64) >= np.uint64(max(0, int(length)))
+            outside = index.view(np.uint64) >= as_unsigned(length)
             if outside.any():
+                if counts_from_end(self.reporter.stack.source, node, axis):
+                    index, outside = self.from_end(view, index, axis, mask, node)
                 wrong = mask & outside
                 if wrong.any():
                     self.report_outside(view, indices, axis, wrong, node)
@@ -163,29 +177,74 @@ class MemoryChecker:
             element = element + index * stride
         return element, mask
 
+    def as_int64(self, index: Number) -> Any:
+        """An index as int64; kernels use the same few, such as threadIdx.x, again and again."""
+        if index.dtype == INT64:
+            return index
+        if not isinstance(index, np.ndarray):
+            return convert(index, INT64)
+        known = self.converted.get(id(index))
+        if known is not None and known[0] is index:
+            return known[1]
+        if len(self.converted) >= CONVERTED:
+            self.converted.clear()
+        self.converted[id(index)] = index, convert(index, INT64)
+        return self.converted[id(index)][1]
+
+    def from_end(
+        self, view: ArrayView, index: Any, axis: int, mask: Mask, node: ast.expr
+    ) -> tuple[Any, Any]:
+        """(index, where it is outside) for an index that is meant to be negative."""
+        length = view.shape[axis]
+        index = np.where(index < 0, index + length, index)[()]
+        outside = (index < 0) | (index >= length)
+        if mask.any() and not (mask & outside).any():
+            self.reporter.add(
+                "out-of-bounds",
+                node,
+                f"this index of {view.memory.name} is negative and counts from the end, as in "
+                f"Python. Numba allows it; {view.memory.name}.shape[{axis}] - ... says it to all "
+                "readers, and takes fewer instructions",
+                key=(view.memory.name, "from the end"),
+                advice=True,
+            )
+        return index, outside
+
     def report_outside(
         self, view: ArrayView, indices: Sequence[Number], axis: int, wrong: Mask, node: ast.expr
     ) -> None:
         position = first_of(wrong)
         place = [int(self.team.full(index)[position]) for index in indices]
         where = ", ".join(map(str, place))
-        value, length = place[axis], int(view.shape[axis])
+        shape = tuple(int(self.team.full(np.int64(n))[position]) for n in view.shape)
+        value, length = place[axis], shape[axis]
         problem = (
             f"index {value} of axis {axis} is negative: it would count from the end"
             if value < 0
             else f"axis {axis} has only the indices 0 to {length - 1}"
             if length
+            else "dynamic shared memory has no byte: launch with dynamic_shared=BYTES (on a GPU, "
+            "kernel[grid, block, stream, BYTES])"
+            if view.memory.dynamic is not None
             else f"axis {axis} is empty"
         )
-        self.reporter.add(
+        if length and view.memory.dynamic is not None:
+            problem += ", which is all that the launch gives it with dynamic_shared="
+        new = self.reporter.add(
             "out-of-bounds",
             node,
-            f"{view.memory.name}[{where}] is outside its shape {tuple(map(int, view.shape))}: "
+            f"{view.memory.name}[{where}] is outside its shape {shape}: "
             f"{problem}; "
             f"{self.reporter.name_all(wrong)}. Is a guard such as "
             "`if i >= n: return` missing, or off by one?",
             key=view.memory.name,
+            place=self.reporter.place_of(position)._replace(
+                array=view.memory.name, index=tuple(place)
+            ),
         )
+        if new and self.launch.record:
+            wanted = [self.team.full(index)[wrong] for index in indices]
+            self.recorder.keep_outside(view.memory, self.team.threads[wrong], node, wanted)
 
     # ---------------------------------------------------------------- checks
 
@@ -197,38 +256,66 @@ class MemoryChecker:
         kind: Kind,
         node: ast.expr,
         value: Number | None = None,
+        acquires: bool = False,
     ) -> None:
         """Look for races and missing initialisation, count the traffic, remember the access.
 
         element: one number for all threads that take part, or one for each.
         """
         self.launch.instruction += 1
+        if kind == "write":
+            self.launch.changes += 1
+        elif memory.may_change:
+            self.team.looks += 1
         thread = self.team.threads if positions is None else self.team.threads[positions]
         if np.ndim(element) == 0:
             element = np.full(len(thread), element)
-        access = Access(memory, element, positions, thread, kind, node, value)
+        access = Access(memory, element, positions, thread, kind, node, value, acquires)
+        self.reporter.problem, self.reporter.marked = "", []
         if memory.initialised is not None:
             self.check_initialised(access, memory.initialised)
+        elif memory.dynamic is not None:
+            check_dynamic(access, memory.dynamic, self.launch, self.reporter)
+        elif memory.owner is not None and kind != "read":
+            memory.mark_owner(element)
         if memory.history is not None:
             self.races.check(access, memory.history)
-        self.recorder.record(access)
+        self.recorder.record(access, self.reporter.problem, self.reporter.marked)
 
     def check_initialised(self, access: Access, initialised: np.ndarray) -> None:
         memory, element = access.memory, access.element
         if access.kind == "write":
             initialised[element] = True
             return
+        if memory.all_initialised:
+            return
         known = initialised[element]
         if known.all():
+            memory.reads_until_look -= 1
+            if memory.reads_until_look <= 0:  # to look at all elements each time would be slow
+                memory.all_initialised = bool(initialised.all())
+                memory.looks += 1
+                memory.reads_until_look = 1 << memory.looks
             return
         first = first_of(~known)
-        advice = "is a barrier or a store missing?" if memory.space == "shared" else "set it first"
+        advice = ADVICE[memory.space]
         self.reporter.add(
             "uninitialised",
             access.node,
             f"{name_element(memory, element[first])} is read by "
             f"{self.launch.name_thread(access.thread[first])}, but nobody has written it "
-            f"yet; {memory.space} memory starts with garbage on a GPU: {advice}",
+            f"yet; {advice}",
             key=memory.name,
+            access=first,
+            place=place_of_element(
+                self.launch.place_of(access.thread[first]), memory, element[first]
+            ),
         )
         initialised[element] = True
+
+
+def as_unsigned(length: Any) -> np.ndarray | np.uint64:
+    """The length of an axis, one for all threads or one per thread, as uint64."""
+    if np.ndim(length):
+        return np.maximum(length, 0).astype(np.uint64)
+    return np.uint64(max(0, int(length)))

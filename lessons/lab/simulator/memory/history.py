@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .fences import Synchronisation
+
 NEVER = 0
 MAX_UNSORTED = 20_000_000
 
@@ -22,8 +24,7 @@ MAX_UNSORTED = 20_000_000
 class HappensBefore:
     """Ticks, and for each thread of a launch when it last met the others.
 
-    Blocks meet at a barrier of the grid, or through a number in memory that each of them raises
-    (`release`) and reads (`acquire`).
+    Who meets nobody can still learn of others through fences and atomics: see `fences`.
     """
 
     def __init__(self, blocks: int, padded_threads_per_block: int) -> None:
@@ -38,8 +39,7 @@ class HappensBefore:
         self.grid_tick = np.zeros(threads, np.int64)
         self.earliest_block_tick = NEVER
         self.earliest_grid_tick = NEVER
-        # memory -> for each block, the tick before which others may know what it did
-        self.released: dict[object, np.ndarray] = {}
+        self.fences = Synchronisation(blocks, self.block_of, self.warp_of)
 
     def next_tick(self) -> int:
         self.tick += 1
@@ -47,6 +47,7 @@ class HappensBefore:
 
     def meet_in_warp(self, threads: np.ndarray) -> None:
         self.warp_tick[threads] = self.next_tick()
+        self.fences.meet_in_warps(threads)
 
     def meet_in_block(self, threads: np.ndarray) -> None:
         """threads: all threads of one or more blocks."""
@@ -54,7 +55,8 @@ class HappensBefore:
         self.block_tick[threads] = tick
         self.warp_tick[threads] = tick
         self.earliest_block_tick = int(self.block_tick.min())
-        if self.released:
+        self.fences.meet_in_blocks(threads)
+        if self.fences.channels:
             self.share_in_block(threads)
 
     def meet_in_grid(self) -> None:
@@ -63,17 +65,7 @@ class HappensBefore:
         self.grid_tick[:] = tick
         self.block_tick[:] = tick
         self.warp_tick[:] = tick
-
-    def release(self, memory: object, threads: np.ndarray) -> None:
-        """Let others know, through `memory`, what these blocks did before their last barrier."""
-        known = self.released.setdefault(memory, np.zeros(self.blocks, np.int64))
-        known[self.block_of[threads]] = self.block_tick[threads]
-
-    def acquire(self, memory: object, threads: np.ndarray) -> None:
-        """These threads have read `memory`: they know what every block has released."""
-        known = self.released.get(memory)
-        if known is not None:
-            self.grid_tick[threads] = np.maximum(self.grid_tick[threads], known.min())
+        self.fences.meet_in_grid()
 
     def share_in_block(self, threads: np.ndarray) -> None:
         """At a barrier, all threads of a block learn what one of them knows of other blocks."""
@@ -88,7 +80,7 @@ class HappensBefore:
         met = np.where(same_block, self.block_tick[now], self.grid_tick[now])
         met_in_warp = np.minimum(self.warp_tick[thread], self.warp_tick[now])
         met = np.where(same_warp, met_in_warp, met)
-        return (thread != now) & (tick > met)
+        return self.fences.still_unordered((thread != now) & (tick > met), tick, thread, now)
 
 
 class Conflict(NamedTuple):
@@ -97,6 +89,15 @@ class Conflict(NamedTuple):
     mask: np.ndarray  # (n,) bool: for which of the elements
     thread: np.ndarray  # (n,) int: whose access it was
     tick: np.ndarray  # (n,) int: and when
+
+    def per_element(self, width: int) -> "Conflict":
+        """The same for elements of so many cells each."""
+        if width == 1:
+            return self
+        mask = self.mask.reshape(-1, width)
+        at = np.arange(len(mask)), mask.argmax(axis=1)
+        thread, tick = self.thread.reshape(-1, width)[at], self.tick.reshape(-1, width)[at]
+        return Conflict(np.asarray(mask.any(axis=1)), thread, tick)
 
 
 class RecentThreads:
@@ -153,20 +154,25 @@ class RecentThreads:
 class History:
     """When and by whom each element was written, read and changed atomically.
 
-    size: number of elements. across_blocks: whether several blocks can reach them.
+    size: number of elements. across_blocks: whether several blocks can reach them. cell_bytes:
+    where arrays of different types overlap, an "element" here is a cell of so many bytes, of which
+    an element of such an array has one or more; see `Memory.cells`.
     In all methods, element: (n,) int, its elements; thread: (n,) int, who touches them now.
     """
 
-    def __init__(self, size: int, across_blocks: bool) -> None:
+    def __init__(self, size: int, across_blocks: bool, cell_bytes: int = 0) -> None:
         self.size = size
         self.across_blocks = across_blocks
+        self.cell_bytes = cell_bytes
         self.write_tick = np.zeros(size, np.int64)
         self.writer = np.zeros(size, np.int32)
+        self.last_write_tick = NEVER  # of any element
         # (element, thread, tick) of reads that are not yet in `readers`, and how many elements
         self.unsorted_reads: list[tuple[np.ndarray, np.ndarray, int]] = []
         self.unsorted = 0
         self.readers: RecentThreads | None = None
         self.changers: RecentThreads | None = None
+        self.last_acquired = np.zeros(0, bool)  # whether the last atomic looked; see racing_changes
 
     def ordered_before(self, order: HappensBefore) -> int:
         """No access up to this tick can race with one that happens now."""
@@ -176,6 +182,8 @@ class History:
         self, order: HappensBefore, element: np.ndarray, thread: np.ndarray
     ) -> Iterator[Conflict]:
         """Plain writes that are not in order with an access now."""
+        if self.last_write_tick <= self.ordered_before(order):
+            return
         tick = self.write_tick[element]
         if tick.max(initial=0) <= self.ordered_before(order):
             return
@@ -187,9 +195,20 @@ class History:
     def racing_changes(
         self, order: HappensBefore, element: np.ndarray, thread: np.ndarray
     ) -> Iterator[Conflict]:
-        """Atomics that are not in order with an access now."""
-        if self.changers is not None:
-            yield from self.changers.conflicts(order, element, thread)
+        """Atomics that are not in order with an access now.
+
+        Atomics on one element come one after the other. So if the last of them looked at what was
+        there before, and is in order with an access now, then so are all before it.
+        """
+        if self.changers is None:
+            return
+        last_tick, last_thread = self.changers.tick[0][element], self.changers.thread[0][element]
+        unordered = order.unordered(last_tick, last_thread, thread)
+        after_all = self.last_acquired[element] & ~unordered
+        for conflict in self.changers.conflicts(order, element, thread):
+            mask = conflict.mask & ~after_all
+            if mask.any():
+                yield conflict._replace(mask=mask)
 
     def racing_reads(
         self, order: HappensBefore, element: np.ndarray, thread: np.ndarray
@@ -226,12 +245,21 @@ class History:
             self.unsorted_reads, self.unsorted = [], 0
 
     def note_write(self, element: np.ndarray, thread: np.ndarray, tick: int) -> None:
+        self.last_write_tick = tick
         self.write_tick[element] = tick
         self.writer[element] = thread
 
     def note_change(
-        self, order: HappensBefore, element: np.ndarray, thread: np.ndarray, tick: int
+        self,
+        order: HappensBefore,
+        element: np.ndarray,
+        thread: np.ndarray,
+        tick: int,
+        acquires: bool,
     ) -> None:
+        """acquires: whether the threads look at what was there before."""
         if self.changers is None:
             self.changers = RecentThreads(self.size, self.across_blocks)
+            self.last_acquired = np.zeros(self.size, bool)
         self.changers.note(order, element, thread, tick)
+        self.last_acquired[element] = acquires

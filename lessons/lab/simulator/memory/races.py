@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from lessons.lab.numba_types import Condition, Number
-from lessons.lab.simulator.memory.access import Access, Kind, name_element
-from lessons.lab.simulator.memory.history import Conflict, History
-from lessons.lab.simulator.reporter import Reporter, name_of
-from lessons.lab.simulator.teams import Launch, first_of
+from ...numba_types import Condition, Number
+from ..findings import Place
+from ..reporter import Reporter, name_of
+from ..teams import Launch, first_of
+from .access import Access, Kind, name_element, place_of_element
+from .history import Conflict, History
+from .remedies import Side, all_in_one_warp, remedy
 
 VERBS = {"read": "reads", "write": "writes", "atomic": "changes atomically"}
 
@@ -22,25 +24,29 @@ class RaceChecker:
     def check(self, access: Access, history: History) -> None:
         memory, kind, thread = access.memory, access.kind, access.thread
         tick = self.order.next_tick()
-        self.launch.place_of_tick[tick] = (self.reporter.stack.source, access.node.lineno)
-        element = access.element
-        if memory.first_in_history:
-            element = element + memory.first_in_history
+        self.launch.place_of_tick[tick] = (self.reporter.stack.source, access.node)
+        element, width = access.element, 1
+        if history.cell_bytes:
+            cells = memory.cells(element)
+            width = cells.shape[1]
+            element, thread = cells.reshape(-1), np.repeat(thread, width)
         for conflict in history.racing_writes(self.order, element, thread):
-            self.report(access, conflict, "write")
+            self.report(access, conflict.per_element(width), "write")
         if kind != "atomic":
             for conflict in history.racing_changes(self.order, element, thread):
-                self.report(access, conflict, "atomic")
+                self.report(access, conflict.per_element(width), "atomic")
         if kind == "read":
             history.note_read(self.order, element, thread, tick)
             return
         for conflict in history.racing_reads(self.order, element, thread):
-            self.report(access, conflict, "read")
+            self.report(access, conflict.per_element(width), "read")
         if kind == "atomic":
-            history.note_change(self.order, element, thread, tick)
+            history.note_change(self.order, element, thread, tick, access.acquires)
+            first = element[::width]
+            self.order.fences.atomics(self.order, history, first, access.thread, access.acquires)
             return
         history.note_write(element, thread, tick)
-        self.check_same_instruction(access, history.writer[element])
+        self.check_same_instruction(access, history.writer[element[::width]])
 
     def check_same_instruction(self, access: Access, kept: np.ndarray) -> None:
         """Two threads that store to one element in one instruction: only one of the values stays.
@@ -65,6 +71,10 @@ class RaceChecker:
             "different values, and only one of them stays. Give each thread an element of its "
             "own, or add with cuda.atomic.add",
             key=(memory.name, access.node.lineno),
+            access=first,
+            place=self.place(
+                access, first, kept[first], self.reporter.stack.source.filename, access.node.lineno
+            ),
         )
 
     def report(self, access: Access, conflict: Conflict, former_kind: Kind) -> None:
@@ -77,7 +87,12 @@ class RaceChecker:
         first = first_of(mask)
         thread, former_thread = access.thread[first], conflict.thread[first]
         here = self.reporter.stack.source
-        source, line = self.launch.place_of_tick.get(int(conflict.tick[first]), (here, 0))
+        tick = int(conflict.tick[first])
+        source, node = self.launch.place_of_tick[tick]
+        line = node.lineno
+        same_warp = all_in_one_warp(self.order, access.thread[mask], conflict.thread[mask])
+        now = Side(thread, access.kind == "atomic", here, access.node)
+        former = Side(former_thread, former_kind == "atomic", source, node)
         where = f"line {line}" if source is here else f"line {line} of {name_of(source)}"
         self.reporter.add(
             "race",
@@ -86,27 +101,31 @@ class RaceChecker:
             f"{name_element(memory, access.element[first])}, "
             f"{self.launch.name_thread(former_thread)} {VERBS[former_kind]} it ({where}), and "
             "nothing puts the two in order: "
-            f"{self.remedy(thread, former_thread, access.kind, former_kind)}",
+            f"{remedy(self.order, now, former, tick, same_warp)}",
             key=(memory.name, source.filename, line),
+            access=first,
+            place=self.place(access, first, former_thread, source.filename, line),
         )
 
-    def remedy(self, thread: int, former_thread: int, kind: Kind, former_kind: Kind) -> str:
-        if "atomic" in (kind, former_kind):
-            return "an atomic protects only against other atomics; put a barrier between them"
-        block_of, warp_of = self.order.block_of, self.order.warp_of
-        if block_of[thread] != block_of[former_thread]:
-            return (
-                "blocks run in any order, and cuda.syncthreads() does not reach across them; use "
-                "an atomic, or one launch after the other"
-            )
-        if warp_of[thread] == warp_of[former_thread]:
-            return (
-                "put cuda.syncthreads() between them (cuda.syncwarp() is enough within one warp; "
-                "threads of a warp are not in step by themselves)"
-            )
-        return "put cuda.syncthreads() between them"
+    def place(self, access: Access, first: int, other: int, file: str, line: int) -> Place:
+        """Both threads of a race, and the element. other, file, line: of the former access."""
+        there = self.launch.place_of(other)
+        place = self.launch.place_of(access.thread[first])._replace(
+            other_thread=there.thread,
+            other_block=there.block,
+            other_file=file,
+            other_line=line,
+        )
+        return place_of_element(place, access.memory, access.element[first])
 
 
 def differ(stored: np.ndarray, value: Number) -> Condition:
-    """Where two values are not the same; NaN is the same as NaN."""
-    return (stored != value) & ~((stored != stored) & (value != value))
+    """Where two values are not the same.
+
+    A NaN that all threads store is the same as NaN. Where each thread stores its own, NaN says
+    nothing of whether two would store the same from other inputs.
+    """
+    different: Condition = stored != value
+    if np.ndim(value) == 0:
+        return different & ~((stored != stored) & (value != value))
+    return different

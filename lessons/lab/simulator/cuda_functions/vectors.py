@@ -1,0 +1,104 @@
+"""Vector types, half precision, libdevice, and loads and stores with a hint for the cache."""
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...libdevice import call_libdevice
+from ...names import VECTORS
+from ...numba_types import FLOAT32, FLOAT64, Number, convert, is_number
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..stops import Unsupported
+from ..teams import Mask
+from ..values import Vector, VectorType, as_number
+from .arguments import numbers
+from .atomics import indices_of
+
+# ---------------------------------------------------------------- vector types
+
+
+@cache
+def vector_type(name: str) -> VectorType:
+    return VectorType(VECTORS[name])
+
+
+def make_vector(name: str, node: ast.Call, arguments: Sequence[object]) -> Vector:
+    """cuda.float32x4(a, b, c, d), of numbers and of shorter vectors."""
+    kind = vector_type(VECTORS[name])
+    values: list[Number] = []
+    for argument in arguments:
+        number = as_number(argument)
+        if isinstance(argument, Vector):
+            values += argument.values
+        elif number is not None:
+            values.append(number)
+    if len(values) != len(kind.fields):
+        raise Unsupported(node, f"cuda.{name} takes {len(kind.fields)} numbers")
+    return Vector(kind, tuple(convert(value, kind.dtype) for value in values))
+
+
+# ---------------------------------------------------------------- half precision
+
+HALF = np.dtype(np.float16)
+# Computed in single precision, and rounded once.
+ON_HALVES: dict[str, Callable[..., Any]] = {
+    "habs": np.abs, "hadd": np.add, "hceil": np.ceil, "hcos": np.cos, "hdiv": np.divide,
+    "heq": np.equal, "hexp": np.exp, "hexp10": lambda x: np.power(np.float32(10), x),
+    "hexp2": np.exp2, "hfloor": np.floor, "hge": np.greater_equal, "hgt": np.greater,
+    "hle": np.less_equal, "hlog": np.log, "hlog10": np.log10, "hlog2": np.log2, "hlt": np.less,
+    "hmax": np.fmax, "hmin": np.fmin, "hmul": np.multiply, "hne": np.not_equal, "hneg": np.negative,
+    "hrcp": np.reciprocal, "hrint": np.rint, "hrsqrt": lambda x: 1 / np.sqrt(x), "hsin": np.sin,
+    "hsqrt": np.sqrt, "hsub": np.subtract, "htanh": np.tanh, "htrunc": np.trunc,
+}  # fmt: skip
+
+
+def call_half(name: str, node: ast.Call, arguments: Sequence[object]) -> Number:
+    """cuda.fp16.hadd(a, b) and its like: float16, or a condition."""
+    found = numbers(node, arguments, len(arguments))
+    if name == "hfma":
+        a, b, c = (convert(convert(value, HALF), FLOAT64) for value in found)
+        return convert(a * b + c, HALF)
+    values = [convert(convert(value, HALF), FLOAT32) for value in found]
+    try:
+        result = np.asarray(ON_HALVES[name](*values))[()]
+    except (TypeError, ValueError):
+        raise Unsupported(node, f"`{ast.unparse(node)}` has too few or too many numbers") from None
+    return result if result.dtype == np.bool_ else convert(result, HALF)
+
+
+# ---------------------------------------------------------------- libdevice
+
+
+def call_device_library(name: str, node: ast.Call, arguments: Sequence[object]) -> object:
+    try:
+        return call_libdevice(name, numbers(node, arguments, len(arguments)))
+    except InputError as error:
+        raise Unsupported(node, str(error)) from None
+
+
+# ---------------------------------------------------------------- hints for the cache
+
+
+def load_with_hint(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> object:
+    """cuda.ldcg(array, index) and its like. A hint changes the speed, not the value."""
+    array, index = arguments if len(arguments) == 2 else (None, None)
+    if not isinstance(array, ArrayView):
+        raise Unsupported(node, f"`{ast.unparse(node.func)}` takes an array and an index")
+    return context.memory.load(array, indices_of(node, index), mask, node)
+
+
+def store_with_hint(
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
+) -> None:
+    """cuda.stcg(array, index, value) and its like."""
+    array, index, value = arguments if len(arguments) == 3 else (None, None, None)
+    if not isinstance(array, ArrayView) or not is_number(value):
+        raise Unsupported(node, f"`{ast.unparse(node.func)}` takes an array, an index and a number")
+    context.memory.store(array, indices_of(node, index), value, mask, node)

@@ -1,0 +1,164 @@
+"""What follows a dot: names of cuda and of modules, fields of records, `x.shape`, `z.real`."""
+
+import ast
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+from ... import names
+from ...names import CudaName
+from ...numba_types import Number, convert, is_number
+from ..context import Context
+from ..cuda_functions.positions import position_value
+from ..memory.arrays import ArrayView
+from ..stops import Unsupported
+from ..teams import Mask
+from ..values import EnumValue, Method, Vector, enum_value
+from .evaluator import Evaluator
+from .indexing import Indexing
+from .variables import Variables
+
+ARRAY_METHODS = (
+    "all", "any", "argmax", "argmin", "conj", "conjugate", "copy", "fill", "flatten", "item",
+    "max", "mean", "min", "prod", "ravel", "reshape", "std", "sum", "transpose", "var", "view",
+)  # fmt: skip
+NUMBER_METHODS = ("bit_count", "conjugate", "is_integer", "view")
+
+
+class Attributes:
+    """Evaluates `owner.name`."""
+
+    def __init__(
+        self, context: Context, evaluator: Evaluator, variables: Variables, indexing: Indexing
+    ) -> None:
+        self.context = context
+        self.evaluator = evaluator
+        self.variables = variables
+        self.indexing = indexing
+
+    def attribute(self, node: ast.Attribute, mask: Mask) -> object:
+        value = self.evaluator.evaluate(node.value, mask)
+        if isinstance(value, CudaName):
+            return self.of_cuda(node, value)
+        if isinstance(value, ArrayView):
+            return self.of_array(node, value, mask)
+        if isinstance(value, tuple) and node.attr in getattr(value, "_fields", ()):
+            return getattr(value, node.attr)
+        if isinstance(value, types.ModuleType):
+            if not hasattr(value, node.attr):
+                raise Unsupported(node, f"{value.__name__} has no `{node.attr}`")
+            text = ast.unparse(node)
+            found = self.variables.frozen.get(
+                (self.variables.stack.source.function, text), getattr(value, node.attr)
+            )
+            return self.variables.from_outside(node, found, text)
+        found = of_value(value, node.attr)
+        if found is None:
+            raise Unsupported(
+                node, f"`{ast.unparse(node)}`: a kernel cannot look up `.{node.attr}` there"
+            )
+        return found
+
+    def of_cuda(self, node: ast.Attribute, owner: CudaName) -> object:
+        found = names.below(owner, node.attr)
+        if not isinstance(found, CudaName):
+            return found
+        path = found.path
+        number = position_value(self.context, path)
+        if number is not None:
+            return number
+        if not names.is_known(path):
+            raise Unsupported(node, names.unknown(path))
+        return CudaName(path)
+
+    def of_array(self, node: ast.Attribute, view: ArrayView, mask: Mask) -> object:
+        if node.attr in (view.dtype.fields or ()):
+            return self.indexing.field(node, view, node.attr, mask)
+        found = of_array(view, node.attr)
+        if found is None:
+            raise Unsupported(
+                node,
+                f"`{ast.unparse(node)}`: this operation of NumPy on a whole array does not exist "
+                "in a kernel; write a loop over the elements",
+            )
+        return found
+
+
+def of_array(view: ArrayView, name: str) -> object:
+    if name == "shape":
+        return tuple(map(as_index, view.shape))
+    if name == "strides":
+        return tuple(as_index(stride * view.memory.pitch) for stride in view.strides)
+    if name == "size":
+        return as_index(view.size)
+    if name == "ndim":
+        return np.int64(len(view.shape))
+    if name == "itemsize":
+        return np.int64(view.dtype.itemsize)
+    if name == "nbytes":
+        return as_index(view.size * view.dtype.itemsize)
+    if name == "dtype":
+        return view.dtype
+    if name == "T":
+        return ArrayView(view.memory, view.offset, view.shape[::-1], view.strides[::-1])
+    if name == "ctypes":
+        return AddressOf(view)
+    if name in ("real", "imag") and view.dtype.kind == "c":
+        return view.part(name)
+    return Method(view, name) if name in ARRAY_METHODS else None
+
+
+class AddressOf:
+    """`array.ctypes`, of which kernels ask the address."""
+
+    def __init__(self, view: ArrayView) -> None:
+        self.view = view
+
+    def bytes(self) -> Number:
+        """Where the array begins: counted from the beginning of its own memory."""
+        memory = self.view.memory
+        element = self.view.offset
+        if memory.space in ("shared", "local"):
+            element = element % memory.instance
+        return as_index(memory.address + element * memory.pitch).astype(np.uint64)
+
+
+def as_index(length: Any) -> Number:
+    """A length, one for all threads or one per thread, as int64."""
+    return length.astype(np.int64) if np.ndim(length) else np.int64(length)
+
+
+def of_value(value: object, name: str) -> object:
+    """An attribute of a number, a member of an Enum, a vector or a type; None if it has none."""
+    if is_number(value):
+        return of_number(value, name)
+    if isinstance(value, EnumValue):
+        if name == "value":
+            return value.number
+        return of_number(value.number, name) if value.is_whole_number else None
+    if isinstance(value, type) and issubclass(value, enum.Enum):
+        member = value.__members__.get(name)
+        return None if member is None else enum_value(member)
+    if isinstance(value, Vector) and len(name) == 1 and name in value.kind.fields:
+        return value.values[value.kind.fields.index(name)]
+    if isinstance(value, AddressOf) and name == "data":
+        return value.bytes()
+    if isinstance(value, np.dtype) and name == "type":
+        return value
+    if isinstance(value, np.dtype) and name == "itemsize":
+        return np.int64(value.itemsize)
+    return None
+
+
+def of_number(value: Number, name: str) -> object:
+    if name == "real":
+        return np.asarray(np.real(value))[()]
+    if name == "imag":
+        return (
+            np.asarray(np.imag(value))[()]
+            if value.dtype.kind == "c"
+            else convert(value * 0, value.dtype)
+        )
+    return Method(value, name) if name in NUMBER_METHODS else None

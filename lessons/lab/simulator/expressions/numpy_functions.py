@@ -1,0 +1,155 @@
+"""Functions of NumPy in a kernel, on numbers and on whole arrays."""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.core.errors import NumbaError
+from numba.np.numpy_support import as_dtype, from_dtype
+
+from ...numba_types import Number, TypeProblem, convert, dtype_of_type, typing_context
+from ..context import Context
+from ..memory.arrays import ArrayView
+from ..stops import Unsupported
+from ..teams import Mask
+from ..values import as_number
+from .whole_arrays import WholeArrays
+
+MAKERS = {np.empty: 0, np.zeros: 0, np.ones: 1}
+
+
+class NumpyFunctions:
+    """Calls functions of NumPy."""
+
+    def __init__(self, context: Context, arrays: WholeArrays) -> None:
+        self.team = context.team
+        self.arrays = arrays
+
+    def call(
+        self,
+        node: ast.Call,
+        function: Callable,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        mask: Mask,
+    ) -> object:
+        if isinstance(function, np.ufunc):
+            return self.ufunc(node, function, arguments, keywords, mask)
+        if function in MAKERS:
+            return self.make(node, MAKERS[function], [*arguments, *keywords.values()], mask)
+        numbers = [as_number(argument) for argument in arguments]
+        if numbers and all(number is not None for number in numbers):
+            return np.asarray(function(*numbers, **keywords))[()]
+        return self.per_thread(node, function, arguments, keywords, mask)
+
+    def ufunc(
+        self,
+        node: ast.Call,
+        function: np.ufunc,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        mask: Mask,
+    ) -> object:
+        """np.sin(x), np.add(a, b): of numbers, or element by element; np.sin(a, out)."""
+        inputs, outputs = arguments[: function.nin], arguments[function.nin :]
+        outputs = outputs or [keywords[name] for name in ("out",) if name in keywords]
+
+        def call(*values: object) -> Number:
+            return call_ufunc(node, function, values)
+
+        if not any(isinstance(value, (ArrayView, tuple)) for value in inputs):
+            result: object = call(*inputs)
+        else:
+            whole = [self.arrays.array_of(node, value, mask) if isinstance(value, tuple) else value
+                     for value in inputs]  # fmt: skip
+            result = self.arrays.apply(node, call, whole, mask)
+        if not outputs:
+            return result
+        self.arrays.fill(node, outputs[0], result, mask)
+        return outputs[0]
+
+    def make(self, node: ast.Call, value: int, arguments: list[Any], mask: Mask) -> ArrayView:
+        """np.zeros((2, 3), np.float32) and its like: an array of a thread's own."""
+        shape = arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],)
+        dtype = dtype_of_type(arguments[1]) if len(arguments) > 1 else np.dtype(np.float64)
+        sizes = [as_number(length) for length in shape]
+        if dtype is None or any(size is None or np.ndim(size) for size in sizes):
+            raise Unsupported(node, "an array needs a shape and a type that all threads share")
+        lengths = tuple(int(size) for size in sizes if size is not None)
+        filled: list[Number] = [dtype.type(value)] * int(np.prod(lengths))
+        return self.arrays.temporary(lengths, dtype, filled, mask, node)
+
+    def per_thread(
+        self,
+        node: ast.Call,
+        function: Callable,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+        mask: Mask,
+    ) -> object:
+        """Any other function: NumPy's own, on the arrays of one thread after another."""
+        columns = [self.per_thread_values(node, argument, mask) for argument in arguments]
+        named = {name: single(value) for name, value in keywords.items()}
+        results = {}
+        for position in np.flatnonzero(mask):
+            values = [column(int(position)) for column in columns]
+            try:
+                results[int(position)] = np.asarray(function(*values, **named))
+            except (TypeError, ValueError) as error:
+                raise Unsupported(node, f"`{ast.unparse(node)}`: {error}") from None
+        first = next(iter(results.values()), np.zeros((), np.float64))
+        table = np.zeros((self.team.size, *first.shape), first.dtype)
+        for place, result in results.items():
+            table[place] = result
+        if not first.shape:
+            return table
+        flat = table.reshape(self.team.size, -1)
+        columns_of_result: list[Number] = [flat[:, k] for k in range(flat.shape[1])]
+        return self.arrays.temporary(first.shape, first.dtype, columns_of_result, mask, node)
+
+    def per_thread_values(
+        self, node: ast.Call, argument: Any, mask: Mask
+    ) -> Callable[[int], object]:
+        """position of a thread -> the value of an argument there."""
+        if isinstance(argument, ArrayView):
+            shape = tuple(map(int, argument.shape))
+            elements = [self.team.full(e) for e in self.arrays.elements(node, argument, mask)]
+            table = np.array(elements, argument.dtype).reshape(-1, self.team.size)
+            return lambda position: table[:, position].reshape(shape)
+        number = as_number(argument)
+        if number is None:
+            return lambda position: single(argument)
+        return lambda position: number[position] if isinstance(number, np.ndarray) else number
+
+
+def single(value: Any) -> Any:
+    """A value that is the same in all threads, as NumPy takes it."""
+    if isinstance(value, tuple):
+        return tuple(map(single, value))
+    return value
+
+
+def call_ufunc(node: ast.Call, function: np.ufunc, values: Sequence[object]) -> Number:
+    """Of numbers, with the types that Numba gives it."""
+    numbers = [number for number in map(as_number, values) if number is not None]
+    if len(numbers) != len(values):
+        raise Unsupported(node, f"`{ast.unparse(node.func)}` takes numbers and arrays of them")
+    result, expected = function(*numbers), types_of_ufunc(function, *(n.dtype for n in numbers))
+    return convert(np.asarray(result)[()], expected)
+
+
+def types_of_ufunc(function: np.ufunc, *dtypes: np.dtype) -> np.dtype:
+    """The type of its result. Raises `TypeProblem`."""
+    try:
+        argument_types = tuple(map(from_dtype, dtypes))
+        found = typing_context().resolve_function_type(function, argument_types, {})
+        if found is not None and not isinstance(found.return_type, types.Array):
+            return as_dtype(found.return_type)
+    except (NumbaError, ValueError, TypeError):
+        pass
+    try:
+        return function(*(np.zeros((), dtype)[()] + 1 for dtype in dtypes)).dtype
+    except TypeError:
+        raise TypeProblem(f"{function.__name__} does not accept {dtypes}") from None

@@ -1,0 +1,92 @@
+"""One thing that is wrong with a kernel: its kind, its words, and its place as fields."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..dimensions import Dim3
+
+# kind -> what it is, in one sentence
+KINDS = {
+    "race": "Two threads access one element, at least one writes, and nothing orders them.",
+    "out-of-bounds": "An index lies outside its array.",
+    "uninitialised": "Memory, a register or a variable is read before anything is written to it.",
+    "unwritten": "An element of an output is never written.",
+    "overflow": "The value of an index does not fit its type.",
+    "barrier": "Some threads of a block never reach a barrier that others wait at.",
+    "deadlock": "Threads wait for something that never comes.",
+    "endless": "A loop does not end.",
+    "limits": "The launch asks for more than the hardware has.",
+    "order": "The result depends on which thread comes first.",
+    "compile": "Numba does not compile this for a GPU.",
+    "unsupported": "It compiles, but this simulator does not know it.",
+    "frozen": "A value from outside has changed since the kernel was compiled with it.",
+    "raised": "An assert fails, or an exception is raised: the thread ends there.",
+    "unsynchronised": "The host, or another stream, uses an array before work on it is done.",
+    "slow": "The result is right, and could be had faster.",
+}
+
+
+class Place(NamedTuple):
+    """Who did it and to what; None for what is not known, or has no meaning here."""
+
+    thread: Dim3 | None = None  # (x, y, z) within its block
+    block: Dim3 | None = None  # (x, y, z) within the grid
+    array: str | None = None
+    index: tuple[int, ...] | None = None  # type: ignore[assignment]  # no need of tuple.index
+    # The other side of a race, or the thread that never comes to a barrier.
+    other_thread: Dim3 | None = None
+    other_block: Dim3 | None = None
+    other_file: str | None = None
+    other_line: int | None = None
+
+
+NOWHERE = Place()
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a kernel.
+
+    kind: one of `KINDS`. line: number of the source line. message: what happened there, to which
+    array, index, threads and blocks, and what to try. advice: True if the kernel is right as it is;
+    such a finding leaves `Report.ok` True. file: path of the source file. topic: of a kind that
+    is about several things, which of them; of "slow": "double", "signed index" or "atomic".
+
+    The other fields are those of `Place`: the thread and block (x, y, z), the array and index, and
+    the other thread of a race with its line. None for what is not known.
+    """
+
+    kind: str
+    line: int
+    message: str
+    advice: bool = False
+    file: str = ""
+    topic: str = ""
+    thread: Dim3 | None = None
+    block: Dim3 | None = None
+    array: str | None = None
+    index: tuple[int, ...] | None = None  # type: ignore[assignment]  # no need of tuple.index
+    other_thread: Dim3 | None = None
+    other_block: Dim3 | None = None
+    other_file: str | None = None
+    other_line: int | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.kind}: {self.message}"
+
+    @property
+    def place(self) -> Place:
+        return Place(**{name: getattr(self, name) for name in Place._fields})
+
+
+def wanted_kinds(kinds: Iterable[str] | None, without: Iterable[str]) -> frozenset[str]:
+    """`kinds`, or all there are, but those in `without`. Raises `ValueError` for unknown ones."""
+    kinds = KINDS if kinds is None else named(kinds)
+    return frozenset(kinds) - frozenset(named(without))
+
+
+def named(kinds: Iterable[str]) -> list[str]:
+    listed = [kinds] if isinstance(kinds, str) else list(kinds)
+    for kind in listed:
+        if kind not in KINDS:
+            raise ValueError(f"there is no finding of kind {kind!r}; there are {', '.join(KINDS)}")
+    return listed

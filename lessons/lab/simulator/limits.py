@@ -1,0 +1,103 @@
+"""Launches that are too large: for any GPU, or for the memory that the simulator has."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from ..dimensions import MAX_BLOCK, MAX_GRID, MAX_SHARED_BYTES, MAX_THREADS, volume
+from .arguments import own_elements
+from .report import Report
+
+# What the simulator keeps at least, measured on kernels of a few lines.
+BYTES_PER_THREAD = 128
+BYTES_PER_ELEMENT = 24  # of an array: its history, and a copy
+SMALL = 1 << 28  # fits anywhere, and need not be asked for
+MEMORY_IF_UNKNOWN = 8 << 30
+CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # a container's limit
+
+
+def check_limits(report: Report, arguments: Iterable[object], dynamic_shared: int) -> None:
+    """A finding for each limit that a launch exceeds. dynamic_shared: bytes per block."""
+    check_dynamic_shared(report, dynamic_shared)
+    check_block(report)
+    check_grid(report)
+    check_memory(report, arguments)
+
+
+def check_dynamic_shared(report: Report, size: int) -> None:
+    if size > MAX_SHARED_BYTES:
+        message = (
+            f"{size:,} bytes of dynamic shared memory: a block has {MAX_SHARED_BYTES:,}. Many GPUs "
+            "have more, but a launch only gets it after the driver was asked to raise the kernel's "
+            "limit, and Numba has no call for that"
+        )
+        report.add("limits", report.source.tree.lineno, message)
+
+
+def check_block(report: Report) -> None:
+    line = report.source.tree.lineno
+    threads = volume(report.block)
+    if threads > MAX_THREADS:
+        message = (
+            f"a block of {threads:,} threads: the hardware allows "
+            f"{MAX_THREADS:,}; use smaller blocks and more of them"
+        )
+        report.add("limits", line, message)
+        return
+    for axis, size, limit in zip("xyz", report.block, MAX_BLOCK, strict=True):
+        if size > limit:
+            message = f"a block of size {size} along {axis}: the limit is {limit}"
+            report.add("limits", line, message)
+
+
+def check_grid(report: Report) -> None:
+    for axis, size, limit in zip("xyz", report.grid, MAX_GRID, strict=True):
+        if size > limit:
+            message = f"a grid of size {size:,} along {axis}: the limit is {limit:,}"
+            report.add("limits", report.source.tree.lineno, message)
+
+
+# ---------------------------------------------------------------- memory of this machine
+
+
+def check_memory(report: Report, arguments: Iterable[object]) -> None:
+    """Refuse at once what would fill the memory, rather than some minutes later."""
+    threads = volume(report.grid) * volume(report.block)
+    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
+    elements = sum(own_elements(array).size for array in arrays)
+    needed = threads * BYTES_PER_THREAD + elements * BYTES_PER_ELEMENT
+    if needed < SMALL:
+        return
+    there = memory_of_this_machine()
+    if needed <= there:
+        return
+    report.add(
+        "unsupported",
+        report.source.tree.lineno,
+        f"{threads:,} threads ({volume(report.grid):,} x {volume(report.block):,}) and "
+        f"{elements:,} elements take {gigabytes(needed)} of memory in this simulator, and "
+        f"there are {gigabytes(there)}: a launch of some blocks, on arrays that fit, shows the "
+        "same mistakes",
+    )
+
+
+def gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.0f} GB" if size >= 1e10 else f"{size / 1e9:.1f} GB"
+
+
+def memory_of_this_machine() -> int:
+    """Bytes that this process may use."""
+    limits = [MEMORY_IF_UNKNOWN]
+    with suppress(AttributeError, ValueError, OSError):  # Windows has none of these
+        limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with suppress(ValueError, OSError):  # "max" is no number
+        limits.append(int(CONTROL_GROUP.read_text()))
+    with suppress(ImportError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits += [limit] * (limit != resource.RLIM_INFINITY)
+    return min(limits)
