@@ -182,9 +182,14 @@ def start_worker(name, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=100, help="steps per round")
-    parser.add_argument("--threads", type=int, default=numba.config.NUMBA_NUM_THREADS)
+    parser.add_argument("--pairs", type=int, default=15, help="rounds of each (default: 15)")
+    parser.add_argument("--steps", type=int, default=100, help="steps per round (default: 100)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=numba.config.NUMBA_NUM_THREADS,
+        help="threads of each (default: one for each core)",
+    )
     parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
     parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")

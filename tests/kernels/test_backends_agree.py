@@ -11,7 +11,7 @@ from kernels.files.psnr import psnr
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.staged_backends import CudaBackend
 from kernels.training.trainer import Trainer
-from lessons.lab.compiled.backend import NativeBackend
+from lessons.native_backend import NativeBackend
 
 pytestmark = pytest.mark.gpu
 

@@ -105,7 +105,9 @@ def test_clean_in_any_order(stage):
     reports = []
 
     def launch(kernel, blocks, threads, *arguments):
-        reports.append(checked_run(kernel, blocks, threads, *arguments, schedule=SCHEDULES))
+        reports.append(
+            checked_run(kernel, blocks, threads, *arguments, schedule=SCHEDULES, ask_numba=False)
+        )
 
     stage(launch)
     assert reports

@@ -5,20 +5,24 @@ has no raw instructions.)
 """
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
 
 from kernels import mlp_forward
-from kernels.errors import InputError
 from kernels.fast import tensor_core_forward
 from kernels.fast.tensor_core_forward import SAMPLES, launch_tensor_core_forward
 from lessons import reference
 from lessons.lab import checked_run
-from lessons.lab.simulator.run import launch as checked
+from lessons.lab.errors import InputError
+from lessons.lab.simulator.run import launch
 from tests.engines import ENGINES
 from tests.kernels.test_kernels import random, random_weights
 from tests.mutants.generate import load, mutants_of_module
+
+# That Numba compiles these kernels is tested in `test_compile.py`; here it would take long.
+checked = partial(launch, ask_numba=False)
 
 pytestmark = pytest.mark.gpu
 
@@ -135,7 +139,9 @@ def test_it_runs_clean_in_any_order_of_threads():
     outputs = np.zeros((SAMPLES + 6, 16), np.float32)
     kernel, threads = tensor_core_forward.tensor_core_forward, tensor_core_forward.THREADS
     schedule = [*range(5), "reverse"]
-    report = checked_run(kernel, 2, threads, features, weights, outputs, schedule=schedule)
+    report = checked_run(
+        kernel, 2, threads, features, weights, outputs, schedule=schedule, ask_numba=False
+    )
     assert report.ok, report
 
 
@@ -143,6 +149,6 @@ def test_no_bank_of_shared_memory_is_met_twice_when_weights_are_read():
     features, weights, _ = network(SAMPLES)
     outputs = np.zeros((SAMPLES, 16), np.float32)
     kernel, threads = tensor_core_forward.tensor_core_forward, tensor_core_forward.THREADS
-    report = checked_run(kernel, 1, threads, features, weights, outputs)
+    report = checked_run(kernel, 1, threads, features, weights, outputs, ask_numba=False)
     (line,) = (line for line in report.table().splitlines() if "low, high = packed" in line)
     assert line.split()[1] == "1.0"

@@ -20,7 +20,20 @@ def line_of_comment(kernel):
 
 def problems(report):
     """The findings that are more than advice."""
-    return [finding for finding in report.findings if not finding.advice]
+    return report.problems
+
+
+def doubles(report):
+    """The advice about double precision."""
+    return [finding for finding in report.findings if finding.topic == "double"]
+
+
+def advised(kernel, report, word):
+    """The run is clean, and the marked line has advice about double precision, in this word."""
+    clean(report)
+    assert {finding.kind for finding in report.advice} == {"slow"}, report
+    assert line_of_comment(kernel) in [finding.line for finding in report.advice], report
+    assert word in " ".join(finding.message for finding in doubles(report)), report
 
 
 def expect(kernel, kind, report, *words):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kernels.errors import InputError
 from kernels.files.style import INK, PAPER, font
+from lessons.lab.errors import InputError
 from lessons.lab.simulator import picture
 from lessons.lab.simulator.events import AccessEvent
 from lessons.lab.simulator.picture import HEADER_HEIGHT, draw_accesses

@@ -6,7 +6,6 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from lessons.lab import checked_run
-from lessons.lab.simulator import loop_watch
 from tests.lab.helpers import expect, floats, line_of_comment, problems
 
 
@@ -101,12 +100,6 @@ def test_deadlock_at_a_grid_barrier():
     expect(grid_barrier_for_some, "deadlock", report, "of block 1")
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    """Loops count as endless sooner than for users: there is nothing to wait for."""
-    monkeypatch.setattr(loop_watch, "MAX_WHILE_ROUNDS", 2_000)
-
-
 @cuda.jit
 def waits_for_nobody(flag, out):
     while cuda.atomic.add(flag, 0, 0) == 0:  # here
@@ -114,7 +107,6 @@ def waits_for_nobody(flag, out):
     out[cuda.grid(1)] = 1
 
 
-@pytest.mark.usefixtures("impatient")
 def test_deadlock_of_threads_that_wait_for_a_flag():
     flag, out = np.zeros(1, np.int32), np.zeros(2, np.int32)
     report = checked_run(waits_for_nobody, 1, 2, flag, out, measure=False)
@@ -128,7 +120,6 @@ def lock_never_released(mutex, out):
     out[cuda.grid(1)] = 1
 
 
-@pytest.mark.usefixtures("impatient")
 def test_deadlock_of_a_lock_that_nobody_gives_back():
     mutex, out = np.zeros(1, np.int32), np.zeros(2, np.int32)
     report = checked_run(lock_never_released, 1, 2, mutex, out, measure=False)
@@ -142,10 +133,9 @@ def never_ends(out):
         out[cuda.grid(1)] = i
 
 
-@pytest.mark.usefixtures("impatient")
 def test_endless_loop():
-    report = checked_run(never_ends, 1, 2, np.zeros(2, np.int32), measure=False)
-    expect(never_ends, "endless", report, "i < 10")
+    report = checked_run(never_ends, 1, 2, np.zeros(2, np.int32), budget=500)
+    expect(never_ends, "endless", report, "i < 10", "501 times", "budget of 500")
 
 
 @cuda.jit

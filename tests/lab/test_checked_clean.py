@@ -146,9 +146,9 @@ def votes(values, out):
     out[3, i] = cuda.shfl_sync(0xFFFFFFFF, cuda.laneid, 5)
     out[4, i] = cuda.shfl_up_sync(0xFFFFFFFF, cuda.laneid, 1)
     out[5, i] = cuda.shfl_xor_sync(0xFFFFFFFF, cuda.laneid, 3)
-    out[6, i] = cuda.syncthreads_count(positive)
-    out[7, i] = cuda.syncthreads_and(positive)
-    out[8, i] = cuda.syncthreads_or(positive)
+    out[6, i] = cuda.syncthreads_count(1 if positive else 0)
+    out[7, i] = cuda.syncthreads_and(1 if positive else 0)
+    out[8, i] = cuda.syncthreads_or(1 if positive else 0)
 
 
 @pytest.mark.parametrize("schedule", [None, ["reverse", 1]])
@@ -353,8 +353,9 @@ def add_pairs(value):
     return value + value.reshape(-1, 16, 2)[:, :, ::-1].reshape(-1, 32)
 
 
+@cuda.jit(device=True)
 def raw_add_pairs(value):
-    raise NotImplementedError("this would be inline PTX")
+    return value  # this would be inline PTX
 
 
 raw_add_pairs.emulation = add_pairs
@@ -364,8 +365,9 @@ def load_vector(array, first):
     return tuple(array[first + k] for k in range(4))
 
 
+@cuda.jit(device=True)
 def raw_load_vector(array, first):
-    raise NotImplementedError("this would be inline PTX")
+    return array[first], array[first], array[first], array[first]  # so would this
 
 
 raw_load_vector.emulation = load_vector
@@ -386,3 +388,31 @@ def test_raw_instructions_run_as_their_emulations(schedule):
     np.testing.assert_allclose(out, sums + sums.reshape(32, 2)[:, ::-1].ravel(), atol=1e-6)
     report = checked_run(uses_raw_instructions, 1, 64, values[:250], out)
     assert {f.kind for f in problems(report)} == {"out-of-bounds"}
+
+
+# ---------------------------------------------------------------- functions that no thread calls
+
+
+@cuda.jit(device=True)
+def larger_half(x):
+    if x > 4:
+        cuda.syncthreads()
+        return x / 2
+    total = 0
+    for k in range(x):
+        total += k
+    return float32(total)
+
+
+@cuda.jit
+def calls_for_nobody(out):
+    i = cuda.grid(1)
+    out[i] = 1 if i > 900 and larger_half(i) > 3 else 0
+    out[i] += 2 if i > 900 > larger_half(i) > 3 or i >= 0 else 0
+    out[i] += (larger_half(i) if i > 900 else i) // 2
+
+
+def test_a_function_that_no_thread_calls_has_a_type():
+    out = np.zeros(8)
+    clean(checked_run(calls_for_nobody, 1, 8, out))
+    np.testing.assert_array_equal(out, 2 + np.arange(8) // 2)

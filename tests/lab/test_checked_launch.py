@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from kernels.errors import InputError
 from lessons.lab import checked_run
+from lessons.lab.errors import InputError
 from lessons.lab.simulator.run import launch
 from tests.lab.helpers import expect, floats, no_guard, three_dimensions
 
@@ -54,3 +54,9 @@ def test_the_strict_launcher_raises_what_it_found():
     with pytest.raises(InputError, match="out-of-bounds"):
         launch(no_guard, 2, 32, floats(50), np.zeros(50, np.float32))
     launch(no_guard, 1, 32, floats(32), np.zeros(32, np.float32))
+
+
+def test_a_launch_that_would_fill_the_memory_is_refused_at_once():
+    report = checked_run(no_guard, 5_000_000, 256, floats(4), np.zeros(4, np.float32))
+    assert [finding.kind for finding in report.problems] == ["unsupported"]
+    assert "1,280,000,000 threads" in str(report) and "164 GB" in str(report)

@@ -191,9 +191,11 @@ def test_a_loop_over_a_tuple_with_break_continue_and_else():
 @cuda.jit
 def loops_over_rows(image, out):
     for row in image:
-        out[0] = row[0]
+        out[0] += row[1]
 
 
-def test_a_loop_over_rows_does_not_compile():
-    report = checked_run(loops_over_rows, 1, 1, np.zeros((2, 2), np.float32), np.zeros(1))
-    assert "cannot loop over `image`" in report.findings[-1].message
+def test_a_loop_over_rows():
+    out = np.zeros(1, np.float32)
+    image = np.arange(6, dtype=np.float32).reshape(3, 2)
+    clean(checked_run(loops_over_rows, 1, 1, image, out))
+    assert out[0] == 1 + 3 + 5

@@ -50,7 +50,7 @@ def neighbour_in_the_warp(values):
 
 def test_race_inside_a_warp():
     report = checked_run(neighbour_in_the_warp, 1, 32, floats(32))
-    expect(neighbour_in_the_warp, "race", report, "syncwarp", "values[")
+    expect(neighbour_in_the_warp, "race", report, "cuda.syncthreads()", "values[")
 
 
 @cuda.jit

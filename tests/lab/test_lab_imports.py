@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR, ENGINE = "lessons.lab.simulator.run", "lessons.lab.compiled.engine"
-DRAWING = ("PIL", "lessons.lab.simulator.picture", "kernels.files.style")
+DRAWING = ("PIL", "lessons.lab.simulator.picture", "lessons.lab.simulator.style", "kernels")
 
 
 def modules_after(code):

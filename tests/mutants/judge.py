@@ -64,9 +64,11 @@ def is_equivalent(kernel, number, verdict):
 
 
 def launch_checked(kernel, blocks, threads, *arguments):
-    report = checked_run(kernel, blocks, threads, *arguments, measure=False)
-    if report.ok:
+    report = checked_run(kernel, blocks, threads, *arguments, measure=False, ask_numba=False)
+    # None of these kernels computes with doubles: one that does is changed.
+    doubles = [finding for finding in report.findings if finding.topic == "double"]
+    problems = report.problems + doubles
+    if not problems:
         return
-    problems = [finding for finding in report.findings if not finding.advice]
     kinds = ", ".join(dict.fromkeys(finding.kind for finding in problems))
     raise Noticed(f"{kinds} (line {problems[0].line})")

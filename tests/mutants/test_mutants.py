@@ -4,6 +4,7 @@ import ast
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kernels
@@ -35,7 +36,7 @@ def toy(table, sums):
     table[at] = total
     add(sums, x, total)
 
-
+@cuda.jit(device=True)
 def add(sums, x, value):
     cuda.atomic.add(
         sums, (x, 0),
@@ -168,7 +169,39 @@ def test_the_command_fails_if_a_mutant_is_missed(capsys, monkeypatch):
     assert command.main(["--kernel", "grayscale"]) == 1
 
 
+@pytest.mark.slow
 def test_numba_simulator_runs_mutants_in_a_process_of_their_own():
     text = inspect.getsource(STAGES["grayscale"].module)
     assert judge_text("grayscale", text) == (judge.SURVIVED, "")
     assert judge_in_numba_simulator("grayscale", 0) == (judge.CHECK, "IndexError")
+
+
+# ---------------------------------------------------------------- inputs that could hide a mistake
+
+
+def launch_checked_with_nan(kernel, blocks, threads, *arguments):
+    """Look for mistakes with NaN in all floats, then compute with the arguments as they are."""
+    judge.launch_checked(kernel, blocks, threads, *map(filled_with_nan, arguments))
+    checked_run(kernel, blocks, threads, *arguments, measure=False)
+
+
+def filled_with_nan(value):
+    if isinstance(value, tuple):
+        items = map(filled_with_nan, value)
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return np.full_like(value, np.nan)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [kernel for kernel in STAGES if kernel != "backward"])
+def test_nan_hides_no_mutant_from_the_checks(kernel):
+    stage = STAGES[kernel].module
+    assert judge.run_stage(kernel, stage, launch_checked_with_nan).caught_by == judge.SURVIVED
+    for number in range(len(judge.mutants(kernel))):
+        if judge.judge(kernel, number).caught_by != judge.CHECK:
+            continue
+        module = judge.mutated_module(kernel, number)
+        verdict = judge.run_stage(kernel, module, launch_checked_with_nan)
+        assert verdict.caught_by == judge.CHECK, judge.mutants(kernel)[number]

@@ -1,0 +1,50 @@
+"""numba-cuda's own tests go on passing with the lab behind each launch."""
+
+import importlib.util
+
+import pytest
+
+from tests.compatibility import run, table
+from tests.compatibility.launches import ENGINES
+
+LINES = [
+    {"begun": "a.py::one"},
+    {"test": "a.py::one", "outcome": "passed", "failure": "", "launches": [["f:1", ""]]},
+    {"begun": "a.py::two"},
+    {
+        "test": "a.py::two",
+        "outcome": "failed",
+        "failure": "AssertionError:\n  1 != 2",
+        "launches": [["f:1", ""], ["g:9", ""]],
+    },
+    {"test": "a.py::three", "outcome": "passed", "failure": "", "launches": [["f:1", "race: x"]]},
+    {"test": "a.py::four", "outcome": "failed", "failure": "no kernel", "launches": []},
+]
+
+
+def test_a_row_per_kernel_of_a_test():
+    rows = table.rows_of(LINES)
+    assert [(row.test[6:], row.kernel, row.problem) for row in rows] == [
+        ("one", "f:1", ""),
+        ("two", "f:1", ""),
+        ("two", "g:9", "wrong: AssertionError: 1 != 2"),  # the last launch left the wrong value
+        ("three", "f:1", "race: x"),  # though the test passed
+        ("four", "", ""),  # launches nothing, and does not count
+    ]
+
+
+def test_every_group_that_does_not_count_says_why():
+    for pattern, reason in table.excused():
+        assert "::" in pattern or "/" in pattern
+        assert len(reason) > 20
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "name", [name for name in ENGINES if (table.RESULTS / f"{name}.json").exists()]
+)
+def test_what_passed_goes_on_passing(name):
+    if importlib.util.find_spec("numba_cuda") is None:
+        pytest.skip("needs numba-cuda: pip install -r requirements.txt")
+    expected = set(table.passed(table.counted(table.load(name))))
+    assert expected - set(run.run_engine(name, jobs=2)) == set()

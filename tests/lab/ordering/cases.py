@@ -1,0 +1,39 @@
+"""How a corpus of kernels says what it is launched with, and what has to come of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Case:
+    """A kernel and its launch.
+
+    arguments: makes them anew. expected: for right kernels, a function of fresh arguments that
+    returns a dict of argument number -> array. kind, words, never: for wrong ones, the kind of
+    finding on the line that says `# here`, words of its message, and words that must not be in it.
+    """
+
+    kernel: Callable
+    grid: object
+    block: object
+    arguments: Callable
+    expected: Callable | None = None
+    kind: str = ""
+    words: tuple = ()
+    never: tuple = ()
+    options: dict = field(default_factory=dict)
+
+
+def floats(n, seed=0):
+    """Numbers between -1 and 1."""
+    return np.random.default_rng(seed).uniform(-1, 1, n).astype(np.float32)
+
+
+def ints(n, below, seed=0):
+    return np.random.default_rng(seed).integers(0, below, n).astype(np.int32)
+
+
+def zeros(*shape, dtype=np.int32):
+    return np.zeros(shape, dtype)
