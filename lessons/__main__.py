@@ -28,10 +28,18 @@ try:
 
     from kernels.errors import InputError, OneLineParser
     from lessons.course.doctor import examine
-    from lessons.course.exercises import keep_backup, solution_text, unwritten, write_exercise
+    from lessons.course.exercises import (
+        START,
+        keep_backup,
+        solution_text,
+        unwritten,
+        write_exercise,
+    )
     from lessons.course.lesson import Check, Lesson, find_lesson, lessons
     from lessons.course.progress import CourseProgress
     from lessons.grading.case import PICTURES
+    from lessons.grading.classroom import autograder, handout
+    from lessons.grading.classroom import command as classroom
     from lessons.grading.run import Result, checks_of, run_check
     from lessons.grading.submission import Submission
     from lessons.grading.worker_pool import WorkerPool
@@ -51,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments)
         return options.action(options)
     except InputError as error:
+        return complain(error)
+    except OSError as error:  # a file of the student's that cannot be read, for one
         return complain(error)
     except KeyboardInterrupt:
         print()
@@ -72,18 +82,37 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
         command.set_defaults(action=action)
         if number:
             count = "?" if number == "optional" else None
-            command.add_argument("number", type=int, nargs=count, help="number of the lesson")
+            here = " (default: the one you are at)" if number == "optional" else ""
+            command.add_argument(
+                "number", type=int, nargs=count, help=f"number of the lesson{here}"
+            )
         return command
 
     checked = add("check", check, "grade a lesson (default: the one you are at)", "optional")
-    checked.add_argument("--seed", type=int, help="repeat a check with the same random inputs")
-    add("watch", watch, "grade a lesson again each time you save", "optional")
+    checked.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="what random inputs follow from, 0 or more; repeats a check (default: a new one)",
+    )
+    add("watch", watch, "grade a lesson now, and again each time you save", "optional")
     hint = add("hint", show_hint, "a hint for the first check that fails; more at each call")
-    hint.add_argument("check", nargs="?", help="name of a check, to choose another")
-    add("view", view, "show the pictures of a lesson")
+    hint.add_argument(
+        "check", nargs="?", help="name of a check (default: the first that has not passed)"
+    )
+    add("view", view, "open the replays and pictures of a lesson's checks that failed last")
     add("reset", reset, "begin a lesson anew; a backup of your file is kept")
     add("doctor", doctor, "what this machine has, and what is missing", number=None)
     add("solution", show_solution, "print our solution, once yours has passed")
+    classroom.add_options(
+        add("grade", classroom.grade_class, "grade a class: a folder of submissions", number=None)
+    )
+    autograder.add_options(
+        add("autograder", autograder.write_autograder, "write a zip for Gradescope", number=None)
+    )
+    handout.add_options(
+        add("handout", handout.write_handout, "write the course without solutions", number=None)
+    )
     return parser.parse_args(arguments)
 
 
@@ -120,7 +149,7 @@ def note_on(lesson: Lesson, progress: CourseProgress) -> str:
         return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
     if progress.scores(lesson) and not progress.is_current(lesson):
         return "  (changed since it was checked)"
-    missing = unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
+    missing = unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
     if missing and len(missing) < len(lesson.blank):
         return f"  (to write: {', '.join(missing)})"
     return ""
@@ -148,6 +177,9 @@ def check(options: Namespace) -> int:
 def grade(lesson: Lesson, seed: int) -> bool:
     """Run a lesson's checks and print what comes of them. Returns whether all passed."""
     print(f"Lesson {lesson.number}: {lesson.title}")
+    # A picture of an earlier failure would be taken for one of this.
+    for old in pictures_of(lesson):
+        old.unlink(missing_ok=True)
     workers = WorkerPool()
     results: list[Result] = []
     submission = Submission.read(lesson.exercise)
@@ -178,17 +210,22 @@ def lines_of(result: Result, check: Check) -> Iterator[str]:
 
 
 def what_comes_next(lesson: Lesson) -> str:
+    if (lesson.folder / START).exists():
+        return "\n".join(next_lines(lesson))
     # Not at the top: it loads the native engine, and most commands should answer at once.
     from lessons.grading.student_backend import CONTRIBUTIONS
 
     lines = []
     if lesson.number in CONTRIBUTIONS:
         lines.append("your kernels can train the lake: python train.py --use lessons")
-    for other in lessons():
-        if other.number == lesson.number + 1:
-            lines.append(f"next: {nearby(other.folder / 'README.md')}")
+    lines += next_lines(lesson)
     lines.append(f"ours, to compare: python -m lessons solution {lesson.number}")
     return "\n".join(lines)
+
+
+def next_lines(lesson: Lesson) -> list[str]:
+    following = [other for other in lessons() if other.number == lesson.number + 1]
+    return [f"next: {nearby(other.folder / 'README.md')}" for other in following]
 
 
 def watch(options: Namespace) -> int:
@@ -233,16 +270,22 @@ def show_hint(options: Namespace) -> int:
 
 def view(options: Namespace) -> int:
     lesson = find_lesson(options.number)
-    pictures = sorted((PICTURES / lesson.name[:2]).glob("*.png"))
+    pictures = pictures_of(lesson)
     if not pictures:
         command = f"python -m lessons check {lesson.number}"
-        print(f"no pictures yet: {command} draws one where a check fails")
+        print(f"no pictures: {command} draws one where a check fails, and a replay beside it")
         return EXIT_OK
     for picture in pictures:
         print(nearby(picture))
         if sys.stdout.isatty():
             webbrowser.open(picture.as_uri())
     return EXIT_OK
+
+
+def pictures_of(lesson: Lesson) -> list[Path]:
+    """Replays and pictures of the checks that failed when the lesson was last graded."""
+    folder = PICTURES / lesson.name[:2]
+    return sorted([*folder.glob("*.html"), *folder.glob("*.png")])
 
 
 def reset(options: Namespace) -> int:
@@ -256,6 +299,8 @@ def reset(options: Namespace) -> int:
 
 def show_solution(options: Namespace) -> int:
     lesson = find_lesson(options.number)
+    if (lesson.folder / START).exists():
+        raise InputError("this copy of the course has no solutions: ask your instructor")
     progress = CourseProgress()
     if not (progress.is_done(lesson) and progress.is_current(lesson)):
         raise InputError(

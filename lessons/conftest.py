@@ -4,7 +4,10 @@ The options and the grade report are described in lessons/GRADING.md; how a chec
 `lessons.grading.run`.
 """
 
+import itertools
 import secrets
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,24 @@ from lessons.grading.run import Result, run_check
 from lessons.grading.submission import Submission, unusual_code
 from lessons.grading.worker_pool import WorkerPool
 
+PLANTED = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
+
+
+def refuse_planted_files(arguments: Sequence[str]) -> None:
+    """End pytest if it would run a submission's own files; see "One submission" in GRADING.md."""
+    # pytest knows our options only after this file is loaded. Until then it takes the word behind
+    # "--submission" for a folder with tests, and loads what is there, in this process.
+    for option, word in itertools.pairwise(arguments):
+        found = [name for name in PLANTED if Path(word, name).exists()]
+        if option == "--submission" and found:
+            sys.exit(
+                f"error: {word} holds a {found[0]}, which pytest would use: remove it, or grade "
+                f"with python -m lessons grade {word} --single, which runs nothing of it"
+            )
+
+
+refuse_planted_files(sys.argv)
+
 RESULTS = pytest.StashKey[list[Result]]()
 WORKERS = pytest.StashKey[WorkerPool]()
 SEED = pytest.StashKey[int]()
@@ -25,15 +46,21 @@ SEED = pytest.StashKey[int]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lessons")
     group.addoption("--report", metavar="FILE", help="write the grades to this JSON file")
-    group.addoption("--seed", type=int, help="repeat a run with the random inputs of this seed")
-    group.addoption("--exercise", metavar="FILE", help="grade this file, for a single lesson")
+    group.addoption(
+        "--seed", type=int, metavar="N",
+        help="what random inputs follow from, 0 or more; repeats a run (default: a new one)",
+    )  # fmt: skip
+    group.addoption(
+        "--exercise", metavar="FILE",
+        help="grade this file, for a single lesson (default: exercise.py of each lesson)",
+    )  # fmt: skip
     group.addoption(
         "--submission", metavar="FOLDER",
         help="grade the files of this folder: 04_encode.py or 04_encode/exercise.py, and so on",
     )  # fmt: skip
     group.addoption(
         "--patience", type=float, default=1.0, metavar="FACTOR",
-        help="multiply all time limits, for a slow or busy machine",
+        help="multiply all time limits, for a slow or busy machine (default: 1)",
     )  # fmt: skip
     try:
         group.addoption(
@@ -44,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    refuse_side_by_side(config)
     seed = config.getoption("--seed")
     config.stash[SEED] = secrets.randbits(32) if seed is None else seed
     config.stash[RESULTS] = []
@@ -52,10 +80,22 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--seed must not be negative, but it is {seed}")
     if not 0 < config.getoption("--patience") <= 1000:
         raise pytest.UsageError("--patience must be above 0 and at most 1000")
+    for option in ("--report", "--exercise", "--submission"):
+        if config.getoption(option) == "":  # in a script, a variable that was never set
+            raise pytest.UsageError(f"{option}: it is empty")
     for option in ("--exercise", "--submission"):
         path = config.getoption(option)
         if path and not Path(path).exists():
             raise pytest.UsageError(f"{option}: there is no {path}")
+
+
+def refuse_side_by_side(config: pytest.Config) -> None:
+    """Refuse pytest-xdist: it would run the checks where no report and no points come from."""
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise pytest.UsageError(
+            "pytest lessons grades in one process: leave out -n (pytest-xdist), or write -n 0; "
+            "python -m lessons grade SUBMISSIONS --jobs N grades many submissions side by side"
+        )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,13 +21,18 @@ from typing import NamedTuple
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, lessons
+from lessons.course.source_text import syntax_tree
 
+START = "start.txt"  # in a handout, where nothing is there to make an exercise of
 NOT_WRITTEN = 'raise NotImplementedError("write me")'
 LINE_LENGTH = 100
 
 
 def exercise_text(lesson: Lesson) -> str:
     """What exercise.py of a `Lesson` holds before the student has written anything."""
+    start = lesson.folder / START
+    if start.exists():
+        return start.read_text(encoding="utf-8")
     return assemble(lesson, lesson.blank)
 
 
@@ -50,9 +55,8 @@ def unwritten(text: str, names: Sequence[str]) -> list[str]:
     Such a body is a docstring, `pass`, `...`, `raise NotImplementedError`, or any of them together.
     A text that is no Python has nothing unwritten: it has an error, which running it will tell.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    tree = syntax_tree(text)
+    if tree is None:
         return []
     bodies = {node.name: node.body for node in tree.body if isinstance(node, ast.FunctionDef)}
     written = {name for name, body in bodies.items() if not all(map(does_nothing, body))}

@@ -25,11 +25,13 @@ class CourseProgress:
         if not self.path.exists():
             return
         try:
-            self.content.update(json.loads(self.path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+            require_progress(found)
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(
                 f"{self.path} cannot be read ({error}); give it another name to begin anew"
             ) from None
+        self.content.update(found)
 
     def save(self) -> None:
         """Write the file. Where that cannot be, say so and go on: no grade depends on it."""
@@ -88,3 +90,15 @@ class CourseProgress:
         given[check.name] = number
         self.save()
         return number
+
+
+def require_progress(content: Any) -> None:
+    """Raise ValueError unless this is what `CourseProgress.save` writes; people edit files."""
+    try:
+        grades, hints = content.get("grades", {}), content.get("hints", {})
+        points = [grade.get("checks", {}) for grade in grades.values()]
+        numbers = [number for table in (*points, *hints.values()) for number in table.values()]
+    except AttributeError:
+        raise ValueError("it is not the table that was written") from None
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError("points and hints are numbers from 0")

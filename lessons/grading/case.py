@@ -11,20 +11,25 @@ The function of a check runs here, in the judge. `case.run` and `case.call` run 
 functions in a worker; `case.expect` compares what came back with what the judge has computed.
 """
 
+import time
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from kernels.errors import InputError
+from kernels.files.atomic import write_atomically
+from lessons.course.earlier import earlier_files
 from lessons.course.lesson import ROOT, Check, Lesson
 from lessons.grading.comparison import Threads, differing, first_wrong, same_bits
 from lessons.grading.diagnosis import Candidates, diagnose
 from lessons.grading.output import Output, sentinel_of
 from lessons.grading.picture import draw_check
 from lessons.grading.protocol import Student
+from lessons.grading.replay import replay_of_wrong
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 from lessons.grading.worker_process import (
@@ -33,7 +38,9 @@ from lessons.grading.worker_process import (
     WorkerStopped,
     WorkerTimeout,
 )
+from lessons.lab.simulator.replay.page import write_replay
 
+SECONDS_TO_DRAW = 20
 PICTURES = ROOT / "runs" / "lessons"
 ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
 KNOWN_ERRORS = {"NativeCompileError": "compile", "NativeRefusal": "compile"}
@@ -79,6 +86,7 @@ class Case:
         on_gpu: bool,
         draw: bool,
         backends: list[str],
+        pictures: Path = PICTURES,
     ) -> None:
         self.lesson = lesson
         self.check = check
@@ -89,9 +97,11 @@ class Case:
         self.on_gpu = on_gpu
         self.draw = draw
         self.backends = backends
+        self.pictures = pictures
         # The same numbers for the same seed, whichever checks are run, and others in each check.
         self.rng = np.random.default_rng([seed, zlib.crc32(f"{lesson.name} {check.name}".encode())])
         self.last_run = "nothing was run"
+        self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
 
     # ---------------------------------------------------------------- inputs and outputs
 
@@ -129,10 +139,15 @@ class Case:
         backend = "cuda" if self.on_gpu else engine or "checked"
         self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
         worker = self.loaded_worker()
-        findings, arrays = self.ask(lambda: worker.run(function, arguments, backend, self.deadline))
+        self.recorded_by = worker if self.draw and backend == "checked" else None
+        findings, arrays = self.ask(
+            lambda: worker.run(function, arguments, backend, self.deadline, record=self.draw)
+        )
         if findings:
             kind, line, message = findings[0]
-            self.fail(kind, f"line {line}: {kind}: {message}")
+            pictures = self.draw_accesses(worker)
+            pictures += self.write_replay()
+            self.fail(kind, f"line {line}: {kind}: {message}", *pictures)
         for original, returned in arrays:
             if isinstance(original, Output):
                 original.buffer = returned
@@ -143,6 +158,7 @@ class Case:
     def call(self, function: str, *arguments: object) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
         self.begin("checked", call_text(function, arguments))
+        self.recorded_by = None
         worker = self.loaded_worker()
         return self.ask(lambda: worker.call(function, arguments, self.deadline))
 
@@ -157,7 +173,8 @@ class Case:
             part.module: [name for name in part.functions if name in self.lesson.blank]
             for part in self.lesson.parts
         }
-        return self.ask(lambda: self.workers.with_file(self.submission, hide, self.deadline))
+        files = self.submission, hide, self.deadline, earlier_files(self.lesson)
+        return self.ask(lambda: self.workers.with_file(*files))
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
         """What `question()` returns; a worker's trouble becomes the end of the check."""
@@ -219,6 +236,8 @@ class Case:
             lines += ["  " + line for line in found]
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
         lines += self.draw_picture(name, expected, values, sentinel, tolerance, threads)
+        sentence = diagnosis.sentence
+        lines += self.write_replay(lambda data: replay_of_wrong(data, name, wrong, sentence))
         self.fail(diagnosis.code, *lines)
 
     def require(self, ok: bool, diagnosis: str, sentence: str) -> None:
@@ -252,19 +271,66 @@ class Case:
         threads: Threads | None,
     ) -> list[str]:
         """Draw expected, got and error. Returns the line that says where, if it worked."""
+        title = f"{self.lesson.name}, {self.check.name}: {name}"
+        return self.write_beside(
+            "picture.png",
+            lambda path: draw_check(
+                name, expected, got, sentinel, tolerance, path, title, threads=threads
+            ),
+        )
+
+    def draw_accesses(self, worker: WorkerProcess) -> list[str]:
+        """The picture of a run with findings, in which there is no result to compare.
+
+        It shows who touched which element, and in red what is wrong. Returns as `draw_picture`.
+        """
         if not self.draw:
             return []
-        path = PICTURES / self.lesson.name[:2] / f"{self.check.name}.png"
-        title = f"{self.lesson.name}, {self.check.name}: {name}"
+        try:
+            picture = worker.picture(time.monotonic() + SECONDS_TO_DRAW)
+        except (WorkerError, WorkerStopped, WorkerTimeout):
+            return []  # the check has failed anyway
+        if not picture:
+            return []
+        return self.write_beside(
+            "picture.png", lambda path: write_atomically(path, lambda file: file.write(picture))
+        )
+
+    def write_replay(self, annotate: Callable[[str], str] = str) -> list[str]:
+        """Write the last run as a page, if it was recorded. Returns as `draw_picture`.
+
+        annotate: adds to the worker's data, and raises `ValueError` if these are none.
+        """
+        worker = self.recorded_by
+        if worker is None or not worker.alive:
+            return []
+        try:
+            data = worker.replay(time.monotonic() + SECONDS_TO_DRAW)
+            page = annotate(data) if data else ""
+            return self.write_beside("replay.html", lambda path: write_replay(path, page))
+        except (WorkerError, WorkerStopped, WorkerTimeout, ValueError, RecursionError):
+            return []  # the check has failed anyway
+
+    def write_beside(self, what: str, write: Callable[[Path], None]) -> list[str]:
+        """Write "picture.png" or "replay.html". Returns the line that says where, if it worked."""
+        kind, suffix = what.split(".")
+        if not self.draw:
+            return []
+        path = picture_path(self.pictures, self.lesson, self.check).with_suffix(f".{suffix}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            draw_check(name, expected, got, sentinel, tolerance, path, title, threads=threads)
+            write(path)
         except (InputError, OSError):
             return []
-        return [f"picture: {path.relative_to(ROOT)}"]
+        return [f"{kind}: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}"]
 
     def fail(self, diagnosis: str, *lines: str) -> NoReturn:
         raise CheckEnded("failed", diagnosis, self.last_run, *lines)
+
+
+def picture_path(folder: Path, lesson: Lesson, check: Check) -> Path:
+    """Where the picture of a failed check goes."""
+    return folder / lesson.name[:2] / f"{check.name}.png"
 
 
 def call_text(function: str, arguments: tuple[object, ...]) -> str:

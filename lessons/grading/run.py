@@ -6,11 +6,13 @@ random numbers.
 
 import importlib.util
 import time
+from pathlib import Path
 from typing import NamedTuple
 
+from lessons.course.earlier import earlier_files
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.case import Case, CheckEnded, CheckFunction
+from lessons.grading.case import PICTURES, Case, CheckEnded, CheckFunction
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 
@@ -55,18 +57,19 @@ def run_check(
     seed: int,
     patience: float = 1.0,
     draw: bool = True,
+    pictures: Path = PICTURES,
 ) -> Result:
     """Run one check on one submission.
 
     function: from `checks_of`. seed: decides all random inputs. patience: factor for the time
-    limit, for slow machines. draw: write a picture of a failure.
+    limit, for slow machines. draw: write a picture of a failure, in the folder `pictures`.
     """
     started = time.monotonic()
     backends: list[str] = []
     device = ""
     status, diagnosis, message = "passed", "", ""
     try:
-        refuse_unwritten(submission, check)
+        refuse_unwritten(submission, lesson, check)
         no_gpu, device = workers.describe()
         if check.gpu and no_gpu:
             raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
@@ -74,8 +77,11 @@ def run_check(
             workers.ready()
             deadline = time.monotonic() + check.timeout * patience
             function(
-                Case(lesson, check, submission, workers, seed, deadline, on_gpu, draw, backends)
-            )
+                Case(
+                    lesson, check, submission, workers, seed, deadline, on_gpu, draw, backends,
+                    pictures,
+                )
+            )  # fmt: skip
     except CheckEnded as ended:
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
     if message and backends:
@@ -95,13 +101,23 @@ def run_check(
     )
 
 
-def refuse_unwritten(submission: Submission, check: Check) -> None:
+def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> None:
     """End a check that the file gives nothing to run for."""
     if submission.text is None:
         raise CheckEnded("failed", "no file", f"there is no file {submission.path}")
     missing = unwritten(submission.text.decode("utf-8", "replace"), check.needs)
     if missing:
         raise CheckEnded("failed", "not written", f"not written yet: {', '.join(missing)}")
+    for earlier in earlier_files(lesson):
+        missing = unwritten(earlier.text.decode("utf-8", "replace"), earlier.names)
+        if missing:
+            raise CheckEnded(
+                "failed",
+                f"needs {earlier.name}",
+                f"this lesson uses what you write in {earlier.name}, and there is missing: "
+                f"{', '.join(missing)}. Write it first, or ask for a file to put at "
+                f"solutions/{earlier.name}.py",
+            )
 
 
 def printed_lines(workers: WorkerPool) -> list[str]:

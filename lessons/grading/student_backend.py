@@ -19,7 +19,7 @@ from lessons.course.progress import CourseProgress
 from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
-from lessons.lab.compiled.backend import NativeBackend
+from lessons.native_backend import NativeBackend
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
 # lesson 9, field of `Order`.
@@ -109,7 +109,7 @@ def choose_base(backend: str) -> type[StagedBackend]:
 def is_written(lesson: Lesson) -> bool:
     if not lesson.exercise.exists():
         return False
-    return not unwritten(lesson.exercise.read_text(encoding="utf-8"), lesson.blank)
+    return not unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
 
 
 def refuse_failing(chosen: Iterable[Lesson]) -> None:

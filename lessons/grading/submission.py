@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from lessons.course.source_text import as_utf8, syntax_tree
+
+MAX_SOURCE = 1 << 20  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
 UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
 
@@ -13,12 +16,16 @@ class Submission(NamedTuple):
     """A student's file for one lesson."""
 
     path: Path
-    text: bytes | None  # None: there is no such file
+    text: bytes | None  # UTF-8; None: there is no such file
 
     @staticmethod
     def read(path: Path) -> "Submission":
+        """The file as UTF-8, whatever it was written in; at most `MAX_SOURCE` bytes of it."""
         try:
-            return Submission(path, path.read_bytes())
+            if not path.is_file():  # a pipe would keep us waiting for ever
+                return Submission(path, None)
+            with open(path, "rb") as file:
+                return Submission(path, as_utf8(file.read(MAX_SOURCE)))
         except OSError:
             return Submission(path, None)
 
@@ -29,9 +36,8 @@ def unusual_code(text: str) -> list[str]:
     Nothing is forbidden, and no point is lost. But a file can lie to the worker that it runs in,
     though not with `numba`, `numpy` and `math` alone: so a person should see these lines.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    tree = syntax_tree(text)
+    if tree is None:
         return []
     found = sorted(entry for node in ast.walk(tree) for entry in unusual_in(node))
     return [f"line {line}: {what}, which no exercise needs" for line, what in found]

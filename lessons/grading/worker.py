@@ -8,10 +8,11 @@ an expected result, so there is nothing here to find out or to change. Whatever 
 judge ends it, and begins with a new one.
 """
 
-import importlib
+import importlib.util
 import linecache
 import os
 import sys
+import tempfile
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -25,12 +26,15 @@ from numba import cuda
 from kernels.errors import InputError
 from kernels.launch import on_gpu
 from kernels.training.devices import gpu_name, why_no_gpu
+from lessons.grading.confinement import confine
 from lessons.grading.protocol import Json, Packer, Unpacker, receive, send
 from lessons.lab.compiled.engine import launch as launch_native
+from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
 
 # Everything a lesson may need is imported before the student's file can touch it.
-import kernels.cpu.step  # isort: skip
+if importlib.util.find_spec("kernels.cpu"):  # a handout has none
+    import kernels.cpu.step
 import kernels.training_step  # noqa: F401  isort: skip
 
 GIGABYTE = 1 << 30
@@ -38,6 +42,12 @@ MAX_MEMORY = 8 * GIGABYTE  # address space; where a GPU is, its driver reserves 
 MAX_DATA_WITH_GPU = 32 * GIGABYTE
 MAX_FILE = GIGABYTE // 4
 MODULE = "exercise"
+PICTURE = "accesses.png"
+
+DOUBLE_ARRAY = (
+    "an argument is a float64 array; most GPUs compute float32 32 or 64 times faster: "
+    "pass array.astype(np.float32)"
+)
 
 Arrays = list[np.ndarray]
 Launcher = Callable[..., None]
@@ -68,15 +78,23 @@ class Worker:
     def __init__(self) -> None:
         self.module = types.ModuleType(MODULE)
         self.hidden: list[tuple[types.ModuleType, str, object]] = []  # module, name, original
+        self.report: Report | None = None  # of the last run in which something was found
+        self.last: Report | None = None  # of the last kernel that was recorded
         self.gpu_obstacle = why_no_gpu()
 
     def answer(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """(reply, arrays) for one request of the judge."""
         if request["do"] == "load":
+            for file in request["earlier"]:
+                self.load_earlier(file["path"], file["functions"])
             self.load(request["path"], request["hide"])
             return {}, []
         if request["do"] == "call":
             return self.call(request, arrays)
+        if request["do"] == "draw":
+            return {}, [self.picture()]
+        if request["do"] == "replay":
+            return {"replay": self.last.replay_data() if self.last else ""}, []
         return self.run(request, arrays)
 
     def load(self, path: str, hide: dict[str, list[str]]) -> None:
@@ -96,6 +114,18 @@ class Worker:
         text = Path(path).read_text(encoding="utf-8")
         exec(compile(text, path, "exec"), self.module.__dict__)
 
+    def load_earlier(self, path: str, functions: dict[str, list[str]]) -> None:
+        """Put functions of an earlier lesson's file in the place of those that kernels/ lacks."""
+        name = Path(path).stem
+        module = types.ModuleType(name)
+        try:
+            exec(compile(Path(path).read_text(encoding="utf-8"), path, "exec"), module.__dict__)
+        except Exception as error:
+            raise InputError(f"{name}, which this lesson uses, has an error: {error}") from None
+        for module_name, names in functions.items():
+            for function in names:
+                replace_everywhere(module_name, function, getattr(module, function))
+
     def find(self, name: str) -> Callable:
         if not hasattr(self.module, name):
             raise InputError(f"there is no function {name} in the file")
@@ -113,11 +143,37 @@ class Worker:
         backend = request["backend"]
         if backend == "cuda":
             return self.run_on_gpu(request, arrays)
-        findings: list[Finding] = []
-        launch = launch_native if backend == "native" else checking(findings)
+        self.report = self.last = None
+        launch = launch_native if backend == "native" else self.checked(request["record"])
         with suppress(Found):
             self.launch(request, arrays, launch)
-        return {"findings": findings}, arrays
+        return {"findings": problems(self.report)}, arrays
+
+    def checked(self, record: bool) -> Launcher:
+        """A launcher that runs a kernel on the checked simulator, and keeps a report of problems.
+
+        record: keep what `picture` and a replay need.
+        """
+
+        def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
+            report = checked_run(kernel, blocks, threads, *arguments, measure=False, record=record)
+            self.last = report if record else None
+            if problems(report):
+                self.report = report
+                raise Found
+
+        return launch
+
+    def picture(self) -> np.ndarray:
+        """A PNG of what threads did to memory in the last run with a problem, as uint8.
+
+        Empty if no array was touched.
+        """
+        if self.report is None or not self.report.events:
+            return np.empty(0, np.uint8)
+        path = Path.cwd() / PICTURE
+        self.report.picture(path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
 
     def run_on_gpu(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         on_device = [cuda.to_device(array) for array in arrays]
@@ -131,18 +187,27 @@ class Worker:
         self.find(request["function"])(*arguments, launch=launch)
 
 
-def checking(findings: list[Finding]) -> Launcher:
-    """A launcher that runs a kernel on the checked simulator and keeps what is found."""
+def replace_everywhere(module_name: str, name: str, new: object) -> None:
+    """Put `new` wherever a module of kernels/ has this function, also where it was imported."""
+    old = getattr(importlib.import_module(module_name), name)
+    for other, module in list(sys.modules.items()):
+        if other.startswith("kernels") and getattr(module, name, None) is old:
+            setattr(module, name, new)
 
-    def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
-        report = checked_run(kernel, blocks, threads, *arguments, measure=False)
-        for finding in report.findings:
-            if not finding.advice:
-                findings.append((finding.kind, finding.line, str(finding.message)))
-        if findings:
-            raise Found
 
-    return launch
+def problems(report: Report | None) -> list[Finding]:
+    """What a checked run found, but advice; a course on GPUs counts doubles as problems."""
+    if report is None:
+        return []
+    found = [
+        (finding.kind, finding.line, str(finding.message))
+        for finding in report.findings
+        if not finding.advice or finding.topic == "double"
+    ]
+    if report.doubles_asked_for:
+        line = report.source.tree.lineno
+        return [("slow", line, DOUBLE_ARRAY), *found]
+    return found
 
 
 def plain(value: object) -> object:
@@ -205,13 +270,15 @@ def private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def main() -> None:
-    requests, replies = private_pipes()
-    worker = Worker()
+def greet(worker: Worker, replies: IO[bytes]) -> None:
+    """Say that the worker is there, and what it runs on."""
     no_gpu = worker.gpu_obstacle
     device = "CPU" if no_gpu else gpu_name()
     send(replies, {"ready": True, "no_gpu": no_gpu, "device": device})
-    limit_resources(has_gpu=no_gpu is None)
+
+
+def answer_requests(worker: Worker, requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Until the judge closes its end."""
     path = None
     while True:
         try:
@@ -227,6 +294,23 @@ def main() -> None:
         sys.stdout.flush()
         reply["number"] = request["number"]
         send(replies, reply, [np.asarray(array) for array in results])
+
+
+def give_up_rights(has_gpu: bool) -> None:
+    """Bound what this process may use and reach, before it gets a student's file."""
+    limit_resources(has_gpu)
+    os.environ["TMPDIR"] = os.getcwd()
+    tempfile.tempdir = None  # so that it is looked up anew
+    if not has_gpu:  # a GPU's driver writes to devices and sockets of its own
+        confine(Path.cwd())
+
+
+def main() -> None:
+    requests, replies = private_pipes()
+    worker = Worker()
+    give_up_rights(has_gpu=worker.gpu_obstacle is None)
+    greet(worker, replies)
+    answer_requests(worker, requests, replies)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """Which worker runs a file, and when a new one has to be started."""
 
+from collections.abc import Callable, Sequence
+
+from lessons.course.earlier import Earlier
 from lessons.grading.submission import Submission
 from lessons.grading.worker_process import WorkerProcess, WorkerTimeout
 
@@ -8,11 +11,15 @@ class WorkerPool:
     """A pool of one: gives a worker that has a certain file loaded, the present one if it will do.
 
     trusted: keep the process when another file is loaded or an error was raised. That is fast, and
-    only right for files of our own.
+    only right for files of our own. new_worker: how a worker is started; None for a process that
+    begins from nothing.
     """
 
-    def __init__(self, trusted: bool = False) -> None:
+    def __init__(
+        self, trusted: bool = False, new_worker: Callable[[], WorkerProcess] | None = None
+    ) -> None:
         self.trusted = trusted
+        self.new_worker = new_worker or WorkerProcess
         self.worker: WorkerProcess | None = None
         self.loaded: Submission | None = None
         # A file that did not finish loading in time: it will not do so again.
@@ -30,13 +37,17 @@ class WorkerPool:
 
     def start(self) -> WorkerProcess:
         self.stop()
-        self.worker = WorkerProcess()
+        self.worker = self.new_worker()
         return self.worker
 
     def with_file(
-        self, submission: Submission, hide: dict[str, list[str]], deadline: float
+        self,
+        submission: Submission,
+        hide: dict[str, list[str]],
+        deadline: float,
+        earlier: Sequence[Earlier] = (),
     ) -> WorkerProcess:
-        """A worker that has loaded a file. hide, deadline, raises: see `WorkerProcess.load`."""
+        """A worker that has loaded a file. hide and so on, raises: see `WorkerProcess.load`."""
         worker = self.worker or self.start()
         if self.loaded == submission:
             return worker
@@ -45,7 +56,7 @@ class WorkerPool:
         if submission == self.endless:
             raise WorkerTimeout
         try:
-            worker.load(submission.text or b"", hide, deadline)
+            worker.load(submission.text or b"", hide, deadline, earlier)
         except WorkerTimeout:
             self.endless = submission
             raise

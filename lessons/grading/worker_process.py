@@ -14,13 +14,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from kernels.errors import InputError
+from lessons.course.earlier import Earlier
 from lessons.course.lesson import ROOT
 from lessons.grading.output import Output
 from lessons.grading.protocol import BadMessage, Json, Packer, Unpacker, receive, send
@@ -28,6 +30,8 @@ from lessons.grading.protocol import BadMessage, Json, Packer, Unpacker, receive
 START_SECONDS = 120  # a worker's own imports, and a first kernel if there is a GPU
 PRINTED_BYTES = 2000
 EXERCISE = "exercise.py"
+PNG_BEGINNING, MAX_PICTURE = b"\x89PNG\r\n\x1a\n", 1 << 24
+MAX_REPLAY = 1 << 21
 NO_ANSWER = "it sent something that is no answer"
 
 Reply = tuple[Json, list[np.ndarray]]
@@ -41,6 +45,40 @@ def private_folder() -> Path:
         raise InputError(
             f"a check needs a temporary folder ({error.strerror}): set TMPDIR to a folder of yours"
         ) from error
+
+
+def worker_environment() -> dict[str, str]:
+    """The environment of a worker."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+class Process(Protocol):
+    """What a worker's process can be asked: a part of `subprocess.Popen`."""
+
+    stdin: Any
+    stdout: Any
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def kill(self) -> None: ...
+
+
+StartProcess = Callable[[Path, IO[bytes]], Process]  # from a folder to run in and a log
+
+
+def fresh_process(folder: Path, log: IO[bytes]) -> Process:
+    return subprocess.Popen(
+        [sys.executable, "-m", "lessons.grading.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        cwd=folder,
+        env=worker_environment(),
+        # A session of its own makes it the head of a process group that can be ended as one.
+        start_new_session=os.name == "posix",
+    )
 
 
 class WorkerStopped(Exception):
@@ -63,22 +101,12 @@ class WorkerError(Exception):
 class WorkerProcess:
     """One process that runs `lessons.grading.worker`, alive until `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: StartProcess = fresh_process) -> None:
         self.folder = private_folder()
         self.log = open(self.folder / "printed.txt", "wb")
         self.number = 0
         self.last_words: str | None = None
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "lessons.grading.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            # A session of its own makes it the head of a process group that can be ended as one.
-            start_new_session=os.name == "posix",
-        )
+        self.process = start(self.folder, self.log)
         assert self.process.stdin and self.process.stdout, "both are pipes"
         self.to_worker, self.from_worker = self.process.stdin, self.process.stdout
         self.replies: queue.Queue[Reply | Exception] = queue.Queue()
@@ -94,23 +122,49 @@ class WorkerProcess:
 
     # ---------------------------------------------------------------- what it can be asked
 
-    def load(self, text: bytes, hide: dict[str, list[str]], deadline: float) -> None:
+    def load(
+        self,
+        text: bytes,
+        hide: dict[str, list[str]],
+        deadline: float,
+        earlier: Sequence[Earlier] = (),
+    ) -> None:
         """Give the worker a student's file.
 
         hide: module -> functions of it that are the solution. deadline: here and below, seconds of
-        `time.monotonic()`. Raises what `ask` does.
+        `time.monotonic()`. earlier: what is loaded before it. Raises what `ask` does.
         """
         path = self.folder / EXERCISE
         path.write_bytes(text)
-        self.ask({"do": "load", "path": str(path), "hide": hide}, (), deadline)
+        before = []
+        for file in earlier:
+            place = self.folder / f"{file.name}.py"
+            place.write_bytes(file.text)
+            before.append({"path": str(place), "functions": file.functions})
+        request = {"do": "load", "path": str(path), "hide": hide, "earlier": before}
+        self.ask(request, (), deadline)
 
     def run(
-        self, function: str, arguments: Sequence[object], backend: str, deadline: float
+        self,
+        function: str,
+        arguments: Sequence[object],
+        backend: str,
+        deadline: float,
+        record: bool = False,
     ) -> tuple[list[Finding], list[tuple[np.ndarray | Output, np.ndarray]]]:
-        """Call `function(*arguments, launch=...)`. Returns (findings, [(sent, returned array)])."""
+        """Call `function(*arguments, launch=...)`. Returns (findings, [(sent, returned array)]).
+
+        record: so that `picture` can draw, if something is found, and `replay` has something.
+        """
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
-        request = {"do": "run", "function": function, "arguments": packed, "backend": backend}
+        request = {
+            "do": "run",
+            "function": function,
+            "arguments": packed,
+            "backend": backend,
+            "record": record,
+        }
         reply, results = self.ask(request, packer.arrays, deadline)
         self.require_alike(packer.arrays, results)
         try:
@@ -118,6 +172,28 @@ class WorkerProcess:
         except (KeyError, TypeError, ValueError):
             raise self.stopped(NO_ANSWER) from None
         return findings, list(zip(packer.originals, results, strict=True))
+
+    def picture(self, deadline: float) -> bytes:
+        """A PNG of the accesses to memory of the last `run` that had findings; empty if none.
+
+        What it shows is the worker's word, and counts for nothing: it is for the student to see.
+        """
+        _, results = self.ask({"do": "draw"}, (), deadline)
+        content = b"".join(array.tobytes() for array in results)
+        if content and not content.startswith(PNG_BEGINNING):
+            raise self.stopped(NO_ANSWER)
+        return content[:MAX_PICTURE]
+
+    def replay(self, deadline: float) -> str:
+        """The data of a replay of the last kernel that `run` recorded; "" if there is none.
+
+        As with `picture`, it counts for nothing. The page that shows it is the judge's own.
+        """
+        reply, _ = self.ask({"do": "replay"}, (), deadline)
+        data = reply.get("replay")
+        if not isinstance(data, str):
+            raise self.stopped(NO_ANSWER)
+        return data[:MAX_REPLAY]
 
     def call(self, function: str, arguments: Sequence[object], deadline: float) -> object:
         """The value of `function(*arguments)`, a number, an array or a tuple of them."""

@@ -20,7 +20,7 @@ def workers():
     found.stop()
 
 
-WRONG_KERNELS_AT_ONCE = 3  # per lesson; the others are slow tests
+WRONG_KERNELS_AT_ONCE = 1  # per lesson; the others are slow tests
 
 
 def is_slow(lesson, check):

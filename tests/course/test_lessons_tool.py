@@ -117,12 +117,14 @@ def test_watch_grades_again_after_a_change(course, monkeypatch):
 def test_view_lists_the_pictures(course, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(tool, "PICTURES", tmp_path / "pictures")
     tool.main(["view", "1"])
-    assert "no pictures yet" in capsys.readouterr().out
+    assert "no pictures: python -m lessons check 1" in capsys.readouterr().out
     folder = tmp_path / "pictures" / "01"
     folder.mkdir(parents=True)
-    (folder / "every_pixel.png").write_bytes(b"")
+    for suffix in ("png", "html"):
+        (folder / f"every_pixel.{suffix}").write_bytes(b"")
     tool.main(["view", "1"])
-    assert "every_pixel.png" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "every_pixel.png" in printed and "every_pixel.html" in printed
 
 
 def test_doctor_names_what_is_missing_and_how_to_get_it(capsys, monkeypatch):
@@ -168,8 +170,16 @@ def test_bad_input_gets_one_line(course, capsys, arguments, words):
     assert words in error and len(error.splitlines()) == 1
 
 
-def test_broken_progress_file_is_told(course, capsys):
-    (course / ".progress.json").write_text("{")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", "[]", "5", "null", "[" * 100_000, '{"grades": 5}', '{"grades": {"01_grayscale": 5}}',
+        '{"grades": {"01_grayscale": {"checks": {"x": "y"}}}}', '{"hints": []}',
+        '{"hints": {"01_grayscale": {"luminance": -9}}}', '{"grades": {"x": {"checks": []}}}',
+    ],
+)  # fmt: skip
+def test_broken_progress_file_is_told(course, capsys, text):
+    (course / ".progress.json").write_text(text)
     assert tool.main([]) == 2
     assert "give it another name to begin anew" in capsys.readouterr().err
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from lessons.course.exercises import wrong_text
 from lessons.course.lesson import find_lesson
+from lessons.grading.worker_pool import WorkerPool
 from tests.grading.grade import PATIENCE, grade
 
 LESSON = find_lesson(1)
@@ -81,12 +81,14 @@ def test_attack_costs_its_own_checks_and_gains_nothing(path, request, capsys):
 
 def test_no_child_is_left_running():
     """Uses what the attack of that name, run above or now, has started."""
-    note = Path(tempfile.gettempdir(), "child_left_running.txt")
-    note.unlink(missing_ok=True)
     path = HOSTILE / "child_left_running.py"
-    results = grade(wrong_text(LESSON, path), [LESSON.check("luminance")])
-    assert results["luminance"].status == "passed"
-    child = int(note.read_text())
+    pool = WorkerPool()
+    results = grade(wrong_text(LESSON, path), [LESSON.check("luminance")], workers=pool)
+    assert results["luminance"].status == "passed", results["luminance"].message
+    # The worker's folder is where it finds its temporary files.
+    child = int((pool.worker.folder / "child_left_running.txt").read_text())
+    assert is_running(child)
+    pool.stop()
     deadline = time.monotonic() + GRACE
     while is_running(child) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -4,10 +4,12 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from lessons.conftest import refuse_side_by_side
 from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import ROOT, find_lesson
 from lessons.grading.output import Output
@@ -116,6 +118,7 @@ def pytest_lessons(*arguments):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_report_has_every_check_even_those_left_out(tmp_path):
     submission = tmp_path / "01_grayscale.py"
     submission.write_text(solution_text(LESSON))
@@ -138,6 +141,25 @@ def test_report_has_every_check_even_those_left_out(tmp_path):
         "lesson", "check", "score", "max_score", "status", "message", "diagnosis", "backend",
         "device", "seconds",
     }  # fmt: skip
+
+
+def test_a_submission_with_a_conftest_is_refused(tmp_path):
+    (tmp_path / "conftest.py").write_text("raise SystemExit('a stranger was here')\n")
+    (tmp_path / "01_grayscale.py").write_text(solution_text(LESSON))
+    run = pytest_lessons("lessons/01_grayscale", "--submission", tmp_path)
+    assert run.returncode != 0
+    assert "holds a conftest.py" in run.stderr
+    assert "stranger" not in run.stdout + run.stderr
+
+
+def test_pytest_xdist_is_refused():
+    for config in (
+        SimpleNamespace(option=SimpleNamespace(numprocesses=2)),
+        SimpleNamespace(option=SimpleNamespace(), workerinput={}),
+    ):
+        with pytest.raises(pytest.UsageError, match="leave out -n"):
+            refuse_side_by_side(config)
+    refuse_side_by_side(SimpleNamespace(option=SimpleNamespace(numprocesses=0)))
 
 
 @pytest.mark.parametrize(

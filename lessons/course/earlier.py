@@ -1,0 +1,54 @@
+"""Functions of earlier lessons that a lesson's kernels call, where `kernels/` holds no solutions.
+
+In the project itself a lesson builds on the functions of `kernels/`. A handout (see
+`lessons.grading.classroom.handout`) has none: there, each lesson's folder has an `earlier.json`,
+
+    {"02_resample": {"kernels.field_math": ["neighbours", "corner_weights"]}}
+
+and these functions are the student's own, of exercise.py of that lesson; or, if the instructor puts
+a file `solutions/02_resample.py` there, those of that file.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kernels.errors import InputError
+from lessons.course.lesson import LESSONS, ROOT, Lesson
+from lessons.course.source_text import as_utf8
+
+NEEDED = "earlier.json"
+SOLUTIONS = ROOT / "solutions"
+
+
+class Earlier(NamedTuple):
+    """A file of an earlier lesson, and which of its functions take whose place."""
+
+    name: str  # of the lesson
+    text: bytes  # UTF-8
+    functions: dict[str, list[str]]  # module of kernels/ -> names
+
+    @property
+    def names(self) -> list[str]:
+        return [name for names in self.functions.values() for name in names]
+
+
+def earlier_files(lesson: Lesson) -> Sequence[Earlier]:
+    """What a lesson needs of earlier ones; nothing where `kernels/` holds the solutions.
+
+    Raises `InputError` if a file is missing.
+    """
+    needed = lesson.folder / NEEDED
+    if not needed.exists():
+        return ()
+    found = []
+    for name, functions in json.loads(needed.read_text(encoding="utf-8")).items():
+        path = SOLUTIONS / f"{name}.py"
+        if not path.exists():
+            path = LESSONS / name / "exercise.py"
+        try:
+            text = as_utf8(path.read_bytes())
+        except OSError:
+            raise InputError(f"{lesson.name} builds on {name}, but there is no {path}") from None
+        found.append(Earlier(name, text, functions))
+    return found

@@ -1,0 +1,151 @@
+"""`python -m lessons grade SUBMISSIONS --out grades/`: from a folder of submissions to grades."""
+
+import os
+import secrets
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from kernels.errors import InputError
+from kernels.files.atomic import make_output_folder, remove_unfinished
+from kernels.files.folder_lock import locked
+from lessons.course.lesson import Lesson, find_lesson, lessons
+from lessons.grading.classroom import environment
+from lessons.grading.classroom.grade_class import ClassGrader, Settings
+from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
+from lessons.grading.classroom.intake import Handed, handed_in
+from lessons.grading.classroom.journal import Journal, Run
+from lessons.grading.classroom.outputs import SUMMARY, pictures_in, write_class, write_student
+from lessons.grading.classroom.roster import Roster, read_roster
+
+DEFAULT_OUT = "grades"
+SECONDS_PER_SUBMISSION = 600.0
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "submissions",
+        metavar="SUBMISSIONS",
+        help="folder with a folder, a zip or files per student",
+    )
+    parser.add_argument(
+        "--out", default=DEFAULT_OUT, metavar="FOLDER",
+        help="where the grades go; with grades of the same class in it, go on (default: grades)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lessons", metavar="N,N", help="grade these lessons only, such as 1,2,3 (default: all)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="N",
+        help="how many submissions at the same time (default: the number of cores)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="what random inputs follow from (default: a new one)"
+    )
+    parser.add_argument(
+        "--patience", type=float, default=1.0, metavar="FACTOR",
+        help="multiply all time limits, for a slow or busy machine (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--limit", type=float, default=SECONDS_PER_SUBMISSION, metavar="SECONDS",
+        help=f"for all checks of one submission (default: {SECONDS_PER_SUBMISSION:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--roster",
+        metavar="FILE",
+        help="TOML file with students, their numbers, and days late (default: none)",
+    )
+    parser.add_argument(
+        "--single",
+        action="store_true",
+        help="SUBMISSIONS is what one student handed in (default: a class)",
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="show what was handed in, without grading (default: grade)",
+    )
+
+
+def grade_class(options: Namespace) -> int:
+    """The command; returns 0 when every submission has its grade, whatever that is."""
+    refuse_nonsense(options)
+    chosen = chosen_lessons(options.lessons)
+    roster = read_roster(Path(options.roster) if options.roster else None, chosen)
+    class_ = handed_in(Path(options.submissions), lessons(), options.single, chosen)
+    if options.list:
+        print("\n".join(line for handed in class_ for line in lines_on(handed)))
+        return 0
+    out = make_output_folder(options.out)
+    with locked(out):
+        remove_unfinished(out)
+        return grade_into(out, class_, chosen, roster, options)
+
+
+def refuse_nonsense(options: Namespace) -> None:
+    if options.jobs is None:
+        options.jobs = os.cpu_count() or 1
+    if not 1 <= options.jobs <= 256:
+        raise InputError(f"--jobs is from 1 to 256, but it is {options.jobs}")
+    if options.seed is not None and options.seed < 0:
+        raise InputError(f"--seed must not be negative, but it is {options.seed}")
+    if not 0 < options.patience <= 1000:
+        raise InputError("--patience must be above 0 and at most 1000")
+    if not options.limit > 0:
+        raise InputError("--limit must be above 0 seconds")
+
+
+def chosen_lessons(text: str | None) -> list[Lesson]:
+    if text is None:
+        return lessons()
+    numbers = [number.strip() for number in text.split(",")]
+    if not all(number.isdecimal() for number in numbers):
+        raise InputError(f"--lessons {text}: write numbers, such as 1,2,3")
+    return [find_lesson(number) for number in sorted({int(number) for number in numbers})]
+
+
+def lines_on(handed: Handed) -> list[str]:
+    held = ", ".join(f"{name} ({file.path})" for name, file in handed.files.items())
+    return [f"{handed.student}: {held or 'nothing to grade'}", *("  " + n for n in handed.notes)]
+
+
+def grade_into(
+    out: Path,
+    class_: Sequence[Handed],
+    chosen: Sequence[Lesson],
+    roster: Roster,
+    options: Namespace,
+) -> int:
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    place = environment.place(options.jobs, environment.confinement())
+    run = Run(seed, options.patience, environment.digest_of_checks(chosen), place)
+    journal = Journal(out, run, seed_is_chosen=options.seed is not None)
+    run = journal.run
+    folders = folders_of([handed.student for handed in class_])
+    settings = Settings(
+        chosen,
+        options.jobs,
+        options.patience,
+        options.limit,
+        pictures_of=lambda student: pictures_in(out, folders[student]),
+    )
+    bar = tqdm(total=len(class_), unit="student", disable=not sys.stderr.isatty(), leave=False)
+
+    def finished(handed: Handed) -> None:
+        grade = grade_of(handed, chosen, journal, roster, folders[handed.student])
+        write_student(out, grade, chosen, run)
+        bar.update()
+        points = f"{sum(grade.scores.values())} of {grade.max_total} points"
+        bar.write(f"{handed.student}: {points}", file=sys.stdout)
+
+    try:
+        ClassGrader(settings, journal).grade(class_, finished)
+    finally:
+        bar.close()
+        journal.close()
+        write_class(out, gradebook(class_, chosen, journal, roster), chosen, run)
+        print(f"{len(class_)} submissions: {out / SUMMARY} (--seed {run.seed})")
+    return 0

@@ -1,0 +1,92 @@
+"""The grades of a class as CSV: for people, for Canvas, for Moodle."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kernels.files.atomic import write_atomically
+from lessons.course.lesson import Lesson
+from lessons.grading.classroom.gradebook import Grade
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+
+Cell = str | int | float
+
+
+def write_csv_files(folder: Path, grades: Sequence[Grade], lessons: Sequence[Lesson]) -> None:
+    write_table(folder / "grades.csv", grades_table(grades, lessons))
+    write_table(folder / "checks.csv", checks_table(grades))
+    write_table(folder / "canvas.csv", canvas_table(grades, lessons))
+    write_table(folder / "moodle.csv", moodle_table(grades, lessons))
+
+
+def grades_table(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterable[Sequence[Cell]]:
+    names = [lesson.name for lesson in lessons]
+    yield ["student", *names, "points", "after_late_days", "of", "state", "notes"]
+    for grade in grades:
+        scores = [grade.scores[name] for name in names]
+        state = "graded" if grade.finished else "unfinished"
+        notes = grade.handed.notes + [
+            f"{name}, {line}" for name, lines in grade.remarks.items() for line in lines
+        ]
+        yield [
+            grade.handed.student, *scores, sum(scores), grade.total, grade.max_total, state,
+            "; ".join(notes),
+        ]  # fmt: skip
+
+
+def checks_table(grades: Sequence[Grade]) -> Iterable[Sequence[Cell]]:
+    yield ["student", "lesson", "check", "score", "of", "status", "diagnosis", "seconds"]
+    for grade in grades:
+        for row in grade.rows:
+            yield [
+                grade.handed.student, row.lesson, row.check, row.score, row.max_score, row.status,
+                row.diagnosis, row.seconds,
+            ]  # fmt: skip
+
+
+def canvas_table(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterable[Sequence[Cell]]:
+    """As Canvas imports grades: five columns that name the student, then one per assignment."""
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles(lessons)]
+    yield ["    Points Possible", "", "", "", "", *(lesson.points for lesson in lessons)]
+    for grade in grades:
+        who = grade.student
+        yield [
+            who.full_name or who.name, who.id, "", who.login or who.name, who.section,
+            *grade.after_lateness.values(),
+        ]  # fmt: skip
+
+
+def moodle_table(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterable[Sequence[Cell]]:
+    """For Moodle's import of grades, where each column is mapped to what it is."""
+    names = ["ID number", "Full name", "Email address"]
+    yield [*names, *titles(lessons), "Total", "Feedback comments"]
+    for grade in grades:
+        who = grade.student
+        failed = [f"{row.lesson} {row.check}: {row.diagnosis or row.status}" for row in grade.rows
+                  if row.status != "passed"]  # fmt: skip
+        yield [
+            who.id or who.name, who.full_name or who.name, who.email,
+            *grade.after_lateness.values(), grade.total, "; ".join(failed),
+        ]  # fmt: skip
+
+
+def titles(lessons: Sequence[Lesson]) -> list[str]:
+    return [f"Lesson {lesson.number}: {lesson.title.partition(':')[0]}" for lesson in lessons]
+
+
+def write_table(path: Path, rows: Iterable[Sequence[Cell]]) -> None:
+    """Write a table whole, or not at all. Raises `InputError` if it cannot be written."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    for row in rows:
+        writer.writerow([harmless(cell) for cell in row])
+    # A mark, so that Excel takes it for UTF-8.
+    content = text.getvalue().encode("utf-8-sig", "replace")
+    write_atomically(path, lambda file: file.write(content))
+
+
+def harmless(cell: Cell) -> Cell:
+    """The cell, with a quote before what a spreadsheet would take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,0 +1,99 @@
+"""The rows of a class as grades: points per student and lesson, and what days late cost."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lessons.course.lesson import Lesson
+from lessons.grading.classroom.intake import Handed
+from lessons.grading.classroom.journal import Journal
+from lessons.grading.classroom.roster import Roster, Student
+from lessons.grading.report import all_results
+from lessons.grading.run import Result
+from lessons.grading.submission import unusual_code
+
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
+
+
+class Grade(NamedTuple):
+    """All about one student's grade."""
+
+    student: Student
+    handed: Handed
+    folder: str  # of the student's own files, in `students/`
+    rows: list[Result]  # one per check of the lessons that were asked for
+    scores: dict[str, int]  # name of a lesson -> points
+    after_lateness: dict[str, float]
+    remarks: dict[str, list[str]]  # name of a lesson -> lines that a person should read
+    finished: bool  # whether every check has run
+
+    @property
+    def total(self) -> float:
+        return round(sum(self.after_lateness.values()), 2)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Name of a graded file -> SHA-256 of what was graded."""
+        return {
+            str(file.path): hashlib.sha256(file.text or b"").hexdigest()
+            for file in self.handed.files.values()
+        }
+
+    @property
+    def max_total(self) -> int:
+        return sum(row.max_score for row in self.rows)
+
+
+def gradebook(
+    class_: Sequence[Handed], lessons: Sequence[Lesson], journal: Journal, roster: Roster
+) -> list[Grade]:
+    """The grades so far, also of the roster's students who handed in nothing."""
+    absent = sorted(set(roster.students) - {handed.student for handed in class_})
+    everybody = [*class_, *(Handed(name, {}, ["nothing was handed in"]) for name in absent)]
+    folders = folders_of([handed.student for handed in everybody])
+    return [
+        grade_of(handed, lessons, journal, roster, folders[handed.student]) for handed in everybody
+    ]
+
+
+def grade_of(
+    handed: Handed, lessons: Sequence[Lesson], journal: Journal, roster: Roster, folder: str
+) -> Grade:
+    done = [
+        row for (student, _, _), (_, row) in list(journal.rows.items()) if student == handed.student
+    ]
+    rows = all_results(lessons, done, lambda lesson, _: not_run(handed, lesson))
+    scores = {
+        lesson.name: sum(row.score for row in rows if row.lesson == lesson.name)
+        for lesson in lessons
+    }
+    remarks = {
+        name: lines
+        for name, file in handed.files.items()
+        if (lines := unusual_code((file.text or b"").decode("utf-8", "replace")))
+    }
+    student = roster.student(handed.student)
+    late = roster.after_lateness(handed.student, scores)
+    finished = not handed.files or len(done) >= len(rows)
+    return Grade(student, handed, folder, rows, scores, late, remarks, finished)
+
+
+def not_run(handed: Handed, lesson: str) -> tuple[str, str]:
+    """(status, message) of a check without a row."""
+    if lesson not in handed.files:
+        return "failed", "there is no file for this lesson"
+    return "error", "this check was not run: the grading ended before it"
+
+
+def folders_of(students: Sequence[str]) -> dict[str, str]:
+    """student -> a name for a folder, which every system can have, and no two share."""
+    found: dict[str, str] = {}
+    for student in students:
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", student).strip("-.")[:60]
+        taken = plain.lower() in {name.lower() for name in found.values()}
+        if plain != student or taken or not plain or RESERVED.fullmatch(plain):
+            digest = hashlib.sha256(student.encode("utf-8", "replace")).hexdigest()
+            plain = f"{plain or 'student'}-{digest[:8]}"
+        found[student] = plain
+    return found

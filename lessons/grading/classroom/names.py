@@ -1,0 +1,59 @@
+"""Which lesson a file is for: by its name, by the folder it is in, by the functions it holds."""
+
+import ast
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from lessons.course.lesson import Lesson
+from lessons.course.source_text import syntax_tree
+
+# What students call it. A number right behind one of these words is that of the lesson.
+WORDS = "lesson|lektion|lecture|exercise|assignment|homework|task|lab|part|hw|ex|l"
+NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}})(?=_|$)")
+NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2})(?=_|$)")
+
+
+def lesson_by_path(path: str, lessons: Sequence[Lesson]) -> tuple[Lesson, int] | None:
+    """(lesson, how far the name is from ours: 0 the same, 1 alike, 2 that of a folder) or None."""
+    parts = PurePosixPath(path).parts
+    stem = parts[-1].lower().removesuffix(".txt").rpartition(".")[0]
+    own = lesson_by_name(stem, lessons)
+    if own is not None:
+        return own, 0 if parts[-1] == f"{own.name}.py" else 1
+    for folder in reversed(parts[:-1]):
+        lesson = lesson_by_name(folder.lower().removesuffix(".zip"), lessons)
+        if lesson is not None:
+            is_ours = folder == lesson.name and parts[-1] == lesson.exercise.name
+            return lesson, 0 if is_ours else 2
+    return None
+
+
+def lesson_by_name(name: str, lessons: Sequence[Lesson]) -> Lesson | None:
+    """The lesson that a name is about, such as "Lesson 4", "04-encode" or "alice_encode"."""
+    text = re.sub(r"[^a-z0-9]+", "_", unicodedata.normalize("NFKC", name).lower()).strip("_")
+    # "lesson4a", "ex04final": a letter behind the number is no part of it.
+    text = re.sub(r"([0-9])(?=[a-z])", r"\1_", text)
+    found = [int(number) for number in NUMBERED.findall(text)]
+    found += [int(number) for number in NUMBER_FIRST.findall(text)][: 0 if found else 1]
+    by_number = [lesson for lesson in lessons if lesson.number in found]
+    by_title = [lesson for lesson in lessons if f"_{title_of(lesson)}_" in f"_{text}_"]
+    if by_number and by_title:  # where they do not agree, nothing is told
+        by_number = [lesson for lesson in by_number if lesson in by_title]
+    candidates = by_number or by_title
+    return candidates[0] if len(candidates) == 1 and (by_number or not found) else None
+
+
+def title_of(lesson: Lesson) -> str:
+    """Its name without the number, such as "fused_mlp"."""
+    return lesson.name.partition("_")[2]
+
+
+def lessons_in(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+    """The lessons of which a text defines at least one function that a student is to write."""
+    tree = syntax_tree(text)
+    if tree is None:
+        return []
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return [lesson for lesson in lessons if defined & set(lesson.blank)]

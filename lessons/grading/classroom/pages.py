@@ -1,0 +1,214 @@
+"""Pages to read: one per student, with pictures of what is wrong, and a summary of the class.
+
+Each is one file, without a script. All that strangers have written is escaped.
+"""
+
+import base64
+import html
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kernels.files.atomic import write_atomically
+from lessons.course.lesson import Check, Lesson
+from lessons.grading.case import picture_path
+from lessons.grading.classroom.gradebook import Grade
+from lessons.grading.classroom.journal import Run
+from lessons.grading.classroom.similarity import Pair
+from lessons.grading.classroom.text import printable
+from lessons.grading.run import Result
+
+MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
+SHOWN_PAIRS = 100
+NOT_FOR_A_PAGE = ("picture: ", "replay: ", "stuck? ")  # how lines of a message begin
+
+HEAD = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+ padding: 0 1rem; }}
+table {{ border-collapse: collapse; margin: 1rem 0; }}
+td, th {{ padding: .2rem .7rem; text-align: left; border-bottom: 1px solid #ddd;
+ vertical-align: top; }}
+td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+pre {{ white-space: pre-wrap; background: #f5f5f5; padding: .6rem; }}
+img {{ max-width: 100%; }}
+.passed {{ color: #176a2b; }} .failed, .error, .timeout {{ color: #a3182b; }}
+.quiet {{ color: #666; }}
+</style>
+<h1>{title}</h1>
+"""
+
+
+def write_student_page(
+    path: Path, grade: Grade, lessons: Sequence[Lesson], pictures: Path, run: Run
+) -> None:
+    """Write the page of one student. pictures: folder of the pictures of failed checks."""
+    write_page(path, "".join(student_page(grade, lessons, pictures, run)))
+
+
+def write_summary(
+    path: Path, grades: Sequence[Grade], lessons: Sequence[Lesson], pairs: Sequence[Pair], run: Run
+) -> None:
+    """Write the page of the class."""
+    write_page(path, "".join(summary(grades, lessons, pairs, run)))
+
+
+def write_page(path: Path, text: str) -> None:
+    write_atomically(path, lambda file: file.write(text.encode("utf-8", "replace")))
+
+
+# ---------------------------------------------------------------- a student
+
+
+def student_page(
+    grade: Grade, lessons: Sequence[Lesson], pictures: Path, run: Run
+) -> Iterator[str]:
+    name = grade.student.full_name or grade.student.name
+    yield HEAD.format(title=safe(f"{name}: {grade.total:g} of {grade.max_total} points"))
+    if not grade.finished:
+        yield "<p>Not all checks have run yet.</p>"
+    if grade.handed.notes:
+        yield f"<h2>What was handed in</h2>{items(grade.handed.notes)}"
+    for lesson in lessons:
+        after, points = grade.after_lateness[lesson.name], grade.scores[lesson.name]
+        late = f", {after:g} after days late" if after != points else ""
+        yield f"<h2>Lesson {lesson.number}: {safe(lesson.title)}</h2>"
+        file = grade.handed.files.get(lesson.name)
+        what = f"<code>{safe(str(file.path))}</code>" if file else "no file"
+        yield f"<p>{points} of {lesson.points} points{late} ({what})</p>"
+        rows = {row.check: row for row in grade.rows if row.lesson == lesson.name}
+        for check in lesson.checks:
+            yield from section(lesson, check, rows[check.name], pictures)
+    yield place(run)
+
+
+def section(lesson: Lesson, check: Check, row: Result, pictures: Path) -> Iterator[str]:
+    points = f"{row.score} of {row.max_score}"
+    yield f'<h3 class="{safe(row.status)}">{safe(check.title)}: {points}, {safe(row.status)}</h3>'
+    if row.status == "passed":
+        return
+    lines = [line for line in row.message.splitlines() if not line.startswith(NOT_FOR_A_PAGE)]
+    yield f"<pre>{safe(chr(10).join(lines))}</pre>"
+    if row.backend:
+        yield picture(picture_path(pictures, lesson, check))
+
+
+def picture(path: Path) -> str:
+    """The picture of a failed check, as a part of the page; "" if there is none."""
+    try:
+        content = path.read_bytes() if path.stat().st_size <= MAX_PICTURE else b""
+    except OSError:
+        return ""
+    if not content:
+        return ""
+    data = base64.b64encode(content).decode()
+    return f'<p><img alt="expected, got, error" src="data:image/png;base64,{data}"></p>'
+
+
+# ---------------------------------------------------------------- the class
+
+
+def summary(
+    grades: Sequence[Grade], lessons: Sequence[Lesson], pairs: Sequence[Pair], run: Run
+) -> Iterator[str]:
+    yield HEAD.format(title=f"{len(grades)} students")
+    yield f"<h2>Points</h2>{table(points_rows(grades, lessons))}"
+    yield f"<h2>Checks</h2>{table(check_rows(grades, lessons))}"
+    yield "<h2>Alike</h2>"
+    if pairs:
+        yield table(pair_rows(pairs[:SHOWN_PAIRS]))
+        yield (
+            '<p class="quiet">1 is the same code, but for names, comments and formatting. A number'
+            " is no verdict: a short kernel has few ways to be right.</p>"
+        )
+    else:
+        yield "<p>No two submissions stand out.</p>"
+    noted = [(grade, note) for grade in grades for note in (*grade.handed.notes, *looks(grade))]
+    if noted:
+        yield "<h2>To look at</h2>"
+        yield items([f"{grade.handed.student}: {note}" for grade, note in noted])
+    yield place(run)
+
+
+def points_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
+    yield ["student", *(str(lesson.number) for lesson in lessons), "points", "after days late"]
+    for grade in grades:
+        link = (
+            f'<a href="students/{safe(grade.folder)}/index.html">{safe(grade.handed.student)}</a>'
+        )
+        scores = [str(grade.scores[lesson.name]) for lesson in lessons]
+        unfinished = "" if grade.finished else " (unfinished)"
+        yield [link, *scores, f"{sum(grade.scores.values())}{unfinished}", f"{grade.total:g}"]
+    if grades:
+        means = [
+            sum(grade.scores[lesson.name] for grade in grades) / len(grades) for lesson in lessons
+        ]
+        total = sum(grade.total for grade in grades) / len(grades)
+        yield ["mean", *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}", f"{total:.1f}"]
+
+
+def check_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
+    yield ["lesson", "check", "passed", "what was wrong"]
+    for lesson in lessons:
+        for check in lesson.checks:
+            rows = [row for grade in grades for row in grade.rows
+                    if (row.lesson, row.check) == (lesson.name, check.name)]  # fmt: skip
+            passed = sum(row.status == "passed" for row in rows)
+            wrong = Counter(row.diagnosis or row.message or row.status for row in rows
+                            if row.status != "passed")  # fmt: skip
+            named = ", ".join(
+                f"{safe(what)[:80]} ({count})" for what, count in wrong.most_common(5)
+            )
+            yield [safe(lesson.name), safe(check.name), f"{passed} of {len(rows)}", named]
+
+
+def pair_rows(pairs: Sequence[Pair]) -> Iterator[list[str]]:
+    yield ["lesson", "student", "and", "alike", "same mistakes"]
+    for pair in pairs:
+        yield [
+            safe(pair.lesson), safe(pair.first), safe(pair.second), f"{pair.alike:.2f}",
+            str(pair.same_mistakes),
+        ]  # fmt: skip
+
+
+def looks(grade: Grade) -> list[str]:
+    return [f"{lesson}, {line}" for lesson, lines in grade.remarks.items() for line in lines]
+
+
+# ---------------------------------------------------------------- parts of a page
+
+
+def place(run: Run) -> str:
+    parts = [f"seed {run.seed}", f"checks {run.checks[:12]}"]
+    for key, value in run.place.items():
+        if key != "confinement" and value is not None:
+            parts.append(f"{key} {value}")
+    confinement = "; ".join(run.place.get("confinement", []))
+    return f'<p class="quiet">{safe(", ".join(parts))}. {safe(confinement)}.</p>'
+
+
+def items(lines: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{safe(line)}</li>" for line in lines) + "</ul>"
+
+
+def table(rows: Iterator[list[str]]) -> str:
+    """A table of cells that are HTML already; the first row is its head."""
+    first, *others = list(rows)
+    head = "".join(f"<th>{cell}</th>" for cell in first)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in others)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def cell(content: str) -> str:
+    is_number = content.replace(".", "", 1).isdecimal()
+    return f'<td class="number">{content}</td>' if is_number else f"<td>{content}</td>"
+
+
+def safe(text: str) -> str:
+    return html.escape(printable(text))

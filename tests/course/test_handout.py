@@ -1,0 +1,103 @@
+"""A handout: no solution is left in it, and every check runs."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kernels.errors import InputError
+from lessons.__main__ import parse
+from lessons.course.exercises import SourceFile, exercise_text, solution_text, unwritten
+from lessons.course.lesson import lessons
+
+LESSONS = lessons()
+DISTINCTIVE = 30  # characters of a line that is not found in other code by chance
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory):
+    out = tmp_path_factory.mktemp("handout") / "course"
+    parsed = parse(["handout", str(out)])
+    assert parsed.action(parsed) == 0
+    return out
+
+
+def lines_of_solutions():
+    """Lines of the functions that students write, and that neither exercise nor story shows."""
+    found = set()
+    for lesson in LESSONS:
+        file = SourceFile(solution_text(lesson), None)
+        story = (lesson.folder / "README.md").read_text(encoding="utf-8")
+        given = set(map(str.strip, (exercise_text(lesson) + story).splitlines()))
+        for name in lesson.blank:
+            body = file.text_of(file.functions[name]).splitlines()
+            found |= {line.strip() for line in body} - given
+    return {line for line in found if len(line) >= DISTINCTIVE and not line.startswith("#")}
+
+
+def test_no_line_of_a_solution_is_left(handout):
+    secret = lines_of_solutions()
+    assert len(secret) > 40
+    for path in handout.rglob("*"):
+        if path.suffix in (".py", ".md", ".toml", ".txt", ".json", ".ipynb"):
+            lines = set(map(str.strip, path.read_text(encoding="utf-8").splitlines()))
+            left = secret & lines
+            # What is given, examples of the lab and stories may share a line or two, no more.
+            assert len(left) < 3, f"{path.relative_to(handout)}: {left}"
+    for lesson in LESSONS:
+        for part in lesson.parts:
+            names = [name for name in part.functions if name in lesson.blank]
+            assert unwritten((handout / part.file).read_text(), names) == names
+
+
+def test_what_an_earlier_lesson_gives_is_known(handout):
+    text = (handout / "lessons" / "04_encode" / "earlier.json").read_text()
+    assert "neighbours" in text and "corner_weights" in text and "random_uv" not in text
+    nine = (handout / "lessons" / "09_train" / "earlier.json").read_text()
+    for name in ("random_uv", "encode", "mlp_forward", "backward", "adam_step", "adam_grid"):
+        assert f'"{name}"' in nine
+
+
+def test_an_exercise_begins_as_in_the_project(handout):
+    for lesson in LESSONS:
+        folder = handout / "lessons" / lesson.name
+        assert (folder / "exercise.py").read_text() == exercise_text(lesson)
+
+
+def test_it_is_not_written_over_something(handout):
+    parsed = parse(["handout", str(handout)])
+    with pytest.raises(InputError, match="exists already"):
+        parsed.action(parsed)
+
+
+def check(handout, number):
+    command = [sys.executable, "-m", "lessons", "check", str(number)]
+    return subprocess.run(command, cwd=handout, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+def test_the_functions_of_an_earlier_lesson_are_the_students_own_or_dropped_in(handout, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(handout, course)
+    two, four = LESSONS[1], LESSONS[3]
+    exercise = course / "lessons" / four.name / "exercise.py"
+    exercise.write_text(solution_text(four))
+    assert "there is missing: corner_weights, neighbours" in " ".join(check(course, 4).split())
+    wrong = solution_text(two).replace("float32(size) - float32(0.5)", "float32(size)")
+    assert wrong != solution_text(two)
+    (course / "lessons" / two.name / "exercise.py").write_text(wrong)
+    assert "10 of 10" not in check(course, 4)
+    (course / "solutions" / f"{two.name}.py").write_text(solution_text(two))
+    assert "10 of 10" in check(course, 4)
+
+
+@pytest.mark.slow
+def test_every_check_runs_in_a_handout_that_is_solved(handout, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(handout, course)
+    for lesson in LESSONS:
+        (course / "lessons" / lesson.name / "exercise.py").write_text(solution_text(lesson))
+    for lesson in LESSONS:
+        said = check(course, lesson.number)
+        assert "10 of 10 points" in said, said

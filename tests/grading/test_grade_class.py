@@ -1,0 +1,248 @@
+"""A class is graded: rows as they come, going on, files of every format; mostly without workers."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kernels.errors import InputError
+from lessons.__main__ import parse
+from lessons.course.lesson import ROOT, find_lesson
+from lessons.grading.case import CheckEnded
+from lessons.grading.classroom import command, grade_class
+from lessons.grading.classroom.csv_files import harmless
+from lessons.grading.classroom.gradebook import folders_of
+from lessons.grading.classroom.roster import Student, read_roster
+from tests.grading import made_class
+from tests.grading.made_class import put
+
+LESSON = find_lesson(1)
+TEXT = made_class.SOLUTION[1]
+
+
+class NoWorkers:
+    """A pool for checks that run nothing."""
+
+    def describe(self):
+        return "there is none", "CPU"
+
+    def ready(self):
+        pass
+
+    def stop(self):
+        pass
+
+    def printed(self):
+        return ""
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """Checks that pass unless the file says otherwise; returns the list of those that have run."""
+    seen = []
+
+    def check_named(name):
+        def check(case):
+            text = case.submission.text.decode()
+            seen.append((text.splitlines()[0], name))
+            if "# breaks the grader" in text and name == "every_pixel":
+                raise ZeroDivisionError("a mistake of the checks")
+            if "# interrupts" in text and name == "many_blocks":
+                raise KeyboardInterrupt
+            if "# wrong" in text and name == "every_pixel":
+                raise CheckEnded("failed", "transposed", "it is transposed")
+
+        return check
+
+    functions = {check.name: check_named(check.name) for check in LESSON.checks}
+    monkeypatch.setattr(grade_class, "checks_of", lambda lesson: functions)
+    settings = grade_class.Settings
+    monkeypatch.setattr(
+        command, "Settings", lambda *a, **k: settings(*a, **{**k, "new_pool": NoWorkers})
+    )
+    return seen
+
+
+def grade(folder, out, *options):
+    arguments = ["grade", str(folder), "--out", str(out), "--lessons", "1", *map(str, options)]
+    parsed = parse(arguments)
+    return parsed.action(parsed)
+
+
+def table(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+def a_class(folder, **files):
+    for student, text in files.items():
+        put(folder / student / "01_grayscale.py", text)
+    return folder
+
+
+# ---------------------------------------------------------------- grades
+
+
+def test_every_student_gets_a_row_and_one_broken_check_costs_only_itself(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT, bob=TEXT + "# wrong\n",
+                   cid=TEXT + "# breaks the grader\n", dan=made_class.SKELETON[1])  # fmt: skip
+    put(made / "eve" / "nothing.txt", "hello")
+    assert grade(made, tmp_path / "out", "--jobs", 2) == 0
+    rows = table(tmp_path / "out" / "grades.csv")
+    assert rows[0][:3] == ["student", "01_grayscale", "points"]
+    points = {row[0]: int(row[1]) for row in rows[1:]}
+    assert points == {"ann": 10, "bob": 6, "cid": 6, "dan": 0, "eve": 0}
+    checks = {(row[0], row[2]): row[3:7] for row in table(tmp_path / "out" / "checks.csv")}
+    assert checks["bob", "every_pixel"] == ["0", "4", "failed", "transposed"]
+    assert checks["cid", "every_pixel"] == ["0", "4", "error", "grader"]
+    assert checks["dan", "every_pixel"] == ["0", "4", "failed", "not written"]
+
+
+def test_an_interrupted_class_goes_on_where_it_was(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT, bob=TEXT + "# interrupts\n")
+    with pytest.raises(KeyboardInterrupt):
+        grade(made, tmp_path / "out", "--jobs", 1, "--seed", 7)
+    states = {row[0]: row[-2] for row in table(tmp_path / "out" / "grades.csv")[1:]}
+    assert states == {"ann": "graded", "bob": "unfinished"}
+    with open(tmp_path / "out" / "journal.jsonl", "a") as file:
+        file.write('{"student": "ann", "row"')  # as if the power had gone
+    a_class(made, bob=TEXT + "# now without it\n")
+    ran.clear()
+    grade(made, tmp_path / "out", "--jobs", 1)
+    assert len(ran) == len(LESSON.checks)  # only the file that has changed
+    header = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
+    assert header["seed"] == 7
+    assert {"python", "numba", "confinement"} <= set(header["place"])
+    ran.clear()
+    grade(made, tmp_path / "out")
+    assert ran == []
+
+
+def test_grades_of_another_seed_are_not_mixed(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    grade(made, tmp_path / "out", "--seed", 1)
+    with pytest.raises(InputError, match="another seed"):
+        grade(made, tmp_path / "out", "--seed", 2)
+
+
+def test_a_submission_whose_time_is_up_gets_timeouts(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    grade(made, tmp_path / "out", "--limit", "1e-9")
+    states = [row[5] for row in table(tmp_path / "out" / "checks.csv")[1:]]
+    assert states == ["passed", "timeout", "timeout", "timeout"]
+
+
+# ---------------------------------------------------------------- roster and names
+
+
+def test_days_late_cost_what_the_roster_says(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    roster = tmp_path / "roster.toml"
+    roster.write_text(
+        "late_days = 1\nlost_per_late_day = 0.25\n"
+        '[[student]]\nname = "ann"\nfull_name = "Ann Lee"\nid = 17\nlate = {"01_grayscale" = 3}\n'
+        '[[student]]\nname = "zoe"\n'
+    )
+    grade(made, tmp_path / "out", "--roster", roster)
+    rows = {row[0]: row for row in table(tmp_path / "out" / "grades.csv")}
+    assert rows["ann"][1:5] == ["10", "10", "5.0", "10"]
+    assert "nothing was handed in" in rows["zoe"][-1]
+    canvas = table(tmp_path / "out" / "canvas.csv")
+    assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section",
+                         "Lesson 1: Grayscale"]  # fmt: skip
+    assert canvas[1][0].strip() == "Points Possible"
+    assert canvas[2] == ["Ann Lee", "17", "", "ann", "", "5.0"]
+    assert table(tmp_path / "out" / "moodle.csv")[1][:4] == ["17", "Ann Lee", "", "5.0"]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("[[student]]\nid = 1\n", "no name"),
+        ('[[student]]\nname = "a"\nnmae = "b"\n', "'nmae' is none of"),
+        ('[[student]]\nname = "a"\nlate = {"lesson 4" = 1}\n', "write a lesson's name"),
+        ('[[student]]\nname = "a"\n[[student]]\nname = "a"\n', "twice"),
+        ("late_days = -1\n", "late_days is 0 or more"),
+        ("not toml", "cannot be used"),
+    ],
+)
+def test_a_roster_that_cannot_be_used_is_told(tmp_path, text, words):
+    (tmp_path / "roster.toml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_roster(tmp_path / "roster.toml", [LESSON])
+
+
+def test_free_late_days_are_used_in_order():
+    roster = command.Roster({"a": Student("a", late={"01": 2, "02": 2})}, 3, 0.1)
+    assert roster.after_lateness("a", {"01": 10, "02": 10}) == {"01": 10.0, "02": 9.0}
+
+
+def test_folders_of_students_are_distinct_on_every_system():
+    names = folders_of(["ann", "Ann", "../x", "con", "Zoë Müller", ""])
+    assert names["ann"] == "ann"
+    assert len({name.lower() for name in names.values()}) == len(names)
+    assert not any("/" in name or name.startswith(".") for name in names.values())
+
+
+def test_a_name_is_no_formula():
+    assert harmless("=HYPERLINK(1)") == "'=HYPERLINK(1)"
+    assert (harmless("ann"), harmless(-3)) == ("ann", -3)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--jobs", "0"], "--jobs"),
+        (["--seed", "-1"], "--seed must not be negative"),
+        (["--lessons", "x"], "write numbers"),
+        (["--lessons", "12"], "there is no lesson 12"),
+        (["--limit", "0"], "--limit"),
+        (["--roster", "/no/such"], "roster"),
+    ],
+)
+def test_bad_options_are_told_in_one_line(tmp_path, options, words):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    with pytest.raises(InputError, match=words):
+        parsed = parse(["grade", str(made), "--out", str(tmp_path / "out"), *options])
+        parsed.action(parsed)
+
+
+# ---------------------------------------------------------------- with workers
+
+
+@pytest.mark.slow
+def test_a_made_class_gets_the_grades_that_it_should(tmp_path):
+    expected = made_class.make(tmp_path)
+    out = tmp_path.parent / f"{tmp_path.name}-out"
+    command_line = [sys.executable, "-m", "lessons", "grade", tmp_path, "--out", out,
+                    "--lessons", "1", "--patience", "10", "--seed", "3"]  # fmt: skip
+    run = subprocess.run(list(map(str, command_line)), cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    points = {row[0]: int(row[1]) for row in table(out / "grades.csv")[1:]}
+    assert points == {student: 10 * (1 in found) for student, found in expected.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_ends_in_one_line_and_the_rest_is_graded_later(tmp_path):
+    made = a_class(tmp_path / "in", **{f"student{i}": f"{TEXT}# {i}\n" for i in range(6)})
+    out = tmp_path / "out"
+    line = [sys.executable, "-m", "lessons", "grade", made, "--out", out, "--lessons", "1",
+            "--patience", "10"]  # fmt: skip
+    line = list(map(str, line))
+    run = subprocess.Popen(
+        line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert "10 of 10 points" in run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    _, complaint = run.communicate()
+    assert "Traceback" not in complaint
+    assert run.returncode == 130
+    assert 1 < len((out / "journal.jsonl").read_text().splitlines()) < 1 + 6 * 4
+    again = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert again.returncode == 0
+    assert {int(row[1]) for row in table(out / "grades.csv")[1:]} == {10}

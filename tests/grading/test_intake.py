@@ -1,0 +1,121 @@
+"""What students hand in: every kind of a made class is sorted out, and nothing harms."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kernels.errors import InputError
+from lessons.course.source_text import as_utf8, syntax_tree
+from lessons.grading.classroom.intake import handed_in
+from lessons.grading.classroom.names import lesson_by_name
+from lessons.grading.classroom.students import owner_of
+from tests.grading import made_class
+
+LESSONS = list(made_class.LESSONS.values())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class")
+    expected = made_class.make(folder)
+    return {one.student: one for one in handed_in(folder, LESSONS)}, expected
+
+
+@pytest.mark.parametrize("student", made_class.MAKERS)
+def test_every_solution_is_found_and_nothing_else(made, student):
+    students, expected = made
+    handed = students[student]
+    found = set()
+    for lesson in LESSONS:
+        text = handed.files[lesson.name].text.decode() if lesson.name in handed.files else ""
+        namespace_free = {line.strip() for line in text.splitlines()} - {""}
+        wanted = made_class.SOLUTION[lesson.number].split('"""')[-1].splitlines()
+        if text and all(line.strip() in namespace_free for line in wanted if line.strip()):
+            found.add(lesson.number)
+    assert found == expected[student], handed.notes
+
+
+def test_no_student_is_added_and_none_lost(made):
+    students, expected = made
+    assert set(students) == set(expected)
+
+
+@pytest.mark.parametrize(
+    "student, words",
+    [
+        ("two_versions", "lesson 1: 3 versions; graded is grayscale_final"),
+        ("wrong_names", "lesson_2.py: its name says lesson 2, its functions are those of 4"),
+        ("wrong_names", "there is: helper.py, lesson_2.py, notes.txt, solution.py"),
+        ("wrong_names", "helper.py: no function that a lesson asks for"),
+        ("nothing_at_all", "there is: nothing"),
+        ("from_a_notebook", "a notebook: its functions are graded"),
+        ("doejane", "its name says that it was late"),
+        ("harmful", "02_resample.py: more than 1,048,576 bytes"),
+        ("harmful", "bomb.zip/06_fused_mlp.py: more than 1,048,576 bytes"),
+        ("harmful", "climb.zip/../../07_backward.py: its name leaves the archive"),
+        ("harmful", "climb.zip//08_adam.py: its name leaves the archive"),
+        ("harmful", "broken.zip: no zip that can be opened"),
+        ("harmful", "link.zip/09_train.py: a link"),
+    ],
+)
+def test_what_a_person_should_know_is_said(made, student, words):
+    assert any(words in note for note in made[0][student].notes), made[0][student].notes
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+def test_links_and_pipes_are_not_opened(made):
+    notes = made[0]["harmful"].notes
+    assert "04_encode.py: no plain file: not read" in notes
+    assert "05_tiles.py: a link: not followed" in notes
+    assert "everything: a link: not followed" in notes
+
+
+@pytest.mark.parametrize(
+    "name, number",
+    [
+        ("04_encode", 4), ("lesson1", 1), ("LESSON-07", 7), ("Übung_4_encode", 4), ("l9", 9),
+        ("encode", 4), ("03", 3), ("week12", None), ("lesson10", None), ("final", None),
+        ("lesson1_encode", None), ("ex5b", 5), ("2024", None),
+    ],
+)  # fmt: skip
+def test_a_name_tells_its_lesson_or_nothing(name, number):
+    lesson = lesson_by_name(name, LESSONS)
+    assert (lesson.number if lesson else None) == number
+
+
+def test_a_folder_of_one_student(tmp_path):
+    made_class.put(tmp_path / "alice" / "lesson1.py", made_class.SOLUTION[1])
+    made_class.put(tmp_path / "alice" / "04_encode" / "exercise.py", made_class.SOLUTION[4])
+    (one,) = handed_in(tmp_path / "alice", LESSONS)
+    assert (one.student, set(one.files)) == ("alice", {"01_grayscale", "04_encode"})
+    with pytest.raises(InputError, match="there is no"):
+        handed_in(tmp_path / "bob", LESSONS)
+
+
+def test_files_of_lessons_that_are_not_graded_are_still_known(tmp_path):
+    made_class.put(tmp_path / "ann_04_encode.py", made_class.SOLUTION[4])
+    made_class.put(tmp_path / "ann_lesson1.py", made_class.SOLUTION[1])
+    (one,) = handed_in(tmp_path, LESSONS, wanted=LESSONS[:1])
+    assert (one.student, set(one.files)) == ("ann", {"01_grayscale"})
+    assert one.notes == ["lesson1.py: taken for lesson 1, 01_grayscale"]
+
+
+def test_owners_by_names_of_loose_files(tmp_path):
+    for name, student in (("ann-lee 04_encode.py", "ann-lee"), ("bob_encode.py", "bob"),
+                          ("carl hw_2.py", "carl"), ("04_encode.py", "")):  # fmt: skip
+        assert owner_of(tmp_path / name, LESSONS).student == student
+
+
+def test_text_of_any_encoding_becomes_utf8():
+    assert as_utf8(b"\xef\xbb\xbfx = 1\n") == b"x = 1\n"
+    assert as_utf8("x = 'ä'\n".encode("utf-16")).decode() == "x = 'ä'\n"
+    assert as_utf8(b"# coding: latin-1\nx = '\xe4'\n").decode().endswith("x = 'ä'\n")
+    assert as_utf8(b"x = '\xe4'\n").decode() == "x = 'ä'\n"
+    assert as_utf8(b"# coding: no-such\n") == b"# coding: no-such\n"
+
+
+def test_trees_can_be_made_in_several_threads():
+    text = made_class.SOLUTION[7]
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(lambda _: syntax_tree(text) is not None, range(24)))

@@ -1,0 +1,103 @@
+"""Workers that are forked from a warm one: the same verdicts, as separate, and none is left."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lessons.course.lesson import find_lesson
+from lessons.grading.warm_workers import WarmWorkers
+from lessons.grading.worker_process import WorkerProcess
+from tests.grading.grade import grade
+from tests.grading.made_class import SOLUTION
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, on Linux")
+
+LESSON = find_lesson(1)
+FLEES = """
+import os
+import time
+
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        with open({note!r}, "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+while not os.path.exists({note!r}):
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture(scope="module")
+def warm():
+    workers = WarmWorkers()
+    if not workers.warm_up([], 1):
+        pytest.skip("a GPU is here: workers are not forked")
+    yield workers
+    workers.stop()
+
+
+@pytest.mark.slow
+def test_verdicts_are_those_of_fresh_workers():
+    warm = WarmWorkers()
+    assert warm.warm_up([LESSON], 1)  # the warm process itself has run native kernels, then
+    wrong = SOLUTION[1].replace("0.7152", "0.75")
+    for text, scores in ((SOLUTION[1], [2, 4, 2, 2]), (wrong, [0, 0, 0, 0]), ("1 +", [0] * 4)):
+        pool = warm.new_pool()
+        results = grade(text, workers=pool)
+        pool.stop()
+        assert [result.score for result in results.values()] == scores
+    warm.stop()
+    assert "SyntaxError" in results["luminance"].message
+
+
+def test_a_worker_sees_nothing_of_another(warm):
+    pool = warm.new_pool()
+    leaves = SOLUTION[1] + "\nimport numpy\nnumpy.left_behind = 1\n"
+    grade(leaves, LESSON.checks[:1], workers=pool)
+    looks = SOLUTION[1] + "\nimport numpy\nassert not hasattr(numpy, 'left_behind')\n"
+    result = grade(looks, LESSON.checks[:1], workers=pool)["luminance"]
+    pool.stop()
+    assert result.status == "passed", result.message
+
+
+@pytest.mark.parametrize("status, words", [(0, "exit status 0"), (-9, "SIGKILL")])
+def test_how_a_worker_ended_is_told(warm, status, words):
+    pool = warm.new_pool()
+    does = "os._exit(0)" if status == 0 else "os.kill(os.getpid(), 9)"
+    text = f"{SOLUTION[1]}\nimport os\n{does}\n"
+    result = grade(text, LESSON.checks[:1], workers=pool)["luminance"]
+    pool.stop()
+    assert result.diagnosis == "crash"
+    assert words in result.message
+
+
+def test_a_process_that_flees_is_ended(warm):
+    pool = warm.new_pool()
+    result = grade(SOLUTION[1] + FLEES.format(note="note"), LESSON.checks[:1], workers=pool)
+    assert result["luminance"].status == "passed", result["luminance"].message
+    fled = int((pool.worker.folder / "note").read_text())
+    assert Path(f"/proc/{fled}").exists()
+    pool.stop()
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{fled}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{fled}").exists()
+
+
+@pytest.mark.slow
+def test_without_the_warm_process_workers_are_fresh():
+    workers = WarmWorkers()
+    assert workers.warm_up([], 1)
+    os.kill(workers.server.process.pid, 9)
+    workers.server.process.wait()
+    worker = WorkerProcess(workers.process)
+    assert worker.alive
+    worker.stop()
+    workers.stop()
