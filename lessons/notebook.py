@@ -3,25 +3,21 @@
 The text of that cell is what is graded, as if it were the lesson's exercise.py.
 """
 
-import ast
 import base64
 import html
 import linecache
+import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.__main__ import lines_of, main
-from lessons.course.exercises import (
-    SourceFile,
-    exercise_text,
-    import_lines,
-    names_in,
-    unwritten,
-)
+from lessons.course.cells import completed, definitions
+from lessons.course.exercises import unwritten
 from lessons.course.lesson import ROOT, Lesson, find_lesson
 from lessons.course.progress import CourseProgress
 from lessons.grading.run import Result, checks_of, run_check
@@ -29,9 +25,7 @@ from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.source import python_function
 
-# What does nothing but give names. All else in a cell is an experiment, and not part of the work.
-DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
-PICTURE = "picture: "
+PICTURE, REPLAY = "picture: ", "replay: "
 
 
 def course(command: str = "") -> None:
@@ -40,11 +34,18 @@ def course(command: str = "") -> None:
 
 
 class CellGrade:
-    """What a cell's functions got; a notebook shows it, with pictures of what is wrong."""
+    """What a cell's functions got; a notebook shows it, with pictures and replays of failures."""
 
-    def __init__(self, lines: list[str], pictures: Sequence[Path] = (), passed: bool = False):
+    def __init__(
+        self,
+        lines: list[str],
+        pictures: Sequence[Path] = (),
+        passed: bool = False,
+        replays: Sequence[Path] = (),
+    ):
         self.lines = lines
         self.pictures = pictures
+        self.replays = replays
         self.passed = passed
 
     def __repr__(self) -> str:
@@ -55,7 +56,18 @@ class CellGrade:
         for path in self.pictures:
             content = base64.b64encode(path.read_bytes()).decode()
             parts.append(f'<img style="max-width: 100%" src="data:image/png;base64,{content}">')
+        parts += [link_to_replay(path) for path in self.replays]
         return "\n".join(parts)
+
+
+def link_to_replay(path: Path) -> str:
+    """HTML: a link from a notebook, whose folder is the current one."""
+    address = quote(Path(os.path.relpath(path)).as_posix())
+    return (
+        f'<p><a href="{html.escape(address)}" target="_blank">{html.escape(path.stem)}, step by '
+        f"step</a>: a replay of the run. If your notebook does not show it, open this file in a "
+        f"browser: <code>{html.escape(str(path))}</code></p>"
+    )
 
 
 def check_cell(number: int, *functions: Callable) -> CellGrade:
@@ -79,7 +91,8 @@ def check_cell(number: int, *functions: Callable) -> CellGrade:
     passed = points == lesson.points
     if passed:
         lines.append(save(lesson, text, results))
-    return CellGrade(lines, pictures_of(results), passed)
+    pictures, replays = (files_of(results, kind) for kind in (PICTURE, REPLAY))
+    return CellGrade(lines, pictures, passed, replays)
 
 
 NOTHING_YET = (
@@ -100,32 +113,6 @@ def text_of_cell(functions: Sequence[Callable]) -> str:
     if not text:
         raise InputError("the text of the cell cannot be found: run it again, without a %%magic")
     return text
-
-
-def definitions(text: str) -> str:
-    """The text with all but imports, functions and assignments left empty: no line moves."""
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
-        if not isinstance(node, DEFINITIONS) or is_magic(node):
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return "\n".join(lines) + "\n"
-
-
-def is_magic(node: ast.stmt) -> bool:
-    """Whether it is `name = %something`, which only a notebook understands."""
-    return any(isinstance(n, ast.Name) and n.id == "get_ipython" for n in ast.walk(node))
-
-
-def completed(text: str, lesson: Lesson) -> str:
-    """The text, and below it those functions of the lesson's exercise.py that it lacks."""
-    given = SourceFile(exercise_text(lesson), None)
-    here = SourceFile(text, None)
-    added = [node for name, node in given.functions.items() if name not in here.functions]
-    used = set().union(*map(names_in, added)) - set(here.imports)
-    imports = import_lines({given.imports[name] for name in used & set(given.imports)})
-    parts = [text.rstrip(), imports, *map(given.text_of, added)]
-    return "\n\n\n".join(part for part in parts if part) + "\n"
 
 
 # ---------------------------------------------------------------- checking
@@ -156,10 +143,10 @@ def lines_of_results(lesson: Lesson, results: Sequence[Result], length: int) -> 
         yield from lines_of(result._replace(message=message), check)
 
 
-def pictures_of(results: Sequence[Result]) -> list[Path]:
-    """The picture of each check that failed and has one."""
+def files_of(results: Sequence[Result], kind: str) -> list[Path]:
+    """The picture, or the replay, of each check that failed and has one."""
     lines = [line for result in results for line in result.message.splitlines()]
-    return [ROOT / line.removeprefix(PICTURE) for line in lines if line.startswith(PICTURE)]
+    return [ROOT / line.removeprefix(kind) for line in lines if line.startswith(kind)]
 
 
 def save(lesson: Lesson, text: str, results: Sequence[Result]) -> str:

@@ -18,8 +18,8 @@ from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from kernels.training.trainer import Trainer
 from kernels.training_step import evaluate
-from lessons.lab.compiled.backend import NativeBackend
 from lessons.lab.compiled.engine import launch
+from lessons.native_backend import NativeBackend
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
