@@ -8,11 +8,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = {"kernels", "kernels.cpu", "kernels.fast", "kernels.training", "kernels.files"}
-LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"}
+LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled", "lessons.lab.host"}
 SIMULATOR = {
     "lessons.lab.simulator.memory",
     "lessons.lab.simulator.cuda_functions",
     "lessons.lab.simulator.expressions",
+    "lessons.lab.simulator.replay",
 }
 
 # room -> the rooms that its files may import. A room is a folder: the files directly in it.
@@ -22,12 +23,22 @@ ALLOWED = {
     "kernels.cpu": {"kernels"},
     "kernels.fast": {"kernels"},
     "kernels.training": KERNELS,
-    "lessons": {*KERNELS, *LAB, "lessons.course", "lessons.grading"},
+    "lessons": {*KERNELS, *LAB, "lessons.course", "lessons.grading", "lessons.grading.classroom"},
     "lessons.course": {"kernels", "kernels.files"},
-    "lessons.grading": {*KERNELS, *LAB, "lessons", "lessons.course"},
-    # The engines do not know each other; the package knows neither until it is asked for one.
-    "lessons.lab": {"kernels"},
-    "lessons.lab.simulator": {"kernels", "kernels.files", "lessons.lab", *SIMULATOR},
+    "lessons.grading": {
+        *KERNELS,
+        *LAB,
+        "lessons.lab.simulator.replay",
+        "lessons",
+        "lessons.course",
+    },
+    # A class is many submissions: it knows how one is graded, which knows nothing of classes.
+    "lessons.grading.classroom": {*KERNELS, "lessons.course", "lessons.grading"},
+    # The lab can be installed without the rest of the project. Its engines do not know each other;
+    # the package knows neither until it is asked for one, and the command line and the plugin for
+    # pytest know how host code is run.
+    "lessons.lab": {"lessons.lab.host"},
+    "lessons.lab.simulator": {"lessons.lab", *SIMULATOR},
     "lessons.lab.simulator.memory": {"lessons.lab", "lessons.lab.simulator"},
     "lessons.lab.simulator.cuda_functions": {
         "lessons.lab",
@@ -40,10 +51,13 @@ ALLOWED = {
         "lessons.lab.simulator.memory",
         "lessons.lab.simulator.cuda_functions",
     },
-    "lessons.lab.compiled": {"kernels", "kernels.training", "lessons.lab"},
+    "lessons.lab.simulator.replay": {"lessons.lab", "lessons.lab.simulator"},
+    "lessons.lab.compiled": {"lessons.lab"},
+    # Host code needs an engine behind each launch; no engine knows of host code.
+    "lessons.lab.host": {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"},
     # A lesson: its checks and its picture.
     "a lesson": {*KERNELS, *LAB, "lessons", "lessons.grading"},
-    "train": {*KERNELS, *LAB, "lessons.grading"},
+    "train": {*KERNELS, "lessons", "lessons.grading"},
 }
 
 
@@ -80,12 +94,20 @@ def imports_of(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [f"{origin(node, path)}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
             if name.partition(".")[0] in ("kernels", "lessons", "tests", "benchmarks", "train"):
                 yield name if name in MODULES else name.rpartition(".")[0]
+
+
+def origin(node, path):
+    """The module that a `from ... import` names, its dots made out."""
+    if not node.level:
+        return node.module
+    package = path.relative_to(ROOT).parts[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -94,6 +116,13 @@ def test_a_file_imports_only_what_its_room_may(module):
     for imported in imports_of(MODULES[module]):
         target = room_of(imported)
         assert target == room or target in ALLOWED[room], f"{module} imports {imported}"
+
+
+def test_the_lab_imports_itself_by_relative_imports_only():
+    for path in ROOT.glob("lessons/lab/**/*.py"):
+        text = path.read_text(encoding="utf-8")
+        imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+        assert not [node.lineno for node in imports if node.module and "lessons" in node.module]
 
 
 def test_every_room_is_known():

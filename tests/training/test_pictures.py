@@ -137,6 +137,7 @@ def test_contact_sheet_of_any_shape_keeps_labels_apart(shape, grid_shape):
 
 
 @pytest.mark.parametrize("count", [11, pictures.MOST_ON_A_SHEET])
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(320, 320), (1, 500), (500, 1)])
 def test_a_sheet_of_many_snapshots_goes_on_below(count, shape):
     steps = range(10_000_000, 10_000_000 + count)
@@ -226,6 +227,7 @@ def test_longest_captions_do_not_touch():
     assert max(map(len, inner.split("0"))) >= 12
 
 
+@pytest.mark.slow
 def test_noise_is_made_smaller_until_the_file_is_small(tmp_path):
     rng = np.random.default_rng(0)
     frames = [pictures.frame(rng.random((200, 300, 3))) for _ in range(24)]

@@ -36,6 +36,7 @@ from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
 from kernels.state import initial_state
 from kernels.training import checkpoint, preview, trainer
+from kernels.training.command_line import snapshot_steps
 from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend
 from kernels.training.milestones import frame_steps, measured_steps
 
@@ -325,7 +326,7 @@ def test_formats_and_snapshots(image, tmp_path):
     assert (tmp_path / "ppm" / "ground_truth.ppm").read_bytes() == ppm.read_bytes()
     assert run(image, tmp_path / "none", "--steps", 1, "--snapshots", "none") == 0
     assert_files(tmp_path / "none", FINAL_STILLS[:4])
-    assert train.snapshot_steps("log", 40_000) == [1, 10, 100, 1000, 10_000, 40_000]
+    assert snapshot_steps("log", 40_000) == [1, 10, 100, 1000, 10_000, 40_000]
 
 
 # ---------------------------------------------------------------- learning
@@ -454,6 +455,7 @@ def test_resume_after_a_kill(image, finished, tmp_path, capsys, write, moment, s
 
 
 @posix
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_checkpoint_of_an_older_one(image, finished, copy):
     kill_at_write(2, "after", image, copy, "--seed", 2, "--overwrite")
     assert run(image, copy, "--resume", "--seed", 2) == 0
