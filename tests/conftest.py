@@ -7,6 +7,7 @@ than skip in silence, if there is none.
 
 import os
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -24,7 +25,16 @@ def pytest_addoption(parser):
     )
 
 
+def heed_signals():
+    """In the background (`nohup`, some CI) signals are ignored, also by programs started here."""
+    for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 def pytest_configure(config):
+    heed_signals()
     if not config.getoption("--require-gpu"):
         return
 
