@@ -18,11 +18,11 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from numba import cuda, float32, int32, int64, uint32
+from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS
+from kernels.fast.adam import clear_fixed_point, clear_floats, read_fixed_point, read_floats
 from kernels.fast.ptx import float_as_word, load_four, pack_bfloat16, store_four, word_as_float
-from kernels.fast.sample import FIXED_POINT
 
 # What a thread keeps of a cell that it reads ...
 SHARE, VALUE, M, V, RATE, CORRECTION_V, READ_CELL = 0, 1, 4, 7, 10, 11, 12
@@ -60,34 +60,6 @@ def moved(parameter, m, v, rate, correction_v, rates):
 def is_touched(gradients):
     """Cells that no sample has touched are not moved."""
     return gradients[0] != float32(0) or gradients[1] != float32(0) or gradients[2] != float32(0)
-
-
-# ---------------------------------------------------------------- gradients, of two kinds
-
-
-@cuda.jit(device=True)
-def read_floats(grad, row):
-    return load_four(grad, row)
-
-
-@cuda.jit(device=True)
-def clear_floats(grad, row):
-    store_four(grad, row, float32(0), float32(0), float32(0), float32(0))
-
-
-@cuda.jit(device=True)
-def read_fixed_point(grad, row):
-    unit = float32(1 / FIXED_POINT)
-    return (
-        float32(grad[row, 0]) * unit, float32(grad[row, 1]) * unit, float32(grad[row, 2]) * unit,
-        float32(0),
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def clear_fixed_point(grad, row):
-    for channel in range(4):
-        grad[row, channel] = int64(0)
 
 
 # ---------------------------------------------------------------- rounded copies

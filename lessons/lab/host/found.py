@@ -6,13 +6,13 @@ from collections.abc import Collection
 from os import PathLike
 
 from ..cells import file_label
-from ..errors import InputError, ProblemsFound
-from ..simulator.findings import Finding
+from ..errors import InputError
+from ..simulator.findings import Finding, Findings
 from ..simulator.report import Report
 from ..simulator.sarif import sarif_log
 
 
-class Found:
+class Found(Findings):
     """Findings of all launches and of the host's own code.
 
     kinds: those that are kept. findings: each once. launches: kernel -> how often it was launched.
@@ -25,29 +25,6 @@ class Found:
         self.launches: Counter[str] = Counter()
         self.earlier: list[Found] = []  # the parts that `begin` has ended
         self.recorded: Report | None = None  # of the first launch with problems
-
-    @property
-    def ok(self) -> bool:
-        """True if nothing was found but advice."""
-        return not self.problems
-
-    @property
-    def problems(self) -> list[Finding]:
-        return [finding for finding in self.findings if not finding.advice]
-
-    @property
-    def advice(self) -> list[Finding]:
-        """What could be faster although it is right: one finding per line at most."""
-        first: dict[tuple[str, int], Finding] = {}
-        for finding in self.findings:
-            if finding.advice:
-                first.setdefault((finding.file, finding.line), finding)
-        return list(first.values())
-
-    def raise_if_problems(self) -> None:
-        """Raise `ProblemsFound`, with the summary as its text, if there are any but advice."""
-        if not self.ok:
-            raise ProblemsFound(self.summary())
 
     def add(self, finding: Finding) -> None:
         same = (*finding[:1], finding.line, finding.file, finding.array, finding.other_line)

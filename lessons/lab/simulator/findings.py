@@ -1,9 +1,10 @@
-"""One thing that is wrong with a kernel: its kind, its words, and its place as fields."""
+"""What is wrong with a kernel: each finding with its kind, its words, and its place as fields."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..dimensions import Dim3
+from ..errors import ProblemsFound
 
 # kind -> what it is, in one sentence
 KINDS = {
@@ -76,6 +77,36 @@ class Finding(NamedTuple):
     @property
     def place(self) -> Place:
         return Place(**{name: getattr(self, name) for name in Place._fields})
+
+
+class Findings:
+    """What is asked of findings, be they of one launch or of many; its text is the summary."""
+
+    findings: list[Finding]
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing was found but advice."""
+        return not self.problems
+
+    @property
+    def problems(self) -> list[Finding]:
+        """The findings that are more than advice."""
+        return [finding for finding in self.findings if not finding.advice]
+
+    @property
+    def advice(self) -> list[Finding]:
+        """What could be faster although it is right: one finding per line at most."""
+        first: dict[tuple[str, int], Finding] = {}
+        for finding in self.findings:
+            if finding.advice:
+                first.setdefault((finding.file, finding.line), finding)
+        return list(first.values())
+
+    def raise_if_problems(self) -> None:
+        """Raise `ProblemsFound`, with the summary as its text, if there are any but advice."""
+        if not self.ok:
+            raise ProblemsFound(str(self))
 
 
 def wanted_kinds(kinds: Iterable[str] | None, without: Iterable[str]) -> frozenset[str]:

@@ -6,16 +6,16 @@ from collections.abc import Collection
 from os import PathLike
 
 from ..dimensions import Dim3, dim3_text
-from ..errors import InputError, ProblemsFound
+from ..errors import InputError
 from ..source import Source
 from .events import AccessEvent, Recording
-from .findings import KINDS, NOWHERE, Finding, Place
+from .findings import KINDS, NOWHERE, Finding, Findings, Place
 from .report_html import report_html
 from .sarif import sarif_log
-from .traffic import Traffic, traffic_table
+from .traffic import Traffic, totals_of_lines, traffic_table
 
 
-class Report:
+class Report(Findings):
     """The result of `checked_run`.
 
     findings: all of them, in the order in which they were made. grid, block: (x, y, z). kinds: the
@@ -33,37 +33,13 @@ class Report:
         self.findings: list[Finding] = []
         self.left_out: Counter[str] = Counter()  # kind -> findings of it that are not kept
         self.doubles_asked_for = False  # by an array of doubles among the arguments
-        self.traffic: dict[tuple[str, int], Traffic] = {}  # by filename and line
+        self.counted: dict[tuple[str, int, str], Traffic] = {}  # by filename, line and array
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
         self.recording: Recording | None = None  # for the replay
         # (kind, line, key) of a finding -> how often it was made
         self.times_seen: dict[tuple[str, int, object], int] = {}
-
-    @property
-    def ok(self) -> bool:
-        """True if nothing was found but advice."""
-        return not self.problems
-
-    @property
-    def problems(self) -> list[Finding]:
-        """The findings that are more than advice."""
-        return [finding for finding in self.findings if not finding.advice]
-
-    @property
-    def advice(self) -> list[Finding]:
-        """What could be faster although it is right: one finding per line at most."""
-        first: dict[tuple[str, int], Finding] = {}
-        for finding in self.findings:
-            if finding.advice:
-                first.setdefault((finding.file, finding.line), finding)
-        return list(first.values())
-
-    def raise_if_problems(self) -> None:
-        """Raise `ProblemsFound`, with the findings as its text, if there are any but advice."""
-        if not self.ok:
-            raise ProblemsFound(str(self))
 
     def add(
         self,
@@ -129,6 +105,11 @@ class Report:
         """
         return json.dumps(sarif_log(self.findings, root), indent=2)
 
+    @property
+    def traffic(self) -> dict[tuple[str, int], Traffic]:
+        """What each line asked of memory, by filename and line."""
+        return totals_of_lines(self.counted)
+
     def table(self) -> str:
         """Text: what each source line asks of memory."""
         return traffic_table(self.traffic, self.source.filename)
@@ -175,7 +156,7 @@ class Report:
 
     def forget_run(self) -> None:
         """Forget what was counted and recorded: the run begins again."""
-        self.traffic.clear()
+        self.counted.clear()
         self.events.clear()
         if self.recording is not None:
             self.recording = Recording(len(self.findings))
