@@ -5,13 +5,14 @@ Reads top to bottom: a run, then painting with what it leaves behind. The option
 """
 
 import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import complain, complain_of_interruption, prepare, run
+from kernels.program import STARTED, complain, complain_of_interruption, prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
 
 import argparse
 import math
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from kernels.training.interruption import Interruption
 from kernels.training.milestones import frame_steps, measured_steps
 from kernels.training.results import Results
 from kernels.training.run_folder import RunFolder, default_folder
+from kernels.training.timings import Timings
 from kernels.training.trainer import Trainer
 from kernels.training.waiting import leave, patiently, training_bar
 
@@ -90,6 +92,8 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
 
 
 def train(options: argparse.Namespace) -> int:
+    timings = Timings(STARTED if __name__ == "__main__" else time.perf_counter())
+    timings.end_of("loading packages")
     config = config_from(options)  # complains, if it has to, before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
@@ -101,7 +105,9 @@ def train(options: argparse.Namespace) -> int:
     run_folder.require_consent()
     if not options.out and run_folder.path != usual_folder(options):
         say(f"{usual_folder(options)} is of another picture: this run is in {run_folder.path}")
+    timings.end_of("reading the picture")
     chosen = find_backend(options, config)
+    timings.end_of("choosing where to train")
     config = config_from(options, chosen.steps, chosen.batch)
     results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
 
@@ -114,11 +120,19 @@ def train(options: argparse.Namespace) -> int:
     with run_folder.in_use(results.planned):
         say(chosen.explanation)
         trainer = patiently("compiling", ready_trainer, options.quiet)
+        timings.end_of("compiling")
+        before = trainer.progress.seconds
         with Interruption() as interrupted:
             loop(trainer, options, results, interrupted)
+        trained = trainer.progress.seconds - before
+        timings.add("training", trained)
+        timings.end_of("pictures and checkpoints meanwhile", without=trained)
         if trainer.step == 0:
             raise KeyboardInterrupt(interrupted.number)
         summary = results.write(trainer, image_path)
+    timings.end_of("pictures and tables at the end")
+    if options.timings:
+        print(timings.table())
     if trainer.step < config.steps:
         print(f"interrupted at step {trainer.step:,}; go on with --resume --out {run_folder.path}")
     print(f"{verdict(summary)}; the pictures are in {run_folder.path}")

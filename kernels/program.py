@@ -10,6 +10,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -18,6 +19,7 @@ from typing import NoReturn
 from kernels.errors import InputError
 
 EXIT_BAD_INPUT = 2
+STARTED = time.perf_counter()  # this file is among the first that a program imports
 # Ctrl-C; a request to end, as from a scheduler or a container; a terminal that was closed.
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -16,27 +16,42 @@ from typing import Any
 import numba
 from numba import cfunc, njit, typeof, types
 from numba.core.cpu_options import ParallelOptions
+from numba.experimental import function_type  # noqa: F401  (only then has `Nowhere` a type)
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PREFIX = "compiled-"
 
 
 def use_fresh_cache():
-    """Point Numba's cache at a folder for exactly this source. Returns whether there is a cache.
+    """Point Numba's cache at a folder for exactly this source. Returns the folder, if there is one.
 
     A folder that the user names in NUMBA_CACHE_DIR is left as it is. Where no folder can be
     written, every start compiles anew, which costs some ten seconds and nothing else.
     """
+    name = PREFIX + source_fingerprint()
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        return can_hold_files(Path(chosen))
+        return Path(chosen) / name if can_hold_files(Path(chosen)) else None
     for parent in cache_parents():
-        folder = parent / (PREFIX + source_fingerprint())
+        folder = parent / name
         if can_hold_files(folder):
             remove_older(parent, folder)
             numba.config.CACHE_DIR = str(folder)
-            return True
-    return False
+            return folder
+    return None
+
+
+def folder_for(kind):
+    """A folder for other compiled code of this source, which only the user may enter; or None."""
+    if FOLDER is None:
+        return None
+    folder = FOLDER / kind
+    try:
+        folder.parent.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return folder
 
 
 def cache_parents():
@@ -73,7 +88,8 @@ def remove_older(parent, keep):
 
 
 # Numba refuses to compile at all what it is asked to keep and cannot.
-KEEP = use_fresh_cache()
+FOLDER = use_fresh_cache()
+KEEP = FOLDER is not None
 
 # A thread that waits for the others should sleep, not spin: on a laptop that also runs a browser,
 # spinning keeps the very thread it waits for off the processor (we measured: three times slower).
@@ -113,3 +129,21 @@ def compiled_apart(function, *arguments):
 @cache
 def compiled_for(function, argument_types):
     return cfunc(types.void(*argument_types), **KEPT)(function)
+
+
+class Nowhere(types.WrapperAddressProtocol):
+    """The type of a compiled function without the function: enough to compile what calls it."""
+
+    def __init__(self, argument_types):
+        self.argument_types = argument_types
+
+    def signature(self):
+        return types.void(*self.argument_types)
+
+    def __wrapper_address__(self):
+        return 1  # nobody calls it, but Numba refuses zero
+
+
+def nowhere(function, *arguments):
+    """In place of `compiled_apart`, to compile a loop around `function` that never runs."""
+    return Nowhere(tuple(map(typeof, arguments)))

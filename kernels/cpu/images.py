@@ -8,15 +8,17 @@ from kernels.cpu.step import BLOCK, encode, mlp_forward
 from kernels.field_math import area_average, bilinear, pixel_centre
 
 
-def render(feature_grid, weights, workspace, image):
-    """Fill image (H, W, 3) float32 with what the network paints, at every pixel centre."""
-    paint = compiled_apart(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
-    render_with(paint, feature_grid, weights, workspace, image)
+def paint_body(feature_grid, weights, workspace, image, make=compiled_apart):
+    """`render_pixels` for arguments of these types, as `make` makes it callable."""
+    return make(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
 
 
 @compiled_parallel
-def render_with(paint, feature_grid, weights, workspace, image):
-    """`render`, given `render_pixels` as `compiled_apart` returns it."""
+def render(paint, feature_grid, weights, workspace, image):
+    """Fill image (H, W, 3) float32 with what the network paints, at every pixel centre.
+
+    paint: what `paint_body` returns.
+    """
     partitions = workspace.uv.shape[0]
     pixels = image.shape[0] * image.shape[1]
     for i in prange(partitions):

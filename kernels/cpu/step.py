@@ -197,29 +197,22 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     workspace.losses[partition] = squared_error * scale
 
 
-def train_steps(
-    image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
-):
-    """Train one step for each row of `learning_rates` (n, 2): the MLP's rate and the grid's.
-
-    image: (H, W, 3) float32. seed: uint64. first_step: int64, from 1. state: `State`, changed in
-    place. corrections: see `adam.bias_corrections`. rates: `AdamRates`.
-    Returns the loss of each step, (n,) float64.
-    """
-    gradient = compiled_apart(
-        gradient_of_partition, 0, batch, image, seed, first_step, state, workspace
-    )
-    return train_steps_with(
-        gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates,
-        rates,
-    )  # fmt: skip
+def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
+    """`gradient_of_partition` for arguments of these types, as `make` makes it callable."""
+    return make(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
 
 
 @compiled_parallel
-def train_steps_with(
+def train_steps(
     gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
 ):
-    """`train_steps`, given `gradient_of_partition` as `compiled_apart` returns it."""
+    """Train one step for each row of `learning_rates` (n, 2): the MLP's rate and the grid's.
+
+    gradient: what `gradient_body` returns. image: (H, W, 3) float32. seed: uint64. first_step:
+    int64, from 1. state: `State`, changed in place. corrections: see `adam.bias_corrections`.
+    rates: `AdamRates`.
+    Returns the loss of each step, (n,) float64.
+    """
     partitions = workspace.uv.shape[0]
     rows = state.grid_steps.shape[0]
     losses = np.zeros(learning_rates.shape[0])

@@ -11,7 +11,8 @@ from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.devices import cuda_is_simulated, first_line, gpu_name, why_no_gpu
-from kernels.training.staged_backends import CudaBackend
+from kernels.training.kept_kernels import keep
+from kernels.training.staged_backends import STAGED_KERNELS, CudaBackend
 
 BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
 FASTEST_FIRST = ("persistent", "tensor", "graph", "cuda")
@@ -32,6 +33,7 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
         return on_the_cpu("training on the CPU", deterministic)
     if name == "auto" and cuda_is_simulated():
         return on_the_cpu("NUMBA_ENABLE_CUDASIM is set: training on the CPU", deterministic)
+    keep(*STAGED_KERNELS)
     obstacle = why_no_gpu()
     if obstacle and name == "auto":
         return on_the_cpu(f"no usable GPU ({obstacle}): training on the CPU", deterministic)

@@ -68,6 +68,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "the file (default: leave either alone)")
     add("--format", choices=("png", "ppm"), default="png", metavar="NAME",
         help="file format of still pictures, png or ppm (default: png)")
+    add("--timings", action="store_true",
+        help="print how many seconds each part of the run took (default: no)")
     add("--quiet", action="store_true",
         help="print nothing but the last line (default: say what happens, and how far it is)")
     add("--render", metavar="MODEL", type=not_empty,

@@ -1,5 +1,7 @@
 """The CPU backend: `cpu.step` on every core."""
 
+from typing import Any
+
 import numba
 import numpy as np
 
@@ -10,6 +12,7 @@ from kernels.cpu import step as cpu
 from kernels.files.psnr import mean_squared_error
 from kernels.state import State
 from kernels.training.devices import cpu_name, threads_label
+from kernels.training.second_compiler import loops_compiled_elsewhere
 
 # With --deterministic. Each partition has a gradient of the whole grid, and Adam sums them all, so
 # more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
@@ -51,8 +54,25 @@ class CpuBackend:
         threads = min(self.partitions, numba.get_num_threads())
         return f"{cpu_name()}, {threads_label(threads)}"
 
+    def gradient(self) -> Any:
+        seed = np.uint64(self.config.seed)
+        return cpu.gradient_body(
+            self.image, seed, self.config.batch, self.parameters, self.workspace
+        )
+
+    def paint(self) -> Any:
+        parameters = self.parameters
+        return cpu_images.paint_body(
+            parameters.feature_grid, parameters.weights, self.workspace, self.image
+        )
+
     def run(self, first_step: int, learning_rates: np.ndarray) -> None:
+        if len(learning_rates) == 0:
+            with loops_compiled_elsewhere():
+                self.gradient()
+                self.paint()
         losses = cpu.train_steps(
+            self.gradient(),
             self.image,
             np.uint64(self.config.seed),
             first_step,
@@ -78,7 +98,11 @@ class CpuBackend:
     def render(self, width: int, height: int) -> np.ndarray:
         image = np.empty((height, width, COLOURS), np.float32)
         cpu_images.render(
-            self.parameters.feature_grid, self.parameters.weights, self.workspace, image
+            self.paint(),
+            self.parameters.feature_grid,
+            self.parameters.weights,
+            self.workspace,
+            image,
         )
         return image
 

@@ -24,6 +24,7 @@ from kernels.fast.persistent import make_train
 from kernels.launch import blocks_for
 from kernels.state import State
 from kernels.training.devices import gpu_name
+from kernels.training.kept_kernels import keep
 from kernels.training.staged_backends import CudaBackend
 
 MAX_STEPS_PER_RUN = 4096  # rows of learning rates that lie on the GPU
@@ -161,8 +162,9 @@ class FusedBackend(ABC):
     name: str
     samples_per_chunk = 1 << 24
 
-    # Set by `prepare_kernels`: the kernel that paints, and how many threads blocks have that train
-    # and that paint.
+    # Set by `prepare_kernels`: the kernels that train and the one that paints, and how many threads
+    # blocks have that train and that paint.
+    kernels: tuple[Any, ...]
     paint: Any
     threads: int
     paint_threads: int
@@ -184,6 +186,7 @@ class FusedBackend(ABC):
         self.deterministic = deterministic
         self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
         self.prepare_kernels()
+        keep(*self.kernels, self.paint, add_squared_errors)
         self.settings: StepSettings = settings_of(config, image)
         self.allocate(state, adam.bias_corrections(config.beta1, config.beta2))
 
@@ -292,6 +295,7 @@ class TensorBackend(Recorded, FusedBackend):
 
     def prepare_kernels(self) -> None:
         self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
+        self.kernels = self.first, self.second
         self.paint_threads = self.threads
         self.prepare_recording()
 
@@ -326,6 +330,7 @@ class PersistentBackend(FusedBackend):
         self.paint_threads = self.threads
         small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
         self.train, _ = make_train(*self.variant, keep_state=small)
+        self.kernels = (self.train,)
 
     def most_blocks(self) -> int:
         rates = cuda.to_device(np.zeros((0, 2), np.float32))

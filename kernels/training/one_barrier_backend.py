@@ -25,6 +25,7 @@ class OneBarrierBackend(PersistentBackend):
         self.train, self.threads = make_train(
             self.config.hidden, self.config.layers, self.deterministic
         )
+        self.kernels = (self.train,)
 
     def allocate(self, state: State, corrections: np.ndarray) -> None:
         size = one_barrier_size(self.config.hidden, self.config.layers, self.deterministic)

@@ -24,6 +24,7 @@ MODES = {
     "checkpoint_every": TRAINING,
     "resume": TRAINING,
     "format": TRAINING,
+    "timings": TRAINING,
     "to": RENDERING,
     "scale": RENDERING,
 }

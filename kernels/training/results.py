@@ -15,9 +15,10 @@ import numpy as np
 from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
-from kernels.files.images import load_image, save_image
+from kernels.files.images import load_image
 from kernels.files.psnr import psnr
 from kernels.training import checkpoint
+from kernels.training.picture_writer import PictureWriter
 from kernels.training.preview import Preview
 from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
@@ -41,6 +42,7 @@ class Results:
         self.snapshots = snapshots
         self.planned = files_of_run(suffix, snapshots)
         self.preview = Preview(self.folder / "preview.png")
+        self.writer = PictureWriter()
 
     @property
     def checkpoint_path(self) -> Path:
@@ -64,16 +66,18 @@ class Results:
 
     def save_snapshot(self, trainer: Trainer) -> None:
         """Keep the prediction and the feature grid of this step."""
-        save_image(self.still(f"prediction_at_{trainer.step}"), trainer.render())
+        self.writer.save(self.still(f"prediction_at_{trainer.step}"), trainer.render())
         grid = trainer.backend.feature_grid()
         if not np.isfinite(grid).all():
             raise InputError(
                 f"the feature grid holds no numbers any more (step {trainer.step:,}): training "
                 "diverged; try smaller learning rates, such as --lr-mlp 0.001 --lr-grid 0.01"
             )
-        save_image(self.still(f"feature_at_{trainer.step}"), pictures.normalise_grid(grid))
+        self.writer.save(self.still(f"feature_at_{trainer.step}"), pictures.normalise_grid(grid))
 
     def save_checkpoint(self, trainer: Trainer) -> None:
+        """Keep all that a resumed run needs, after the pictures that it will not paint again."""
+        self.writer.finish()
         checkpoint.save_checkpoint(
             self.checkpoint_path,
             trainer.config,
@@ -86,11 +90,14 @@ class Results:
 
     def write(self, trainer: Trainer, image_path: Path) -> dict[str, Any]:
         """Write all pictures and tables of the run as it stands; returns the summary."""
+        steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
+        animation = self.folder / "training.gif"
+        self.writer.later(pictures.training_gif, animation, frames, steps, decibels)
+        self.writer.save(self.still("prediction"), trainer.render())
+        self.writer.save(self.still("ground_truth"), trainer.image)
         baseline, best = trainer.baseline(), trainer.best_baseline()
-        save_image(self.still("prediction"), trainer.render())
-        save_image(self.still("ground_truth"), trainer.image)
-        save_image(self.still("bilinear"), baseline)
-        save_image(self.still("bilinear_best"), best)
+        self.writer.save(self.still("bilinear"), baseline)
+        self.writer.save(self.still("bilinear_best"), best)
         self.preview.renew(trainer)
         checkpoint.save_model(
             self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
@@ -100,9 +107,9 @@ class Results:
         summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
         summary["baseline_best_psnr_db"] = psnr(best, trainer.image)
         self.write_history(trainer, summary)
+        self.writer.finish()  # snapshots too, which the contact sheet shows
         self.write_overview(trainer)
-        steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
-        pictures.training_gif(self.folder / "training.gif", frames, steps, decibels)
+        self.writer.finish()
         # JSON knows no infinity, which is the PSNR of a picture without any error.
         finite = {key: None if value == math.inf else value for key, value in summary.items()}
         self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
@@ -128,7 +135,7 @@ class Results:
             summary["baseline_psnr_db"],
             summary["baseline_best_psnr_db"],
         )
-        save_image(self.folder / "loss.png", chart)
+        self.writer.save(self.folder / "loss.png", chart)
 
     def write_overview(self, trainer: Trainer) -> None:
         """The contact sheet, from the snapshot files, so that a resumed run shows all of them."""
@@ -151,7 +158,7 @@ class Results:
             known = measured.get(step)
             decibels.append(psnr(prediction, trainer.image) if known is None else known)
         sheet = pictures.contact_sheet(shown, predictions, grids, decibels, note)
-        save_image(self.still("contact_sheet"), sheet)
+        self.writer.save(self.still("contact_sheet"), sheet)
 
     def write_text(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, lambda file: file.write(text.encode()))

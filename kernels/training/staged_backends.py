@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from kernels import adam, image_ops
+from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.files.psnr import mean_squared_error
 from kernels.launch import on_gpu
@@ -23,6 +23,18 @@ numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
 DeviceArray = Any
 
 OUR_STAGES, OUR_ORDER = Stages(), Order()
+STAGED_KERNELS = (
+    sampler.sample_batch,
+    sampler.pixel_centres,
+    encode.encode,
+    mlp_forward.mlp_forward,
+    backward.backward,
+    adam.adam_weights,
+    adam.adam_grid,
+    image_ops.grayscale,
+    image_ops.downsample,
+    image_ops.upsample,
+)
 
 
 class StagedBackend(ABC):

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
+from kernels.cpu import images
 from kernels.cpu import matrix as cpu_matrix
 from kernels.cpu import step as cpu
 from kernels.state import initial_state
+from kernels.training import second_compiler
 from kernels.training.cpu_backend import CpuBackend
 from lessons import reference, reference_training
 
@@ -152,3 +154,12 @@ def test_bilinear_baseline(width, height):
     expected = reference.bilinear_upsample(small, 14, 9)
     actual = CpuBackend.bilinear_baseline(image, width, height)
     np.testing.assert_allclose(actual, expected, atol=5e-6)
+
+
+def test_a_second_process_compiles_just_what_the_first_one_needs():
+    picture = random(9, 14, 3, low=0)
+    first = backend(Config(batch=64, hidden=16, layers=1, grid_width=7, grid_height=5), picture, 2)
+    first.run(1, rates(1))
+    first.render(3, 2)
+    second_compiler.compile_loops()
+    assert len(cpu.train_steps.signatures) == len(images.render.signatures) == 1
