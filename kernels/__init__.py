@@ -13,6 +13,7 @@ launches it:
     sampler         lesson 3: random points and their colours
     encode          lesson 4: sixteen numbers for a point
     matmul          lesson 5: matrix products, what the network is made of
+    histogram       lesson 5b: counts and sums of many threads
     mlp_forward     lesson 6: the whole network in one kernel
     backward        lesson 7: every gradient in one kernel
     adam            lesson 8: how far each parameter moves

@@ -23,6 +23,7 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from kernels.config import (
+    BLOCK_THREADS,
     COLOURS,
     FEATURES,
     GRID_CHANNELS,
@@ -31,12 +32,10 @@ from kernels.config import (
     TILE,
     TILE_PITCH,
     TILE_SAMPLES,
+    WEIGHT_PITCH,
 )
 from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu
-
-BLOCK_THREADS = TILE * TILE
-WEIGHT_PITCH = TILE + 1  # a warp reads down a column of a weight tile: odd, so no bank conflicts
 
 
 @cuda.jit

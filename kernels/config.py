@@ -33,11 +33,14 @@ MAX_LAYERS = 4
 # ---------------------------------------------------------------- thread blocks
 
 THREADS = 128  # per block, in kernels with one thread per sample: four warps
+BLOCK_THREADS = TILE * TILE  # per block, where the threads of a block work together
 TILE_SAMPLES = 64  # samples whose activations a block keeps in shared memory
 SAMPLES_PER_THREAD = TILE_SAMPLES // TILE
 # A row of activations is one word longer than the widest layer. 65 is odd, so walking down a
 # column visits all 32 banks of shared memory; with 64 every row would start in the same bank.
 TILE_PITCH = MAX_HIDDEN + 1
+# The same for a tile of weights, where a warp reads down a column of it: on the way back.
+WEIGHT_PITCH = TILE + 1
 
 # ---------------------------------------------------------------- limits that keep memory sane
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, lessons
-from lessons.course.source_text import syntax_tree
+from lessons.course.source_text import parsed, syntax_tree
 
 START = "start.txt"  # in a handout, where nothing is there to make an exercise of
 NOT_WRITTEN = 'raise NotImplementedError("write me")'
@@ -76,6 +76,22 @@ def does_nothing(statement: ast.stmt) -> bool:
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
+def kernels_of(lesson: Lesson) -> list[str]:
+    """The kernels that a student writes in a lesson; in one without kernels, its functions."""
+    tree = parsed(exercise_text(lesson))
+    written = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name in lesson.blank
+    ]
+    kernels = [
+        node.name
+        for node in written
+        if any(ast.unparse(decorator) == "cuda.jit" for decorator in node.decorator_list)
+    ]
+    return kernels or [node.name for node in written]
+
+
 # ---------------------------------------------------------------- putting the file together
 
 
@@ -92,7 +108,7 @@ class SourceFile:
 
     def __init__(self, text: str, module: str | None) -> None:
         self.lines = text.splitlines()
-        self.tree = ast.parse(text)
+        self.tree = parsed(text)
         self.module = module  # dotted name from which the rest of it can be imported
         self.imports = imported_names(self.tree)
         self.functions = {

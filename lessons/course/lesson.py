@@ -3,12 +3,14 @@
 `lesson.toml` of a lesson:
 
     title           one line
+    hours           how long it takes somebody who knows Python, about
     [exercise]      header: the docstring of exercise.py; blank: the functions that a student
                     writes; keep_comments: those of them whose comments stay in exercise.py to
                     guide the student, so each has to make sense without the code around it
     [[exercise.part]]   a file of kernels/, and which of its functions exercise.py holds
     [[check]]       name, title, points, timeout (seconds), tolerance and the reason for it, the
-                    functions it needs, three hints; gpu = true if it means nothing without a GPU
+                    functions it needs, three hints; gpu = true if it means nothing without a GPU;
+                    doubles = true if it alone looks for double precision
 """
 
 import hashlib
@@ -38,6 +40,7 @@ class Check(NamedTuple):
     tolerance_reason: str
     needs: list[str]  # names of functions that must have been written
     hints: list[str]
+    doubles: bool = False  # if a lesson has such a check, double precision costs no other one
     gpu: bool = False  # skipped, and seen to be skipped, where there is no GPU
 
 
@@ -52,10 +55,11 @@ class Part(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    number: int
-    name: str  # of its folder, such as "04_encode"
+    number: str  # as people write it, such as "4" or "5b"
+    name: str  # of its folder, such as "04_encode" or "05b_histogram_and_sum"
     folder: Path
     title: str
+    hours: float
     header: str
     blank: list[str]  # names of the functions that the student writes
     keep_comments: list[str]  # those of them whose comments exercise.py keeps
@@ -66,6 +70,11 @@ class Lesson(NamedTuple):
     def exercise(self) -> Path:
         """The file that the student edits, and the only one that is graded."""
         return self.folder / "exercise.py"
+
+    @property
+    def short_name(self) -> str:
+        """What its folder's name begins with, such as "04" or "05b"; unlike any other lesson's."""
+        return self.name.partition("_")[0]
 
     @property
     def points(self) -> int:
@@ -81,17 +90,28 @@ class Lesson(NamedTuple):
 
 def lessons() -> list[Lesson]:
     """Every `Lesson` there is, in order. Raises `InputError` if a lesson.toml cannot be used."""
-    folders = sorted(path.parent for path in LESSONS.glob("[0-9][0-9]_*/lesson.toml"))
-    return [read_lesson(folder) for folder in folders]
+    folders = [path.parent for path in LESSONS.glob("[0-9][0-9]*_*/lesson.toml")]
+    # By what stands before the name: "05" comes before "05b".
+    in_order = sorted(folders, key=lambda folder: folder.name.partition("_"))
+    return [read_lesson(folder) for folder in in_order]
 
 
-def find_lesson(number: int) -> Lesson:
-    """The lesson with this number. Raises `InputError` if there is none."""
-    everything = lessons()
-    for lesson in everything:
-        if lesson.number == number:
-            return lesson
-    raise InputError(f"there is no lesson {number}; choose one from 1 to {len(everything)}")
+def find_lesson(number: int | str) -> Lesson:
+    """The lesson with this number: 4, "04", "5B". Raises `InputError` if there is none."""
+    known = {lesson.number: lesson for lesson in lessons()}
+    wanted = str(number).strip().lower().lstrip("0")
+    if wanted not in known:
+        raise InputError(f"there is no lesson {number}; choose one of {', '.join(known)}")
+    return known[wanted]
+
+
+def find_lessons(numbers: str) -> list[Lesson]:
+    """The lessons of a list such as "1,4,5b", in the order of the course, each once.
+
+    Raises `InputError` if there is no such lesson.
+    """
+    wanted = {find_lesson(number).number for number in numbers.split(",")}
+    return [lesson for lesson in lessons() if lesson.number in wanted]
 
 
 def read_lesson(folder: Path) -> Lesson:
@@ -101,17 +121,18 @@ def read_lesson(folder: Path) -> Lesson:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         exercise = content["exercise"]
         lesson = Lesson(
-            number=int(folder.name[:2]),
+            number=folder.name.partition("_")[0].lstrip("0"),
             name=folder.name,
             folder=folder,
             title=content["title"],
+            hours=float(content["hours"]),
             header=exercise["header"],
             blank=exercise["blank"],
             keep_comments=exercise.get("keep_comments", []),
             parts=[Part(**part) for part in exercise["part"]],
             checks=[Check(**check) for check in content["check"]],
         )
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be used: {type(error).__name__}: {error}") from error
     require_sense(lesson, path)
     return lesson

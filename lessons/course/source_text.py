@@ -7,6 +7,8 @@ import threading
 import tokenize
 
 ONE_AT_A_TIME = threading.Lock()
+# Encodings in which nobody writes a program: they are slow, or turn one text into another.
+NOT_FOR_SOURCES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -21,8 +23,10 @@ def source_text(content: bytes) -> str:
             return content.decode(encoding, "replace")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        if codecs.lookup(encoding).name in NOT_FOR_SOURCES:
+            return content.decode("latin-1")
         return content.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
+    except (SyntaxError, UnicodeError, LookupError):
         return content.decode("latin-1")
 
 
@@ -34,8 +38,17 @@ def as_utf8(content: bytes) -> bytes:
 def syntax_tree(text: str) -> ast.Module | None:
     """The syntax tree of a Python text; None if it has none, or one too deep for Python itself."""
     try:
-        # Some Pythons count the depth of all threads' trees together, and raise SystemError.
-        with ONE_AT_A_TIME:
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
         return None
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a Python text. Raises what `ast.parse` does."""
+    # Some Pythons count the depth of all threads' trees together, and raise SystemError. A lock
+    # alone does not help: a tree too deep can leave the count wrong for the one after it.
+    with ONE_AT_A_TIME:
+        try:
+            return ast.parse(text)
+        except SystemError:
+            return ast.parse(text)

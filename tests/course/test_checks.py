@@ -5,7 +5,15 @@ import inspect
 import pytest
 
 from lessons.course.lesson import lessons
-from lessons.grading.prove_checks import read_wrong_kernel, reference_row, skeleton_row, wrong_row
+from lessons.grading.prove_checks import (
+    naive_kernels,
+    points_row,
+    read_wrong_kernel,
+    reference_row,
+    right_kernels,
+    skeleton_row,
+    wrong_row,
+)
 from lessons.grading.run import checks_of
 from lessons.grading.worker_pool import WorkerPool
 
@@ -20,12 +28,18 @@ def workers():
     found.stop()
 
 
-WRONG_KERNELS_AT_ONCE = 1  # per lesson; the others are slow tests
+# Hundreds of files, each graded: of every lesson the first wrong one is a quick test, of all of
+# them every fourth is a slow one, and the rest belongs to the thorough tests.
+SLOW_OF_ALL = 4
 
 
 def is_slow(lesson, check):
     """Whether a check compiles the reference for the CPU, in a lesson after the first."""
-    return lesson.number > 1 and '"native"' in inspect.getsource(checks_of(lesson)[check.name])
+    return lesson is not ALL[0] and '"native"' in inspect.getsource(checks_of(lesson)[check.name])
+
+
+def slow_or_thorough(number):
+    return pytest.mark.thorough if number % SLOW_OF_ALL else pytest.mark.slow
 
 
 def named(lesson, what):
@@ -68,7 +82,7 @@ def test_reference_passes(lesson, check, workers):
             lesson,
             path,
             id=named(lesson, path.stem),
-            marks=[pytest.mark.slow] if number >= WRONG_KERNELS_AT_ONCE else [],
+            marks=[slow_or_thorough(number)] if number else [],
         )
         for lesson in ALL
         for number, path in enumerate(sorted((lesson.folder / "wrong").glob("*.py")))
@@ -77,3 +91,27 @@ def test_reference_passes(lesson, check, workers):
 def test_wrong_kernel_is_caught_by_its_check_with_its_diagnosis(lesson, path, workers):
     row = wrong_row(lesson, read_wrong_kernel(path), workers)
     assert row.ok, row.message
+
+
+def with_points(lesson):
+    """(file, points) for what stands in `right/` and `naive/`."""
+    return [*((path, lesson.points) for path in right_kernels(lesson)), *naive_kernels(lesson)]
+
+
+@pytest.mark.parametrize(
+    "lesson, path, points",
+    [
+        pytest.param(
+            lesson,
+            path,
+            points,
+            id=named(lesson, f"{path.parent.name}-{path.stem}"),
+            marks=[slow_or_thorough(number)],
+        )
+        for lesson in ALL
+        for number, (path, points) in enumerate(with_points(lesson))
+    ],
+)
+def test_right_kernels_get_all_points_and_naive_ones_what_they_say(lesson, path, points, workers):
+    row = points_row(lesson, path, points, workers)
+    assert row.ok, f"{row.caught_by}: {row.diagnosis}\n{row.message}"

@@ -1,6 +1,7 @@
 """Exercises come from kernels/, and lessons say what they must."""
 
 import ast
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -8,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from kernels.errors import InputError
-from lessons.course.exercises import exercise_text, solution_text, unwritten
+from lessons.course.exercises import exercise_text, kernels_of, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons, read_lesson
 from lessons.grading.prove_checks import wrong_kernels
 
@@ -16,8 +17,8 @@ ALL = lessons()
 NAMES = [lesson.name for lesson in ALL]
 
 
-def test_there_are_nine_lessons_in_order():
-    assert [lesson.number for lesson in ALL] == list(range(1, 10))
+def test_the_lessons_are_in_order():
+    assert [lesson.number for lesson in ALL] == "1 2 3 4 5 5b 6 7 8 9".split()
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=NAMES)
@@ -46,6 +47,28 @@ def test_folder_has_readme_picture_and_wrong_kernels(lesson):
     for name in lesson.blank:
         assert f"`{name}" in readme, f"the README does not name {name}"
     assert len(wrong_kernels(lesson)) >= 6
+
+
+def test_the_table_of_lessons_is_true():
+    table = (LESSONS / "README.md").read_text(encoding="utf-8")
+    for lesson in ALL:
+        (row,) = [line for line in table.splitlines() if f"({lesson.name}/README.md)" in line]
+        assert row.startswith(f"| [{lesson.number} ")
+        assert row.split("|")[2].strip() == f"{lesson.hours:g}"
+    hours = sum(lesson.hours for lesson in ALL)
+    assert f"{hours:g} in\nall" in table or f"{hours:g} in all" in table
+
+
+@pytest.mark.parametrize("lesson", ALL, ids=NAMES)
+def test_the_readme_tells_every_check_and_its_points(lesson):
+    readme = (lesson.folder / "README.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([a-z0-9_]+)` \| (\d+) \|", readme, re.M)
+    assert told == [(check.name, str(check.points)) for check in lesson.checks]
+
+
+def test_a_lesson_yields_its_kernels():
+    assert kernels_of(find_lesson(2)) == ["downsample", "upsample"]
+    assert kernels_of(find_lesson(9)) == ["evaluate", "training_step", "training_steps"]
 
 
 # ---------------------------------------------------------------- the generator
@@ -131,12 +154,13 @@ def test_kept_functions_use_those_of_the_student():
 @pytest.mark.parametrize(
     "old, new, words",
     [
-        ("points = 4", "points = 5", "points sum to 11"),
+        ("points = 3", "points = 4", "points sum to 11"),
         ('blank = ["luminance", ', 'blank = ["brightness", ', "no part holds it"),
         ("timeout = 20", "timeout =", "cannot be used"),
         ('needs = ["luminance"]', 'needs = ["sepia"]', "needs sepia"),
         ("blank = [", 'keep_comments = ["sepia"]\nblank = [', "sepia keeps its comments"),
         ('title = "Grayscale', 'name = "Grayscale', "cannot be used"),
+        ("hours = 1.5", 'hours = "one"', "cannot be used"),
     ],
 )
 def test_a_lesson_that_cannot_be_graded_is_refused(tmp_path, old, new, words):

@@ -9,7 +9,7 @@ import pytest
 from kernels.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.exercises import SourceFile, exercise_text, solution_text, unwritten
-from lessons.course.lesson import lessons
+from lessons.course.lesson import ROOT, lessons
 
 LESSONS = lessons()
 DISTINCTIVE = 30  # characters of a line that is not found in other code by chance
@@ -46,6 +46,9 @@ def test_no_line_of_a_solution_is_left(handout):
             # What is given, examples of the lab and stories may share a line or two, no more.
             assert len(left) < 3, f"{path.relative_to(handout)}: {left}"
     for lesson in LESSONS:
+        assert not {"naive", "right", "wrong"} & {
+            p.name for p in (handout / lesson.folder.relative_to(ROOT)).iterdir()
+        }
         for part in lesson.parts:
             names = [name for name in part.functions if name in lesson.blank]
             assert unwritten((handout / part.file).read_text(), names) == names
@@ -98,6 +101,6 @@ def test_every_check_runs_in_a_handout_that_is_solved(handout, tmp_path):
     shutil.copytree(handout, course)
     for lesson in LESSONS:
         (course / "lessons" / lesson.name / "exercise.py").write_text(solution_text(lesson))
-    for lesson in LESSONS:
-        said = check(course, lesson.number)
-        assert "10 of 10 points" in said, said
+    command = [sys.executable, "-m", "lessons", "grade", "lessons", "--single", "--patience", "10"]
+    run = subprocess.run(command, cwd=course, capture_output=True, text=True)
+    assert f"{10 * len(LESSONS)} of {10 * len(LESSONS)} points" in run.stdout, run.stdout

@@ -48,8 +48,9 @@ def solve_and_pass(number):
 def test_status_shows_where_you_are_and_what_is_next(course, capsys):
     assert tool.main([]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("->  1   0 of 10  Grayscale")
-    assert "0 of 20 points" in printed
+    assert printed.startswith("->  1   0 of 10  1.5 h  Grayscale           grayscale\n")
+    assert "    8   0 of 10  2.5 h  Adam                adam_weights, adam_grid\n" in printed
+    assert "0 of 20 points; about 4 hours are left" in printed
     assert "python -m lessons check 1" in printed
 
 
@@ -60,7 +61,7 @@ def test_check_gives_points_that_status_remembers(course, capsys):
     assert tool.main(["check", "8", "--seed", "3"]) == 0
     assert "10 of 10 points" in capsys.readouterr().out
     tool.main([])
-    assert "10 of 20 points" in capsys.readouterr().out
+    assert "10 of 20 points; about 1.5 hours are left" in capsys.readouterr().out
     with open(find_lesson(8).exercise, "a") as file:
         file.write("\n# more\n")
     tool.main([])
@@ -102,7 +103,8 @@ def test_solution_is_shown_only_after_passing(course, capsys):
 def test_watch_grades_again_after_a_change(course, monkeypatch):
     grades = []
 
-    def grade(lesson, seed):
+    def grade(lesson, seed, only_first):
+        assert only_first
         grades.append(lesson.exercise.read_text(encoding="utf-8"))
         if len(grades) == 2:
             raise KeyboardInterrupt
@@ -157,7 +159,7 @@ def test_doctor_understands_what_the_driver_answers(monkeypatch, answer, ok, tex
     "arguments, words",
     [
         (["check", "77"], "there is no lesson 77"),
-        (["check", "x"], "invalid int value"),
+        (["check", "x"], "there is no lesson x; choose one of 1, 8"),
         (["dance"], "invalid choice"),
         (["hint"], "required"),
         (["hint", "1", "nothing"], "has no check"),
@@ -184,6 +186,7 @@ def test_broken_progress_file_is_told(course, capsys, text):
     assert "give it another name to begin anew" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_runs_from_any_folder(tmp_path):
     command = [sys.executable, str(ROOT / "lessons"), "hint", "99"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
@@ -233,6 +236,28 @@ def test_use_refuses_a_stage_that_fails_unless_forced(course):
         student_backend.student_backend("lessons:8", "native", force=False)
     chosen = student_backend.student_backend("lessons:8", "native", force=True)
     assert backend_of(chosen).stages.adam_grid.__module__ == "exercise_of_lesson_8"
+
+
+def test_use_of_all_lessons_says_which_fails_and_takes_ours(course, monkeypatch):
+    """One that fails is filled in; if none is left, there is nothing to train with."""
+    fails = {}
+    monkeypatch.setattr(student_backend, "failures_of", lambda chosen: dict(fails))
+    monkeypatch.setattr(student_backend, "is_written", lambda lesson: lesson.number in "38")
+    shutil.copytree(LESSONS / "03_sampler", course / "03_sampler")
+    solve("3")
+    solve("8")
+    fails["8"] = "08_adam does not pass its check grid (race)"
+    chosen = student_backend.student_backend("lessons", "native", force=False)
+    first, second = chosen.explanation.splitlines()
+    assert first.startswith("training with your lessons 3, the rest from kernels/ (lessons 4, 6")
+    assert second == "not with yours: 08_adam does not pass its check grid (race)"
+    stages = backend_of(chosen).stages
+    assert stages.adam_grid.__module__ == "kernels.adam"
+    assert stages.sample_batch.__module__ == "exercise_of_lesson_3"
+    sys.modules.pop("exercise_of_lesson_3")
+    fails["3"] = "03_sampler does not pass its check batch (wrong)"
+    with pytest.raises(InputError, match="08_adam does not pass its check grid"):
+        student_backend.student_backend("lessons", "native", force=False)
 
 
 def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):

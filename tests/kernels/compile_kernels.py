@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
-from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
+from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 from kernels.fast import graph, one_barrier
 from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
@@ -33,7 +33,7 @@ TENSOR_CORES_SINCE = (8, 0)
 VECTOR_ATOMICS_SINCE = (9, 0)
 
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
-counts, clock = int32[:, ::1], int64[::1]
+counts, clock, bins = int32[:, ::1], int64[::1], int32[::1]
 rates = typeof(Config().adam_rates)
 
 SIGNATURES = {
@@ -47,6 +47,9 @@ SIGNATURES = {
     adam.adam_weights: (vector, vector, vector, vector, int32, matrix, float32, rates),
     adam.adam_grid: (cube, cube, cube, cube, counts, matrix, float32, rates),
     image_ops.grayscale: (cube, matrix),
+    histogram.histogram_global: (vector, bins),
+    histogram.histogram_shared: (vector, bins),
+    histogram.sum_tree: (vector, vector),
     image_ops.downsample: (cube, cube),
     image_ops.upsample: (cube, cube),
     add_squared_errors: (vector, matrix, vector),

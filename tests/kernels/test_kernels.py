@@ -8,7 +8,7 @@ guard zones and start as a sentinel, so a write outside or a missing write shows
 import numpy as np
 import pytest
 
-from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
+from kernels import adam, backward, encode, histogram, image_ops, mlp_forward, sampler
 from kernels.config import Config
 from kernels.field_math import philox4x32
 from lessons import reference
@@ -273,3 +273,24 @@ def test_downsample_and_upsample_between_any_sizes(engine, size):
     )
     upsampled = reference.bilinear_upsample(expected, RAGGED_IMAGE[1], RAGGED_IMAGE[0])
     np.testing.assert_allclose(large.read(), upsampled, atol=5e-6)
+
+
+# ---------------------------------------------------------------- histogram
+
+
+@pytest.mark.parametrize("pixels, bins", [(1, 1), (300, 10), (5000, 300), (4097, 1024)])
+def test_histograms_and_sum(engine, pixels, bins):
+    """More bins than threads, a last block of few pixels; what was there before is added to."""
+    brightness = random(pixels, low=0)
+    brightness[-1] = 1  # in the last bin
+    # In float32, as the kernel: a number next to a border may be in the other bin in float64.
+    numbers = np.minimum((brightness * np.float32(bins)).astype(int), bins - 1)
+    for launch in (histogram.launch_histogram_global, histogram.launch_histogram_shared):
+        counts = engine.array(np.arange(bins), np.int32)
+        launch(engine.array(brightness), counts, launch=engine.launch)
+        expected = np.arange(bins) + np.bincount(numbers, minlength=bins)
+        np.testing.assert_array_equal(engine.to_host(counts), expected)
+    total = engine.output((1,), np.float32(2))
+    histogram.launch_sum_tree(engine.array(brightness), total.array, launch=engine.launch)
+    exact = 2 + brightness.sum(dtype=np.float64)
+    np.testing.assert_allclose(total.read(), [exact], rtol=1e-6)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
+from kernels import adam, backward, encode, histogram, image_ops, mlp_forward, sampler
 from kernels.config import Config
 from lessons.lab import checked_run
 from tests.kernels import test_kernels
@@ -85,6 +85,17 @@ def resampling(launch):
     image_ops.launch_over_pixels(image_ops.upsample, small, zeros(*RAGGED_IMAGE), launch)
 
 
+def histograms(launch):
+    brightness, counts = random(300, low=0), np.zeros(270, np.int32)
+    histogram.launch_histogram_global(brightness, counts, launch=launch)
+    histogram.launch_histogram_shared(brightness, counts, launch=launch)
+
+
+def sum_by_tree(launch):
+    # One block: float32 sums of several depend on which comes first.
+    histogram.launch_sum_tree(random(300, low=0), zeros(1), launch=launch)
+
+
 @pytest.mark.parametrize(
     "stage",
     [
@@ -95,6 +106,8 @@ def resampling(launch):
         adam_grid,
         grayscale,
         resampling,
+        histograms,
+        sum_by_tree,
         # Large blocks in many orders take seconds. `test_kernels` runs them every time, in one.
         pytest.param(forward, marks=pytest.mark.slow),
         pytest.param(backpropagation, marks=pytest.mark.slow),

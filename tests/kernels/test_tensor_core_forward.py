@@ -151,4 +151,4 @@ def test_no_bank_of_shared_memory_is_met_twice_when_weights_are_read():
     kernel, threads = tensor_core_forward.tensor_core_forward, tensor_core_forward.THREADS
     report = checked_run(kernel, 1, threads, features, weights, outputs, ask_numba=False)
     (line,) = (line for line in report.table().splitlines() if "low, high = packed" in line)
-    assert line.split()[1] == "1.0"
+    assert line.split()[1:3] == ["4,096", "1.0"]  # reads, and passes per request

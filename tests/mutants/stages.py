@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels import adam, backward, encode, image_ops, matmul, mlp_forward, sampler
+from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.config import Config
 from lessons import reference
 from tests.engines import Checked
@@ -103,6 +103,23 @@ def product(module, launch, rows, inner, columns):
         launch_product(a, b, c.array, launch=launch)
         expect("c", c.read(), a.astype(np.float64) @ b, absolute=1e-5)
         c = HOST.output((rows, columns))
+
+
+def histograms(module, launch, pixels, bins):
+    brightness = random(pixels, low=0)
+    # In float32, as the kernel: a number next to a border may be in the other bin in float64.
+    expected = np.bincount((brightness * np.float32(bins)).astype(int), minlength=bins)
+    for launch_histogram in (module.launch_histogram_global, module.launch_histogram_shared):
+        counts = np.zeros(bins, np.int32)
+        launch_histogram(brightness, counts, launch=launch)
+        expect("counts", counts, expected)
+
+
+def sum_by_tree(module, launch, values):
+    numbers, total = random(values, low=0), HOST.output((1,), np.float32(2))
+    module.launch_sum_tree(numbers, total.array, launch=launch)
+    expected = np.array([2 + numbers.sum(dtype=np.float64)])
+    expect("total", total.read(), expected, relative=1e-6)
 
 
 def forward(module, launch, hidden, layers):
@@ -199,6 +216,7 @@ def upsample(module, launch, width, height):
 NETWORKS = {"hidden": 16, "layers": 1}, {"hidden": 32, "layers": 2}
 
 # Within one tile; and with ragged tiles in all three directions.
+HISTOGRAMS = {"pixels": 300, "bins": 10}, {"pixels": 4500, "bins": 300}
 PRODUCTS = {"rows": 9, "inner": 5, "columns": 7}, {"rows": 19, "inner": 37, "columns": 21}
 
 STAGES = {
@@ -207,6 +225,9 @@ STAGES = {
     "encode": Stage(encode, encoding),
     "matmul_naive": Stage(matmul, product, PRODUCTS),
     "matmul_tiled": Stage(matmul, product, PRODUCTS),
+    "histogram_global": Stage(histogram, histograms, HISTOGRAMS),
+    "histogram_shared": Stage(histogram, histograms, HISTOGRAMS),
+    "sum_tree": Stage(histogram, sum_by_tree, ({"values": 300}, {"values": 4500})),
     "mlp_forward": Stage(mlp_forward, forward, NETWORKS),
     "backward": Stage(backward, backpropagation, NETWORKS),
     "adam_weights": Stage(adam, adam_weights, ({"step": 1}, {"step": 100}, {"step": 5000})),

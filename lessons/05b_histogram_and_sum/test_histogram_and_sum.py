@@ -1,0 +1,422 @@
+"""Checks of lesson 5b. Each brightness is well inside a bin that is known before it is computed."""
+
+import numpy as np
+
+from lessons.grading.case import check
+
+BLOCK_THREADS, PIXELS_PER_THREAD = 256, 16
+BLOCK_PIXELS = BLOCK_THREADS * PIXELS_PER_THREAD
+NUMBER_OF_BINS = (
+    "How many bins there are is an argument: multiply by `bins`, not by a fixed number."
+)
+THREADS_OF_PIXELS = (
+    "a thread's first pixel is cuda.grid(1), its next one cuda.gridsize(1) further on"
+)
+
+
+@check("bin_of")
+def test_bin_of(case):
+    for bins in (10, 256, 1, 300):
+        numbers = case.rng.integers(0, bins, 4)
+        brightness = [*inside(case, numbers, bins), np.float32(0), np.float32(1)]
+        got = np.array([case.call("bin_of", float(value), bins) for value in brightness])
+        expected = np.array([*numbers, 0, bins - 1])
+        exact = np.asarray(brightness, np.float64)
+        case.expect(got, expected, "bin_of", candidates=wrong_bins(exact, bins))
+
+
+@check("global")
+def test_global(case):
+    # In the last one, all threads add to one bin.
+    for pixels, bins, used in ((700, 10, 10), (1, 5, 5), (512, 300, 300), (257, 8, 1)):
+        count(case, "launch_histogram_global", pixels, bins, used)
+
+
+@check("shared")
+def test_shared(case):
+    sizes = (
+        (1000, 10, 10),  # one block, with fewer bins than threads
+        (BLOCK_PIXELS + 1, 300, 300),  # the last block has one pixel, and there are more bins
+        (2 * BLOCK_PIXELS, 7, 1),  # all pixels in one bin
+        (3 * BLOCK_PIXELS - 100, 256, 256),
+        (1, 1024, 1024),  # as many bins as there is room for
+    )
+    for pixels, bins, used in sizes:
+        count(case, "launch_histogram_shared", pixels, bins, used)
+
+
+@check("few_additions")
+def test_few_additions(case):
+    bins, blocks = 64, 3
+    pixels = blocks * BLOCK_PIXELS - 100
+    brightness, counts, counted = count(case, "launch_histogram_shared", pixels, bins, bins)
+    require_work_for_all(case, counted, brightness)
+    case.budget(
+        "additions to counts per block of 4,096 pixels",
+        yours=counted.of(counts).atomics / blocks,
+        ours=bins,
+        allowed=4 * bins,  # for blocks of fewer pixels
+        diagnosis="added pixel by pixel",
+        sentence="the block should count its pixels in shared memory first, and then add each of "
+        "its counts to global memory, once.",
+        line=counted.busiest_line("atomics", counts),
+    )
+
+
+@check("sum_tree")
+def test_sum_tree(case):
+    for size in (BLOCK_THREADS, 2 * BLOCK_PIXELS + 77, 1, 300, BLOCK_PIXELS + BLOCK_THREADS):
+        add_up(case, size)
+
+
+@check("one_addition")
+def test_one_addition(case):
+    blocks = 3
+    size = blocks * BLOCK_PIXELS - 100
+    values, total, counted = add_up(case, size)
+    require_work_for_all(case, counted, values)
+    additions = counted.of(total).atomics
+    case.require(additions > 0, "no atomic", "the blocks add to total: atomically, each once.")
+    case.budget(
+        "additions to total per 4,096 values",
+        yours=additions / blocks,
+        ours=1,
+        allowed=BLOCK_PIXELS / BLOCK_THREADS,  # for blocks of 256 values
+        diagnosis="added by many threads",
+        sentence="the threads of a block should first make one sum of theirs, in shared memory; "
+        "then one of them adds it to total.",
+        line=counted.busiest_line("atomics", total),
+    )
+    case.budget(
+        "atomic additions in shared memory, per block",
+        yours=counted.shared().atomics / additions,
+        ours=0,
+        allowed=BLOCK_THREADS / 8,  # one per warp is no queue
+        diagnosis="a queue, not a tree",
+        sentence="the threads of a block all add to one number, and wait for each other; in a "
+        "tree, each round adds pairs, and nobody waits.",
+    )
+    case.budget(
+        "requests for shared memory, per block",
+        yours=counted.shared().shared_requests / additions,
+        ours=45,
+        allowed=200,  # a tree that begins with neighbours has about 160
+        diagnosis="one thread adds up",
+        sentence="one thread adds up what all have stored, and the others wait: in a tree, half of "
+        "the threads add in the first round, a quarter in the second, and so on.",
+    )
+
+
+def require_work_for_all(case, counted, array):
+    """That the threads of a warp read together, and each number is read about once."""
+    case.budget(
+        "requests per 32 numbers",
+        yours=counted.of(array).requests * 32 / array.size,
+        ours=1,
+        allowed=4,
+        diagnosis="threads without work",
+        sentence="the 32 threads of a warp could read 32 numbers at once: each thread should have "
+        "its own, and read them once.",
+        line=counted.busiest_line("requests", array),
+    )
+
+
+@check("float32")
+def test_float32(case):
+    for launch in ("launch_histogram_global", "launch_histogram_shared"):
+        count(case, launch, 300, 10, 10)
+    add_up(case, 300)
+
+
+@check("large")
+def test_large(case):
+    size = case.size(native=549 * 803, checked=BLOCK_PIXELS + 803)
+    for launch in ("launch_histogram_global", "launch_histogram_shared"):
+        count(case, launch, size, 256, 256, engine="native")
+    add_up(case, size, engine="native")
+
+
+def inside(case, numbers, bins):
+    """A random brightness in each of these bins, too far from its borders to be rounded over."""
+    return ((numbers + case.rng.uniform(0.1, 0.9, len(numbers))) / bins).astype(np.float32)
+
+
+# ---------------------------------------------------------------- histograms
+
+
+def count(case, launch, pixels, bins, used, engine=None):
+    """Count random pixels, all in the first `used` bins. What `counts` held before stays in it.
+
+    Returns (brightness, counts, how often the kernel has touched them; None on the native engine).
+    """
+    numbers = case.rng.integers(0, used, pixels)
+    before = case.rng.integers(0, 50, bins).astype(np.int32)
+    counts = case.output((bins,), np.int32, initial=before)
+    brightness = inside(case, numbers, bins)
+    counted = run(case, launch, brightness, counts, engine)
+
+    def result(weights=None):
+        return before + np.bincount(numbers, weights, minlength=bins)
+
+    several = launch == "launch_histogram_shared"
+    blocks = -(-pixels // (BLOCK_PIXELS if several else BLOCK_THREADS))
+    candidates = {
+        **wrong_pixels(result, pixels, blocks, bins),
+        **wrong_additions(result() - before, before, blocks),
+    }
+    case.expect(counts, result(), "counts", candidates=candidates)
+    return brightness, counts, counted
+
+
+def run(case, launch, values, result, engine):
+    if engine:
+        case.run(launch, values, result, engine=engine)
+        return None
+    return case.measure(launch, values, result)
+
+
+def wrong_pixels(result, pixels, blocks, bins):
+    """What one counts by mistaking which pixels are whose. result: weight of each -> counts."""
+    pixel = np.arange(pixels)
+    block, threads = pixel // BLOCK_THREADS, blocks * BLOCK_THREADS
+    whose = "cuda.threadIdx counts within a block, cuda.grid(1) over all of them."
+    return {
+        "first pixels only": (
+            result(pixel < threads),
+            f"Only one pixel per thread is counted: {THREADS_OF_PIXELS}, up to the end.",
+        ),
+        "first block only": (result(block == 0), f"Only the first pixels are counted: {whose}"),
+        "first block again": (
+            result((block == 0) * float(blocks)),
+            f"Every block counts the pixels of the first one: {whose}",
+        ),
+        "guard of the bins": (
+            result(pixel < bins),
+            "As many pixels are counted as there are bins: the guard is about pixels, "
+            "brightness.shape[0].",
+        ),
+        "pixels of other blocks": (
+            result(np.minimum(block, blocks - 1) + 1.0),
+            f"Pixels are counted by several blocks: {THREADS_OF_PIXELS}, not cuda.blockDim.x.",
+        ),
+        "every block counts all": (
+            result(np.full(pixels, float(blocks))),
+            f"Every block counts all pixels: {THREADS_OF_PIXELS}.",
+        ),
+        "first threads only": (
+            result((pixel % threads < BLOCK_THREADS) * float(blocks)),
+            f"Every block counts the pixels of the first one: {whose}",
+        ),
+        "last pixel missing": (
+            result(pixel < pixels - 1),
+            "The last pixel is missing: a guard or a loop ends one too early.",
+        ),
+    }
+
+
+def wrong_additions(added, before, blocks):
+    """What one gets by mistaking how counts are added to those that were there before."""
+    number = np.arange(len(added))
+    return {
+        "nothing added": (
+            before,
+            "counts is as it was: nothing was added to it, or only numbers below 1, which become 0 "
+            "there.",
+        ),
+        "counted twice": (before + 2 * added, "Each pixel is counted twice."),
+        "subtracted": (before - added, "Each pixel takes 1 away instead of adding it."),
+        "largest, not sum": (
+            np.maximum(before, added > 0),
+            "cuda.atomic.max keeps the larger number; to count, add.",
+        ),
+        "one per block": (
+            before + blocks,
+            "Each block adds 1 to every bin: what it hands over is own_counts[i].",
+        ),
+        "begun at one": (
+            before + added + blocks,
+            "Each block counts one too many in every bin: its own counts begin at zero.",
+        ),
+        "first thread only": (
+            before + added * (number % BLOCK_THREADS == 0),
+            "Only the bins of thread 0 are handed over: every thread hands over its own.",
+        ),
+        "counts of another bin": (
+            before + added[number % BLOCK_THREADS % len(added)],
+            f"From bin {BLOCK_THREADS} on, the counts of other bins are handed over: in the loop, "
+            "the index is the bin, not the thread.",
+        ),
+        "stored, not added to": (
+            added,
+            "What counts held before is gone: add to it, so that several launches add up.",
+        ),
+        "set to one": (
+            np.where(added, 1, before),
+            "Each thread stores a one in its bin: cuda.atomic.add adds to what is there.",
+        ),
+        "bins beyond the threads": (
+            before + added * (number < BLOCK_THREADS),
+            f"Only the first {BLOCK_THREADS} bins are handed over: with more bins than threads, a "
+            "thread hands over several, in a loop.",
+        ),
+        "handed over by every thread": (
+            before + added * BLOCK_THREADS,
+            "Every thread hands over all bins: each bin of a block is added once, by one thread.",
+        ),
+        "last bin missing": (
+            before + added * (number < len(added) - 1),
+            "The last bin is not handed over: a loop ends one too early.",
+        ),
+    }
+
+
+def wrong_bins(exact, bins):
+    return {
+        "bin past the last": (
+            np.floor(exact * bins),
+            "A brightness of 1 is in the last bin, bins - 1: the formula alone gives one more.",
+        ),
+        "rounded": (
+            np.minimum(np.rint(exact * bins), bins - 1),
+            "Rounded to the nearest: cut off what is behind the point, as int32 does.",
+        ),
+        "not cut off": (
+            np.minimum(exact.astype(np.float32) * np.float32(bins), np.float32(bins - 1)),
+            "These are no whole numbers: int32 cuts off what is behind the point.",
+        ),
+        "cut off too early": (
+            np.minimum(np.floor(exact) * bins, bins - 1),
+            "brightness itself is cut off, to 0: first multiply, then int32.",
+        ),
+        "from white to black": (
+            bins - 1 - np.minimum(np.floor(exact * bins), bins - 1),
+            "The bins are counted from the wrong end: bin 0 is the darkest.",
+        ),
+        "white in bin 0": (
+            np.floor(exact * bins) % bins,
+            "A brightness of 1 is in the last bin, and not in bin 0, where a remainder puts it.",
+        ),
+        "larger, not smaller": (
+            np.maximum(np.floor(exact * bins), bins - 1),
+            "Of the formula and bins - 1, take the smaller one: min, not max.",
+        ),
+        "bins - 1": (
+            np.floor(exact * (bins - 1)),
+            "There are `bins` parts of equal size: multiply by bins, not by bins - 1.",
+        ),
+        "256 bins": (np.minimum(np.floor(exact * 256), 255), NUMBER_OF_BINS),
+        "255 bins": (np.minimum(np.floor(exact * 255), 254), NUMBER_OF_BINS),
+        "fixed bins": (np.minimum(np.floor(exact * 256), bins - 1), NUMBER_OF_BINS),
+        "fixed bins, one less": (np.minimum(np.floor(exact * 255), bins - 1), NUMBER_OF_BINS),
+        "from 1": (np.minimum(np.floor(exact * bins), bins - 1) + 1, "Bins are counted from 0."),
+    }
+
+
+# ---------------------------------------------------------------- sums
+
+
+def add_up(case, size, engine=None):
+    """Returns (values, total, how often the kernel has touched them; see `count`)."""
+    values = case.random(size)
+    before = case.random(1, 5, 6)
+    total = case.output((1,), initial=before)
+    counted = run(case, "launch_sum_tree", values, total, engine)
+    exact = values.astype(np.float64)
+    blocks = -(-size // BLOCK_PIXELS)
+    # The partial sum of each thread, block by block.
+    padded = np.zeros(blocks * BLOCK_PIXELS)
+    padded[:size] = exact
+    partial = padded.reshape(PIXELS_PER_THREAD, blocks, BLOCK_THREADS).sum(axis=0)
+    candidates = {
+        name: (before + added, sentence)
+        for name, (added, sentence) in wrong_sums(exact, partial).items()
+        if np.isfinite(added).all()
+    }
+    candidates["stored, not added to"] = (
+        np.array([exact.sum()]),
+        "What total held before is gone: add to it, so that several blocks and launches add up.",
+    )
+    case.expect(total, before.astype(np.float64) + exact.sum(), "total", candidates=candidates)
+    return values, total, counted
+
+
+def wrong_sums(exact, partial):
+    """What known mistakes add up. partial: (blocks, threads), the sum of each thread's values."""
+    threads = partial.shape[1]
+    blocks = partial.shape[0]
+    known = {
+        "tree stops early": (
+            partial[:, ::2].sum(),
+            "The last round of the tree is missing: it goes on as long as active > 0, also with 1.",
+        ),
+        "tree begins too small": (
+            partial[:, : threads // 2].sum(),
+            "Half of the partial sums never get into the tree: in the first round, 128 threads "
+            "add those of 128 others.",
+        ),
+        "rounds left out": (
+            tree(partial, (128, 32, 8, 2))[:, 0].sum(),
+            "Every second round of the tree is left out: halve active once per round.",
+        ),
+        "other rounds left out": (
+            tree(partial, (64, 16, 4, 1))[:, 0].sum(),
+            "Every second round of the tree is left out: halve active once per round.",
+        ),
+        "last thread only": (
+            partial[:, -1].sum(),
+            "Only the partial sum of the last thread arrives: in each round, add to what is there, "
+            "and in the end take the sum at 0.",
+        ),
+        "first block's sum": (
+            partial[0].sum(),
+            "Only block 0 adds to total: in each block there is a thread 0, cuda.threadIdx.x == 0.",
+        ),
+        "indices added": (
+            np.arange(exact.size).sum(),
+            "The indices are added up, and not the values.",
+        ),
+        "last value of each thread": (
+            exact[-partial.size :].sum(),
+            "Of each thread only its last value arrives: add to own_sum, with +=.",
+        ),
+        "squares": ((exact * exact).sum(), "The squares are added up, and not the values."),
+        "values of other blocks": (
+            (exact * (np.minimum(np.arange(exact.size) // threads, blocks - 1) + 1)).sum(),
+            f"Values are added by several blocks: {THREADS_OF_PIXELS}, not cuda.blockDim.x.",
+        ),
+        "no tree": (
+            partial[:, 0].sum(),
+            "Only the partial sum of thread 0 arrives: first the tree adds up those of all.",
+        ),
+        "every thread adds": (
+            tree(partial).sum(),
+            "Every thread adds its partial sum to total: after the tree, only thread 0 does.",
+        ),
+        "every thread adds the block's sum": (
+            partial.sum() * threads,
+            "Every thread adds the sum of the block to total: only thread 0 does.",
+        ),
+        "first values only": (
+            exact[: partial.size].sum(),
+            f"Only one value per thread is added: {THREADS_OF_PIXELS}, up to the end.",
+        ),
+        "first block only": (
+            exact[:threads].sum(),
+            "Only the first values are added: cuda.threadIdx counts within a block, cuda.grid(1) "
+            "over all of them.",
+        ),
+        "every block adds all": (
+            exact.sum() * blocks,
+            f"Every block adds up all values: {THREADS_OF_PIXELS}.",
+        ),
+        "mean": (exact.mean(), "This is the mean: add the sum itself."),
+    }
+    return {name: (np.array([added]), sentence) for name, (added, sentence) in known.items()}
+
+
+def tree(partial, rounds=(128, 64, 32, 16, 8, 4, 2, 1)):
+    """What is in shared memory after these rounds of the tree."""
+    partial = partial.copy()
+    for active in rounds:
+        partial[:, :active] += partial[:, active : 2 * active]
+    return partial

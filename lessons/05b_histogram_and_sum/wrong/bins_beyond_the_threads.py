@@ -1,0 +1,25 @@
+"""One bin per thread is handed over; there may be more bins than threads."""
+# caught by: shared
+# diagnosis: bins beyond the threads
+
+from numba import cuda, int32
+
+from kernels.histogram import BLOCK_THREADS, MAX_BINS, bin_of
+
+
+@cuda.jit
+def histogram_shared(brightness, counts):
+    own_counts = cuda.shared.array(MAX_BINS, int32)
+    thread = cuda.threadIdx.x
+    bins = counts.shape[0]
+
+    for i in range(thread, bins, BLOCK_THREADS):
+        own_counts[i] = 0
+    cuda.syncthreads()
+
+    for pixel in range(cuda.grid(1), brightness.shape[0], cuda.gridsize(1)):
+        cuda.atomic.add(own_counts, bin_of(brightness[pixel], bins), 1)
+    cuda.syncthreads()
+
+    if thread < bins:
+        cuda.atomic.add(counts, thread, own_counts[thread])

@@ -1,0 +1,26 @@
+"""A guard and no loop: the other pixels of each thread are left out."""
+# caught by: shared
+# diagnosis: first pixels only
+
+from numba import cuda, int32
+
+from kernels.histogram import BLOCK_THREADS, MAX_BINS, bin_of
+
+
+@cuda.jit
+def histogram_shared(brightness, counts):
+    own_counts = cuda.shared.array(MAX_BINS, int32)
+    thread = cuda.threadIdx.x
+    bins = counts.shape[0]
+
+    for i in range(thread, bins, BLOCK_THREADS):
+        own_counts[i] = 0
+    cuda.syncthreads()
+
+    pixel = cuda.grid(1)
+    if pixel < brightness.shape[0]:
+        cuda.atomic.add(own_counts, bin_of(brightness[pixel], bins), 1)
+    cuda.syncthreads()
+
+    for i in range(thread, bins, BLOCK_THREADS):
+        cuda.atomic.add(counts, i, own_counts[i])

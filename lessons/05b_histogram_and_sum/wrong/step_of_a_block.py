@@ -1,0 +1,25 @@
+"""The step is a block's width, so that blocks count each other's pixels."""
+# caught by: shared
+# diagnosis: pixels of other blocks
+
+from numba import cuda, int32
+
+from kernels.histogram import BLOCK_THREADS, MAX_BINS, bin_of
+
+
+@cuda.jit
+def histogram_shared(brightness, counts):
+    own_counts = cuda.shared.array(MAX_BINS, int32)
+    thread = cuda.threadIdx.x
+    bins = counts.shape[0]
+
+    for i in range(thread, bins, BLOCK_THREADS):
+        own_counts[i] = 0
+    cuda.syncthreads()
+
+    for pixel in range(cuda.grid(1), brightness.shape[0], cuda.blockDim.x):
+        cuda.atomic.add(own_counts, bin_of(brightness[pixel], bins), 1)
+    cuda.syncthreads()
+
+    for i in range(thread, bins, BLOCK_THREADS):
+        cuda.atomic.add(counts, i, own_counts[i])
