@@ -13,9 +13,12 @@ from lessons.lab.errors import InputError as LabError
 
 
 def launch(kernel: Callable, blocks: object, threads: object, *arguments: object) -> None:
-    """A launcher as `kernels.launch` has them. Raises `InputError` for what the engine refuses."""
+    """A launcher as `kernels.launch` has them. Raises `InputError` for what the engine refuses.
+
+    Whether the kernels compile for a GPU too, the tests say, and the lessons' checks.
+    """
     try:
-        launch_native(kernel, blocks, threads, *arguments)
+        launch_native(kernel, blocks, threads, *arguments, ask_numba=False)
     except LabError as error:
         raise InputError(str(error)) from None
 

@@ -1,6 +1,8 @@
 """The one exception a user of the lab is meant to read, and a command line that raises it."""
 
 import argparse
+import re
+from collections.abc import Iterable
 from typing import NoReturn
 
 
@@ -20,3 +22,17 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} ({self.prog} --help lists everything)")
+
+
+def refuse_names(arguments: Iterable[str]) -> None:
+    """Raise `TypeError` if arguments of a launch are given by name."""
+    names = ", ".join(arguments)
+    if names:
+        raise TypeError(
+            f"a kernel takes its arguments by position, as on a GPU: give {names} without a name"
+        )
+
+
+def without_colours(text: str) -> str:
+    """A message without the codes that colour it in a terminal, as Numba's have with `colorama`."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)

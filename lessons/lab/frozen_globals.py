@@ -103,3 +103,16 @@ def same(then: object, now: object) -> bool:
     if isinstance(then, np.ndarray) and isinstance(now, np.ndarray):
         return then.shape == now.shape and bool((then == now).all())
     return then is now or bool(then == now)
+
+
+def device_array(value: object) -> np.ndarray | None:
+    """The memory of a GPU's array, where something that stands in for a GPU keeps it on the host.
+
+    None for all other values. A kernel that knows such an array by a name from outside works on it
+    as on an argument: it is not frozen.
+    """
+    memory = getattr(value, "host_memory", None)
+    if isinstance(memory, np.ndarray):
+        return memory
+    interfaces = ("__cuda_array_interface__", "__array_interface__")
+    return np.asarray(value) if all(hasattr(value, name) for name in interfaces) else None

@@ -166,3 +166,24 @@ def unknown(path: str) -> str:
     if object_at(path) is None:
         return f"there is no cuda.{path}; is it misspelt?"
     return f"the checked simulator does not know cuda.{path}"
+
+
+# ---------------------------------------------------------------- arguments by name
+
+# Of the functions of `numba.cuda` that take arguments by name: the names.
+ARGUMENT_NAMES: dict[str, tuple[str, ...]] = {
+    "shared.array": ("shape", "dtype"),
+    "local.array": ("shape", "dtype"),
+    "grid": ("ndim",),
+    "gridsize": ("ndim",),
+    "shfl_sync": ("mask", "value", "src_lane"),
+    "shfl_up_sync": ("mask", "value", "delta"),
+    "shfl_down_sync": ("mask", "value", "delta"),
+    "shfl_xor_sync": ("mask", "value", "lane_mask"),
+    **dict.fromkeys(("syncthreads_count", "syncthreads_and", "syncthreads_or"), ("predicate",)),
+    **dict.fromkeys(
+        ("all_sync", "any_sync", "eq_sync", "ballot_sync"), ("mask_type", "predicate_type")
+    ),
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), ("array", "i")),
+    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), ("array", "i", "value")),
+}

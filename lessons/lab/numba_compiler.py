@@ -19,6 +19,8 @@ import numba
 import numpy as np
 from numba.core import types
 
+from .errors import without_colours
+
 CAPABILITY = (9, 0)  # of the GPU that is compiled for, where there is none to ask
 # What a broken or incomplete installation raises. It says nothing about the kernel.
 INSTALLATION_ERRORS = (
@@ -86,10 +88,13 @@ def compile_error(
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
             compile_cuda(function, types.none, argument_types, cc=CAPABILITY, **options)
+    except TimeoutError:  # of an alarm that somebody has set: it says nothing about the kernel
+        raise
     except Exception as error:  # a mistake in a kernel can raise anything inside of a compiler
         if type(error).__name__ in INSTALLATION_ERRORS:
             raise CannotAsk(f"numba-cuda could not compile here ({type(error).__name__})") from None
-        return CompileError(type(error).__name__, str(error), *place_of(error, function))
+        text = without_colours(str(error))
+        return CompileError(type(error).__name__, text, *place_of(error, function))
     return None
 
 
@@ -134,7 +139,7 @@ def place_of(error: Exception, function: Callable) -> tuple[str, int]:
     """
     places = places_in(error.__traceback__)
     filenames = [function.__code__.co_filename, *(filename for filename, _ in places)]
-    told = TOLD_PLACE.search(str(error))
+    told = TOLD_PLACE.search(without_colours(str(error)))
     if told:
         end = PurePath(told["file"] or told["path"]).name
         for filename in filenames:

@@ -107,6 +107,18 @@ COMPILED_NUMPY = {
     getattr(np, name) for name in NAMES_OF_COMPILED_NUMPY if hasattr(np, name)
 }  # some names are newer than the oldest NumPy that is supported
 
+HALF = np.dtype(np.float16)
+# Functions of one number in half precision, and what operators can combine it with and keep
+# half precision.
+MATH_OF_HALVES = (
+    math.ceil, math.cos, math.exp, math.fabs, math.floor, math.log, math.log10, math.log2, math.sin,
+    math.sqrt, math.trunc,
+)  # fmt: skip
+HALVES_STAY = frozenset(map(np.dtype, (np.float16, np.int8, np.uint8, np.bool_)))
+OPERATORS = frozenset(
+    [abs, operator.neg, operator.pos, *(python for python, _ in COMPARE.values())]
+    + [BINARY[name][0] for name in ("Add", "Sub", "Mult", "Div")]
+)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
@@ -155,6 +167,10 @@ def typing_context() -> Context:
 @functools.lru_cache(maxsize=4096)
 def signature(function: Callable, *dtypes: np.dtype) -> tuple[tuple[np.dtype, ...], np.dtype]:
     """(argument dtypes, result dtype) that Numba infers for a call. Raises `TypeProblem`."""
+    if HALF in dtypes and stays_half(function, dtypes):
+        # As a GPU computes. For a CPU, Numba would go over to single precision.
+        is_comparison = any(function is python for python, _ in COMPARE.values())
+        return (HALF,) * len(dtypes), np.dtype(np.bool_) if is_comparison else HALF
     argument_types = tuple(map(from_dtype, dtypes))
     try:
         found = typing_context().resolve_function_type(function, argument_types, {})
@@ -164,6 +180,12 @@ def signature(function: Callable, *dtypes: np.dtype) -> tuple[tuple[np.dtype, ..
         name = getattr(function, "__name__", str(function))
         raise TypeProblem(f"{name} does not accept {' and '.join(map(str, dtypes))}")
     return tuple(as_dtype(t) for t in found.args), as_dtype(found.return_type)
+
+
+def stays_half(function: Callable, dtypes: tuple[np.dtype, ...]) -> bool:
+    if function in MATH_OF_HALVES:
+        return dtypes == (HALF,)
+    return function in OPERATORS and HALVES_STAY.issuperset(dtypes)
 
 
 def binary(operation: str, left: Number, right: Number) -> Number:

@@ -8,7 +8,7 @@ the time.
 # These classes extend Numba's, which has no types.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numba.core import ir, types
@@ -22,6 +22,9 @@ from numba.core.postproc import PostProcessor
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.untyped_passes import InlineInlinables
 from numba.extending import intrinsic
+
+from ..signatures import Signature
+from .thread import THREAD
 
 OPTIONS: dict[str, Any] = {
     "nopython": True,
@@ -130,24 +133,40 @@ class Part(CPUDispatcher):
         counts: bool = False,
         bounds_check: bool = False,
         recursive: bool = False,
+        fixed: Sequence[Signature] = (),
     ) -> None:
         """inline: make its text a part of the caller's; needed where it waits.
 
         counts: references to arrays, which only functions need that make arrays. bounds_check: let
-        Numba look at indices, where nobody else does. recursive: it calls itself.
+        Numba look at indices, where nobody else does. recursive: it calls itself. fixed: the only
+        signatures that it is compiled for; arguments are converted.
         """
         options = dict(OPTIONS, inline="always" if inline else "never", recursive=recursive)
         options |= {"_nrt": counts, "boundscheck": bounds_check}
         super().__init__(function, locals={}, targetoptions=options)
+        self.fixed = fixed
         self._compiler = PartCompiler(function, self.targetdescr, options, {}, KernelCompiler)
 
     def add_overload(self, cres) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
 
+    def get_call_template(self, args, kws):
+        if self.fixed:
+            self._can_compile = True
+            for arguments, result in self.fixed:
+                self.compile(arguments if result is None else result(*arguments))
+            self._can_compile = False
+        return super().get_call_template(args, kws)
+
     def forget(self) -> None:
         """Before it is compiled into another library."""
         self.overloads.clear()
         self._compiler._failed_cache.clear()
+
+
+def with_thread(of_user: Signature) -> Signature:
+    """The signature of a function that is told which thread runs it."""
+    return of_user._replace(arguments=(THREAD, *of_user.arguments))
 
 
 class PartCompiler(_FunctionCompiler):

@@ -5,16 +5,18 @@ import copy
 from types import FunctionType
 from typing import Any, NoReturn, Protocol
 
-from ..names import KNOWN_PATHS, VECTORS
+from ..frozen_globals import device_array
+from ..names import ARGUMENT_NAMES, KNOWN_PATHS, VECTORS, type_of_numba
 from ..source import Source
 from . import atomics, bits, device_library, half, warps
 from .arrays import array_type
 from .compiler import Part
-from .meanings import WAITS, constant_int
-from .memory import LOCAL, SHARED, array_maker
+from .meanings import constant_int
+from .memory import LOCAL, SHARED, array_maker, outside_array
 from .syntax import PREFIX, call, thread, wait
 from .thread import POSITIONS
 from .vectors import vector_maker
+from .waits import WAITS
 
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
 LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")  # with a hint for the cache
@@ -49,6 +51,7 @@ def value(writer: Writer, node: ast.expr, path: str) -> ast.expr:
 
 def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
     """A call."""
+    node = by_position(node, path)
     if path in ("grid", "gridsize"):
         dimensions = constant_int(writer.source, node.args[0]) if node.args else None
         if dimensions not in (1, 2, 3):
@@ -56,7 +59,7 @@ def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
         return call(f"{path}{dimensions}", thread())
     if path in ("shared.array", "local.array"):
         return array(writer, node, SHARED if path == "shared.array" else LOCAL)
-    if path == "const.array_like":
+    if path == "const.array_like" and len(node.args) == 1:
         return writer.visit(node.args[0])
     if path.startswith("atomic."):
         return atomic(writer, node, path.split(".")[1])
@@ -79,6 +82,32 @@ def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
     if path.startswith("libdevice.") and path in KNOWN_PATHS:
         return of_device_library(writer, node, path.split(".")[1])
     writer.refuse(node, f"cuda.{path}")
+
+
+def from_outside(writer: Writer, node: ast.expr, value: object) -> ast.expr | None:
+    """What stands for a type, or for a GPU's array, that a kernel knows by a name from outside.
+
+    None for other values.
+    """
+    memory, kind = device_array(value), type_of_numba(value)
+    if memory is not None:
+        made = ast.Call(named(writer, outside_array(memory)), [], [])
+        return ast.copy_location(made, node)
+    if kind is None:
+        return None
+    alias = f"{PREFIX}type_{kind}"
+    writer.namespace[alias] = kind
+    return ast.copy_location(ast.Name(alias, ast.Load()), node)
+
+
+def by_position(node: ast.Call, path: str) -> ast.Call:
+    """A call whose arguments are all given by position, as far as that is possible."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    names = ARGUMENT_NAMES.get(path, ())[len(node.args) :]
+    if "array" in path or set(given) != set(names):
+        return node
+    arguments = [*node.args, *(given[name] for name in names)]
+    return ast.copy_location(ast.Call(node.func, arguments, []), node)
 
 
 def array(writer: Writer, node: ast.Call, space: int) -> ast.expr:

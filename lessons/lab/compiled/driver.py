@@ -13,7 +13,8 @@ from numba.extending import intrinsic
 from .compiler import Part
 from .memory import GARBAGE
 from .program import Rewritten
-from .thread import ENDED, STOP, i64, mark_stack, thread_of
+from .thread import ENDED, SPINS, STOP, i64, mark_stack, thread_of
+from .turns import converge, deliver, open_barrier
 from .warps import (
     CONVERGED,
     DONE,
@@ -21,9 +22,7 @@ from .warps import (
     IN_WARP,
     READY,
     ROWS,
-    converge,
-    deliver,
-    open_barrier,
+    SPINNING,
 )
 
 
@@ -59,6 +58,7 @@ class Driver:
             "READY": READY,
             "DONE": DONE,
             "GRID": GRID,
+            **(SPINS_COUNTED if SPINNING in rewritten.waits else SPINS_NOT_COUNTED),
             "DELIVER": "deliver(states, warp, begin, end)" if warps else "False",
             "CONVERGE": "converge(states, warp, begin, end)" if warps else "False",
         }
@@ -86,7 +86,17 @@ ONE_BY_ONE = """
             run_once(where, notes, <TUPLE>)
 """
 
+# How often in turn all threads that run have only waited for memory to change.
+SPINS_COUNTED = {
+    "BEGIN_SPINS": f"spins = notes[{SPINS}] + 1",
+    "COUNT_SPINS": f"spins *= states[thread] == {SPINNING}",
+    "END_SPINS": f"notes[{SPINS}] = spins",
+    "LET_OTHERS": "if spins: break",
+}
+SPINS_NOT_COUNTED = dict.fromkeys(SPINS_COUNTED, "pass")
+
 ROUND = """
+            <BEGIN_SPINS>
             for begin in range(0, threads, 32):
                 end = min(begin + 32, threads)
                 moving = True
@@ -96,7 +106,9 @@ ROUND = """
                             states[thread] = resume(generators, <NUMBER>, notes, where, <TUPLE>)
                             if states[thread] >= <GRID>:
                                 running -= 1
+                            <COUNT_SPINS>
                     moving = <DELIVER> or <CONVERGE>
+            <END_SPINS>
             if running > 0 and not open_barrier(states, warp, threads, notes):
                 return
 """
@@ -146,18 +158,22 @@ WAITING_FOR_GRID = (
             warp = all_warps[block * <ROWS> : (block + 1) * <ROWS>]
             running = 0
             for thread in range(threads):
-                running += states[thread] == <READY>
+                running += states[thread] < <GRID>
             while running > 0:
                 if notes[<STOP>]:
                     return
 """
     + "\n".join(line and f"    {line}" for line in ROUND.splitlines())
     + """
-        alive = 0
+                <LET_OTHERS>
+        alive = at_barrier = 0
         for number in range(blocks * threads):
-            if all_states[number] == <GRID>:
-                all_states[number] = <READY>
-                alive += 1
+            alive += all_states[number] != <DONE>
+            at_barrier += all_states[number] == <GRID>
+        if alive == at_barrier:
+            for number in range(blocks * threads):
+                if all_states[number] == <GRID>:
+                    all_states[number] = <READY>
 """
 )
 

@@ -14,7 +14,7 @@ always the same; `checked_run` is there to find it. There are no raw instruction
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numba
@@ -22,16 +22,25 @@ import numpy as np
 from numba._dispatcher import compute_fingerprint
 from numba.core import types
 
+from ..cells import file_label
+from ..compile_verdict import compile_verdict
 from ..dimensions import MAX_THREADS, Dim3, as_dim3, volume
-from ..errors import InputError
+from ..errors import InputError, refuse_names
 from ..signatures import converted
 from ..source import Source, python_function, read_source
+from ..uninterrupted import uninterrupted
 from . import half
 from .compiler import compile_entry
-from .cores import run_on_cores
+from .cores import Endless, run_on_cores
 from .driver import Driver
 from .memory import DYNAMIC_LIMIT, LOCAL_LIMIT, SHARED_LIMIT
-from .messages import NativeCompileError, compile_error, index_message, stuck_message
+from .messages import (
+    NativeCompileError,
+    compile_error,
+    endless_message,
+    index_message,
+    stuck_message,
+)
 from .program import Rewritten
 from .refusal import NativeRefusal
 from .rewrite import rewrite
@@ -56,25 +65,26 @@ ENTRY_TYPES = (
 )
 
 
-def native(kernel: object, bounds_check: bool = True) -> "NativeKernel":
+def native(kernel: object, bounds_check: bool = True, ask_numba: bool = True) -> "NativeKernel":
     """A form of `kernel` that is launched as on a GPU, `native(kernel)[grid, block](*arguments)`.
 
     kernel: what `@cuda.jit` made of a function. bounds_check: look at every index before it is
     used, and raise `IndexError` for one outside its array, or negative (but a written-out `-1`
-    counts from the end); without, such a kernel may crash. Raises `NativeRefusal` if the kernel
-    does what this engine cannot do.
+    counts from the end); without, such a kernel may crash. ask_numba: let Numba's compiler for GPUs
+    say, where it is installed, whether the kernel compiles, once for each types of arguments.
+    Raises `NativeRefusal` if the kernel does what this engine cannot do.
 
     A launch takes NumPy arrays, numbers and NamedTuples of both, returns when the kernel is done,
-    and raises `NativeCompileError` if Numba cannot compile the kernel for these arguments. As on a
-    GPU, a stream and a number of bytes of dynamic shared memory may follow grid and block.
+    and raises `NativeCompileError` if Numba does not compile the kernel for these arguments. As on
+    a GPU, a stream and a number of bytes of dynamic shared memory may follow grid and block.
     """
-    options = getattr(kernel, "targetoptions", None) or {}
-    return native_kernel(python_function(kernel), bounds_check, bool(options.get("debug")))
+    python_function(kernel)  # raises if it is none
+    return native_kernel(kernel, bounds_check, ask_numba)
 
 
 @functools.lru_cache(maxsize=256)
-def native_kernel(function: Callable, bounds_check: bool, debug: bool) -> "NativeKernel":
-    return NativeKernel(read_source(function), bounds_check, debug)
+def native_kernel(kernel: Hashable, bounds_check: bool, ask_numba: bool) -> "NativeKernel":
+    return NativeKernel(kernel, bounds_check, ask_numba)
 
 
 class Compiled:
@@ -114,13 +124,15 @@ def check_size(what: str, size: int, limit: int) -> None:
 class NativeKernel:
     """What `native` returns: a kernel that waits for its grid and block."""
 
-    def __init__(self, source: Source, bounds_check: bool, debug: bool = False) -> None:
-        self.source = source
+    def __init__(self, kernel: Any, bounds_check: bool, ask_numba: bool) -> None:
+        self.kernel = kernel
+        self.source = read_source(python_function(kernel))
         self.bounds_check = bounds_check
-        self.debug = debug
+        self.ask_numba = ask_numba
+        self.debug = bool((getattr(kernel, "targetoptions", None) or {}).get("debug"))
         self.compiled: dict[tuple, Compiled] = {}  # by the types of the arguments
         self.by_fingerprint: dict[tuple | None, Compiled] = {}  # which are quicker to find
-        rewrite(source, bounds_check, debug)  # what cannot be done is said here
+        rewrite(self.source, bounds_check, self.debug)  # what cannot be done is said here
 
     def __getitem__(self, dimensions: tuple) -> Callable[..., None]:
         grid, block = dimensions[:2]
@@ -130,12 +142,16 @@ class NativeKernel:
             self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"), int(dynamic_bytes)
         )
 
-    def launch(self, grid: Dim3, block: Dim3, dynamic_bytes: int, *arguments: object) -> None:
-        arguments, _ = converted(self.source.function, arguments)
+    def launch(
+        self, grid: Dim3, block: Dim3, dynamic_bytes: int, *arguments: object, **by_name: object
+    ) -> None:
+        refuse_names(by_name)
+        arguments, types_of_signature = converted(self.kernel, arguments)
         self.check_launch(block, arguments)
-        run(self.compiled_for(arguments), grid, block, dynamic_bytes, arguments)
+        compiled = self.compiled_for(arguments, types_of_signature)
+        run(compiled, grid, block, dynamic_bytes, arguments)
 
-    def compiled_for(self, arguments: tuple) -> Compiled:
+    def compiled_for(self, arguments: tuple, types_of_signature: tuple | None) -> Compiled:
         try:
             key = tuple(map(compute_fingerprint, arguments))
         except NotImplementedError:  # a NamedTuple, for one
@@ -144,10 +160,22 @@ class NativeKernel:
             return self.by_fingerprint[key]
         kinds = tuple(map(type_of, arguments, self.names()))
         if kinds not in self.compiled:
-            self.compiled[kinds] = Compiled(self.source, self.bounds_check, self.debug, kinds)
+            self.refuse_as_numba_does(arguments, types_of_signature)
+            self.compiled[kinds] = uninterrupted(
+                lambda: Compiled(self.source, self.bounds_check, self.debug, kinds)
+            )
         if key is not None:
             self.by_fingerprint[key] = self.compiled[kinds]
         return self.compiled[kinds]
+
+    def refuse_as_numba_does(self, arguments: tuple, types_of_signature: tuple | None) -> None:
+        """Raise `NativeCompileError` for what does not compile for a GPU, though for a CPU."""
+        verdict = compile_verdict(
+            self.kernel, self.source, arguments, types_of_signature, self.ask_numba
+        )
+        for refusal in verdict.refusals:
+            where = f"{file_label(refusal.filename)}, line {refusal.line}"
+            raise NativeCompileError(f"{where}: {refusal.message}")
 
     def names(self) -> list[str]:
         return [argument.arg for argument in self.source.tree.args.args]
@@ -205,7 +233,10 @@ def run(compiled: Compiled, grid: Dim3, block: Dim3, dynamic_bytes: int, argumen
     if compiled.is_short and volume(grid) * threads <= FEW_THREADS:
         run_part(0, volume(grid), np.zeros(NOTE_WORDS, np.int64))
         return
-    run_on_cores(volume(grid), 1 if together > 1 else numba.get_num_threads(), run_part)
+    try:
+        run_on_cores(volume(grid), 1 if together > 1 else numba.get_num_threads(), run_part)
+    except Endless as endless:
+        raise NativeRefusal(endless_message(compiled.sites[endless.site])) from None
 
 
 def check_memory(compiled: Compiled, threads: int) -> None:
@@ -217,9 +248,11 @@ def check_memory(compiled: Compiled, threads: int) -> None:
         )
 
 
-def launch(kernel: object, blocks: object, threads: object, *arguments: object) -> None:
+def launch(
+    kernel: object, blocks: object, threads: object, *arguments: object, ask_numba: bool = True
+) -> None:
     """A launcher for the `launch_*` functions of `kernels`, with bounds checks."""
-    native(kernel)[blocks, threads](*arguments)
+    native(kernel, ask_numba=ask_numba)[blocks, threads](*arguments)
 
 
 __all__ = ["NativeCompileError", "NativeRefusal", "launch", "native"]

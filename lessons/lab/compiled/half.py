@@ -16,16 +16,22 @@ from llvmlite import ir
 from numba.core import boxing as boxing_module
 from numba.core import types
 from numba.core.datamodel import models, register_default
-from numba.core.imputils import lower_builtin, lower_cast, lower_constant
+from numba.core.imputils import Registry
 from numba.core.pythonapi import _unboxers
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.extending import NativeValue, intrinsic
 
+from ..numba_types import MATH_OF_HALVES
 from .thread import i32
 
 i16, single, double = ir.IntType(16), ir.FloatType(), ir.DoubleType()
 HALF = types.float16
+WHOLE = {math.floor: "llvm.floor", math.ceil: "llvm.ceil", math.trunc: "llvm.trunc"}
+# What half precision can be combined with and stays half precision.
+STAYING = {HALF, types.int8, types.uint8, types.boolean}
+# Of the CPU alone: what is added to Numba's own registry, its compiler for GPUs takes, too.
+registry = Registry("half precision")
 
 
 @register_default(types.Float)
@@ -92,33 +98,33 @@ def absolute(builder, number):
     )
 
 
-@lower_cast(HALF, types.Float)
-@lower_cast(HALF, types.Integer)
-@lower_cast(HALF, types.Boolean)
-@lower_cast(HALF, types.Complex)
+@registry.lower_cast(HALF, types.Float)
+@registry.lower_cast(HALF, types.Integer)
+@registry.lower_cast(HALF, types.Boolean)
+@registry.lower_cast(HALF, types.Complex)
 def half_to_any(context, builder, given, wanted, value):
     if wanted == HALF:
         return value
     return context.cast(builder, to_single(builder, value), types.float32, wanted)
 
 
-@lower_cast(types.float32, HALF)
+@registry.lower_cast(types.float32, HALF)
 def single_to_half(context, builder, given, wanted, value):
     return from_single(builder, value)
 
 
-@lower_cast(types.float64, HALF)
+@registry.lower_cast(types.float64, HALF)
 def double_to_half(context, builder, given, wanted, value):
     return from_double(builder, value)
 
 
-@lower_cast(types.Integer, HALF)
-@lower_cast(types.Boolean, HALF)
+@registry.lower_cast(types.Integer, HALF)
+@registry.lower_cast(types.Boolean, HALF)
 def whole_to_half(context, builder, given, wanted, value):
     return from_double(builder, context.cast(builder, value, given, types.float64))
 
 
-@lower_constant(HALF)
+@registry.lower_constant(HALF)
 def half_constant(context, builder, kind, value):
     return i16(int(np.float16(value).view(np.uint16)))
 
@@ -147,8 +153,9 @@ def first_of_all(function, arguments, result):
         key = function
 
         def generic(self, args, kws):
-            if tuple(args) == (HALF,) * arguments:
-                return signature(result, *args)
+            kinds = {types.unliteral(kind) for kind in args}
+            if len(args) == arguments and HALF in kinds and kinds <= STAYING:
+                return signature(result, *(HALF,) * arguments)
             return None
 
     context = cpu_target.typing_context
@@ -158,7 +165,7 @@ def first_of_all(function, arguments, result):
 
 
 def arithmetic(function, compute):
-    @lower_builtin(function, HALF, HALF)
+    @registry.lower(function, HALF, HALF)
     def generate(context, builder, signature_, arguments):
         values = [to_single(builder, value) for value in arguments]
         return from_single(builder, compute(builder, *values))
@@ -167,7 +174,7 @@ def arithmetic(function, compute):
 
 
 def comparison(function, symbol):
-    @lower_builtin(function, HALF, HALF)
+    @registry.lower(function, HALF, HALF)
     def generate(context, builder, signature_, arguments):
         values = [to_single(builder, value) for value in arguments]
         if symbol == "!=":
@@ -178,9 +185,25 @@ def comparison(function, symbol):
 
 
 def of_one(function, compute):
-    @lower_builtin(function, HALF)
+    @registry.lower(function, HALF)
     def generate(context, builder, signature_, arguments):
         return compute(builder, arguments[0])
+
+    first_of_all(function, 1, HALF)
+
+
+def of_math(function):
+    """A function of `math`, computed in single precision and rounded."""
+
+    @registry.lower(function, HALF)
+    def generate(context, builder, signature_, arguments):
+        number = to_single(builder, arguments[0])
+        if function in WHOLE:  # in single precision these have whole numbers as results
+            intrinsic_ = builder.module.declare_intrinsic(WHOLE[function], [single])
+            return from_single(builder, builder.call(intrinsic_, [number]))
+        of_single = context.typing_context.resolve_function_type(function, (types.float32,), {})
+        found = context.get_function(function, of_single)(builder, [number])
+        return context.cast(builder, found, of_single.return_type, HALF)
 
     first_of_all(function, 1, HALF)
 
@@ -203,6 +226,9 @@ def install():
     of_one(operator.neg, lambda builder, value: builder.xor(value, i16(0x8000)))
     of_one(operator.pos, lambda builder, value: value)
     of_one(abs, lambda builder, value: builder.and_(value, i16(0x7FFF)))
+    for function in MATH_OF_HALVES:
+        of_math(function)
+    cpu_target.target_context.install_registry(registry)
 
 
 # ---------------------------------------------------------------- numba.cuda.fp16

@@ -11,22 +11,7 @@ from ..compile_checks import is_numpy_function
 from ..names import CudaName, below, resolve
 from ..source import MISSING, Source, called_source
 from .thread import POSITIONS
-from .warps import BARRIER, CONVERGED, GRID, IN_WARP
 
-WAITS = {
-    **dict.fromkeys(
-        ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"), BARRIER
-    ),
-    **dict.fromkeys(
-        (
-            "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-            "ballot_sync", "all_sync", "any_sync", "eq_sync", "match_any_sync", "match_all_sync",
-        ),
-        IN_WARP,
-    ),
-    "activemask": CONVERGED,
-    "grid_group.sync": GRID,
-}  # fmt: skip
 # Names that are numbers: a variable that is assigned one is a variable.
 NUMBERS = ("laneid", "warpsize", *POSITIONS)
 
@@ -96,6 +81,17 @@ def function_arguments(source: Source, call: ast.Call, called: Source) -> dict[s
             if known is not MISSING:
                 found[name] = known
     return found
+
+
+def give_nothing(node: ast.Call, called: Source, arguments: dict[str, object]) -> None:
+    """Pass None where a function was passed: the called function knows it already."""
+    names = [a.arg for a in (*called.tree.args.posonlyargs, *called.tree.args.args)]
+    for number, name in enumerate(names[: len(node.args)]):
+        if is_function(arguments.get(name)):
+            node.args[number] = ast.Constant(None)
+    for keyword in node.keywords:
+        if is_function(arguments.get(keyword.arg or "")):
+            keyword.value = ast.Constant(None)
 
 
 def is_function(value: object) -> bool:
@@ -179,21 +175,22 @@ def is_recursive(source: Source) -> bool:
     )
 
 
-def waits_in(source: Source) -> set[int]:
-    """What a function and those that it calls wait for."""
-    return {
-        WAITS[target.path]
-        for function in reached(source)
-        for _, target, _ in calls(function)
-        if isinstance(target, CudaName) and target.path in WAITS
-    }
+def is_stub(source: Source) -> bool:
+    """Whether a function does nothing by itself."""
+    return all(
+        isinstance(statement, (ast.Pass, ast.Raise))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in source.tree.body
+    )
 
 
 def touches_arrays_or_cuda(source: Source) -> bool:
     """Whether a function, or one that it calls, has to be told about the thread."""
     kinds = (ast.Subscript, ast.While, ast.For, ast.Raise, ast.Assert)
     return is_recursive(source) or any(
-        isinstance(node, kinds) or isinstance(meaning(function, node), CudaName)
+        is_stub(function)  # and its implementation may have to be
+        or isinstance(node, kinds)
+        or isinstance(meaning(function, node), CudaName)
         for function in reached(source)
         for node in ast.walk(function.tree)
     )
@@ -233,6 +230,14 @@ def constant_int(source: Source, node: ast.expr) -> int | None:
     if isinstance(node, ast.Name) and node.id not in source.function.__code__.co_varnames:
         value = source.lookup(node.id)
     return value if type(value) is int else None
+
+
+def is_constant_slice(node: ast.expr) -> bool:
+    """Whether an index is a slice like `:2`, with nothing in it that could lie outside."""
+    if not isinstance(node, ast.Slice):
+        return False
+    ends = (node.lower, node.upper, node.step)
+    return all(end is None or isinstance(end, ast.Constant) for end in ends)
 
 
 def constant_index(source: Source, node: ast.expr) -> bool:

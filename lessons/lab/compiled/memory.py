@@ -6,6 +6,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -110,6 +111,36 @@ def array_maker(
         return make(found, thread, kind)
 
     return of_passed_type
+
+
+def outside_array(array: np.ndarray) -> Callable[..., Any]:
+    """An intrinsic that returns an array of a GPU that a kernel knows by a name from outside."""
+    kind = types.Array(from_dtype(array.dtype), array.ndim, layout_of(array))
+
+    @intrinsic
+    def outside(typing_context):
+        def generate(context, builder, signature_, arguments):
+            found = make_array(kind)(context, builder)
+            element = context.get_data_type(kind.dtype).as_pointer()
+            populate_array(
+                found,
+                data=builder.inttoptr(i64(array.ctypes.data), element),
+                shape=[i64(size) for size in array.shape],
+                strides=[i64(stride) for stride in array.strides],
+                itemsize=i64(array.itemsize),
+                meminfo=None,
+            )
+            return found._getvalue()
+
+        return signature(kind), generate
+
+    return outside
+
+
+def layout_of(array: np.ndarray) -> Any:
+    if array.flags.c_contiguous:
+        return "C"
+    return "F" if array.flags.f_contiguous else "A"
 
 
 def bytes_of(element: types.Type) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..cells import file_label
-from ..errors import InputError
+from ..errors import InputError, without_colours
 from ..source import Source
 
 PLACE = re.compile(r'File "(.*?)", line (\d+)')
@@ -47,9 +47,17 @@ def stuck_message(sites: list[Site], notes: np.ndarray) -> str:
     )
 
 
+def endless_message(site: Site) -> str:
+    """site: the loop in which a thread waits, when all do."""
+    return (
+        f"{site.file}, line {site.line}: `{site.text}` waits for ever: all threads that run wait "
+        "for what none of them changes, or for a block that comes later; checked_run says more"
+    )
+
+
 def compile_error(source: Source, error: Exception) -> NativeCompileError:
     """A Numba error as one line with the place in the student's file."""
-    text = str(error) or type(error).__name__
+    text = without_colours(str(error)) or type(error).__name__
     line = PLACE.search(text)
     filename, number = (line[1], line[2]) if line else (source.filename, "")
     if filename == "<string>":  # our own loop over the threads: it is about an argument

@@ -13,29 +13,34 @@ Line numbers stay those of the original file, so that Numba's errors point there
 import ast
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
 
 from ..names import CudaName, type_of_numba
+from ..overloads import templates_of
+from ..signatures import Signature, signatures_of
 from ..source import MISSING, Source, is_raw_instruction
-from . import cuda_calls, warps
-from .compiler import Part
+from . import cuda_calls, remainders, warps
+from .compiler import Part, with_thread
 from .meanings import (
     constant_index,
     function_arguments,
-    is_function,
+    give_nothing,
+    is_constant_slice,
     is_recursive,
+    is_stub,
     meaning,
     rounds,
     source_of,
     touches_arrays_or_cuda,
-    waits_in,
     with_arguments,
 )
+from .overloaded import overloaded
 from .program import NAMES, Program, Rewritten
 from .refusal import refuse
-from .syntax import PREFIX, THREAD, call, thread
+from .syntax import PREFIX, THREAD, call, thread, wait
+from .waits import is_spinning, waits_in
 
 UNPOLLED = 1 << 16  # rounds that a loop may make before it has to ask whether the host wants an end
 
@@ -126,7 +131,12 @@ class Writer(ast.NodeTransformer):
     visit_If = visit_With = with_bodies
 
     def visit_While(self, node: ast.While) -> ast.stmt:
+        spinning = is_spinning(self.source, node)
+        site = self.program.site(self.source, node, f"while {ast.unparse(node.test)}")
         self.with_bodies(node)
+        if spinning:
+            statements = [ast.Expr(call("spin", thread(), site)), ast.Expr(wait(warps.SPINNING))]
+            node.body[:0] = [ast.copy_location(statement, node) for statement in statements]
         return self.polled(node)
 
     def visit_For(self, node: ast.For) -> ast.stmt:
@@ -176,6 +186,7 @@ class Writer(ast.NodeTransformer):
         if isinstance(made, ast.Call):
             target = meaning(self.source, made.func)
             if isinstance(target, CudaName) and target.path in cuda_calls.STORES:
+                made = cuda_calls.by_position(made, target.path)
                 stored = ast.Assign([cuda_calls.element(made, ast.Store())], made.args[2])
                 return self.visit_Assign(ast.copy_location(stored, node))
         return self.generic_visit(node)
@@ -183,28 +194,22 @@ class Writer(ast.NodeTransformer):
     def visit_Try(self, node: ast.Try) -> NoReturn:
         self.refuse(node, "`try`, which does not compile for a GPU either")
 
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> NoReturn:
+        self.refuse(node, "`nonlocal`: Numba may take the old value for the new one")
+
     # ------------------------------------------------------------ expressions
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         target = meaning(self.source, node)
         if isinstance(target, CudaName):
             return ast.copy_location(cuda_calls.value(self, node, target.path), node)
-        return self.type_name(node, target) or self.generic_visit(node)
-
-    def type_name(self, node: ast.expr, value: object) -> ast.expr | None:
-        """A name for a type that the CPU's compiler knows; None if the value is no type."""
-        kind = type_of_numba(value)
-        if kind is None:
-            return None
-        alias = f"{PREFIX}type_{kind}"
-        self.namespace[alias] = kind
-        return ast.copy_location(ast.Name(alias, ast.Load()), node)
+        return cuda_calls.from_outside(self, node, target) or self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         target = meaning(self.source, node) if isinstance(node.ctx, ast.Load) else None
         if isinstance(target, CudaName) and target.path:
             return ast.copy_location(cuda_calls.value(self, node, target.path), node)
-        return self.type_name(node, target) or node
+        return cuda_calls.from_outside(self, node, target) or node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         key = node.slice
@@ -212,6 +217,8 @@ class Writer(ast.NodeTransformer):
         of_shape = isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides")
         constant = constant_index(self.source, key)
         if not self.program.bounds_check or is_field or (of_shape and constant):
+            return self.generic_visit(node)
+        if is_constant_slice(key):  # of a tuple, Numba has to see that it is one
             return self.generic_visit(node)
         site = self.program.site(self.source, node, ast.unparse(node.value))
         array = self.visit(node.value)
@@ -255,6 +262,10 @@ class Writer(ast.NodeTransformer):
             return ast.copy_location(call("round_to", *map(self.visit, node.args)), node)
         if target is breakpoint:
             return ast.copy_location(ast.Constant(None), node)
+        if isinstance(target, Hashable) and target in remainders.FUNCTIONS:
+            arguments = [self.visit(argument) for argument in node.args]
+            function = cuda_calls.named(self, remainders.FUNCTIONS[target])
+            return ast.copy_location(ast.Call(function, arguments, []), node)
         if target is MISSING or type_of_numba(target) is not None:
             node.func = self.visit(node.func)
         if callable(target) and not isinstance(target, type):
@@ -273,45 +284,48 @@ class Writer(ast.NodeTransformer):
         if source is None:
             self.unreadable_call(node, target)
             return
+        if is_stub(source) and templates_of(source.function):
+            self.call_part(node, overloaded(source.function, self.program, Writer))
+            node.args = [thread(), *node.args]
+            return
         arguments = function_arguments(self.source, node, source)
         if arguments:
             source = with_arguments(source, arguments)
-            self.give_nothing(node, source, arguments)
+            give_nothing(node, source, arguments)
         needs_thread = touches_arrays_or_cuda(source)
-        self.call_part(node, self.part(node, source, arguments, needs_thread))
+        fixed = signatures_of(target)
+        self.call_part(node, self.part(node, source, arguments, needs_thread, fixed))
         if needs_thread:
             node.args = [thread(), *node.args]
 
     def part(
-        self, node: ast.Call, source: Source, arguments: dict[str, object], needs_thread: bool
+        self,
+        node: ast.Call,
+        source: Source,
+        arguments: dict[str, object],
+        needs_thread: bool,
+        fixed: Sequence[Signature],
     ) -> tuple:
         """The key of the part for a function whose parameters stand for `arguments`."""
         parts = self.program.parts
-        key = (source.function, tuple((name, id(value)) for name, value in arguments.items()))
+        bound = tuple((name, id(value)) for name, value in arguments.items())
+        key = (source.function, bound, tuple(fixed))
         if key not in parts:
             parts[key] = None  # until it is known
             counts = self.program.counts
             if needs_thread:
                 writer = Writer(source, self.program, is_kernel=False)
                 inline, recursive = bool(writer.waits), is_recursive(source)
-                parts[key] = Part(writer.compile(), inline, counts, recursive=recursive)
+                fixed = [] if inline else [with_thread(one) for one in fixed]
+                function = writer.compile()
+                parts[key] = Part(function, inline, counts, recursive=recursive, fixed=fixed)
             else:
-                parts[key] = Part(source.function, counts=counts)
+                parts[key] = Part(source.function, counts=counts, fixed=fixed)
             for scope, alias in self.program.recursive.pop(key, []):
                 scope[alias] = parts[key]
         elif parts[key] is None and waits_in(source):
             self.refuse(node, f"{source.function.__name__}, which calls itself and waits")
         return key
-
-    def give_nothing(self, node: ast.Call, called: Source, arguments: dict[str, object]) -> None:
-        """Pass None where a function was passed: the called function knows it already."""
-        names = [a.arg for a in (*called.tree.args.posonlyargs, *called.tree.args.args)]
-        for number, name in enumerate(names[: len(node.args)]):
-            if is_function(arguments.get(name)):
-                node.args[number] = ast.Constant(None)
-        for keyword in node.keywords:
-            if is_function(arguments.get(keyword.arg or "")):
-                keyword.value = ast.Constant(None)
 
     def unreadable_call(self, node: ast.Call, target: object) -> None:
         """Call a function of which there is no text, such as a lambda: Numba checks its indices."""

@@ -24,8 +24,9 @@ THREAD = types.Tuple((types.int32,) * 12 + (types.voidptr,) * 4 + (types.int64,)
 
 # The words at NOTES, int64. An index outside its array: site + 1, axis, index, length, then thread
 # and block, three numbers each. STOP: the host wants an end. ENDED: `raise` ended this thread.
-# STACK: an address near the bottom of the stack.
-STOP, ENDED, STACK = 10, 11, 12
+# STACK: an address near the bottom of the stack. SPINS: how often in turn all threads that run have
+# only waited for memory to change, and SPIN_SITE: in which loop.
+STOP, ENDED, STACK, SPINS, SPIN_SITE = 10, 11, 12, 13, 14
 NOTE_WORDS = 16
 STACK_LIMIT = 1 << 18  # bytes: half of the smallest stack that systems give
 
@@ -212,10 +213,22 @@ def end_thread(typing_context, thread):
     return signature(types.none, thread), generate
 
 
+@intrinsic
+def spin(typing_context, thread, site):
+    """Note in which loop a thread waits for memory to change."""
+
+    def generate(context, builder, signature_, arguments):
+        builder.store(arguments[1], word(builder, arguments[0], SPIN_SITE))
+        return context.get_dummy_value()
+
+    return signature(types.none, thread, types.int64), generate
+
+
 NAMES = {
     "lane": lane,
     "dim3": dim3,
     "poll": poll,
+    "spin": spin,
     "end_thread": end_thread,
     "check_stack": check_stack,
     **{f"grid{axes}": positions_along(axes, grid_along) for axes in (1, 2, 3)},

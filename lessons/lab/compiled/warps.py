@@ -1,16 +1,13 @@
 """Shuffles, votes and waits: what threads of a warp and of a block tell each other.
 
 A thread offers a value, waits, and reads what the others have offered. Whoever runs the block
-delivers the offers when all threads named in a mask have come (`deliver`).
+delivers the offers when all threads named in a mask have come (`turns.deliver`).
 """
 
 # Numba compiles these functions, or calls them while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
-from typing import Any
-
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
@@ -19,14 +16,12 @@ from numba.extending import intrinsic
 from .thread import WARP, i32, i64, number_in_block, words
 
 # What a thread waits for, and so what a generator yields; READY and DONE are said of it by others.
-READY, BARRIER, IN_WARP, CONVERGED, GRID, DONE = range(6)
+READY, BARRIER, IN_WARP, CONVERGED, SPINNING, GRID, DONE = range(7)
 
 # Rows of warp memory, (ROWS, threads) int64, a column per thread of the block.
 OFFER, MASK, SITE, DELIVERED, BALLOT, GROUP, VOTES = range(7)
 ROWS = 7
 FULL = 0xFFFFFFFF
-OPTIONS: Any = {"nogil": True, "_nrt": False}
-STUCK = -1  # in NOTES: threads of a warp wait for each other and never meet
 
 SHUFFLED = (types.int32, types.uint32, types.int64, types.uint64, types.float32, types.float64)
 
@@ -257,84 +252,6 @@ VOTES_OF_A_BLOCK = {
     "syncthreads_and": block_vote("and"),
     "syncthreads_or": block_vote("or"),
 }
-
-
-# ---------------------------------------------------------------- between: who runs a block
-
-
-@njit(**OPTIONS)
-def deliver(states, memory, first, last):
-    """Deliver what lanes of a warp have offered, where all of a mask have come; whether any had.
-
-    states: what each thread waits for. memory: (ROWS, threads). first, last: threads of the warp.
-    """
-    any_delivered = False
-    for leader in range(first, last):
-        if states[leader] != IN_WARP:
-            continue
-        mask, site = memory[MASK, leader], memory[SITE, leader]
-        complete = True
-        for thread in range(first, last):
-            named = (mask >> (thread - first)) & 1
-            here = states[thread] == IN_WARP and memory[SITE, thread] == site
-            here = here and memory[MASK, thread] == mask
-            if named and not here and states[thread] != DONE:
-                complete = False
-                break
-        if complete:
-            deliver_group(states, memory, first, last, IN_WARP, site, mask)
-            any_delivered = True
-    return any_delivered
-
-
-@njit(**OPTIONS)
-def converge(states, memory, first, last):
-    """Let those go on that ask who came to the same place; whether there are any."""
-    for leader in range(first, last):
-        if states[leader] == CONVERGED:
-            deliver_group(states, memory, first, last, CONVERGED, memory[SITE, leader], FULL)
-            return True
-    return False
-
-
-@njit(**OPTIONS)
-def deliver_group(states, memory, first, last, state, site, mask):
-    ballot = group = 0
-    for thread in range(first, last):
-        if (
-            states[thread] == state
-            and memory[SITE, thread] == site
-            and memory[MASK, thread] == mask
-        ):
-            bit = 1 << (thread - first)
-            group |= bit
-            if memory[OFFER, thread] != 0:
-                ballot |= bit
-    for thread in range(first, last):
-        if (group >> (thread - first)) & 1:
-            memory[DELIVERED, thread] = memory[OFFER, thread]
-            memory[BALLOT, thread] = ballot
-            memory[GROUP, thread] = group
-            states[thread] = READY
-
-
-@njit(**OPTIONS)
-def open_barrier(states, memory, threads, notes):
-    """Let the threads at a barrier go on, which are all that still run; False if they are not."""
-    votes = count = 0
-    for thread in range(threads):
-        if states[thread] == IN_WARP:
-            notes[0], notes[1], notes[2] = STUCK, thread, memory[SITE, thread]
-            return False
-        if states[thread] == BARRIER:
-            votes += memory[VOTES, thread]
-            count += 1
-    for thread in range(threads):
-        if states[thread] == BARRIER:
-            memory[BALLOT, thread] = votes
-            memory[GROUP, thread] = count
-            states[thread] = READY
-    return True
 
 
 NAMES = {

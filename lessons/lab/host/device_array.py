@@ -68,6 +68,11 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {**self.data.__array_interface__, "version": 3, "stream": None}
 
+    @property
+    def host_memory(self) -> np.ndarray:
+        """For kernels that know the array by a name from outside."""
+        return self.data
+
     # ---------------------------------------------------------------- views
 
     def view_by(self, change: Callable[[np.ndarray], np.ndarray]) -> "DeviceArray":

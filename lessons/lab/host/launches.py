@@ -14,6 +14,7 @@ from ..dimensions import (
     forall_configuration,
     volume,
 )
+from ..errors import refuse_names
 from ..signatures import keep_signatures
 from .devices import ATTRIBUTES, MULTIPROCESSORS
 
@@ -31,7 +32,8 @@ class Launcher:
         self.kernel = kernel
         self.chosen = chosen
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: Any, **by_name: Any) -> None:
+        refuse_names(by_name)
         self.session.launch(self.kernel, self.chosen, arguments)
 
 

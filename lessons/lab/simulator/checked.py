@@ -1,10 +1,10 @@
 """`checked(kernel)[grid, block, stream, shared_bytes](...)`: a checked run as CUDA writes it."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..dimensions import Configuration, configuration, forall_configuration
+from ..errors import refuse_names
 from .report import Report
 from .run import checked_run
 
@@ -36,4 +36,9 @@ class CheckedKernel:
 
     def configured(self, chosen: Configuration) -> Callable[..., Report]:
         options = {"dynamic_shared": chosen.shared_bytes, **self.options}
-        return partial(checked_run, self.kernel, chosen.grid, chosen.block, **options)
+
+        def launch(*arguments: object, **by_name: object) -> Report:
+            refuse_names(by_name)
+            return checked_run(self.kernel, chosen.grid, chosen.block, *arguments, **options)
+
+        return launch

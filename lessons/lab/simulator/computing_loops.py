@@ -7,10 +7,12 @@ the interpreter busy for a while, in this run or in those before.
 """
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..uninterrupted import uninterrupted
 from .context import Context
 from .frames import Loop, Variable
 from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
@@ -80,8 +82,10 @@ class ComputingLoops:
         if plan is None or not self.launch.seen.issuperset(plan.must_be_seen):
             return False
         kinds = self.kinds(plan, running)
-        compiled = None if kinds is None else compile_loop(plan, kinds)
-        if compiled is None or kinds is None:
+        if kinds is None:
+            return False
+        compiled = uninterrupted(partial(compile_loop, plan, kinds))
+        if compiled is None:
             return False
         self.run(plan, compiled, kinds, running, loop, progress, limits)
         return True
@@ -118,7 +122,11 @@ class ComputingLoops:
             status, rounds = np.zeros((2, len(going_on)), np.int64)
             parts = [v[going_on] if np.ndim(v) else v for v in (*ends, *values)]
             warps = positions[going_on] // WARP
-            compiled(CHUNK, warps, status, rounds, branches, *parts)
+            next_rounds = partial(compiled, CHUNK, warps, status, rounds, branches, *parts)
+            if compiled.signatures:
+                next_rounds()
+            else:  # Numba compiles at the first call
+                uninterrupted(next_rounds)
             for whole, part in zip((*ends, *values), parts, strict=True):
                 if np.ndim(whole):
                     whole[going_on] = part

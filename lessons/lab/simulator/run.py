@@ -34,16 +34,15 @@ from ..source import read_source
 from .arguments import (
     check_arguments,
     copies,
-    names_of_parameters,
-    own_elements,
     restore,
     wrap_arguments,
 )
 from .events import Recording
-from .findings import Place, wanted_kinds
+from .findings import wanted_kinds
 from .interpreter import Interpreter
 from .limits import check_limits
 from .memory.written import written_now
+from .orders import Order, Orders, as_orders, compare_results, ordered_teams
 from .outputs import expected_outputs, garbage_arrays, report_unwritten
 from .report import Report
 from .scheduler import MAX_TEAMS, Alone, Scheduler, TakeTurns
@@ -54,8 +53,6 @@ from .teams import (
     Launch,
     Options,
     Team,
-    reversed_teams,
-    shuffled_teams,
     team_per_block,
     team_per_thread,
     team_per_warp,
@@ -63,12 +60,8 @@ from .teams import (
 )
 
 BUDGET = 3_000_000
-# Float sums in another order differ by rounding; anything more is a difference worth reporting.
-ORDER_TOLERANCE = 1e-3
 
 Dimensions: TypeAlias = int | tuple[int, ...]
-Order: TypeAlias = str | int
-Orders: TypeAlias = list[Order] | tuple[Order, ...] | range
 
 
 def checked_run(
@@ -134,10 +127,6 @@ def checked_run(
     if report.findings or report.left_out:
         return report
 
-    written_before = {name: written.copy() for name, written in garbage.items()}
-    debug = bool(getattr(kernel, "targetoptions", {}).get("debug"))
-    compiles = report.compiler_not_asked is None
-    frozen = frozen_values(report, arguments)
     options = Options(
         measure=measure,
         record=record,
@@ -145,28 +134,11 @@ def checked_run(
         dynamic_shared=dynamic_shared,
         expect_written=expected,
         written_before=garbage,
-        compiles=compiles,
-        debug=debug,
-        frozen=frozen,
+        compiles=report.compiler_not_asked is None,
+        debug=bool(getattr(kernel, "targetoptions", {}).get("debug")),
+        frozen=frozen_values(report, arguments),
     )
-    before = copies(arguments)
-    division = run_in_step(report, arguments, options)
-    if report.recording is not None:
-        report.recording.finish()
-    if not report.ok:
-        return report
-    quiet = options._replace(
-        measure=False, record=False, expect_written=(), written_before=written_before
-    )
-    for order in as_orders(schedule):
-        again = copies(before)
-        run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
-        compare_results(report, arguments, again, f"in another order of threads ({order})")
-    for other_grid, other_block in other_shapes:
-        again = copies(before)
-        run_other_shape(report, again, quiet, other_grid, other_block)
-        how = f"with a grid of {other_grid} blocks of {other_block} threads"
-        compare_results(report, arguments, again, how)
+    run_and_compare(report, arguments, options, as_orders(schedule), other_shapes)
     return report
 
 
@@ -214,6 +186,35 @@ def frozen_values(report: Report, arguments: Sequence[object]) -> Values:
 
 
 # ---------------------------------------------------------------- running
+
+
+def run_and_compare(
+    report: Report,
+    arguments: Sequence[object],
+    options: Options,
+    orders: Sequence[Order],
+    other_shapes: Iterable[tuple[Dimensions, Dimensions]],
+) -> None:
+    """Run in step; if nothing is wrong, in other orders and shapes, and compare the results."""
+    written_before = {name: marks.copy() for name, marks in options.written_before.items()}
+    before = copies(arguments)
+    division = run_in_step(report, arguments, options)
+    if report.recording is not None:
+        report.recording.finish()
+    if not report.ok:
+        return
+    quiet = options._replace(
+        measure=False, record=False, expect_written=(), written_before=written_before
+    )
+    for order in orders:
+        again = copies(before)
+        run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
+        compare_results(report, arguments, again, f"in another order of threads ({order})")
+    for grid, block in other_shapes:
+        again = copies(before)
+        run_other_shape(report, again, quiet, grid, block)
+        how = f"with a grid of {grid} blocks of {block} threads"
+        compare_results(report, arguments, again, how)
 
 
 def run_in_step(report: Report, arguments: Sequence[object], options: Options) -> Division:
@@ -291,60 +292,3 @@ def run_teams(
             "signed",
             topic="signed index",
         )
-
-
-# ---------------------------------------------------------------- other orders
-
-
-def as_orders(schedule: Order | Orders | None) -> list[Order]:
-    if schedule is None:
-        return []
-    return list(schedule) if isinstance(schedule, (list, tuple, range)) else [schedule]
-
-
-def ordered_teams(launch: Launch, order: Order, division: Division) -> list[Team]:
-    if order == "reverse":
-        return reversed_teams(launch) if division is whole_grid else division(launch)[::-1]
-    if isinstance(order, (int, np.integer)) and order >= 0:
-        if division is not team_per_thread:
-            return shuffled_teams(launch, order)
-        teams = division(launch)
-        random = np.random.Generator(np.random.Philox(order))
-        return [teams[i] for i in random.permutation(len(teams))]
-    raise ValueError(
-        f'a schedule is None, "reverse", a seed >= 0, or a list of these, not {order!r}'
-    )
-
-
-def compare_results(
-    report: Report, arguments: Sequence[object], again: Sequence[object], how: str
-) -> None:
-    """Add a finding for each array whose values depend on `how` the kernel ran."""
-    names = names_of_parameters(report.source)
-    for name, first, second in zip(names, arguments, again, strict=True):
-        if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-            continue
-        first, second = own_elements(first), own_elements(second)
-        different = np.flatnonzero(differing(first, second))
-        if len(different):
-            place = np.unravel_index(int(different[0]), first.shape)
-            index = ", ".join(str(int(i)) for i in place)
-            report.add(
-                "order",
-                report.source.tree.lineno,
-                f"{name}[{index}] is {first[place]}, but {second[place]} "
-                f"{how}: the result must not depend on which thread comes first",
-                name,
-                place=Place(array=name, index=tuple(int(i) for i in place)),
-            )
-
-
-def differing(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(n,) bool: which elements are not the same, floats but for the rounding of a sum."""
-    if first.dtype.kind != "f":
-        return (first != second).reshape(-1)
-    scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
-    close = np.isclose(
-        first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
-    )
-    return ~close.reshape(-1)

@@ -7,7 +7,7 @@ the request takes as many passes as the busiest bank has words. Lanes that want 
 it. Atomics to one address wait for each other always.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -22,7 +22,7 @@ NOTHING = np.iinfo(np.int64).max  # in place of a value of a thread that does no
 
 @dataclass
 class Traffic:
-    """Totals of one source line."""
+    """Totals of one source line; or of what it does to one array."""
 
     text: str = ""  # of the line
     reads: int = 0  # elements of global memory, one per thread
@@ -30,6 +30,8 @@ class Traffic:
     requests: int = 0  # of global memory, one per warp
     sectors: int = 0
     bytes: int = 0
+    shared_reads: int = 0  # elements of shared memory, one per thread
+    shared_writes: int = 0
     shared_requests: int = 0
     shared_passes: int = 0  # without any bank conflict: as many as requests
     worst_conflict: int = 1
@@ -37,6 +39,13 @@ class Traffic:
     atomic_multiplicity: int = 0  # most threads of one warp at one address
     branches: int = 0
     divergent: int = 0  # branches whose warp went both ways
+
+    def add(self, other: "Traffic") -> None:
+        """Take the other's totals along."""
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in MAXIMA:
+            setattr(self, name, max(getattr(self, name), getattr(other, name)))
 
     @property
     def sectors_per_request(self) -> float:
@@ -46,6 +55,18 @@ class Traffic:
     def efficiency(self) -> float:
         """Bytes that were asked for, of those in the sectors that moved."""
         return min(1.0, self.bytes / (self.sectors * SECTOR_BYTES)) if self.sectors else 0.0
+
+
+MAXIMA = "worst_conflict", "atomic_multiplicity"
+SUMS = tuple(field.name for field in fields(Traffic) if field.name not in ("text", *MAXIMA))
+
+
+def totals_of_lines(counted: dict[tuple[str, int, str], Traffic]) -> dict[tuple[str, int], Traffic]:
+    """(filename, line) -> its totals, from those by filename, line and array."""
+    lines: dict[tuple[str, int], Traffic] = {}
+    for (filename, line, _), traffic in counted.items():
+        lines.setdefault((filename, line), Traffic(traffic.text)).add(traffic)
+    return lines
 
 
 def distinct_in_rows(values: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +108,12 @@ def count_global(
         traffic.writes += count
 
 
-def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
+def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind: str) -> None:
+    count = int(np.count_nonzero(active))
+    if kind == "read":
+        traffic.shared_reads += count
+    elif kind == "write":
+        traffic.shared_writes += count
     words = address // BANK_BYTES
     everybody = active.all()
     lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
@@ -126,8 +152,9 @@ def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> 
 
 
 HEADINGS = (
-    "line", "read", "written", "sectors/request", "efficiency", "shared passes/request",
-    "atomics", "same address", "divergent", "source",
+    "line", "read", "written", "sectors/request", "efficiency", "shared read", "shared written",
+    "shared passes/request", "atomics", "same address", "divergent",
+    "source",
 )  # fmt: skip
 
 
@@ -139,9 +166,9 @@ def traffic_table(by_line: dict[tuple[str, int], Traffic], kernel_file: str) -> 
 
     read, written: elements of global memory. sectors/request: 32-byte sectors that a warp's
     request moved, 4 at best for 4-byte elements. efficiency: part of those bytes that some thread
-    asked for. shared passes/request: 1.0 without bank conflicts (in brackets the worst). same
-    address: most threads of a warp whose atomics meet. divergent: part of the branches at which a
-    warp went both ways.
+    asked for. shared read, shared written: elements of shared memory. shared passes/request: 1.0
+    without bank conflicts (in brackets the worst). same address: most threads of a warp whose
+    atomics meet. divergent: part of the branches at which a warp went both ways.
     """
     rows: list[tuple[str, ...]] = [HEADINGS]
     for filename, line in sorted(by_line, key=lambda place: (place[0] != kernel_file, place)):
@@ -165,6 +192,8 @@ def table_row(label: str, traffic: Traffic) -> tuple[str, ...]:
         or_blank(traffic.writes, f"{traffic.writes:,}"),
         or_blank(traffic.requests, f"{traffic.sectors_per_request:.1f}"),
         or_blank(traffic.requests, f"{traffic.efficiency:.0%}"),
+        or_blank(traffic.shared_reads, f"{traffic.shared_reads:,}"),
+        or_blank(traffic.shared_writes, f"{traffic.shared_writes:,}"),
         passes_per_request(traffic),
         or_blank(traffic.atomics, f"{traffic.atomics:,}"),
         or_blank(traffic.atomics, f"{traffic.atomic_multiplicity}"),

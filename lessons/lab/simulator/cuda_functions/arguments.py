@@ -3,22 +3,16 @@
 import ast
 from collections.abc import Sequence
 
+from ...names import ARGUMENT_NAMES
 from ...numba_types import Number, is_number
 from ..stops import Unsupported
-
-# Names of the arguments that people like to give by name.
-KEYWORDS = {
-    "shared.array": ("shape", "dtype"),
-    "local.array": ("shape", "dtype"),
-    "syncwarp": ("mask",),
-}
 
 
 def in_order(
     node: ast.Call, path: str, arguments: Sequence[object], keywords: dict[str, object]
 ) -> list[object]:
     """All arguments in the order of the function's parameters, those given by name as well."""
-    names = KEYWORDS.get(path, ())[len(arguments) :]
+    names = ARGUMENT_NAMES.get(path, ())[len(arguments) :]
     unknown_names = [name for name in keywords if name not in names]
     if unknown_names and unknown_names != ["alignment"]:
         raise Unsupported(node, f"cuda.{path} has no argument `{unknown_names[0]}` here")

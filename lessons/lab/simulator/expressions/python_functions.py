@@ -67,6 +67,7 @@ class PythonFunctions:
             round: self.round, pow: self.power, divmod: self.divmod, sum: self.sum,
             range: self.range, enumerate: self.enumerate, zip: self.zip, reversed: self.reversed,
             print: self.print, isinstance: self.is_instance, tuple: self.tuple, iter: self.iterate,
+            ord: self.code_of_character,
         }  # fmt: skip
 
     def call(
@@ -112,6 +113,11 @@ class PythonFunctions:
         if any(number is None for number in numbers):
             raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
         return function(*numbers)
+
+    def code_of_character(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
+        if len(arguments) != 1 or not isinstance(arguments[0], str) or len(arguments[0]) != 1:
+            raise refused(node, ord)
+        return np.uint32(ord(arguments[0]))
 
     # ------------------------------------------------------------ numbers
 

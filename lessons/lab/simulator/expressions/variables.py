@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from ... import names
+from ...frozen_globals import device_array
 from ...numba_types import (
     FLOAT32,
     FLOAT64,
@@ -25,7 +26,7 @@ from ..choices import Choice, choose
 from ..context import Context
 from ..frames import Frame, Variable
 from ..memory.arrays import ArrayView, constant_view, wrap_global_arrays
-from ..stops import Unsupported
+from ..stops import Stop, Unsupported
 from ..teams import Mask, first_of
 from ..values import EnumValue, Vector, as_number, enum_value
 
@@ -51,7 +52,8 @@ class Variables:
             return variable.value
         if node.id in frame.locals:
             if mask.any():
-                raise Unsupported(node, f"`{node.id}` is used before anything is assigned to it")
+                self.check_defined(node, mask, ~mask)
+                raise Stop
             return np.float32(0)
         if frame.enclosing is not None and node.id in frame.source.function.__code__.co_freevars:
             return self.look_up_outside(node, mask, frame.enclosing)
@@ -104,8 +106,9 @@ class Variables:
             return typed(value)
         if isinstance(value, np.ndarray):
             return constant_view(name, value)
-        if hasattr(value, "__cuda_array_interface__") and hasattr(value, "__array_interface__"):
-            return wrap_global_arrays({name: np.asarray(value)})[name]
+        of_gpu = device_array(value)
+        if of_gpu is not None:
+            return wrap_global_arrays({name: of_gpu})[name]
         if isinstance(value, tuple):
             return rebuild(value, [self.from_outside(node, item, name) for item in value])
         found = names.recognise(value)

@@ -16,7 +16,7 @@ from .dynamic_shared import check_dynamic
 from .in_turn import Operation, atomic_add, change_in_turn
 from .races import RaceChecker
 from .recorder import Recorder
-from .signs import counts_from_end
+from .signs import counts_from_end, way_back_inside
 
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
@@ -235,8 +235,8 @@ class MemoryChecker:
             node,
             f"{view.memory.name}[{where}] is outside its shape {shape}: "
             f"{problem}; "
-            f"{self.reporter.name_all(wrong)}. Is a guard such as "
-            "`if i >= n: return` missing, or off by one?",
+            f"{self.reporter.name_all(wrong)}. "
+            f"{way_back_inside(node, view, axis, place, np.ndim(indices[axis]) == 0)}",
             key=view.memory.name,
             place=self.reporter.place_of(position)._replace(
                 array=view.memory.name, index=tuple(place)

@@ -77,7 +77,7 @@ class Recorder:
     def count_access(self, access: Access) -> None:
         """Count an access: not at once, because many small tables take longer than a large one."""
         memory = access.memory
-        traffic = self.traffic_of_line(access.node)
+        traffic = self.traffic_of_line(access.node, memory.name)
         element, active = self.in_warps(access)
         within = element % memory.instance if memory.space == "shared" else element
         address = memory.address + within * memory.pitch
@@ -95,7 +95,7 @@ class Recorder:
             if kind == "atomic":
                 count_atomic(traffic, address, active)
             if space == "shared":
-                count_shared(traffic, address, active)
+                count_shared(traffic, address, active, kind)
             else:
                 count_global(traffic, address, active, itemsize, kind)
         self.uncounted.clear()
@@ -118,12 +118,13 @@ class Recorder:
         if self.launch.record:
             self.replay.branch(node, taken, not_taken)
 
-    def traffic_of_line(self, node: ast.expr | ast.stmt) -> Traffic:
+    def traffic_of_line(self, node: ast.expr | ast.stmt, array: str = "") -> Traffic:
+        """What is counted for a line and an array; "" for what belongs to none."""
         source = self.stack.source
-        key = (source.filename, node.lineno)
-        if key not in self.report.traffic:
-            self.report.traffic[key] = Traffic(source.line(node.lineno))
-        return self.report.traffic[key]
+        key = (source.filename, node.lineno, array)
+        if key not in self.report.counted:
+            self.report.counted[key] = Traffic(source.line(node.lineno))
+        return self.report.counted[key]
 
     def keep(
         self,

@@ -37,6 +37,11 @@ def remedy(order: HappensBefore, now: Side, former: Side, tick: int, same_warp: 
     told = plain and told_by_atomic(order, now.thread, former.thread, tick)
     if not told and read_modify_write(now, former):
         return read_modify_write(now, former)
+    if plain and now.node is former.node and changed_atomically(now):
+        return (
+            "other lines change it with atomics, and then each change has to be one: a lock is "
+            "opened by cuda.atomic.exch(..., 0), behind a fence"
+        )
     if order.block_of[now.thread] != order.block_of[former.thread]:
         return between_blocks(order, now, former, tick, told)
     if not plain:
@@ -149,6 +154,18 @@ def atomic_of(value: ast.expr) -> str | None:
     if isinstance(value, ast.Call):
         return ATOMICS_OF_FUNCTIONS.get(ast.unparse(value.func))
     return None
+
+
+def changed_atomically(side: Side) -> bool:
+    """Whether a kernel stores to an array here that it changes with atomics in other places."""
+    node = side.node
+    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)):
+        return False
+    array = ast.unparse(node.value)
+    calls = (part for part in ast.walk(side.source.tree) if isinstance(part, ast.Call))
+    of_array = (call for call in calls if call.args and ast.unparse(call.args[0]) == array)
+    names = (resolve(side.source, call.func) for call in of_array)
+    return any(isinstance(name, CudaName) and name.path.startswith("atomic.") for name in names)
 
 
 def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:

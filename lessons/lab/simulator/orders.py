@@ -1,0 +1,79 @@
+"""The same launch in another order of threads: whether it gives the same results."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from .arguments import names_of_parameters, own_elements
+from .findings import Place
+from .report import Report
+from .teams import (
+    Division,
+    Launch,
+    Team,
+    reversed_teams,
+    shuffled_teams,
+    team_per_thread,
+    whole_grid,
+)
+
+# Float sums in another order differ by rounding; anything more is a difference worth reporting.
+ORDER_TOLERANCE = 1e-3
+
+Order: TypeAlias = str | int
+Orders: TypeAlias = list[Order] | tuple[Order, ...] | range
+
+
+def as_orders(schedule: Order | Orders | None) -> list[Order]:
+    if schedule is None:
+        return []
+    return list(schedule) if isinstance(schedule, (list, tuple, range)) else [schedule]
+
+
+def ordered_teams(launch: Launch, order: Order, division: Division) -> list[Team]:
+    if order == "reverse":
+        return reversed_teams(launch) if division is whole_grid else division(launch)[::-1]
+    if isinstance(order, (int, np.integer)) and order >= 0:
+        if division is not team_per_thread:
+            return shuffled_teams(launch, order)
+        teams = division(launch)
+        random = np.random.Generator(np.random.Philox(order))
+        return [teams[i] for i in random.permutation(len(teams))]
+    raise ValueError(
+        f'a schedule is None, "reverse", a seed >= 0, or a list of these, not {order!r}'
+    )
+
+
+def compare_results(
+    report: Report, arguments: Sequence[object], again: Sequence[object], how: str
+) -> None:
+    """Add a finding for each array whose values depend on `how` the kernel ran."""
+    names = names_of_parameters(report.source)
+    for name, first, second in zip(names, arguments, again, strict=True):
+        if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+            continue
+        first, second = own_elements(first), own_elements(second)
+        different = np.flatnonzero(differing(first, second))
+        if len(different):
+            place = np.unravel_index(int(different[0]), first.shape)
+            index = ", ".join(str(int(i)) for i in place)
+            report.add(
+                "order",
+                report.source.tree.lineno,
+                f"{name}[{index}] is {first[place]}, but {second[place]} "
+                f"{how}: the result must not depend on which thread comes first",
+                name,
+                place=Place(array=name, index=tuple(int(i) for i in place)),
+            )
+
+
+def differing(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) bool: which elements are not the same, floats but for the rounding of a sum."""
+    if first.dtype.kind != "f":
+        return (first != second).reshape(-1)
+    scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
+    close = np.isclose(
+        first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
+    )
+    return ~close.reshape(-1)
