@@ -2,6 +2,7 @@
 
 import collections
 import json
+import re
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -51,7 +52,8 @@ def rows_of_test(line: dict) -> list[Row]:
 
 
 def first_lines(text: str) -> str:
-    return " ".join(text.split())[:240]
+    """The beginning of a message in one line; of a file its name alone, wherever it lies here."""
+    return re.sub(r"/(?:[^\s/\"']+/)+", "", " ".join(text.split()))[:240]
 
 
 # ---------------------------------------------------------------- what does not count

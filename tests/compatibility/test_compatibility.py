@@ -39,6 +39,13 @@ def test_every_group_that_does_not_count_says_why():
         assert len(reason) > 20
 
 
+@pytest.mark.parametrize("path", sorted(table.RESULTS.iterdir()), ids=lambda path: path.name)
+def test_saved_results_name_no_folder_of_a_machine(path):
+    text = path.read_text(encoding="utf-8")
+    folders = ("/root", "/home", "/tmp", "/work", "/usr", "site-packages", ":\\")
+    assert [folder for folder in folders if folder in text] == []
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name in ENGINES if (table.RESULTS / f"{name}.json").exists()]
@@ -48,3 +55,12 @@ def test_what_passed_goes_on_passing(name):
         pytest.skip("needs numba-cuda: pip install -r requirements.txt")
     expected = set(table.passed(table.counted(table.load(name))))
     assert expected - set(run.run_engine(name, jobs=2)) == set()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_page_tells_what_the_saved_results_say(name):
+    counting = table.counted(table.load(name))
+    passed = len(table.passed(counting))
+    page = (table.HERE / "README.md").read_text(encoding="utf-8")
+    share = f"{100 * passed / len(counting):.1f} %"
+    assert f"| {passed} | {len(counting)} | {share} |" in page

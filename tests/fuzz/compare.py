@@ -2,6 +2,7 @@
 
 import linecache
 import warnings
+from collections import Counter
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 from numba import cuda
 
 from lessons.lab import checked_run, native
+from lessons.lab.compiled.engine import NativeCompileError, NativeRefusal
 from lessons.lab.numba_compiler import any_device
-from tests.fuzz.grammar import HEADER, Case
+from tests.fuzz.grammar import HEADER, Case, case
 
 BLOCKS, THREADS, ELEMENTS = 2, 32, 50
 ROUNDING = 1e-5  # of float32; relative, and for numbers below 1 absolute
@@ -35,8 +37,8 @@ def surroundings() -> dict[str, Any]:
     return run_text("<fuzz>", HEADER, {})
 
 
-def load(case: Case) -> Any:
-    return run_text(f"<fuzz {case.seed}>", case.text, dict(surroundings()))["kernel"]
+def load(one: Case) -> Any:
+    return run_text(f"<fuzz {one.seed}>", one.text, dict(surroundings()))["kernel"]
 
 
 def run_text(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
@@ -79,24 +81,23 @@ def run_checked(kernel: Any) -> tuple[str, list[Any]]:
     return ("values" if not kinds else f"{sorted(kinds)}: {report.problems[0]}"), arguments
 
 
-def run_native(kernel: Any) -> tuple[str, list[Any]]:
+def run_native(kernel: Any, compiled: bool) -> tuple[str, list[Any]]:
     arguments = inputs()
     try:
         native(kernel)[BLOCKS, THREADS](*arguments)
     except Exception as error:
-        name = type(error).__name__
-        refused = name in ("NativeRefusal", "NativeCompileError")
-        return ("refused" if refused else f"{name}: {error}"), arguments
+        refused = isinstance(error, (NativeRefusal, NativeCompileError)) and not compiled
+        return ("refused" if refused else f"{type(error).__name__}: {error}"), arguments
     return "values", arguments
 
 
-def outcome(case: Case, with_native: bool = True) -> Outcome:
-    kernel = load(case)
+def outcome(one: Case, with_native: bool = True) -> Outcome:
+    kernel = load(one)
     does = compiles(kernel)
     checked, computed = run_checked(kernel)
     if not with_native:
         return Outcome(does, "agrees" if checked == "values" else checked, "not run")
-    compiled, expected = run_native(kernel)
+    compiled, expected = run_native(kernel, does)
     if checked == compiled == "values":
         checked = compiled = difference(computed, expected) or "agrees"
     else:
@@ -112,3 +113,18 @@ def difference(first: list[Any], second: list[Any]) -> str:
             at = int(np.argmax(~np.isclose(one, other, rtol=tolerance, atol=tolerance)))
             return f"{name}[{at}] is {one[at]!r} checked, {other[at]!r} native"
     return ""
+
+
+def count(seed: int, with_native: bool) -> Counter[str]:
+    """What one kernel adds to the counts."""
+    one = case(seed)
+    found = outcome(one, with_native)
+    right = "agrees" if found.compiles else "refused"
+    if not found.agree:
+        print(f"seed {seed}: {one.mistake}: {found}", flush=True)
+    counts = Counter({"kernels": 1, "compile" if found.compiles else "do not compile": 1})
+    counts["with a mistake written in"] = int(one.mistake is not None)
+    counts["checked agrees"] = int(found.checked == right)
+    if with_native:
+        counts["native agrees"] = int(found.native == right)
+    return counts

@@ -8,7 +8,7 @@ import pytest
 from numba import cuda, float32, int32, uint32, uint64
 from numba.extending import register_jitable
 
-from lessons.lab import checked_run, native
+from lessons.lab import checked, checked_run, native
 from tests.lab.helpers import block_sum, clean, floats, problems, three_dimensions
 
 TILE = 16
@@ -294,6 +294,38 @@ def test_arguments_by_name():
     out[:] = 0
     native(arrays_by_name)[1, (8, 4)](out)
     assert (out == 2).all()
+
+
+@cuda.jit(device=True)
+def reverse_tile(values, tile, out):
+    i = cuda.threadIdx.x
+    tile[i] = values[i]
+    cuda.syncthreads()
+    out[i] = tile[31 - i]
+
+
+@cuda.jit
+def all_by_name(values, out):
+    i = cuda.grid(ndim=1)
+    reverse_tile(out=out, tile=cuda.shared.array(32, float32), values=values)
+    next_value = cuda.shfl_down_sync(mask=-1, value=out[i], delta=1)
+    out[i] += next_value * cuda.syncthreads_count(predicate=1)
+
+
+def test_a_function_with_a_barrier_and_shuffles_take_arguments_by_name():
+    values, out = floats(32), np.zeros(32, np.float32)
+    backwards = values[::-1]
+    right = backwards + 32 * np.append(backwards[1:], backwards[31])
+    clean(checked_run(all_by_name, 1, 32, values, out))
+    np.testing.assert_allclose(out, right, rtol=1e-6)
+    native(all_by_name)[1, 32](values, out)
+    np.testing.assert_allclose(out, right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("run", [checked, native])
+def test_a_launch_takes_its_arguments_by_position_as_on_a_gpu(run):
+    with pytest.raises(TypeError, match=r"by position.*give out without a name"):
+        run(all_by_name)[1, 32](floats(32), out=floats(32))
 
 
 def test_arrays_that_are_views_are_written_in_place():

@@ -4,6 +4,7 @@ import numpy as np
 from numba import cuda, float32, float64, uint32
 
 from lessons.lab import checked_run
+from lessons.lab.errors import without_colours
 from tests.lab.helpers import advised, doubles, expect, floats, no_guard
 
 TILE = 16
@@ -230,3 +231,7 @@ def unsigned_copy(values, out):
 def test_unsigned_indices_get_no_advice():
     report = checked_run(unsigned_copy, 1, 32, floats(30), np.zeros(30, np.float32))
     assert report.findings == []
+
+
+def test_messages_have_no_colours():
+    assert without_colours("\x1b[1m\x1b[31mUntyped name 'bar':\x1b[0m !") == "Untyped name 'bar': !"

@@ -10,8 +10,8 @@ import pytest
 from lessons.lab import names, native
 from lessons.lab.compiled import bits, cuda_calls
 from lessons.lab.compiled.atomics import ATOMICS
-from lessons.lab.compiled.meanings import WAITS
 from lessons.lab.compiled.thread import POSITIONS
+from lessons.lab.compiled.waits import WAITS
 from lessons.lab.simulator.cuda_functions.table import FUNCTIONS
 from lessons.lab.simulator.run import checked_run
 

@@ -133,7 +133,7 @@ def with_functions(pair, out, factors):
     if i < out.shape[0]:
         place = (i,)
         out[place] = double(pick(pair.values, i)) * pair.factor * float32(factors[0])
-        cuda.atomic.add(out, place, float32(cuda.const.array_like(SCALE)[1]))
+        cuda.atomic.add(out, i, float32(cuda.const.array_like(SCALE)[1]))
 
 
 def test_functions_named_tuples_and_constants():

@@ -1,13 +1,14 @@
 """The native engine: every index is looked at, whatever it indexes; `raise`; what is passed on."""
 
+import importlib.util
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import cuda, float32, int32
+from numba import cuda, float32, int32, types
 from numba.extending import register_jitable
 
-from lessons.lab import native
+from lessons.lab import instead_of_gpu, native
 from tests.lab.helpers import line_of_comment
 
 
@@ -99,7 +100,9 @@ def apply(function, array, place, size):
 
 @cuda.jit(device=True)
 def factorial(n):
-    return n * factorial(n - 1) if n > 1 else 1
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
 
 
 @register_jitable
@@ -126,12 +129,13 @@ def much(dynamic_copy, out):
     def twice(x):
         return 2 * x
 
-    out[3, i] = twice(factorial(4)) + (lambda x: x + i)(1)
+    out[3, i] = twice(factorial(out.shape[1])) + (lambda x: x + i)(1)
     out[4, i] = positive(dynamic_copy[i] - 2) + 7
     assert i < 3
     out[5, i] = 1
 
 
+@pytest.mark.slow
 def test_other_things_that_kernels_do():
     out = np.zeros((6, 4), np.float32)
     native(much)[1, 4, 0, 16](np.arange(4, dtype=np.float32), out)
@@ -151,6 +155,7 @@ def through_the_grid(values, out):
         grid.sync()
 
 
+@pytest.mark.slow
 def test_a_barrier_of_the_whole_grid():
     values, out = np.zeros(32), np.zeros(32)
     native(through_the_grid)[8, 4](values, out)
@@ -168,4 +173,57 @@ def test_a_function_that_calls_itself_for_ever_ends_with_an_error():
         out[0] = deeper(5)
 
     with pytest.raises(RecursionError, match="calls itself"):
-        native(deep)[1, 1](np.zeros(1))
+        native(deep, ask_numba=False)[1, 1](np.zeros(1))
+
+
+def add(x, y):
+    return x + y
+
+
+def test_device_functions_with_signatures_convert_and_global_device_arrays_are_shared():
+    with instead_of_gpu():
+        whole = cuda.jit("int64(int64, int64)", device=True)(add)
+        table = cuda.to_device(np.arange(4.0))
+
+        @cuda.jit
+        def kernel(x, out):
+            out[0] = whole(x, x)
+            table[0] += table[3]
+
+        out = np.zeros(1)
+        launch = native(kernel, ask_numba=False)[1, 1]
+        launch(1.75, out)
+        launch(1.75, out)
+        assert out[0] == 2 and table.copy_to_host()[0] == 6
+
+
+def scaled(x, factor):
+    """Gets its meaning below."""
+
+
+@cuda.jit(device=True)
+def scaled_twice(x):
+    return scaled(scaled(x, 2), 3)
+
+
+@cuda.jit
+def calls_overloaded(x, i, out):
+    out[0] = scaled_twice(x[1])
+    out[1] = scaled(x, i)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+def test_functions_with_overload_are_chosen_by_type_and_their_indices_checked():
+    from numba.cuda.extending import overload
+
+    @overload(scaled, target="cuda")
+    def scaled_by_type(x, factor):
+        if isinstance(x, types.Array):
+            return lambda x, factor: x[factor] + 100
+        return lambda x, factor: x * factor
+
+    x, out = np.arange(4.0), np.zeros(2)
+    native(calls_overloaded)[1, 1](x, 3, out)
+    assert out.tolist() == [6, 103]
+    with pytest.raises(IndexError, match="index 4 of x"):
+        native(calls_overloaded)[1, 1](x, 4, out)

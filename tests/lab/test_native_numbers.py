@@ -8,7 +8,7 @@ import pytest
 from numba import cuda, float32, int32
 from numba.types import float16
 
-from lessons.lab import native
+from lessons.lab import checked, native
 
 
 @cuda.jit
@@ -31,6 +31,7 @@ def bits(x, wide, out):
     out[14] = round(float32(0.3425), 3) + round(1234.5, -2)
 
 
+@pytest.mark.slow
 def test_bits_and_vectors():
     out = np.zeros(15)
     native(bits)[1, 1](np.array([12], np.int32), np.array([-1]), out)
@@ -53,6 +54,7 @@ def halves(a, b, one, wide, out, less):
         less[i] = a[i] < b[i] * one
 
 
+@pytest.mark.slow
 def test_half_precision_is_rounded_as_numpy_does():
     random = np.random.default_rng(1)
     scales = 10.0 ** random.integers(-8, 5, 3000)
@@ -93,3 +95,53 @@ def test_functions_of_half_precision_and_of_libdevice():
         out, [math.sin(1), 0.5, 0.27246271472675, 0.5, 4, 4, 2, 1], rtol=1e-7
     )
     np.testing.assert_array_equal(values, np.array([4.1, 0.1, 4, 4, 2], np.float16))
+
+
+@cuda.jit
+def remainders(x, y, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[0, i] = math.fmod(x[i], y[i])
+        out[1, i], out[2, i] = math.modf(x[i])
+        out[3, i] = math.remainder(x[i], y[i])
+
+
+def test_remainders_are_those_of_the_host_to_the_last_bit():
+    numbers = np.array([0.0, -0.0, 1.0, -1.5, 2.5, 5.0, 0.1, 1e-310, 1.7e308, np.inf, np.nan])
+    x, y = (axis.ravel() for axis in np.meshgrid(numbers, numbers))
+    out = np.zeros((4, x.size))
+    native(remainders)[1, x.size](x, y, out)
+    with np.errstate(all="ignore"):
+        rows = [np.fmod(x, y), *np.modf(x), np.array(list(map(nearest, x, y)))]
+    for found, right in zip(out, rows, strict=True):
+        np.testing.assert_array_equal(found, right)
+        is_number = ~np.isnan(right)
+        assert (np.signbit(found) == np.signbit(right))[is_number].all()
+
+
+def nearest(x, y):
+    try:
+        return math.remainder(x, y)
+    except ValueError:
+        return math.nan
+
+
+@cuda.jit
+def of_halves(a, small, out):
+    i = cuda.grid(1)
+    x = a[i]
+    out[0, i], out[1, i] = math.sin(x), math.floor(x)
+    out[2, i], out[3, i] = x + small[i], x * x - x / (x + x)
+    out[4, i], out[5, i] = math.log2(abs(x)), x < small[i]
+
+
+def test_half_precision_stays_half_precision_in_both_engines_whichever_is_first():
+    a = np.array([0.1, -2.7, 3.3, 60000, np.inf, 1e-7, -0.0, 1], np.float16)
+    small = np.arange(8, dtype=np.int8)
+    x, y = a, small.astype(np.float16)
+    with np.errstate(all="ignore"):
+        right = [np.sin(x), np.floor(x), x + y, x * x - x / (x + x), np.log2(abs(x)), x < y]
+    for run in (checked, native, checked):
+        out = np.zeros((6, 8), np.float32)
+        run(of_halves)[1, 8](a, small, out)
+        np.testing.assert_array_equal(out, np.array(right, np.float16))

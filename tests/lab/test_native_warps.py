@@ -27,9 +27,9 @@ def exchanges(values, out):
     out[7, thread] = cuda.any_sync(FULL, mine == 63)
     out[8, thread] = cuda.eq_sync(FULL, mine > 31)
     out[9, thread] = cuda.match_any_sync(FULL, int32(mine) % 16) & 0xFFFF
-    out[10, thread] = cuda.syncthreads_count(mine > 20)
-    out[11, thread] = cuda.syncthreads_and(mine < 63)
-    out[12, thread] = cuda.syncthreads_or(mine == 63)
+    out[10, thread] = cuda.syncthreads_count(int32(mine > 20))
+    out[11, thread] = cuda.syncthreads_and(int32(mine < 63))
+    out[12, thread] = cuda.syncthreads_or(int32(mine == 63))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.int64, marks=pytest.mark.slow)])
@@ -86,6 +86,7 @@ def sums(values, out):
         out[cuda.blockIdx.x] = total
 
 
+@pytest.mark.slow
 def test_functions_may_wait():
     values = np.random.default_rng(1).integers(0, 100, (3, 96)).astype(np.float32)
     out = np.zeros(3, np.float32)

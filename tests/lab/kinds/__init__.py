@@ -1,0 +1,1 @@
+"""Kernels of many kinds, right and wrong, on both engines."""
