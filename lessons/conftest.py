@@ -4,10 +4,7 @@ The options and the grade report are described in lessons/GRADING.md; how a chec
 `lessons.grading.run`.
 """
 
-import itertools
 import secrets
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,28 +12,15 @@ import pytest
 from kernels.errors import InputError
 from kernels.files.atomic import unwritable
 from lessons.course.lesson import Lesson, lessons
+from lessons.grading.fingerprint import remarks_on
+from lessons.grading.planted import refuse_planted_files
 from lessons.grading.report import all_results, summary_lines, write_report
-from lessons.grading.run import Result, run_check
-from lessons.grading.submission import Submission, unusual_code
+from lessons.grading.result import Result
+from lessons.grading.run import run_check
+from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 
-PLANTED = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
-
-
-def refuse_planted_files(arguments: Sequence[str]) -> None:
-    """End pytest if it would run a submission's own files; see "One submission" in GRADING.md."""
-    # pytest knows our options only after this file is loaded. Until then it takes the word behind
-    # "--submission" for a folder with tests, and loads what is there, in this process.
-    for option, word in itertools.pairwise(arguments):
-        found = [name for name in PLANTED if Path(word, name).exists()]
-        if option == "--submission" and found:
-            sys.exit(
-                f"error: {word} holds a {found[0]}, which pytest would use: remove it, or grade "
-                f"with python -m lessons grade {word} --single, which runs nothing of it"
-            )
-
-
-refuse_planted_files(sys.argv)
+refuse_planted_files()
 
 RESULTS = pytest.StashKey[list[Result]]()
 WORKERS = pytest.StashKey[WorkerPool]()
@@ -130,6 +114,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     config = pyfuncitem.config
     lesson = lesson_of(pyfuncitem.path)
+    results = config.stash[RESULTS]
     result = run_check(
         pyfuncitem.obj,
         lesson,
@@ -139,8 +124,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         config.stash[SEED],
         patience=config.getoption("--patience"),
         draw=not config.getoption("--submission"),
+        before=results,
     )
-    config.stash[RESULTS].append(result)
+    results.append(result)
     if result.status == "skipped":
         pytest.skip(result.message)
     if result.status != "passed":
@@ -201,7 +187,7 @@ def unusual_code_of(config: pytest.Config) -> dict[str, list[str]]:
     found = {}
     for lesson in selected(config):
         text = Submission.read(submitted_file(config, lesson)).text or b""
-        lines = unusual_code(text.decode("utf-8", "replace"))
+        lines = remarks_on(text.decode("utf-8", "replace"), lesson)
         if lines:
             found[lesson.name] = lines
     return found
@@ -236,4 +222,8 @@ def submitted_file(config: pytest.Config, lesson: Lesson) -> Path:
     if not folder:
         return lesson.exercise
     inside = Path(folder) / lesson.name / "exercise.py"
-    return inside if inside.exists() else Path(folder) / f"{lesson.name}.py"
+    found = inside if inside.exists() else Path(folder) / f"{lesson.name}.py"
+    # A link may lead to another student's file; one as the last part is refused when it is read.
+    if not found.parent.resolve().is_relative_to(Path(folder).resolve()):
+        return Path(folder) / f"{lesson.name}.py (a link that leaves the folder)"
+    return found

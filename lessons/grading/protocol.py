@@ -24,8 +24,9 @@ from lessons.grading.output import Output
 Json = dict[str, Any]  # an object of JSON
 
 LENGTH_BYTES = 8
-MAX_JSON = 1 << 24  # bytes
-MAX_ARRAY = 1 << 31  # bytes
+MAX_JSON = 1 << 23  # bytes
+MAX_ARRAYS = 1 << 31  # bytes of all arrays of a message
+MAX_HEADER = 1 << 10  # bytes of an array's .npy that are not its numbers
 
 # The classes an argument may have, besides plain tuples, by the name that travels.
 CLASSES = {
@@ -53,15 +54,22 @@ def send(pipe: IO[bytes], content: Json, arrays: Sequence[np.ndarray] = ()) -> N
     pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> tuple[Json, list[np.ndarray]]:
-    """(content, arrays). Raises `EOFError` if the pipe ends and `BadMessage` for nonsense."""
+def receive(
+    pipe: IO[bytes], most_bytes: Callable[[], int] = lambda: MAX_ARRAYS
+) -> tuple[Json, list[np.ndarray]]:
+    """(content, arrays). most_bytes: how many the arrays may have, asked when the first comes.
+
+    Raises `EOFError` if the pipe ends and `BadMessage` for nonsense.
+    """
     try:
         content = json.loads(read_exactly(pipe, read_length(pipe, MAX_JSON)))
-        arrays = []
+        arrays: list[np.ndarray] = []
+        left = most_bytes()
         for _ in range(read_length(pipe, 10_000)):
-            data = io.BytesIO(read_exactly(pipe, read_length(pipe, MAX_ARRAY)))
-            arrays.append(np.lib.format.read_array(data, allow_pickle=False))
-    except (ValueError, TypeError, KeyError) as error:
+            data = read_exactly(pipe, read_length(pipe, left + MAX_HEADER))
+            left -= max(0, len(data) - MAX_HEADER)
+            arrays.append(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))
+    except (ValueError, TypeError, KeyError, RecursionError, MemoryError, SyntaxError) as error:
         raise BadMessage(str(error)) from None
     if not isinstance(content, dict):
         raise BadMessage("a message is a JSON object")

@@ -18,12 +18,8 @@ from lessons.course.lesson import Lesson
 from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
-from lessons.grading.worker_process import (
-    Process,
-    WorkerProcess,
-    fresh_process,
-    worker_environment,
-)
+from lessons.grading.worker_process import WorkerProcess
+from lessons.grading.worker_start import Process, fresh_process, worker_environment
 
 SECONDS_TO_FORK = 20.0
 PATIENCE = 100.0  # our own solutions are not in a hurry
@@ -44,8 +40,9 @@ class WarmWorkers:
         self.server: WorkerProcess | None = None
         self.socket: socket.socket | None = None
 
-    def new_pool(self) -> WorkerPool:
-        return WorkerPool(new_worker=lambda: WorkerProcess(self.process))
+    def new_pool(self, any_code: bool = False, trusted: bool = False) -> WorkerPool:
+        """any_code: see `WorkerProcess`; trusted: see `WorkerPool`."""
+        return WorkerPool(trusted, lambda: WorkerProcess(self.process, any_code))
 
     # ---------------------------------------------------------------- warming up
 
@@ -88,7 +85,7 @@ class WarmWorkers:
             stdout=subprocess.PIPE,
             stderr=log,
             cwd=folder,
-            env={**worker_environment(), "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            env={**worker_environment(), "NUMBA_NUM_THREADS": "1"},
             pass_fds=[descriptor],
             start_new_session=True,
         )

@@ -13,6 +13,7 @@ import linecache
 import os
 import sys
 import tempfile
+import threading
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -26,8 +27,14 @@ from numba import cuda
 from kernels.errors import InputError
 from kernels.launch import on_gpu
 from kernels.training.devices import gpu_name, why_no_gpu
+from lessons.grading.allowed_names import MODULES, prepare_numba, safe_builtins
 from lessons.grading.confinement import confine
+from lessons.grading.limits import leave_with, limit_resources
+from lessons.grading.own_kernels import OwnKernels, watched
+from lessons.grading.plain_code import plain_code
 from lessons.grading.protocol import Json, Packer, Unpacker, receive, send
+from lessons.grading.reported import Finding, Row, doubles, problems, rows_of
+from lessons.grading.stage_calls import StageCalls
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
@@ -37,22 +44,20 @@ if importlib.util.find_spec("kernels.cpu"):  # a handout has none
     import kernels.cpu.step
 import kernels.training_step  # noqa: F401  isort: skip
 
-GIGABYTE = 1 << 30
-MAX_MEMORY = 8 * GIGABYTE  # address space; where a GPU is, its driver reserves far more than this
-MAX_DATA_WITH_GPU = 32 * GIGABYTE
-MAX_FILE = GIGABYTE // 4
+for module_name in sorted(MODULES):
+    if module_name.startswith("kernels") and importlib.util.find_spec(module_name):
+        # Their text, too: the simulator reads what a kernel calls, and will not find the file.
+        linecache.getlines(str(importlib.import_module(module_name).__file__))
+
+# The judge's own: what is expected, in NumPy.
+NOT_FOR_STUDENTS = ("lessons.reference", "lessons.reference_training")
 MODULE = "exercise"
 PICTURE = "accesses.png"
-
-DOUBLE_ARRAY = (
-    "an argument is a float64 array; most GPUs compute float32 32 or 64 times faster: "
-    "pass array.astype(np.float32)"
-)
+MOST_ROUNDS = 50_000  # of loops in a run on the checked simulator; no exercise needs a tenth of it
 
 Arrays = list[np.ndarray]
 Launcher = Callable[..., None]
 Size = int | tuple[int, ...]  # of a grid or a block
-Finding = tuple[str, int, str]  # kind, number of the line, message
 
 
 class Found(Exception):
@@ -80,14 +85,18 @@ class Worker:
         self.hidden: list[tuple[types.ModuleType, str, object]] = []  # module, name, original
         self.report: Report | None = None  # of the last run in which something was found
         self.last: Report | None = None  # of the last kernel that was recorded
+        self.doubles: list[Finding] = []  # of the last run
+        self.counts: list[Row] = []
+        self.stages = StageCalls()
         self.gpu_obstacle = why_no_gpu()
+        prepare_numba(has_gpu=self.gpu_obstacle is None)
 
     def answer(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """(reply, arrays) for one request of the judge."""
         if request["do"] == "load":
             for file in request["earlier"]:
                 self.load_earlier(file["path"], file["functions"])
-            self.load(request["path"], request["hide"])
+            self.load(request)
             return {}, []
         if request["do"] == "call":
             return self.call(request, arrays)
@@ -97,8 +106,14 @@ class Worker:
             return {"replay": self.last.replay_data() if self.last else ""}, []
         return self.run(request, arrays)
 
-    def load(self, path: str, hide: dict[str, list[str]]) -> None:
-        """Import the student's file, with the functions it has to write hidden from it."""
+    def load(self, request: Json) -> None:
+        """Import the student's file, with the functions it has to write hidden from it.
+
+        The request has "path"; "hide" and "given", module -> names: what is hidden, and what the
+        exercise came with, in case it is gone; "any_code": run all of the file, and not only what
+        `plain_code` allows.
+        """
+        path, hide = request["path"], request["hide"]
         for module, name, original in self.hidden:
             setattr(module, name, original)
         self.hidden.clear()
@@ -112,19 +127,41 @@ class Worker:
         self.module.__file__ = path
         sys.modules[MODULE] = self.module
         text = Path(path).read_text(encoding="utf-8")
-        exec(compile(text, path, "exec"), self.module.__dict__)
+        if request["any_code"]:
+            exec(compile(text, path, "exec"), self.module.__dict__)
+        else:
+            run_plain(text, path, self.module, hide)
+        self.add_missing(request["given"])
+
+    def add_missing(self, given: dict[str, list[str]]) -> None:
+        """Give the student's file those functions of its exercise that it lacks."""
+        mine = self.module.__dict__
+        for module_name, names in given.items():
+            theirs = vars(importlib.import_module(module_name))
+            for name in names:
+                function = theirs[name]
+                if name not in mine and isinstance(function, types.FunctionType):
+                    known = {**theirs, **mine}
+                    mine[name] = types.FunctionType(
+                        function.__code__, known, name, function.__defaults__
+                    )
 
     def load_earlier(self, path: str, functions: dict[str, list[str]]) -> None:
         """Put functions of an earlier lesson's file in the place of those that kernels/ lacks."""
         name = Path(path).stem
         module = types.ModuleType(name)
         try:
-            exec(compile(Path(path).read_text(encoding="utf-8"), path, "exec"), module.__dict__)
+            run_plain(Path(path).read_text(encoding="utf-8"), path, module, functions)
         except Exception as error:
             raise InputError(f"{name}, which this lesson uses, has an error: {error}") from None
         for module_name, names in functions.items():
             for function in names:
                 replace_everywhere(module_name, function, getattr(module, function))
+
+    @property
+    def path(self) -> str:
+        """Of the student's file."""
+        return str(self.module.__file__)
 
     def find(self, name: str) -> Callable:
         if not hasattr(self.module, name):
@@ -135,7 +172,9 @@ class Worker:
         unpacker = Unpacker(arrays, self.find)
         arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
         packer = Packer()
-        result = packer.pack(plain(self.find(request["function"])(*arguments)))
+        function = self.find(request["function"])
+        function = getattr(function, "py_func", function)  # a device function cannot be called
+        result = packer.pack(plain(function(*arguments)))
         return {"result": result}, packer.arrays
 
     def run(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
@@ -144,21 +183,30 @@ class Worker:
         if backend == "cuda":
             return self.run_on_gpu(request, arrays)
         self.report = self.last = None
-        launch = launch_native if backend == "native" else self.checked(request["record"])
+        self.doubles, self.counts = [], []
+        launch = launch_native if backend == "native" else self.checked(request, arrays)
         with suppress(Found):
             self.launch(request, arrays, launch)
-        return {"findings": problems(self.report)}, arrays
+        found = {"findings": problems(self.report, self.path), "doubles": self.doubles}
+        return {**found, "counts": self.counts, "calls": self.stages.made}, arrays
 
-    def checked(self, record: bool) -> Launcher:
+    def checked(self, request: Json, arrays: Arrays) -> Launcher:
         """A launcher that runs a kernel on the checked simulator, and keeps a report of problems.
 
-        record: keep what `picture` and a replay need.
+        In the request, "record" asks for what `picture` and a replay need, "measure" for counts.
         """
+        record, measure = request["record"], request["measure"]
 
         def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
-            report = checked_run(kernel, blocks, threads, *arguments, measure=False, record=record)
+            report = checked_run(
+                kernel, blocks, threads, *arguments, measure=measure, record=record,
+                budget=MOST_ROUNDS,
+            )  # fmt: skip
             self.last = report if record else None
-            if problems(report):
+            self.doubles += doubles(report, self.path)
+            if measure:
+                self.counts += rows_of(report, arguments, arrays)
+            if problems(report, self.path):
                 self.report = report
                 raise Found
 
@@ -179,12 +227,30 @@ class Worker:
         on_device = [cuda.to_device(array) for array in arrays]
         self.launch(request, on_device, on_gpu)
         cuda.synchronize()
-        return {"findings": []}, [array.copy_to_host() for array in on_device]
+        reply = {"findings": [], "doubles": [], "counts": [], "calls": self.stages.made}
+        return reply, [array.copy_to_host() for array in on_device]
 
     def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
         unpacker = Unpacker(arrays, self.find)
-        arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
-        self.find(request["function"])(*arguments, launch=launch)
+        arguments = self.stages.watched([unpacker.unpack(a) for a in request["arguments"]])
+        name = request["function"]
+        if request["backend"] == "cuda" or not name.startswith("launch_"):
+            self.find(name)(*arguments, launch=launch)
+            return
+        own = OwnKernels(arrays, self.path, name)
+        self.find(name)(*arguments, launch=watched(launch, own))
+        own.at_the_end()
+
+
+def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]) -> None:
+    """Run what of a file is no more than an exercise.
+
+    names: module of kernels/ -> the functions in their place that the file has to define.
+    """
+    wanted = [function for functions in names.values() for function in functions]
+    code = plain_code(text, wanted, path)
+    module.__dict__["__builtins__"] = safe_builtins()
+    exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
 
 
 def replace_everywhere(module_name: str, name: str, new: object) -> None:
@@ -193,21 +259,6 @@ def replace_everywhere(module_name: str, name: str, new: object) -> None:
     for other, module in list(sys.modules.items()):
         if other.startswith("kernels") and getattr(module, name, None) is old:
             setattr(module, name, new)
-
-
-def problems(report: Report | None) -> list[Finding]:
-    """What a checked run found, but advice; a course on GPUs counts doubles as problems."""
-    if report is None:
-        return []
-    found = [
-        (finding.kind, finding.line, str(finding.message))
-        for finding in report.findings
-        if not finding.advice or finding.topic == "double"
-    ]
-    if report.doubles_asked_for:
-        line = report.source.tree.lineno
-        return [("slow", line, DOUBLE_ARRAY), *found]
-    return found
 
 
 def plain(value: object) -> object:
@@ -234,27 +285,6 @@ def describe(error: BaseException, path: str | None) -> Json:
         message = "(it has no message)"
     lines = [part.strip() for part in message.splitlines() if part.strip()]
     return {"type": type(error).__name__, "message": " ".join(lines)[:500], "line": line}
-
-
-def limit_resources(has_gpu: bool) -> None:
-    """Bound what a file may use, where the system can: memory, the size of files, no core dump."""
-    try:
-        import resource
-    except ImportError:  # Windows; the judge's timeout still holds there
-        return
-    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: MAX_FILE}
-    if has_gpu:
-        limits[resource.RLIMIT_DATA] = MAX_DATA_WITH_GPU
-    else:
-        limits[resource.RLIMIT_AS] = MAX_MEMORY
-    for kind, limit in limits.items():
-        _, hard = resource.getrlimit(kind)
-        if hard != resource.RLIM_INFINITY:
-            limit = min(limit, hard)
-        try:
-            resource.setrlimit(kind, (limit, limit))
-        except (ValueError, OSError):  # a system that does not know this limit
-            continue
 
 
 def private_pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -298,6 +328,8 @@ def answer_requests(worker: Worker, requests: IO[bytes], replies: IO[bytes]) -> 
 
 def give_up_rights(has_gpu: bool) -> None:
     """Bound what this process may use and reach, before it gets a student's file."""
+    for name in NOT_FOR_STUDENTS:
+        sys.modules[name] = None  # type: ignore[assignment]  # so that it cannot be imported
     limit_resources(has_gpu)
     os.environ["TMPDIR"] = os.getcwd()
     tempfile.tempdir = None  # so that it is looked up anew
@@ -309,6 +341,7 @@ def main() -> None:
     requests, replies = private_pipes()
     worker = Worker()
     give_up_rights(has_gpu=worker.gpu_obstacle is None)
+    threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
     greet(worker, replies)
     answer_requests(worker, requests, replies)
 

@@ -46,6 +46,7 @@ class WorkerPool:
         hide: dict[str, list[str]],
         deadline: float,
         earlier: Sequence[Earlier] = (),
+        given: dict[str, list[str]] | None = None,
     ) -> WorkerProcess:
         """A worker that has loaded a file. hide and so on, raises: see `WorkerProcess.load`."""
         worker = self.worker or self.start()
@@ -56,7 +57,7 @@ class WorkerPool:
         if submission == self.endless:
             raise WorkerTimeout
         try:
-            worker.load(submission.text or b"", hide, deadline, earlier)
+            worker.load(submission.text or b"", hide, deadline, earlier, given)
         except WorkerTimeout:
             self.endless = submission
             raise

@@ -7,78 +7,42 @@ anything else is.
 
 import os
 import queue
-import shutil
+import re
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import IO, Any, Protocol
 
 import numpy as np
 
-from kernels.errors import InputError
 from lessons.course.earlier import Earlier
-from lessons.course.lesson import ROOT
-from lessons.grading.output import Output
-from lessons.grading.protocol import BadMessage, Json, Packer, Unpacker, receive, send
+from lessons.grading.counts import Counts, read_rows
+from lessons.grading.outcome import Outcome, read_findings
+from lessons.grading.protocol import Json, Packer, Unpacker, receive, send
+from lessons.grading.stage_calls import read_calls
+from lessons.grading.text import printable
+from lessons.grading.worker_start import (
+    StartProcess,
+    fresh_process,
+    private_folder,
+    remove_folder,
+)
 
 START_SECONDS = 120  # a worker's own imports, and a first kernel if there is a GPU
 PRINTED_BYTES = 2000
 EXERCISE = "exercise.py"
 PNG_BEGINNING, MAX_PICTURE = b"\x89PNG\r\n\x1a\n", 1 << 24
 MAX_REPLAY = 1 << 21
+MAX_RETURNED = 1 << 24  # bytes of arrays that a called function returns
+MAX_MESSAGE = 2000  # characters of a text of the worker's
+SECONDS_TO_END = 20
+READABLE = 0o644
+KIND = re.compile(r"[A-Z]\w{0,59}")  # names of exceptions; "grader" is not a student's
 NO_ANSWER = "it sent something that is no answer"
 
 Reply = tuple[Json, list[np.ndarray]]
-Finding = tuple[str, str, str]  # kind, number of the line, message
-
-
-def private_folder() -> Path:
-    try:
-        return Path(tempfile.mkdtemp(prefix="lesson-"))
-    except OSError as error:
-        raise InputError(
-            f"a check needs a temporary folder ({error.strerror}): set TMPDIR to a folder of yours"
-        ) from error
-
-
-def worker_environment() -> dict[str, str]:
-    """The environment of a worker."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-class Process(Protocol):
-    """What a worker's process can be asked: a part of `subprocess.Popen`."""
-
-    stdin: Any
-    stdout: Any
-    pid: int
-
-    def poll(self) -> int | None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
-    def kill(self) -> None: ...
-
-
-StartProcess = Callable[[Path, IO[bytes]], Process]  # from a folder to run in and a log
-
-
-def fresh_process(folder: Path, log: IO[bytes]) -> Process:
-    return subprocess.Popen(
-        [sys.executable, "-m", "lessons.grading.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        cwd=folder,
-        env=worker_environment(),
-        # A session of its own makes it the head of a process group that can be ended as one.
-        start_new_session=os.name == "posix",
-    )
 
 
 class WorkerStopped(Exception):
@@ -101,15 +65,24 @@ class WorkerError(Exception):
 class WorkerProcess:
     """One process that runs `lessons.grading.worker`, alive until `stop`."""
 
-    def __init__(self, start: StartProcess = fresh_process) -> None:
+    def __init__(self, start: StartProcess = fresh_process, any_code: bool = False) -> None:
+        """any_code: whether a file may use all of Python. Its checks then prove nothing: it is for
+        tests of what confines a worker.
+        """
+        self.any_code = any_code
         self.folder = private_folder()
+        # Read through a file of the judge's own: the worker may put another in its place.
         self.log = open(self.folder / "printed.txt", "wb")
+        self.log_to_read = open(self.folder / "printed.txt", "rb")
         self.number = 0
+        self.writer: threading.Thread | None = None
         self.last_words: str | None = None
         self.process = start(self.folder, self.log)
         assert self.process.stdin and self.process.stdout, "both are pipes"
         self.to_worker, self.from_worker = self.process.stdin, self.process.stdout
-        self.replies: queue.Queue[Reply | Exception] = queue.Queue()
+        # One at a time: whoever sends more than was asked for waits.
+        self.replies: queue.Queue[Reply | Exception] = queue.Queue(1)
+        self.most_bytes = 0  # of the arrays in a reply
         self.reader = threading.Thread(target=self.collect, daemon=True)
         self.reader.start()
         try:
@@ -128,20 +101,31 @@ class WorkerProcess:
         hide: dict[str, list[str]],
         deadline: float,
         earlier: Sequence[Earlier] = (),
+        given: dict[str, list[str]] | None = None,
     ) -> None:
         """Give the worker a student's file.
 
-        hide: module -> functions of it that are the solution. deadline: here and below, seconds of
+        hide: module -> functions of it that are the solution. given: module -> functions that the
+        exercise came with. deadline: here and below, seconds of
         `time.monotonic()`. earlier: what is loaded before it. Raises what `ask` does.
         """
         path = self.folder / EXERCISE
         path.write_bytes(text)
+        path.chmod(READABLE)  # the worker may be another user
         before = []
         for file in earlier:
             place = self.folder / f"{file.name}.py"
             place.write_bytes(file.text)
+            place.chmod(READABLE)
             before.append({"path": str(place), "functions": file.functions})
-        request = {"do": "load", "path": str(path), "hide": hide, "earlier": before}
+        request = {
+            "do": "load",
+            "path": str(path),
+            "hide": hide,
+            "given": given or {},
+            "earlier": before,
+            "any_code": self.any_code,
+        }
         self.ask(request, (), deadline)
 
     def run(
@@ -151,10 +135,12 @@ class WorkerProcess:
         backend: str,
         deadline: float,
         record: bool = False,
-    ) -> tuple[list[Finding], list[tuple[np.ndarray | Output, np.ndarray]]]:
-        """Call `function(*arguments, launch=...)`. Returns (findings, [(sent, returned array)]).
+        measure: bool = False,
+    ) -> Outcome:
+        """Call `function(*arguments, launch=...)`.
 
         record: so that `picture` can draw, if something is found, and `replay` has something.
+        measure: count accesses.
         """
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
@@ -164,21 +150,26 @@ class WorkerProcess:
             "arguments": packed,
             "backend": backend,
             "record": record,
+            "measure": measure,
         }
-        reply, results = self.ask(request, packer.arrays, deadline)
+        most = sum(array.nbytes for array in packer.arrays)
+        reply, results = self.ask(request, packer.arrays, deadline, most)
         self.require_alike(packer.arrays, results)
         try:
-            findings = [(str(kind), str(line), str(text)) for kind, line, text in reply["findings"]]
-        except (KeyError, TypeError, ValueError):
+            findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
+            counts = Counts(packer.originals, read_rows(reply["counts"]))
+            calls = read_calls(reply["calls"])
+        except Exception:  # a stranger decides what is wrong with it
             raise self.stopped(NO_ANSWER) from None
-        return findings, list(zip(packer.originals, results, strict=True))
+        both = list(zip(packer.originals, results, strict=True))
+        return Outcome(findings, doubles, counts, both, calls)
 
     def picture(self, deadline: float) -> bytes:
         """A PNG of the accesses to memory of the last `run` that had findings; empty if none.
 
         What it shows is the worker's word, and counts for nothing: it is for the student to see.
         """
-        _, results = self.ask({"do": "draw"}, (), deadline)
+        _, results = self.ask({"do": "draw"}, (), deadline, MAX_PICTURE)
         content = b"".join(array.tobytes() for array in results)
         if content and not content.startswith(PNG_BEGINNING):
             raise self.stopped(NO_ANSWER)
@@ -200,10 +191,10 @@ class WorkerProcess:
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
         request = {"do": "call", "function": function, "arguments": packed}
-        reply, results = self.ask(request, packer.arrays, deadline)
+        reply, results = self.ask(request, packer.arrays, deadline, MAX_RETURNED)
         try:
             return Unpacker(results).unpack(reply["result"])
-        except (BadMessage, InputError, KeyError, IndexError, TypeError, ValueError):
+        except Exception:
             raise self.stopped(NO_ANSWER) from None
 
     def require_alike(self, sent: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
@@ -213,12 +204,16 @@ class WorkerProcess:
 
     # ---------------------------------------------------------------- requests and replies
 
-    def ask(self, content: Json, arrays: Sequence[np.ndarray], deadline: float) -> Reply:
+    def ask(
+        self, content: Json, arrays: Sequence[np.ndarray], deadline: float, most_bytes: int = 0
+    ) -> Reply:
         """Send a request and return the reply to it.
 
-        Raises `WorkerError`, `WorkerStopped` or `WorkerTimeout`. After the last two it is stopped.
+        most_bytes: of the arrays in the reply. Raises `WorkerError`, `WorkerStopped` or
+        `WorkerTimeout`. After the last two it is stopped.
         """
         self.number += 1
+        self.most_bytes = most_bytes
         try:
             self.send_in_time({**content, "number": self.number}, arrays, deadline)
             reply, results = self.wait_for_reply(deadline)
@@ -235,9 +230,11 @@ class WorkerProcess:
         try:
             error = reply["error"]
             line = None if error["line"] is None else int(error["line"])
-            return WorkerError(str(error["type"]), str(error["message"]), line)
-        except (KeyError, TypeError, ValueError):
+            kind, message = str(error["type"]), str(error["message"])
+        except Exception:
             return self.stopped(NO_ANSWER)
+        kind = kind if KIND.fullmatch(kind) else "Exception"
+        return WorkerError(kind, printable(message[:MAX_MESSAGE]), line)
 
     def stopped(self, reason: str) -> WorkerStopped:
         """Stop the worker; the error to raise."""
@@ -254,10 +251,10 @@ class WorkerProcess:
             except (OSError, ValueError) as error:
                 failure.append(error)
 
-        writer = threading.Thread(target=write, daemon=True)
-        writer.start()
-        writer.join(max(0.0, deadline - time.monotonic()))
-        if writer.is_alive():
+        self.writer = threading.Thread(target=write, daemon=True)
+        self.writer.start()
+        self.writer.join(max(0.0, deadline - time.monotonic()))
+        if self.writer.is_alive():
             raise WorkerTimeout
         if failure:
             raise WorkerStopped(self.how_it_ended())
@@ -265,9 +262,9 @@ class WorkerProcess:
     def collect(self) -> None:
         """Put every reply into the queue, and at last the reason why there are no more."""
         try:
-            while True:
-                self.replies.put(receive(self.from_worker))
-        except (EOFError, BadMessage, OSError, ValueError, MemoryError) as error:
+            while self.last_words is None:
+                self.replies.put(receive(self.from_worker, lambda: self.most_bytes))
+        except Exception as error:
             self.replies.put(error)
 
     def wait_for_reply(self, deadline: float) -> Reply:
@@ -287,7 +284,9 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             return "it closed its connection to the judge"
         if status < 0:
-            return f"it was ended by {signal.Signals(-status).name}"
+            named = -status in [known.value for known in signal.Signals]
+            name = signal.Signals(-status).name if named else f"signal {-status}"
+            return f"it was ended by {name}"
         return f"it ended itself with exit status {status}"
 
     # ---------------------------------------------------------------- its life
@@ -300,11 +299,8 @@ class WorkerProcess:
         """What the student's file has printed, at most the first `PRINTED_BYTES` of it."""
         if self.last_words is not None:
             return self.last_words
-        try:
-            with open(self.folder / "printed.txt", "rb") as file:
-                return file.read(PRINTED_BYTES).decode("utf-8", "replace")
-        except OSError:
-            return ""
+        self.log_to_read.seek(0)
+        return printable(self.log_to_read.read(PRINTED_BYTES).decode("utf-8", "replace"))
 
     def stop(self) -> None:
         """End the worker and all that it has started."""
@@ -318,12 +314,22 @@ class WorkerProcess:
             command = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
             subprocess.run(command, capture_output=True)
         self.process.kill()
-        self.process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(SECONDS_TO_END)
         self.log.close()
-        with suppress(OSError):
-            self.to_worker.close()
-        # A child that fled from the group may hold the pipe open; then the reader keeps it.
+        self.log_to_read.close()
+        self.close_pipes()
+        remove_folder(self.folder)
+
+    def close_pipes(self) -> None:
+        # A child that fled from the group may hold a pipe open; then whoever uses it keeps it.
+        if self.writer is not None:
+            self.writer.join(timeout=1)
+        if self.writer is None or not self.writer.is_alive():
+            with suppress(OSError):
+                self.to_worker.close()
+        with suppress(queue.Empty):
+            self.replies.get_nowait()  # so that the reader can go on, to the end
         self.reader.join(timeout=1)
         if not self.reader.is_alive():
             self.from_worker.close()
-        shutil.rmtree(self.folder, ignore_errors=True)

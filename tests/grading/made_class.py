@@ -1,14 +1,21 @@
-"""A class of submissions of many kinds, made for tests: `make(folder)`."""
+"""A class of submissions of many kinds, made for tests: `make(folder)`.
+
+python -m tests.grading.made_class FOLDER 100      a large class, to see how long it takes
+"""
 
 import io
 import json
 import os
+import random
+import sys
 import zipfile
+from pathlib import Path
 
-from lessons.course.exercises import exercise_text, solution_text
+from lessons.course.exercises import exercise_text, solution_text, wrong_text
 from lessons.course.lesson import lessons
 
-LESSONS = {lesson.number: lesson for lesson in lessons()}
+# By its number: 1 to 9, and "5b".
+LESSONS = {int(one.number) if one.number.isdecimal() else one.number: one for one in lessons()}
 SOLUTION = {number: solution_text(lesson) for number, lesson in LESSONS.items()}
 SKELETON = {number: exercise_text(lesson) for number, lesson in LESSONS.items()}
 
@@ -183,3 +190,19 @@ MAKERS = {
     "nothing_at_all": nothing_at_all,
     "harmful": harmful,
 }
+
+
+def make_many(folder, count, seed=1):
+    """`count` complete submissions: the solutions, but for one in six, which has a wrong kernel."""
+    chance = random.Random(seed)
+    for student in range(count):
+        for number, lesson in LESSONS.items():
+            wrong = sorted((lesson.folder / "wrong").glob("*.py"))
+            text = SOLUTION[number]
+            if chance.random() < 1 / 6:
+                text = wrong_text(lesson, chance.choice(wrong))
+            put(folder / f"student{student:03}" / f"{lesson.name}.py", f"{text}# {student}\n")
+
+
+if __name__ == "__main__":
+    make_many(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,16 +1,16 @@
 """What a worker cannot do, tried from within a student's file; fresh workers and forked ones."""
 
 import os
+import re
 import socket
-import sys
 
 import pytest
 
 from lessons.course.lesson import LESSONS, find_lesson
+from lessons.grading import confinement
 from lessons.grading.confinement import version, what_is_enforced
-from lessons.grading.warm_workers import WarmWorkers
-from lessons.grading.worker_pool import WorkerPool
-from tests.grading.grade import grade
+from lessons.grading.system_calls import is_known
+from tests.grading.grade import grade, pool_for_any_code
 from tests.grading.made_class import SOLUTION
 
 LESSON = find_lesson(1)
@@ -51,16 +51,13 @@ pytestmark = pytest.mark.skipif(version() == 0, reason="needs Landlock, of Linux
 
 @pytest.fixture(params=["fresh", "forked"])
 def pool(request):
-    workers = WarmWorkers()
-    if request.param == "forked" and not workers.warm_up([], 1):
-        pytest.skip("a GPU is here: workers are not forked")
-    made = workers.new_pool() if request.param == "forked" else WorkerPool()
+    is_forked = request.param == "forked"
+    made = request.getfixturevalue("forks").new_pool(True) if is_forked else pool_for_any_code()
     if made.describe()[0] is None:
         made.stop()
         pytest.skip("a GPU is here: its driver needs more")
     yield made
     made.stop()
-    workers.stop()
 
 
 def test_a_worker_reaches_nothing_of_others(pool, tmp_path):
@@ -89,6 +86,16 @@ def test_a_worker_reaches_nothing_of_others(pool, tmp_path):
     assert not (tmp_path / "grade.json").exists()
 
 
-def test_what_is_not_enforced_is_said():
-    assert any("NOT enforced" in line for line in what_is_enforced())
-    assert sys.platform.startswith("linux")
+def test_what_is_enforced_was_tried():
+    lines = what_is_enforced()
+    assert any("writes in its own folder only" in line for line in lines)
+    assert any("starts no process" in line for line in lines) == is_known()
+
+
+def test_what_is_not_enforced_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(confinement, "version", lambda: 0)
+    monkeypatch.setattr(confinement, "refuse_calls", lambda: False)
+    monkeypatch.setattr(confinement, "give_up_root", lambda folder: "no root")
+    said = "\n".join(confinement.confine(tmp_path))
+    for what in ("files of this account", "processes", "TCP", "signals"):
+        assert re.search(f"NOT enforced:.*{what}", said)

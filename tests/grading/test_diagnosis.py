@@ -1,10 +1,12 @@
 """A diagnosis names the pattern that is there, and none that is not."""
 
+import re
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from lessons.grading.comparison import first_wrong
+from lessons.grading.comparison import Clues, first_wrong
 from lessons.grading.diagnosis import diagnose
 from lessons.grading.picture import draw_check
 
@@ -47,6 +49,8 @@ SPOILED = [
     ("tail not written", LIST, spoiled(LIST, fill(np.s_[256:]))),
     ("first block only", LIST, spoiled(LIST, fill(np.s_[128:]))),
     ("partly written", PICTURE, spoiled(PICTURE, fill(np.s_[::2, 1::3]))),
+    ("beginning not written", PICTURE, spoiled(PICTURE, fill(np.s_[:1]))),
+    ("blocks missing", values(40, 50), spoiled(values(40, 50), fill(np.s_[16:32]))),
     ("transposed", PICTURE, PICTURE.T.reshape(PICTURE.shape)),
     ("transposed", values(7, 7), values(7, 7).T),
     ("all zero", PICTURE, np.zeros(PICTURE.shape)),
@@ -70,9 +74,42 @@ SPOILED = [
 @pytest.mark.parametrize("expected_code, expected, got", SPOILED)
 def test_pattern_is_named(expected_code, expected, got):
     threads = LIST_THREADS if expected.ndim == 1 else IMAGE_THREADS
-    diagnosis = diagnose(expected, got, SENTINEL, TOLERANCE, threads=threads)
+    clues = Clues(racing_sum=expected_code == "lost updates")
+    diagnosis = diagnose(expected, got, SENTINEL, TOLERANCE, threads=threads, clues=clues)
     assert diagnosis.code == expected_code
     assert diagnosis.sentence.endswith((".", "?"))
+
+
+def test_lost_updates_need_a_sum_that_can_race():
+    smaller = LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)
+    assert code(LIST, smaller) == "wrong"
+
+
+@pytest.mark.parametrize(
+    "written, words, own_launch",
+    [
+        (np.s_[:19, :36], "one too strict", False),
+        (np.s_[:, :20], "compared with the same length", False),
+        (np.s_[:, :32], "x and y are exchanged", False),
+        (np.s_[:18, :22], "gridDim", False),
+        (np.s_[:16, :32], "rounded down", True),
+        (np.s_[:16, :32], "which threads does the guard send home", False),
+    ],
+)
+def test_the_end_that_is_missing_tells_why(written, words, own_launch):
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[written] = PICTURE[written]
+    clues = Clues(own_launch=own_launch)
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS, clues=clues)
+    assert found.code == "tail not written"
+    assert words in found.sentence
+    assert ("rounded down" in found.sentence) == own_launch
+
+
+def test_numbers_that_differ_look_different():
+    (line,) = first_wrong("x", np.array([0.1]), np.array([0.10000003]), TOLERANCE / 1e3)
+    wanted, got = re.search(r"expected (\S+), got (\S+)", line).groups()
+    assert wanted != got
 
 
 def test_first_block_of_a_picture():

@@ -9,19 +9,18 @@ from PIL import Image
 
 from lessons import __main__ as tool
 from lessons.course.lesson import find_lesson
-from lessons.grading import case
+from lessons.grading import case, evidence
 from lessons.grading.prove_checks import wrong_kernels, wrong_text
 from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
-from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.simulator.picture_cells import WRONG
 from lessons.notebook import CellGrade
 from tests.grading.grade import PATIENCE
 
 
 @pytest.fixture(scope="module")
-def workers():
-    found = WorkerPool(trusted=True)
+def workers(warm):
+    found = warm.new_pool(trusted=True)
     yield found
     found.stop()
 
@@ -30,7 +29,7 @@ def workers():
 def folder(tmp_path, monkeypatch):
     """Where pictures go."""
     pictures = tmp_path / "pictures"
-    monkeypatch.setattr(case, "ROOT", tmp_path)
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
     monkeypatch.setattr(tool, "PICTURES", pictures)
     return pictures
 
@@ -98,7 +97,7 @@ def test_a_new_check_forgets_the_pictures_of_the_last(folder, monkeypatch, capsy
     old.write_bytes(b"")
     old.with_suffix(".html").write_bytes(b"")
     nothing = case.CheckEnded("failed", "not written", "not written yet")
-    monkeypatch.setattr(tool, "run_check", lambda *_: (_ for _ in ()).throw(nothing))
+    monkeypatch.setattr(tool, "run_check", lambda *_, **__: (_ for _ in ()).throw(nothing))
     monkeypatch.setattr(tool, "WorkerPool", lambda: type("Pool", (), {"stop": lambda _: None})())
     with pytest.raises(case.CheckEnded):
         tool.grade(lesson, 1)

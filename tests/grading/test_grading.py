@@ -1,6 +1,7 @@
 """Verdicts, the report, and runs that repeat."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,12 +14,13 @@ from lessons.conftest import refuse_side_by_side
 from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import ROOT, find_lesson
 from lessons.grading.output import Output
-from lessons.grading.submission import unusual_code
-from lessons.grading.worker_pool import WorkerPool
+from lessons.grading.planted import planted_beside
+from lessons.grading.submission import MAX_SOURCE, Submission, unusual_code
 from lessons.grading.worker_process import WorkerProcess, WorkerStopped
 from tests.grading.grade import grade
 
 LESSON = find_lesson(1)
+TEXT = solution_text(LESSON)
 EVERY_PIXEL = LESSON.check("every_pixel")
 
 
@@ -30,9 +32,9 @@ def solution_with(old, new):
 
 
 @pytest.fixture(scope="module")
-def workers():
+def workers(warm):
     """A pool that keeps its process: the files of these tests are no attacks."""
-    found = WorkerPool(trusted=True)
+    found = warm.new_pool(trusted=True)
     yield found
     found.stop()
 
@@ -40,11 +42,11 @@ def workers():
 # ---------------------------------------------------------------- verdicts
 
 
-def test_reference_gets_all_points_and_skeleton_none():
-    results = grade(solution_text(LESSON)).values()
+def test_reference_gets_all_points_and_skeleton_none(workers):
+    results = grade(solution_text(LESSON), workers=workers).values()
     assert all(result.status == "passed" for result in results)
     assert sum(result.score for result in results) == LESSON.points
-    results = grade(exercise_text(LESSON)).values()
+    results = grade(exercise_text(LESSON), workers=workers).values()
     assert all(result.message.startswith("not written yet") for result in results)
     assert sum(result.score for result in results) == 0
 
@@ -56,16 +58,24 @@ def test_a_syntax_error_is_told_with_its_line(workers):
     assert re.search(r"exercise\.py, line \d+: SyntaxError", result.message)
 
 
-def test_a_missing_file_is_told():
-    result = grade(None, [EVERY_PIXEL])["every_pixel"]
+def test_a_kernel_may_say_its_types_without_a_gpu(workers):
+    text = TEXT.replace("@cuda.jit\n", "@cuda.jit('void(float32[:, :, :], float32[:, :])')\n")
+    assert text != TEXT
+    assert grade(text, [EVERY_PIXEL], workers=workers)["every_pixel"].status == "passed"
+
+
+def test_a_missing_file_is_told(workers):
+    result = grade(None, [EVERY_PIXEL], workers=workers)["every_pixel"]
     assert (result.status, result.score) == ("failed", 0)
     assert "there is no file exercise.py" in result.message
 
 
-def test_prints_of_a_failing_file_are_shown(workers):
+def test_prints_of_a_failing_file_are_shown(warm):
     text = solution_with("float32(0.7152)", "float32(0.75)")
     text += "\n\nprint('hello from the file')\n"
-    message = grade(text, [EVERY_PIXEL], workers=workers)["every_pixel"].message
+    pool = warm.new_pool()
+    message = grade(text, [EVERY_PIXEL], workers=pool)["every_pixel"].message
+    pool.stop()
     assert "printed: hello from the file" in message
     assert len(message.splitlines()) <= 12
 
@@ -94,8 +104,8 @@ def test_unusual_code_is_what_no_exercise_needs():
     assert unusual_code("def broken(") == []
 
 
-def test_worker_process_refuses_to_believe_nonsense():
-    worker = WorkerProcess()
+def test_worker_process_refuses_to_believe_nonsense(warm):
+    worker = WorkerProcess(warm.process)
     try:
         with pytest.raises(WorkerStopped):
             worker.require_alike([np.zeros(3)], [np.zeros(4)])
@@ -136,20 +146,59 @@ def test_report_has_every_check_even_those_left_out(tmp_path):
     assert rows["luminance"]["status"] == rows["every_pixel"]["status"] == "passed"
     assert rows["every_pixel"]["backend"].startswith("checked")
     assert rows["many_blocks"]["status"] == "error"
-    assert "6 of  10 points" in run.stdout
+    assert "5 of  10 points" in run.stdout
     assert set(rows["luminance"]) == {
         "lesson", "check", "score", "max_score", "status", "message", "diagnosis", "backend",
         "device", "seconds",
     }  # fmt: skip
 
 
-def test_a_submission_with_a_conftest_is_refused(tmp_path):
-    (tmp_path / "conftest.py").write_text("raise SystemExit('a stranger was here')\n")
-    (tmp_path / "01_grayscale.py").write_text(solution_text(LESSON))
-    run = pytest_lessons("lessons/01_grayscale", "--submission", tmp_path)
+STRANGER = """
+from pathlib import Path
+
+Path(__file__).with_name("it_ran").touch()
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    return True
+"""
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_submission_with_a_conftest_is_refused(tmp_path, is_first):
+    (tmp_path / "conftest.py").write_text(STRANGER)
+    (tmp_path / "01_grayscale.py").write_text(exercise_text(LESSON))
+    words = ["--submission", tmp_path]
+    lesson = ["lessons/01_grayscale"]
+    run = pytest_lessons(*words, *lesson) if is_first else pytest_lessons(*lesson, *words)
     assert run.returncode != 0
-    assert "holds a conftest.py" in run.stderr
-    assert "stranger" not in run.stdout + run.stderr
+    assert "conftest.py is a file that pytest would use" in run.stderr
+    assert "passed" not in run.stdout
+    assert (tmp_path / "it_ran").exists() == is_first  # before anything of ours
+
+
+@pytest.mark.parametrize("name", ["conftest.py", "pytest.ini", "pyproject.toml"])
+def test_what_pytest_would_use_is_found_beside_a_file_and_above_it(tmp_path, name):
+    (tmp_path / "alice").mkdir()
+    file = tmp_path / "alice" / "01_grayscale.py"
+    file.touch()
+    assert list(planted_beside(["lessons", "--exercise", str(file), "-q"])) == []
+    (tmp_path / name).touch()
+    assert list(planted_beside(["--exercise", str(file), "lessons"])) == [tmp_path / name]
+    assert list(planted_beside([f"--exercise={file}", "lessons", "tests"])) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes links and a pipe")
+def test_links_pipes_and_what_is_huge_are_not_read(tmp_path):
+    (tmp_path / "solution.py").write_text(TEXT)
+    (tmp_path / "link.py").symlink_to(tmp_path / "solution.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "huge.py").write_bytes(b"#" * (MAX_SOURCE + 1))
+    texts = {
+        name: Submission.read(tmp_path / f"{name}.py").text
+        for name in ("solution", "link", "pipe", "huge", "missing")
+    }
+    assert texts == {**dict.fromkeys(texts), "solution": TEXT.encode()}
 
 
 def test_pytest_xdist_is_refused():
@@ -166,9 +215,14 @@ def test_pytest_xdist_is_refused():
     "arguments, words",
     [
         (["lessons/01_grayscale", "--seed", "-1"], "--seed must not be negative"),
-        (["lessons/01_grayscale", "--submission", "/no/such/folder"], "there is no"),
-        (["lessons/01_grayscale", "--patience", "0"], "--patience must be above 0"),
-        (["lessons/01_grayscale", "--report", "/no/such/folder/grade.json"], "--report"),
+        *[
+            pytest.param(["lessons/01_grayscale", *options], words, marks=pytest.mark.slow)
+            for options, words in [
+                (["--submission", "/no/such/folder"], "there is no"),
+                (["--patience", "0"], "--patience must be above 0"),
+                (["--report", "/no/such/folder/grade.json"], "--report"),
+            ]
+        ],
     ],
 )
 def test_bad_options_get_one_clear_line(arguments, words):

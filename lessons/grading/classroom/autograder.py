@@ -7,16 +7,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
-from lessons.course.lesson import LESSONS, ROOT, find_lesson
+from lessons.course.lesson import LESSONS, ROOT, find_lessons
 
 GRADESCOPE = LESSONS / "grading" / "gradescope"
 SCRIPTS = ("setup.sh", "run_autograder", "Dockerfile")
 OPTIONS = "grade_options.txt"
 FOLDERS = ("kernels", "lessons")
-FILES = ("requirements-cpu.txt", "pyproject.toml", "LICENSE")
-LEFT_OUT = ("__pycache__", ".progress.json", ".ipynb_checkpoints", "wrong")
+FILES = ("requirements-cpu.txt", "pyproject.toml", "LICENSE", "images/lake.png")
+LEFT_OUT = ("__pycache__", ".progress.json", ".ipynb_checkpoints", "naive", "right", "wrong")
 EXECUTABLE, ORDINARY = 0o100755, 0o100644
 WHEN = (2020, 1, 1, 0, 0, 0)  # of every file, so that the same project gives the same zip
 
@@ -36,10 +35,7 @@ def write_autograder(options: Namespace) -> int:
     """The command; returns 0. Raises `InputError` if the zip cannot be written."""
     chosen = ["--seed", str(secrets.randbits(32) if options.seed is None else options.seed)]
     if options.lessons:
-        for number in options.lessons.split(","):
-            if not number.strip().isdecimal():
-                raise InputError(f"--lessons {options.lessons}: write numbers, such as 1,2,3")
-            find_lesson(int(number))
+        find_lessons(options.lessons)
         chosen += ["--lessons", options.lessons]
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, remove_unfinished
 from kernels.files.folder_lock import locked
-from lessons.course.lesson import Lesson, find_lesson, lessons
+from lessons.course.lesson import Lesson, find_lessons, lessons
 from lessons.grading.classroom import environment
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
@@ -20,6 +20,7 @@ from lessons.grading.classroom.intake import Handed, handed_in
 from lessons.grading.classroom.journal import Journal, Run
 from lessons.grading.classroom.outputs import SUMMARY, pictures_in, write_class, write_student
 from lessons.grading.classroom.roster import Roster, read_roster
+from lessons.grading.text import one_line
 
 DEFAULT_OUT = "grades"
 SECONDS_PER_SUBMISSION = 600.0
@@ -101,15 +102,16 @@ def refuse_nonsense(options: Namespace) -> None:
 def chosen_lessons(text: str | None) -> list[Lesson]:
     if text is None:
         return lessons()
-    numbers = [number.strip() for number in text.split(",")]
-    if not all(number.isdecimal() for number in numbers):
-        raise InputError(f"--lessons {text}: write numbers, such as 1,2,3")
-    return [find_lesson(number) for number in sorted({int(number) for number in numbers})]
+    try:
+        return find_lessons(text)
+    except InputError as error:
+        raise InputError(f"--lessons {text}: write numbers, such as 1,2,5b; {error}") from None
 
 
 def lines_on(handed: Handed) -> list[str]:
     held = ", ".join(f"{name} ({file.path})" for name, file in handed.files.items())
-    return [f"{handed.student}: {held or 'nothing to grade'}", *("  " + n for n in handed.notes)]
+    name = one_line(handed.student)
+    return [f"{name}: {held or 'nothing to grade'}", *("  " + n for n in handed.notes)]
 
 
 def grade_into(
@@ -139,7 +141,7 @@ def grade_into(
         write_student(out, grade, chosen, run)
         bar.update()
         points = f"{sum(grade.scores.values())} of {grade.max_total} points"
-        bar.write(f"{handed.student}: {points}", file=sys.stdout)
+        bar.write(f"{one_line(handed.student)}: {points}", file=sys.stdout)
 
     try:
         ClassGrader(settings, journal).grade(class_, finished)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.case import CheckFunction, picture_path
+from lessons.grading.case import CheckFunction
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import GRADER_FAILED, Journal
-from lessons.grading.run import Result, checks_of, run_check
+from lessons.grading.evidence import picture_path
+from lessons.grading.result import Result
+from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
 from lessons.grading.warm_workers import WarmWorkers
 from lessons.grading.worker_pool import WorkerPool
@@ -112,11 +114,15 @@ class ClassGrader:
                 if submission is None or submission.text is None:
                     continue  # `gradebook` gives it the rows of a file that is missing
                 file = digest(submission)
+                before: list[Result] = []
                 for check in lesson.checks:
-                    if self.journal.known(handed.student, file, lesson.name, check.name):
+                    known = self.journal.known(handed.student, file, lesson.name, check.name)
+                    if known:
+                        before.append(known)
                         continue
                     began = time.monotonic()
-                    result = self.run(handed.student, lesson, check, submission, pool, left)
+                    result = self.run(handed.student, lesson, check, submission, pool, left, before)
+                    before.append(result)
                     if self.stopping.is_set():
                         return  # its worker was ended, or may have been
                     left -= time.monotonic() - began
@@ -140,6 +146,7 @@ class ClassGrader:
         submission: Submission,
         pool: WorkerPool,
         left: float,
+        before: Sequence[Result] = (),
     ) -> Result:
         """The result of one check; also if the grader itself fails, which costs no other."""
         settings = self.settings
@@ -158,6 +165,7 @@ class ClassGrader:
             result = run_check(
                 self.functions[lesson.name][check.name], lesson, limited, submission, pool,
                 self.journal.run.seed, settings.patience, pictures=pictures,
+                before=before,
             )  # fmt: skip
         except Exception as error:
             pool.stop()

@@ -9,9 +9,9 @@ from lessons.course.lesson import Lesson
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import Journal
 from lessons.grading.classroom.roster import Roster, Student
+from lessons.grading.fingerprint import remarks_on
 from lessons.grading.report import all_results
-from lessons.grading.run import Result
-from lessons.grading.submission import unusual_code
+from lessons.grading.result import Result
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
 
@@ -69,9 +69,10 @@ def grade_of(
         for lesson in lessons
     }
     remarks = {
-        name: lines
-        for name, file in handed.files.items()
-        if (lines := unusual_code((file.text or b"").decode("utf-8", "replace")))
+        lesson.name: lines
+        for lesson in lessons
+        if (file := handed.files.get(lesson.name))
+        if (lines := remarks_on((file.text or b"").decode("utf-8", "replace"), lesson))
     }
     student = roster.student(handed.student)
     late = roster.after_lateness(handed.student, scores)

@@ -24,12 +24,13 @@ KEPT = (
     "kernels/training/devices.py", "kernels/training/driver.py", "lessons",
 )  # fmt: skip
 LEFT_OUT = (
-    "GRADING.md", "__pycache__", ".progress.json", "wrong", "start_here.ipynb", "notebook.py",
-    "native_backend.py", "student_backend.py", "prove_checks.py", "gradescope",
+    "GRADING.md", "__pycache__", ".progress.json", "wrong", "right", "naive",
+    "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
+    "prove_checks.py", "gradescope",
 )  # fmt: skip
 README = """# Let's learn a lake in Numba CUDA: the course
 
-Nine lessons, from the first thread to a network of your own kernels. With Python 3.10 to 3.13:
+Ten lessons, from the first thread to a network of your own kernels. With Python 3.10 to 3.13:
 
     python -m pip install -r requirements-cpu.txt
     python -m lessons
@@ -149,7 +150,7 @@ def earlier_functions(
     found: dict[str, dict[str, list[str]]] = {}
     for module, name in sorted(reached_from(lesson, files)):
         writer = writers.get((module, name))
-        if writer is not None and writer.number < lesson.number:
+        if writer is not None and everything.index(writer) < everything.index(lesson):
             found.setdefault(writer.name, {}).setdefault(module, []).append(name)
     return dict(sorted(found.items()))
 

@@ -16,13 +16,13 @@ from lessons.grading.classroom.names import lesson_by_path, lessons_in
 from lessons.grading.classroom.notebooks import cells_of, is_exported, work_in
 from lessons.grading.classroom.sources import Item, is_ignored, items_of
 from lessons.grading.classroom.students import Owner, owner_of
-from lessons.grading.classroom.text import one_line
 from lessons.grading.submission import Submission
+from lessons.grading.text import one_line
 
 SHOWN_FILES = 12  # in a note that says what is there
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
-OUR_FOLDERS = {"kernels", "tests", "benchmarks", "wrong"}
+OUR_FOLDERS = {"kernels", "tests", "benchmarks", "naive", "right", "wrong"}
 OUR_ROOMS = {"lab", "grading", "course"}
 OUR_FILES = {
     "__init__.py", "__main__.py", "conftest.py", "native_backend.py", "notebook.py", "picture.py",
@@ -153,7 +153,7 @@ def candidates_of(
         held, distance = [named[0]], named[1]
     elif held:
         distance = BY_CONTENT
-        numbers = " and ".join(str(lesson.number) for lesson in held)
+        numbers = " and ".join(lesson.number for lesson in held)
         says = f"its name says lesson {named[0].number}" if named else "its name says no lesson"
         note = "; ".join(filter(None, [f"{says}, its functions are those of {numbers}", note]))
     else:

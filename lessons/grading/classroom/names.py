@@ -3,7 +3,7 @@
 import ast
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from lessons.course.lesson import Lesson
@@ -11,8 +11,8 @@ from lessons.course.source_text import syntax_tree
 
 # What students call it. A number right behind one of these words is that of the lesson.
 WORDS = "lesson|lektion|lecture|exercise|assignment|homework|task|lab|part|hw|ex|l"
-NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}})(?=_|$)")
-NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2})(?=_|$)")
+NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}}[a-z]?)(?=_|$)")
+NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2}[a-z]?)(?=_|$)")
 
 
 def lesson_by_path(path: str, lessons: Sequence[Lesson]) -> tuple[Lesson, int] | None:
@@ -33,16 +33,21 @@ def lesson_by_path(path: str, lessons: Sequence[Lesson]) -> tuple[Lesson, int] |
 def lesson_by_name(name: str, lessons: Sequence[Lesson]) -> Lesson | None:
     """The lesson that a name is about, such as "Lesson 4", "04-encode" or "alice_encode"."""
     text = re.sub(r"[^a-z0-9]+", "_", unicodedata.normalize("NFKC", name).lower()).strip("_")
-    # "lesson4a", "ex04final": a letter behind the number is no part of it.
-    text = re.sub(r"([0-9])(?=[a-z])", r"\1_", text)
-    found = [int(number) for number in NUMBERED.findall(text)]
-    found += [int(number) for number in NUMBER_FIRST.findall(text)][: 0 if found else 1]
+    numbers = {lesson.number for lesson in lessons}
+    text = re.sub(r"0*([0-9]+)([a-z]+)", lambda match: set_apart(match, numbers), text)
+    found = NUMBERED.findall(text)
+    found += NUMBER_FIRST.findall(text)[: 0 if found else 1]
     by_number = [lesson for lesson in lessons if lesson.number in found]
     by_title = [lesson for lesson in lessons if f"_{title_of(lesson)}_" in f"_{text}_"]
     if by_number and by_title:  # where they do not agree, nothing is told
         by_number = [lesson for lesson in by_number if lesson in by_title]
     candidates = by_number or by_title
     return candidates[0] if len(candidates) == 1 and (by_number or not found) else None
+
+
+def set_apart(match: re.Match[str], numbers: Collection[str]) -> str:
+    """ "4_a" for "4a": a letter behind the number is no part of it. But "5b" is a lesson."""
+    return match[1] + match[2] if match[1] + match[2] in numbers else f"{match[1]}_{match[2]}"
 
 
 def title_of(lesson: Lesson) -> str:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.case import picture_path
 from lessons.grading.classroom.gradebook import Grade
 from lessons.grading.classroom.journal import Run
 from lessons.grading.classroom.similarity import Pair
-from lessons.grading.classroom.text import printable
-from lessons.grading.run import Result
+from lessons.grading.evidence import picture_path
+from lessons.grading.result import Result
+from lessons.grading.text import printable
 
 MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
 SHOWN_PAIRS = 100
@@ -137,7 +137,7 @@ def summary(
 
 
 def points_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
-    yield ["student", *(str(lesson.number) for lesson in lessons), "points", "after days late"]
+    yield ["student", *(lesson.number for lesson in lessons), "points", "after days late"]
     for grade in grades:
         link = (
             f'<a href="students/{safe(grade.folder)}/index.html">{safe(grade.handed.student)}</a>'

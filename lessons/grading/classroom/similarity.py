@@ -10,23 +10,16 @@ A number is no verdict: short kernels have few ways to be right. Look at pairs t
 several lessons, and at mistakes that two have in common.
 """
 
-import ast
-import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import Lesson
-from lessons.course.source_text import syntax_tree
 from lessons.grading.classroom.intake import Handed
+from lessons.grading.fingerprint import MIN_RUNS, Fingerprint, fingerprint, similarity
 
-RUN = 12  # nodes
-MIN_RUNS = 20  # a file with less says nothing
 SHOWN = 0.6  # pairs less alike are not listed
-MAX_NODES = 50_000  # of a file; more is not looked at
 SOLUTION = "(our solution)"
-
-Fingerprint = frozenset[int]
 
 
 class Pair(NamedTuple):
@@ -77,51 +70,3 @@ def pairs_in(
             mine, theirs = (diagnoses.get((name, lesson), {}) for name in (student, other))
             same = sum(theirs.get(check) == diagnosis for check, diagnosis in mine.items())
             yield Pair(lesson, student, other, round(alike, 3), same)
-
-
-def similarity(first: Fingerprint, second: Fingerprint) -> float:
-    """The share of runs in common, 0 to 1."""
-    return len(first & second) / max(1, len(first | second))
-
-
-def fingerprint(text: str) -> Fingerprint:
-    """The runs of a file's functions; empty for a file that is no Python."""
-    tree = syntax_tree(text)
-    if tree is None:
-        return frozenset()
-    runs: set[int] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            words = list(words_of(node))
-            runs.update(hash(tuple(words[i : i + RUN])) for i in range(len(words) - RUN + 1))
-    return frozenset(runs)
-
-
-def words_of(function: ast.FunctionDef) -> Iterator[str]:
-    """What stands in a function, in order; its own names as numbers."""
-    numbers: dict[str, int] = {}
-    waiting: list[ast.AST] = [function]
-    for _ in range(MAX_NODES):
-        if not waiting:
-            return
-        node = waiting.pop()
-        if isinstance(node, (ast.Load, ast.Store, ast.expr_context)):
-            continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue  # a docstring
-        yield word_of(node, numbers)
-        waiting += reversed(list(ast.iter_child_nodes(node)))
-
-
-def word_of(node: ast.AST, numbers: dict[str, int]) -> str:
-    kind = type(node).__name__
-    if isinstance(node, ast.Constant):
-        return f"{kind} {node.value!r:.40}"
-    if isinstance(node, ast.Attribute):
-        return f"{kind} {node.attr}"
-    name = getattr(node, "id", None) or getattr(node, "arg", None)
-    if not isinstance(name, str):
-        return kind
-    if hasattr(builtins, name) or name in ("cuda", "math", "np"):
-        return f"{kind} {name}"
-    return f"{kind} {numbers.setdefault(name, len(numbers))}"

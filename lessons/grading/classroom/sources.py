@@ -7,14 +7,13 @@ the disk: a name is only something to show and to recognise, and each read has a
 
 import io
 import os
-import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from lessons.grading.submission import MAX_SOURCE
+from lessons.grading.submission import MAX_SOURCE, Refused, read_at_most, read_plain_file
 
 MAX_NOTEBOOK = 1 << 24  # with the pictures that it shows
 MAX_ARCHIVE = 1 << 24
@@ -35,10 +34,6 @@ class Item(NamedTuple):
     path: str  # within the submission, with "/"; only to be shown and recognised
     content: bytes | None  # None: of no interest, or not read for the `reason`
     reason: str = ""
-
-
-class Refused(Exception):
-    """A file that is not read; the message says why."""
 
 
 class Budget:
@@ -161,24 +156,6 @@ def items_of_member(
         yield Item(path, None, f"cannot be unpacked: {error}")
     else:
         yield from opened(path, content, budget, nested + 1)
-
-
-def read_plain_file(path: Path, limit: int) -> bytes:
-    """The bytes of a file. Raises `OSError`, and `Refused` for a link, a pipe or too much."""
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Refused("no plain file: not read")
-        return read_at_most(file, limit)
-
-
-def read_at_most(file: IO[bytes], limit: int) -> bytes:
-    content = file.read(limit + 1)
-    if len(content) > limit:
-        raise Refused(f"more than {limit:,} bytes: not read")
-    return content
 
 
 def is_ignored(name: str) -> bool:

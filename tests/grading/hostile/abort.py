@@ -1,6 +1,5 @@
 """The process is aborted."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import os
 

@@ -1,10 +1,7 @@
 """Change the input so that a wrong kernel would fit it."""
-# costs: every_pixel many_blocks whole_photo
-# status: failed
+# like: zeros
 
 from numba import cuda
-
-from kernels.field_math import luminance
 
 
 @cuda.jit

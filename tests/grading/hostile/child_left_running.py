@@ -1,6 +1,5 @@
 """Start a child that never ends, and do the rest as it should be."""
-# costs: nothing
-# status: passed
+# like: honest
 
 import subprocess
 import sys

@@ -1,6 +1,5 @@
 """Close every open file, the judge's pipes as well."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import os
 

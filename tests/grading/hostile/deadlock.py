@@ -1,10 +1,7 @@
 """A barrier that only half of a block reaches."""
-# costs: many_blocks
-# status: failed
+# like: honest
 
 from numba import cuda
-
-from kernels.field_math import luminance
 
 
 @cuda.jit

@@ -1,6 +1,5 @@
 """Delete its own file and the folder it works in, which the simulator needs to read."""
-# costs: every_pixel many_blocks whole_photo
-# status: error
+# like: honest
 
 import os
 import shutil

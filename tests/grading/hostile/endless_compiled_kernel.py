@@ -1,10 +1,7 @@
 """A kernel with an endless loop, where it runs as compiled code."""
-# costs: whole_photo
-# status: timeout
+# like: honest
 
 from numba import cuda
-
-from kernels.field_math import luminance
 
 
 @cuda.jit

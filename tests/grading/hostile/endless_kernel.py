@@ -1,10 +1,7 @@
 """A kernel with an endless loop, where the simulator runs it."""
-# costs: many_blocks
-# status: failed
+# like: honest
 
 from numba import cuda
-
-from kernels.field_math import luminance
 
 
 @cuda.jit

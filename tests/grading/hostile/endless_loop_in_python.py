@@ -1,6 +1,5 @@
 """An endless loop in the launch function."""
-# costs: many_blocks
-# status: timeout
+# like: honest
 
 from kernels.config import TILE
 from kernels.launch import blocks_for, on_gpu

@@ -1,6 +1,5 @@
 """The process ends itself, and says that all is well."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import os
 

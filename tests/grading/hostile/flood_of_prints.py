@@ -1,6 +1,5 @@
 """Print without end."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import itertools
 

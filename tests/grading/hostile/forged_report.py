@@ -1,10 +1,11 @@
 """A wrong kernel that prints a report, writes a report, and answers the judge's pipe itself."""
-# costs: every_pixel many_blocks whole_photo
-# status: error
+# like: zeros
 
 import json
 import os
 from pathlib import Path
+
+from numba import cuda
 
 from kernels.launch import on_gpu
 
@@ -21,3 +22,11 @@ def launch_over_pixels(kernel, source, result, launch=on_gpu):
             os.write(descriptor, answer)
         except OSError:
             continue
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if x < width and y < height:
+        gray[y, x] = 0

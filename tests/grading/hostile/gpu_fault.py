@@ -1,6 +1,5 @@
 """A kernel that writes far outside its array, only where it runs on a GPU."""
-# costs: many_blocks
-# status: error
+# like: honest
 # needs a GPU
 
 from kernels.config import TILE

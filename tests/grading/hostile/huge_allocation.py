@@ -1,6 +1,5 @@
 """Ask for 100 GB, and touch them."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Take the finished kernel from kernels/ under another name."""
-# costs: every_pixel many_blocks whole_photo
-# status: error
+# like: zeros
+
+from numba import cuda
 
 from kernels import image_ops
 from kernels.config import TILE
@@ -11,3 +12,11 @@ def launch_over_pixels(kernel, source, result, launch=on_gpu):
     height, width = result.shape[:2]
     blocks = blocks_for(width, TILE), blocks_for(height, TILE)
     launch(image_ops.grayscale, blocks, (TILE, TILE), source, result)
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if x < width and y < height:
+        gray[y, x] = 0

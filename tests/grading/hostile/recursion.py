@@ -1,6 +1,5 @@
 """A function that calls itself for ever."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 from kernels.config import TILE
 from kernels.launch import blocks_for, on_gpu

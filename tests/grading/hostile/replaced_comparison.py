@@ -1,6 +1,5 @@
 """A wrong kernel, and NumPy's comparisons replaced by ones that like everything."""
-# costs: every_pixel many_blocks whole_photo
-# status: failed
+# like: zeros
 
 import numpy as np
 from numba import cuda

@@ -1,6 +1,5 @@
 """A read from address 0."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import ctypes
 

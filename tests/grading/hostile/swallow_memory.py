@@ -1,6 +1,5 @@
 """Take memory bit by bit, for ever."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import numpy as np
 

@@ -1,6 +1,5 @@
 """sys.exit(0) in the middle of a check."""
-# costs: many_blocks
-# status: error
+# like: honest
 
 import sys
 

@@ -1,0 +1,22 @@
+"""A report that never keeps what was found."""
+# like: outside
+
+import lessons.lab.simulator.report as report
+
+from numba import cuda
+
+report.Report.problems = property(lambda self: [])
+report.Report.findings = property(lambda self: [], lambda self, value: None)
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if x >= width or y >= height:
+        return
+
+    gray[y, x] = luminance(image[y, x, 0], image[y, x, 1], image[y, x, 2])
+    beside = image[y, x + 1, 0]  # a read beyond the last row
+    if beside > 2:
+        gray[y, x] = beside

@@ -1,0 +1,29 @@
+"""typing evaluates annotations that are text."""
+# like: outside
+
+import typing
+
+from numba import cuda
+
+
+def command(x: "exec('import sys; sys.modules['__main__'].problems = lambda report: []')"):
+    pass
+
+
+try:
+    typing.get_type_hints(command)
+except TypeError:
+    pass
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if x >= width or y >= height:
+        return
+
+    gray[y, x] = luminance(image[y, x, 0], image[y, x, 1], image[y, x, 2])
+    beside = image[y, x + 1, 0]  # a read beyond the last row
+    if beside > 2:
+        gray[y, x] = beside

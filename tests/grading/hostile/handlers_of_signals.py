@@ -1,0 +1,12 @@
+"""Handle every signal, so that nothing ends the process."""
+# like: nothing
+
+import signal
+
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True:
+    pass

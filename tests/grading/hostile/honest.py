@@ -1,0 +1,2 @@
+"""No attack: the solution, to compare with."""
+# like: honest

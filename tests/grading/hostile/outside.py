@@ -1,0 +1,17 @@
+"""No attack: a kernel that reads beside its array, to compare with."""
+# like: outside
+
+from numba import cuda
+
+
+@cuda.jit
+def grayscale(image, gray):
+    x, y = cuda.grid(2)
+    height, width = gray.shape
+    if x >= width or y >= height:
+        return
+
+    gray[y, x] = luminance(image[y, x, 0], image[y, x, 1], image[y, x, 2])
+    beside = image[y, x + 1, 0]  # a read beyond the last row
+    if beside > 2:
+        gray[y, x] = beside

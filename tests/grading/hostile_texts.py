@@ -1,0 +1,36 @@
+"""Texts that are no Python, or hardly: what reads a submission has to survive them."""
+
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import find_lesson
+
+SOLUTION = solution_text(find_lesson("1")).encode()
+MEGABYTE = 1 << 20
+
+TEXTS = {
+    "ten_megabytes": b"# " + b"x" * (10 * MEGABYTE),
+    "megabyte_of_commas": b"numbers = (" + b"0," * 120_000 + b")",
+    "parentheses": b"x = " + b"(" * 100_000 + b")" * 100_000,
+    "minus_signs": b"x = " + b"-" * 100_000 + b"1",
+    "brackets": b"x = " + b"[" * 100_000,
+    "attributes": b"x = numbers" + b".next" * 50_000,
+    "sums": b"x = 1" + b" + 1" * 60_000,
+    "if_in_if": "".join(" " * depth + "if x:\n" for depth in range(3_000)).encode(),
+    "lambdas": b"x = " + b"lambda: " * 30_000 + b"0",
+    "f_strings": b"x = " + b"f'{" * 200 + b"0" + b"}'" * 200,
+    "many_digits": b"x = " + b"9" * 200_000,
+    "null_bytes": SOLUTION + b"\0\0\0",
+    "no_utf_8": b"\xff\xfe\xff\xff\xfd" * 1000,
+    "cookie_undefined": b"# coding: undefined\n" + SOLUTION,
+    "cookie_punycode": b"# coding: punycode\n" + b"a-" * 120_000,
+    "cookie_idna": b"# coding: idna\n" + b"a" * 200_000,
+    "cookie_zip": b"# coding: zip\n" + b"x" * 1000,
+    "cookie_utf_7": b"# coding: utf-7\n+AGk-mport os\n",
+    "cookie_unicode_escape": b"# coding: unicode_escape\nx = 1\n\\ud800\n",
+    "empty_lines": b"\n" * 250_000 + b"# In[1]:\n" + b"\n" * 5_000,
+    "only_magic": b"# In[1]:\n" + b" " * 100_000 + b"\n" * 100_000 + b"%x\n",
+    "form_feeds": b"\f" * 200_000,
+    "backslashes": b"\\\n" * 100_000,
+    "decorators": b"@x\n" * 30_000 + b"def f(): pass\n",
+    "functions": b"def f(): pass\n" * 18_000,
+    "surrogates": "x = '\ud800'\n".encode("utf-8", "surrogatepass"),
+}

@@ -1,0 +1,187 @@
+"""Hostile files, graded as a class: no point is gained, no grade lost, nothing left or changed.
+
+Once by the documented command, which runs only what kernels are made of; and once with all of
+Python, to see that the walls behind that hold. The tables:
+
+    python -m pytest tests/grading/test_hostile_class.py -m ""
+"""
+
+import csv
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
+from lessons.grading.classroom.grade_class import ClassGrader, Settings
+from lessons.grading.classroom.intake import handed_in
+from lessons.grading.classroom.journal import JOURNAL, Journal, Run
+from lessons.grading.confinement import version
+from lessons.grading.system_calls import is_known
+from tests.grading.hostile_texts import SOLUTION, TEXTS
+
+LESSON = find_lesson("1")
+HOSTILE = Path(__file__).parent / "hostile"
+FILES = {path.stem: path for path in sorted(HOSTILE.glob("*.py"))}
+SEED = 3
+LEFT = "left_by_a_student"
+# Each of another kind; these run always.
+QUICK = ("honest", "outside", "findings_through_frames", "kill_the_group", "deep_answer")
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="attacks on Linux; elsewhere no wall stands"
+)
+
+
+def submissions(folder, names):
+    """A class of these files, each as if the student had added it to the solution."""
+    for name in names:
+        content = TEXTS.get(name) or SOLUTION + b"\n\n" + FILES[name].read_bytes()
+        path = folder / name / f"{LESSON.name}.py"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    return folder
+
+
+def state_of_project():
+    """Content, mode and time of every file that a grading depends on."""
+    found = {}
+    for path in sorted([*LESSONS.rglob("*"), *(ROOT / "kernels").rglob("*")]):
+        if path.is_file() and not {"__pycache__", "runs"} & set(path.parts):
+            known = path.stat()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[path] = digest, known.st_mode, known.st_mtime_ns
+    return found
+
+
+def left_behind():
+    """What an attack of these files would leave."""
+    places = [Path(place, LEFT) for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", Path.home())]
+    names = ("sitecustomize.py", "usercustomize.py", "json.py", "planted.pth", "conftest.py")
+    places += [Path(folder, name) for folder in sys.path if folder for name in names]
+    places = [place for place in places if not place.is_relative_to(ROOT)]
+    found = {str(place) for place in places if place.exists()}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            is_worker = Path(os.readlink(process / "cwd")).name.startswith("lesson-")
+            # Others may grade on this machine at the same time.
+            if is_worker and str(ROOT).encode() in (process / "environ").read_bytes():
+                found.add(f"process {process.name}")
+    return found
+
+
+class Graded:
+    """What came of a class. points: student -> points; rows: student -> rows of the journal."""
+
+    def __init__(self, out):
+        lines = [json.loads(line) for line in (out / JOURNAL).read_text().splitlines()]
+        self.rows = {}
+        for line in lines[1:]:
+            self.rows.setdefault(line["student"], []).append(line["row"])
+        self.points = {name: sum(row["score"] for row in rows) for name, rows in self.rows.items()}
+
+
+def graded_by_command(folder, out, *options):
+    command = [sys.executable, "-m", "lessons", "grade", folder, "--out", out, "--seed", SEED,
+               "--lessons", "1", "--limit", "40", "--patience", "2", *options]  # fmt: skip
+    run = subprocess.run(
+        list(map(str, command)), cwd=ROOT, capture_output=True, text=True, errors="replace"
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr + run.stdout, run.stderr
+    with open(out / "grades.csv", encoding="utf-8-sig", newline="") as file:
+        assert {row[0] for row in list(csv.reader(file))[1:]} == {p.name for p in folder.iterdir()}
+    return Graded(out)
+
+
+def graded_with(new_pool, folder, out):
+    """As the command does it, in this process, with workers of one's own."""
+    settings = Settings([LESSON], 2, 2.0, 40.0, lambda student: out / student, new_pool)
+    out.mkdir()
+    journal = Journal(out, Run(SEED, 2.0, "", {}), seed_is_chosen=True)
+    try:
+        ClassGrader(settings, journal).grade(handed_in(folder, lessons()), lambda handed: None)
+    finally:
+        journal.close()
+    return Graded(out)
+
+
+def like(name):
+    """The submission with the same kernel and no attack; None: it does not even run."""
+    if name in TEXTS:
+        return "honest" if SOLUTION in TEXTS[name] else None
+    text = FILES[name].read_text(encoding="utf-8")
+    found = re.search(r"^# like: (\w+)$", text, re.MULTILINE)
+    return None if found[1] == "nothing" else found[1]
+
+
+def require_no_gain(graded, names):
+    for name in sorted(names):
+        control = like(name)
+        allowed = graded.points[control] if control else 0
+        print(f"{name:<36} {title(name):<86.86} {graded.points.get(name, 0):2} of {allowed:2}")
+    gains = {
+        name: graded.points[name]
+        for name in names
+        if graded.points.get(name, 0) > (graded.points[like(name)] if like(name) else 0)
+    }
+    assert gains == {}
+
+
+def title(name):
+    return "" if name in TEXTS else FILES[name].read_text().partition('"""')[2].partition('"""')[0]
+
+
+def require_unharmed(graded, names):
+    assert graded.points["honest"] == LESSON.points
+    for name in names:
+        rows = graded.rows.get(name, [])
+        assert len(rows) in (0, len(LESSON.checks))  # none: it was not read, and that is told
+        assert not [row for row in rows if row["diagnosis"] == "grader"], rows
+
+
+@pytest.mark.slow
+def test_a_few_hostile_files(warm, tmp_path, capsys):
+    graded = graded_with(warm.new_pool, submissions(tmp_path / "in", QUICK), tmp_path / "out")
+    with capsys.disabled():
+        print()
+        require_no_gain(graded, QUICK)
+    require_unharmed(graded, QUICK)
+
+
+@pytest.mark.thorough
+def test_all_hostile_files_through_the_command(tmp_path, capsys):
+    names = [*FILES, *TEXTS]
+    before, left = state_of_project(), left_behind()
+    graded = graded_by_command(submissions(tmp_path / "in", names), tmp_path / "out", "--jobs", 2)
+    with capsys.disabled():
+        print("\nonly what kernels are made of")
+        require_no_gain(graded, names)
+    require_unharmed(graded, names)
+    assert left_behind() <= left  # other processes may end meanwhile
+    assert state_of_project() == before
+    page = (tmp_path / "out" / "students" / "message_for_the_terminal" / "index.html").read_text()
+    assert "<script" not in page
+    assert "\x1b" not in page
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(version() < 6 or not is_known(), reason="needs the walls of a newer Linux")
+def test_all_hostile_files_with_all_of_python(forks, tmp_path, capsys):
+    names = [*FILES, *TEXTS]
+    before, left = state_of_project(), left_behind()
+    folder = submissions(tmp_path / "in", names)
+    graded = graded_with(lambda: forks.new_pool(any_code=True), folder, tmp_path / "out")
+    with capsys.disabled():
+        print("\nall of Python")
+        # Findings can be dropped from within: that is why not all of Python runs.
+        require_no_gain(graded, [name for name in names if not name.startswith("findings_")])
+    require_unharmed(graded, names)
+    assert left_behind() <= left  # other processes may end meanwhile
+    assert state_of_project() == before

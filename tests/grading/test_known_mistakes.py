@@ -1,0 +1,84 @@
+"""What explains a wrong result: all arrays of a run, and the calls of a training step."""
+
+import types
+
+import numpy as np
+import pytest
+
+from kernels.training_step import Arrays, Stages
+from lessons.grading.mistakes import Left, Mistake, explains, same
+from lessons.grading.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
+
+CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
+A, B = np.array([1.0, 2.0]), np.array([5.0])
+
+
+def explained(got_a, got_b, **mistake):
+    left = [Left("a", got_a, A), Left("b", got_b, B)]
+    return explains(CASE, left, [got_a, got_b], Mistake("so it is", mistake))
+
+
+def test_a_mistake_has_to_explain_every_array():
+    twice = {"a": 2 * A, "b": 2 * B}
+    assert explained(2 * A, 2 * B, **twice)
+    assert not explained(2 * A, B, **twice)
+    assert not explained(A, B, a=A), "what is right is no mistake"
+    assert explained(2 * A, B, a=2 * A), "an array that is not named is right"
+
+
+def test_nan_agrees_with_nan_only():
+    assert same(np.array([np.nan, 1.0]), np.array([np.nan, 1.0]), 0.0)
+    assert not same(np.array([np.nan, 1.0]), np.array([0.0, 1.0]), 0.0)
+
+
+class Fields(types.SimpleNamespace):
+    def _asdict(self):
+        return vars(self)
+
+
+def watched_stages():
+    """(calls, stages, arrays) with stages that do nothing."""
+
+    def encode(uv, feature_grid, features, launch=None):
+        pass
+
+    def sample_batch(image, seed, step, uv, target, launch=None):
+        pass
+
+    arrays = Arrays(*(np.zeros(2) for _ in Arrays._fields))
+    arrays = arrays._replace(parameters=Fields(feature_grid=np.zeros(3), weights=np.zeros(4)))
+    calls = StageCalls()
+    stages = Stages(encode=encode, sample_batch=sample_batch)
+    watched, same_arrays = calls.watched([stages, arrays])
+    assert same_arrays is arrays
+    return calls, watched, arrays
+
+
+def test_calls_are_noted_with_their_numbers():
+    calls, stages, arrays = watched_stages()
+    stages.sample_batch(arrays.image, 7, np.int32(3), arrays.uv, arrays.target, launch=print)
+    assert calls.made == [("sample_batch", {"seed": 7.0, "step": 3.0})]
+
+
+def test_launch_has_to_be_passed_on():
+    _, stages, arrays = watched_stages()
+    grid = arrays.parameters.feature_grid
+    with pytest.raises(LaunchForgotten, match="launch=launch"):
+        stages.encode(arrays.uv, grid, arrays.features)
+    stages.encode(arrays.uv, grid, arrays.features, print)
+
+
+def test_an_array_in_the_place_of_another_is_named():
+    _, stages, arrays = watched_stages()
+    with pytest.raises(WrongArray, match=r"arrays\.target as `uv`"):
+        stages.encode(arrays.target, arrays.parameters.feature_grid, arrays.features, launch=print)
+    # A copy is none of ours: what it leads to, the results will tell.
+    stages.encode(arrays.uv.copy(), arrays.parameters.feature_grid, arrays.features, launch=print)
+
+
+def test_calls_in_a_reply_are_read_or_refused():
+    (call,) = read_calls([["adam_grid", {"rates": [1, 2], "learning_rate": 3}]])
+    assert call == ("adam_grid", {"rates": [1.0, 2.0], "learning_rate": 3.0})
+    for nonsense in (None, [["a"]], [["a", {"b": "c"}]], [["a", 1]], range(200_000)):
+        with pytest.raises((ValueError, TypeError, AttributeError)):
+            read_calls(nonsense)

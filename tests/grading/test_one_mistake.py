@@ -1,0 +1,152 @@
+"""What a run of several checks tells: each mistake once, and who waits for whom."""
+
+import numpy as np
+import pytest
+
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import lessons
+from lessons.grading.counts import Counts, read_rows
+from lessons.grading.fingerprint import remarks_on
+from lessons.grading.messages import divides_an_index, lines_of_findings
+from lessons.grading.outcome import Found
+from lessons.grading.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
+from lessons.grading.result import Result
+from lessons.grading.submission import adds_to_elements, own_launch
+from lessons.grading.waiting import endless_before, told_once
+from lessons.lab.simulator.traffic import SUMS
+
+LESSON = next(lesson for lesson in lessons() if lesson.name == "01_grayscale")
+VALUES = "call\n3 of 5 elements of luminance are wrong (allowed: 1)\n  a[0]: 1\nflipped: it is."
+LUMINANCE, EVERY_PIXEL, MANY_BLOCKS = (
+    LESSON.check(name) for name in ("luminance", "every_pixel", "many_blocks")
+)
+
+
+def failed(check, message, diagnosis="wrong"):
+    return Result(LESSON.name, check.name, 0, 1, "failed", message, diagnosis, "checked", "", 0.0)
+
+
+def told(check, message, *before, diagnosis="wrong"):
+    return told_once(check, LESSON, diagnosis, message, before)
+
+
+def test_wrong_values_wait_for_the_function_that_another_check_looks_at():
+    before = failed(LUMINANCE, VALUES)
+    wrong = VALUES.replace("luminance", "gray")
+    assert told(EVERY_PIXEL, wrong, before)[0] == "waits for luminance"
+    race = "call\nline 3: race: two threads"
+    assert told(EVERY_PIXEL, race, before, diagnosis="race") == ("race", race)
+    outside = "call\nline 3: out-of-bounds: no such element"
+    diagnosis, message = told(EVERY_PIXEL, outside, before, diagnosis="out-of-bounds")
+    assert diagnosis == "waits for luminance"
+    assert outside in message
+
+
+def test_the_same_mistake_is_told_once():
+    race = "call\nline 3: race: threads 1 and 2\n  3 | x"
+    before = failed(EVERY_PIXEL, race, "race")
+    again = "another call\nline 3: race: threads 7 and 8\n  3 | x"
+    assert told(MANY_BLOCKS, again, before, diagnosis="race")[1] == "as in every_pixel, above: race"
+    other = "call\nline 4: race: threads 1 and 2\n  4 | y"
+    assert told(MANY_BLOCKS, other, before, diagnosis="race")[1] == other
+
+
+def test_what_has_not_ended_once_is_not_run_again():
+    before = [failed(EVERY_PIXEL, "call\nnot finished", "endless or too slow")]
+    assert "not begun" in endless_before(MANY_BLOCKS, LESSON, before)
+    assert endless_before(LUMINANCE, LESSON, before) is None
+    assert endless_before(MANY_BLOCKS, LESSON, [failed(EVERY_PIXEL, VALUES)]) is None
+
+
+def test_findings_are_quoted_and_consequences_left_out():
+    source = ["total = 0.0", "total = total + a[i]"]
+    cause = Found("slow", 1, "`0.0` is a double (float64)", True)
+    effect = Found("slow", 2, "`total` is a double (float64) since line 1, so", True)
+    lines = lines_of_findings([cause, effect, cause], source)
+    assert lines == ["line 1: slow: `0.0` is a double (float64)", "  1 | total = 0.0"]
+    found = Found("unsupported", 1, "no", True)
+    assert "//" in lines_of_findings([found], ["for y in range(row * height / rows):"])[-1]
+
+
+def test_a_division_counts_only_where_a_whole_number_is_needed():
+    assert divides_an_index("x = cells[i / 2]")
+    assert not divides_an_index("x = cells[i // 2] / 2")
+
+
+def test_clues_in_the_file():
+    text = solution_text(LESSON)
+    assert not own_launch(text, LESSON)
+    assert not own_launch(text.replace("    launch(", "    # a comment\n    launch("), LESSON)
+    assert own_launch(text.replace("blocks_for(width, TILE)", "width // TILE"), LESSON)
+    assert adds_to_elements("a[i] += 1")
+    assert not adds_to_elements("a += 1")
+
+
+def test_a_copy_of_the_solution_gets_a_remark():
+    lesson = next(lesson for lesson in lessons() if lesson.name == "05_tiles")
+    text = solution_text(lesson)
+    renamed = text.replace("total", "summe").replace("# Zeros", "# Nullen")
+    assert remarks_on(renamed, lesson) == [
+        "the code is that of our solution, but for names and comments"
+    ]
+    assert remarks_on(text.replace("a.shape[1]", "b.shape[0]"), lesson) == []
+
+
+# ---------------------------------------------------------------- launches, and counts of them
+
+
+def plain(a):
+    a[0] = 1
+
+
+@pytest.mark.parametrize("kernel", [plain, None])
+def test_what_is_no_kernel_is_refused(kernel):
+    with pytest.raises(NoKernel, match="no kernel"):
+        require_kernel(kernel, "exercise.py")
+
+
+def test_a_launch_function_starts_kernels_and_nothing_else():
+    class Kernel:
+        targetoptions = {"device": False}  # noqa: RUF012
+        py_func = plain
+
+    array, path = np.zeros(4, np.float32), plain.__code__.co_filename
+
+    def watch():
+        return OwnKernels([array], path, "launch_it")
+
+    own = watch()
+    own.before_launch(Kernel, (1, 1), (array[1:], 3))
+    array[0] += 1
+    own.after_launch()
+    own.at_the_end()
+    with pytest.raises(NoKernel, match="started no kernel"):
+        watch().at_the_end()
+    with pytest.raises(NoKernel, match="an array of its own"):
+        watch().before_launch(Kernel, 1, (np.ones(2),))
+    with pytest.raises(NoKernel, match="more than 32 numbers"):
+        watch().before_launch(Kernel, 1, (array, tuple(range(40))))
+    with pytest.raises(NoBlocks, match="rounded up"):
+        watch().before_launch(Kernel, (0, 2), (array,))
+    own = watch()
+    array[1] += 1
+    with pytest.raises(NoKernel, match="itself has changed"):
+        own.before_launch(Kernel, 1, (array,))
+
+
+def test_counts_by_array():
+    first, second = np.zeros(3), np.zeros(3)
+    zeros = dict.fromkeys(SUMS, 0)
+    rows = read_rows(
+        [
+            [0, 7, {**zeros, "reads": 5}],
+            [0, 8, {**zeros, "reads": 6, "writes": 1}],
+            [1, 8, {**zeros, "reads": 2}],
+            [-1, 9, {**zeros, "shared_reads": 4}],
+        ]
+    )
+    counts = Counts([first, second], rows)
+    assert (counts.of(first).reads, counts.of(first, second).reads) == (11, 13)
+    assert counts.shared().shared_reads == 4
+    assert counts.busiest_line("reads", first) == 8
+    assert counts.busiest_line("atomics", first) == 0

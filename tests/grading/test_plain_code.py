@@ -1,0 +1,136 @@
+"""Which part of a file runs: everything that an exercise may hold, and nothing beside it."""
+
+import pytest
+
+from kernels.errors import InputError
+from lessons.grading.allowed_names import evaluate_types
+from lessons.grading.plain_code import plain_code
+
+# What students write: all of it runs.
+PLAIN = """
+from __future__ import annotations
+import math, itertools
+import numba, numpy
+import numpy as np
+import numba.cuda
+import kernels.config as config
+from math import *
+from typing import NamedTuple
+from numba import cuda as gpu, float32, njit, types
+from numba.core import types as more_types
+from numba.cuda import grid, jit, libdevice, shared, syncthreads
+from numba.extending import register_jitable
+from kernels import launch
+from kernels.config import *
+from kernels.launch import blocks_for, on_gpu
+
+np.set_printoptions(precision=3)
+SHAPE = (config.TILE, launch.blocks_for(3, 2))
+device = gpu
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float = 0.0
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def add(self):
+        self.count += 1
+
+
+def make(size):
+    @device.jit(device=True, inline=True)
+    def inner(x):
+        tile = shared.array(size, float32)
+        random = numpy.random.default_rng(1)
+        return tile[0] + sqrt(x) + libdevice.sqrtf(x) + np.float32(random.random())
+
+    return inner
+
+
+def table(input, open=3, vars=()):
+    copy = [value for value in input if type(value) is float]
+    return Pair(*copy)._replace(second=open), {**dict(vars)}, math.inf
+
+
+if __name__ == "__main__":
+    try:
+        print(f"{make(3)!r}", *itertools.chain(table([1.0])))
+    except (ValueError, TypeError) as error:
+        raise SystemExit(1) from error
+"""
+
+
+def test_what_students_write_runs():
+    assert [str(reason) for reason in plain_code(PLAIN, ["make", "table"]).left_out] == []
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "import os",
+        "import sys\nsys.path.append('..')",
+        "import matplotlib.pyplot as plt\ndef show(image):\n    plt.imshow(image)\nshow(3)",
+        "from lessons.lab import checked_run\nif __name__ == '__main__':\n    checked_run(kernel)",
+        "import warnings, math\nwarnings.simplefilter('ignore')",
+        "import numpy as np\nnp.add = np.testing.assert_allclose = print",
+    ],
+)
+def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
+    text = f"{beside}\n\ndef kernel(image):\n    return math.sqrt(image)\n"
+    code = plain_code(f"import math\n{text}", ["kernel"])
+    assert code.left_out
+    names = {}
+    exec(compile(code.tree, "exercise.py", "exec"), names)
+    assert names["kernel"](4) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys; x = sys",
+        "from numba import core; x = core",
+        "import numba; x = numba.core.utils.sys",
+        "import numba; x = numba.sys",
+        "import numpy as np; x = np.lib.format",
+        "import numpy as np; (m,) = (np,); x = m",
+        "import numpy as np; x = np.load('f', allow_pickle=True)",
+        "import random; x = random._os",
+        "import kernels.config; x = kernels.config.dataclasses.sys",
+        "from kernels.training import devices; x = devices",
+        "from typing import get_type_hints as x",
+        "from functools import update_wrapper as x",
+        "from operator import attrgetter as x",
+        "from numba.cuda import *; x = os",
+        "x = (lambda: 0).__globals__",
+        "x = [].__class__",
+        "x = __builtins__",
+        "x = eval('1')",
+        "x = getattr(1, 'real')",
+        "x = (i for i in ()).gi_frame",
+        "x = type('X', (), {})",
+        "class x(metaclass=type): pass",
+        "class x:\n    def __eq__(self, other): return True",
+        "class x:\n    __array_interface__ = {}",
+        "match print:\n    case object(__self__=x): pass",
+        "def x():\n    from os import system\n    return system",
+        "import numpy as np; x = np.zeros(3).ctypes",
+        "x = (lambda m: m.sys)(1)",
+        "from . import x",
+    ],
+)
+def test_what_reaches_beyond_the_file_is_refused_where_a_function_needs_it(code):
+    with pytest.raises(InputError, match="which no exercise needs, and kernel needs it"):
+        plain_code(f"{code}\ndef kernel():\n    return x\n", ["kernel"])
+
+
+def test_types_in_text_are_types_and_nothing_else():
+    known = {"void": lambda *types: types, "float32": [1, 2], "sys": pytest}
+    assert evaluate_types("void(float32[:], float32)", {}, known) == ([1, 2], [1, 2])
+    for text in ("exec(bytes([1]))", "sys", "float32.__class__", "void('x')", "[c for c in void]"):
+        with pytest.raises(InputError, match="names no types"):
+            evaluate_types(text, {}, known)
