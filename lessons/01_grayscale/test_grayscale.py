@@ -1,11 +1,14 @@
 """Checks of lesson 1. Pictures are not square, no multiple of a block, and all pixels differ."""
 
+import itertools
+
 import numpy as np
 
 from lessons import reference
 from lessons.grading.case import check
 
 THREADS = ("grid", 2, (16, 16))
+WEIGHTS = 0.2126, 0.7152, 0.0722
 
 
 @check("luminance")
@@ -13,8 +16,20 @@ def test_luminance(case):
     colours = np.vstack([np.eye(3, dtype=np.float32), case.random((5, 3), low=0, high=1)])
     got = np.array([case.call("luminance", *map(float, colour)) for colour in colours])
     candidates = {
-        "plain mean": colours.mean(axis=1),
-        "swapped channels": reference.grayscale(colours[:, ::-1]),
+        "plain mean": (
+            colours.mean(axis=1),
+            "All three channels count the same: the eye sees green best, and blue hardly.",
+        ),
+        "swapped channels": (
+            reference.grayscale(colours[:, ::-1]),
+            "Red and blue are exchanged.",
+        ),
+        "maximum": (colours.max(axis=1), "This is the largest of the three channels."),
+        "0-255": (
+            255 * reference.grayscale(colours),
+            "The values go up to 255; here colours and brightness go from 0 to 1.",
+        ),
+        **other_weights(colours, got),
     }
     case.expect(got, reference.grayscale(colours), name="luminance", candidates=candidates)
 
@@ -32,13 +47,90 @@ def test_many_blocks(case):
         make_gray(case, height, width)
 
 
+@check("one_thread_per_pixel")
+def test_one_thread_per_pixel(case):
+    height, width = 37, 70
+    image, gray = picture(case, height, width)
+    counts = case.measure("launch_over_pixels", case.student("grayscale"), image, gray)
+    expect_gray(case, image, gray)
+    writes = counts.of(gray).writes / gray.array.size
+    case.budget(
+        "writes per pixel",
+        yours=writes,
+        ours=1,
+        allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
+        diagnosis="written again and again",
+        sentence=f"each pixel of gray is written {writes:.0f} times: a thread writes its own "
+        "pixel, once, and no other.",
+        line=counts.busiest_line("writes", gray),
+    )
+    together = counts.of(gray).writes / counts.of(gray).requests
+    case.budget(
+        "threads that write one after the other, of 32",
+        yours=32 / together,
+        ours=32 / 20,  # of the 32 threads of a warp, some have no pixel
+        allowed=8,
+        diagnosis="threads without work",
+        sentence=f"of 32 threads that run together, {together:.1f} write a pixel: a thread should "
+        "have its own pixel, and no loop over a row or over the picture.",
+        line=counts.busiest_line("writes", gray),
+    )
+
+
+@check("float32")
+def test_float32(case):
+    make_gray(case, 5, 18)
+
+
 @check("whole_photo")
 def test_whole_photo(case):
-    make_gray(case, 549, 803, engine="native")
+    make_gray(case, *case.size(native=(549, 803), checked=(49, 83)), engine="native")
 
 
 def make_gray(case, height, width, engine=None):
-    image = case.random((height, width, 3), low=0, high=1)
-    gray = case.output((height, width))
-    case.run("launch_over_pixels", case.student("grayscale"), image, gray, engine=engine)
-    case.expect(gray, reference.grayscale(image), name="gray", threads=THREADS)
+    image, gray = picture(case, height, width)
+    arguments = case.student("grayscale"), image, gray
+    if engine:
+        case.run("launch_over_pixels", *arguments, engine=engine)
+        expect_gray(case, image, gray)
+        return
+    counts = case.measure("launch_over_pixels", *arguments)
+    expect_gray(case, image, gray)
+    case.require_many_threads(counts, gray)
+
+
+def picture(case, height, width):
+    return case.photo((height, width, 3)), case.output((height, width))
+
+
+def expect_gray(case, image, gray):
+    candidates = {}
+    if image.size < 10_000:
+        for order in itertools.product(range(3), repeat=3):
+            if order != (0, 1, 2):
+                candidates[f"channels {order}"] = (
+                    reference.grayscale(image[:, :, order]),
+                    f"luminance gets the channels {order}, and not (0, 1, 2).",
+                )
+        candidates["plain mean"] = (image.mean(axis=2), "All three channels count the same.")
+    expected = reference.grayscale(image)
+    case.expect(gray, expected, name="gray", threads=THREADS, candidates=candidates)
+
+
+def other_weights(colours, got):
+    """What luminance returns if it is a sum with other weights: those of the pure colours."""
+    try:
+        weights = np.asarray(got[:3], np.float64)
+    except (TypeError, ValueError):
+        return {}
+    pairs = zip(("red", "green", "blue"), weights, WEIGHTS, strict=True)
+    different = [
+        f"{colour} counts {weight:.4f}, and should count {right:.4f}"
+        for colour, weight, right in pairs
+        if abs(weight - right) > 1e-6
+    ]
+    if weights.shape != (3,) or not different or not np.isfinite(weights).all():
+        return {}
+    if not weights.any():  # whole numbers, or nothing at all
+        return {}
+    return {"wrong weights": (colours @ weights, f"{'; '.join(different)}.")}

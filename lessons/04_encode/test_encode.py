@@ -6,14 +6,18 @@ from lessons import reference
 from lessons.grading.case import check
 
 THREADS = ("grid", 1, 128)
-GRID_SHAPE = 5, 7, 3
+GRID_SHAPES = (5, 7, 3), (6, 4, 3)
 SMALL_BATCH, RAGGED_BATCH = 37, 150
 FOURIER, PADDING = slice(5, 13), slice(13, 16)
 
 
 @check("grid")
 def test_grid(case):
-    uv, grid, features = encoded(case, SMALL_BATCH)
+    for shape in GRID_SHAPES:
+        check_grid(case, *encoded(case, SMALL_BATCH, shape))
+
+
+def check_grid(case, uv, grid, features):
     expected = reference.encode(uv, grid)[:, :3]
     candidates = {
         "axes exchanged": (
@@ -24,13 +28,23 @@ def test_grid(case):
             nearest(grid, uv),
             "Each sample got the value of the nearest cell; it should be a blend of four.",
         ),
+        "channels reversed": (expected[:, ::-1], "Red and blue are exchanged."),
+        "nothing but red": (expected[:, [0, 0, 0]], "All three channels hold red."),
+        "features after another": (
+            reference.encode(uv, grid)[:, 1:4],
+            "Everything is one channel too early: red belongs into channel 0.",
+        ),
     }
     case.expect(features.array[:, :3], expected, "grid_channels", THREADS, candidates=candidates)
 
 
 @check("sub_cell")
 def test_sub_cell(case):
-    uv, grid, features = encoded(case, SMALL_BATCH)
+    for shape in GRID_SHAPES:
+        check_sub_cell(case, *encoded(case, SMALL_BATCH, shape))
+
+
+def check_sub_cell(case, uv, grid, features):
     expected = reference.encode(uv, grid)[:, 3:5]
     sizes = np.array([grid.shape[1], grid.shape[0]], np.float64)
     candidates = {
@@ -50,14 +64,58 @@ def test_sub_cell(case):
             np.mod(uv * sizes - 0.5, 1),
             "These are the fractions themselves: the channels want sine_of_turns of them.",
         ),
+        "one axis twice": (
+            expected[:, [0, 0]],
+            "Both channels are made of u: the second belongs to v, and the grid's height.",
+        ),
+        "v twice": (
+            expected[:, [1, 1]],
+            "Both channels are made of v: the first belongs to u, and the grid's width.",
+        ),
+        "exchanged": (expected[:, ::-1], "Channels 3 and 4 are exchanged: u comes first."),
+        "cosine": (
+            np.cos(2 * np.pi * (uv * sizes - 0.5)),
+            "These are cosines: take sine_of_turns of the fraction itself.",
+        ),
+        "of the coordinate": (
+            np.sin(2 * np.pi * uv.astype(np.float64)),
+            "The wave spans the whole picture, not a cell: take the fraction of neighbours.",
+        ),
+        "height for both": (
+            np.sin(2 * np.pi * (uv * sizes[1] - 0.5)),
+            "Both sizes are the grid's height, shape[0]: u needs the width, shape[1].",
+        ),
+        "width for both": (
+            np.sin(2 * np.pi * (uv * sizes[0] - 0.5)),
+            "Both sizes are the grid's width, shape[1]: v needs the height, shape[0].",
+        ),
+        "overwritten by the waves": (
+            np.stack([expected[:, 0], np.sin(2 * np.pi * uv[:, 0].astype(np.float64))], axis=1),
+            "Channel 4 holds the first wave: the waves begin at channel 5.",
+        ),
+        "sine of a whole number": (
+            0 * expected,
+            "The sine of a whole number of turns is 0: neighbours returns (low, high, fraction), "
+            "and the fraction is the third.",
+        ),
     }
+    for height, width, _ in GRID_SHAPES:
+        if (height, width) != grid.shape[:2]:
+            candidates[f"always {width} x {height}"] = (
+                np.sin(2 * np.pi * (uv * np.array([width, height], np.float64) - 0.5)),
+                f"The size {width} x {height} is written in; this grid has {grid.shape[1]} x "
+                f"{grid.shape[0]}: take feature_grid.shape.",
+            )
     name = "sub_cell_channels"
     case.expect(features.array[:, 3:5], expected, name, THREADS, candidates=candidates)
 
 
 @check("fourier")
 def test_fourier(case):
-    uv, grid, features = encoded(case, SMALL_BATCH)
+    check_waves(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[1]))
+
+
+def check_waves(case, uv, grid, features):
     uv = uv.astype(np.float64)
     expected = reference.encode(uv, grid)[:, FOURIER]
     candidates = {
@@ -100,6 +158,33 @@ def test_fourier(case):
             waves(uv / (2 * np.pi), quarter=0.25),
             "The angle was taken in radians: one wave is one whole turn.",
         ),
+        "cosine first": (
+            waves(uv)[:, [1, 0, 3, 2, 5, 4, 7, 6]],
+            "Sine and cosine are exchanged: the sine comes first.",
+        ),
+        "half a turn": (
+            waves(uv, quarter=0.5),
+            "A cosine starts a quarter of a turn earlier, 0.25, not half a turn.",
+        ),
+        "squared": (
+            np.hstack([waves(uv)[:, [0, 1, 4, 5]], waves(uv**2)[:, [0, 1, 4, 5]]])[
+                :, [0, 1, 4, 5, 2, 3, 6, 7]
+            ],
+            "The waves are squared from one octave to the next: double them.",
+        ),
+        "one channel early": (
+            reference.encode(uv, grid)[:, 6:14],
+            "Everything is one channel too early: the waves begin at channel 5.",
+        ),
+        "one after the other": (
+            counted_by_one(uv),
+            "The channel is counted up by 1 in each octave, and the sine stands where the last "
+            "cosine stood: count up by 2.",
+        ),
+        "last one overwritten": (
+            np.hstack([waves(uv)[:, :7], np.ones((len(uv), 1))]),
+            "The ones begin at channel 13; here one stands in channel 12.",
+        ),
     }
     name = "wave_channels"
     case.expect(features.array[:, FOURIER], expected, name, THREADS, candidates=candidates)
@@ -107,22 +192,37 @@ def test_fourier(case):
 
 @check("whole_batch")
 def test_whole_batch(case):
-    uv, grid, features = encoded(case, RAGGED_BATCH)
-    ones = np.ones((RAGGED_BATCH, 3))
+    check_features(case, *encoded(case, RAGGED_BATCH, (3, 9, 3)))
+    batch = case.size(native=5003, checked=300)
+    check_features(case, *encoded(case, batch, (50, 30, 3), engine="native"))
+
+
+def check_features(case, uv, grid, features):
+    """All channels, the last ones first, since no other check looks at them."""
+    ones = np.ones((len(uv), 3))
     candidates = {
         "zeros": (0 * ones, "Channels 13 to 15 are zeros: with ones, their weights act as a bias.")
     }
     name = "last_channels"
     case.expect(features.array[:, PADDING], ones, name, THREADS, candidates=candidates)
-    case.expect(features, reference.encode(uv, grid), "features", THREADS)
-    uv, grid, features = encoded(case, 5003, engine="native")
+    check_grid(case, uv, grid, features)
+    check_sub_cell(case, uv, grid, features)
+    check_waves(case, uv, grid, features)
     case.expect(features, reference.encode(uv, grid), "features", THREADS)
 
 
-def encoded(case, batch, engine=None):
-    uv, grid = case.random((batch, 2)), case.random(GRID_SHAPE, -1, 1)
+@check("float32")
+def test_float32(case):
+    check_features(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[0]))
+
+
+def encoded(case, batch, grid_shape, engine=None):
+    uv, grid = case.random((batch, 2)), case.random(grid_shape, -1, 1)
     features = case.output((batch, 16))
-    case.run("launch_encode", uv, grid, features, engine=engine)
+    if engine:
+        case.run("launch_encode", uv, grid, features, engine=engine)
+    else:
+        case.require_many_threads(case.measure("launch_encode", uv, grid, features), features)
     return uv, grid, features
 
 
@@ -135,6 +235,20 @@ def waves(uv, factors=(1, 2), quarter=0.25):
         for shift in (0, quarter)
     ]
     return np.stack(columns, axis=1)
+
+
+def counted_by_one(uv):
+    """The eight channels if each octave begins one further, and ones fill the rest."""
+    result = np.ones((len(uv), 8))
+    channel = 0
+    for axis in range(2):
+        for factor in (1, 2):
+            for shift in (0, 0.25):
+                wave = np.sin(2 * np.pi * (factor * uv[:, axis] + shift))
+                result[:, channel + (shift > 0)] = wave
+            channel += 1
+    result[:, channel] = 1  # the ones begin where the channel stands at last
+    return result
 
 
 def nearest(grid, uv):

@@ -11,26 +11,27 @@ The function of a check runs here, in the judge. `case.run` and `case.call` run 
 functions in a worker; `case.expect` compares what came back with what the judge has computed.
 """
 
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
-from kernels.errors import InputError
-from kernels.files.atomic import write_atomically
 from lessons.course.earlier import earlier_files
-from lessons.course.lesson import ROOT, Check, Lesson
-from lessons.grading.comparison import Threads, differing, first_wrong, same_bits
+from lessons.course.lesson import Check, Lesson
+from lessons.grading.comparison import Clues, Threads, differing, first_wrong, same_bits
+from lessons.grading.counts import Counts
 from lessons.grading.diagnosis import Candidates, diagnose
+from lessons.grading.evidence import PICTURES, Evidence
+from lessons.grading.inputs import Inputs
+from lessons.grading.messages import call_text, lines_of_findings, quoted
+from lessons.grading.outcome import Found
 from lessons.grading.output import Output, sentinel_of
-from lessons.grading.picture import draw_check
-from lessons.grading.protocol import Student
 from lessons.grading.replay import replay_of_wrong
-from lessons.grading.submission import Submission
+from lessons.grading.stage_calls import StageCall
+from lessons.grading.submission import Submission, adds_to_elements, own_launch
 from lessons.grading.worker_pool import WorkerPool
 from lessons.grading.worker_process import (
     WorkerError,
@@ -38,14 +39,18 @@ from lessons.grading.worker_process import (
     WorkerStopped,
     WorkerTimeout,
 )
-from lessons.lab.simulator.replay.page import write_replay
 
-SECONDS_TO_DRAW = 20
-PICTURES = ROOT / "runs" / "lessons"
 ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
-KNOWN_ERRORS = {"NativeCompileError": "compile", "NativeRefusal": "compile"}
+KNOWN_ERRORS = {
+    "NativeCompileError": "compile", "NativeRefusal": "compile", "NoKernel": "no kernel",
+    "NoBlocks": "grid rounded down", "InputError": "InputError",
+    "LaunchForgotten": "launch forgotten", "WrongArray": "wrong array",
+}  # fmt: skip
+# Exceptions of the grader: their text says it all.
+OURS = "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray"
 
 Answer = TypeVar("Answer")
+Size = TypeVar("Size")
 CheckFunction = Callable[["Case"], None]
 
 
@@ -58,6 +63,10 @@ class CheckEnded(Exception):
         self.diagnosis = diagnosis
 
 
+class EngineRefused(CheckEnded):
+    """The native engine cannot run a kernel; which does not say that the kernel is wrong."""
+
+
 def check(name: str) -> Callable[[CheckFunction], CheckFunction]:
     """Mark a test function as the check of this name in lesson.toml."""
 
@@ -68,11 +77,12 @@ def check(name: str) -> Callable[[CheckFunction], CheckFunction]:
     return mark
 
 
-class Case:
+class Case(Inputs):
     """What a check has to do with: random inputs, outputs, the student's functions, a comparison.
 
     backends: the engines that have run something; this case adds its own. The rest: see
-    `run.run_check`. deadline: seconds of `time.monotonic()`.
+    `run.run_check`. deadline: seconds of `time.monotonic()`. only_checked: run on the checked
+    simulator what is meant for the native engine.
     """
 
     def __init__(
@@ -87,6 +97,7 @@ class Case:
         draw: bool,
         backends: list[str],
         pictures: Path = PICTURES,
+        only_checked: bool = False,
     ) -> None:
         self.lesson = lesson
         self.check = check
@@ -97,36 +108,24 @@ class Case:
         self.on_gpu = on_gpu
         self.draw = draw
         self.backends = backends
-        self.pictures = pictures
+        self.only_checked = only_checked
+        self.has_small_input = False
+        self.evidence = Evidence(lesson, check, pictures if draw else None)
+        self.notes: list[str] = []  # how a check that passes compares with ours
         # The same numbers for the same seed, whichever checks are run, and others in each check.
-        self.rng = np.random.default_rng([seed, zlib.crc32(f"{lesson.name} {check.name}".encode())])
-        self.last_run = "nothing was run"
+        super().__init__([seed, zlib.crc32(f"{lesson.name} {check.name}".encode())])
+        self.last_run, self.last_backend = "nothing was run", ""
+        self.calls: list[StageCall] = []  # of stages, in the last run
+        self.explain: Callable[[Found], str] = lambda found: ""  # what a check knows of its cause
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
 
-    # ---------------------------------------------------------------- inputs and outputs
+    def size(self, native: Size, checked: Size) -> Size:
+        """A size for the native engine, or one that the checked simulator can manage in time.
 
-    def random(
-        self,
-        shape: int | tuple[int, ...],
-        low: float = 0.0,
-        high: float = 1.0,
-        dtype: DTypeLike = np.float32,
-    ) -> np.ndarray:
-        """An array of uniform random numbers in [low, high)."""
-        return self.rng.uniform(low, high, shape).astype(dtype)
-
-    def output(
-        self,
-        shape: tuple[int, ...],
-        dtype: DTypeLike = np.float32,
-        initial: np.ndarray | None = None,
-    ) -> Output:
-        """An `Output`: full of sentinels, or holding a copy of `initial`."""
-        return Output(shape, dtype, initial)
-
-    def student(self, name: str) -> Student:
-        """Stands for the function `name` of the student's file, as an argument."""
-        return Student(name)
+        The second is taken if the native engine cannot run the student's kernel.
+        """
+        self.has_small_input = True
+        return checked if self.only_checked else native
 
     # ---------------------------------------------------------------- the student's functions
 
@@ -136,44 +135,77 @@ class Case:
         engine: None for the checked simulator, "native" for an input that is too large for it. Ends
         the check if the simulator finds anything but advice, or if another argument was changed.
         """
-        backend = "cuda" if self.on_gpu else engine or "checked"
+        backend = engine or "checked"
+        if self.only_checked and self.has_small_input:
+            backend = "checked"
+        self.run_on("cuda" if self.on_gpu else backend, function, arguments)
+
+    def measure(self, function: str, *arguments: object) -> Counts:
+        """As `run`, always on the checked simulator. Returns how often each array was touched."""
+        return self.run_on("checked", function, arguments, measure=True)
+
+    def run_on(
+        self,
+        backend: str,
+        function: str,
+        arguments: tuple[object, ...],
+        measure: bool = False,
+    ) -> Counts:
         self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
         worker = self.loaded_worker()
         self.recorded_by = worker if self.draw and backend == "checked" else None
-        findings, arrays = self.ask(
-            lambda: worker.run(function, arguments, backend, self.deadline, record=self.draw)
+        outcome = self.ask(
+            lambda: worker.run(function, arguments, backend, self.deadline, self.draw, measure)
         )
+        self.calls = outcome.calls
+        findings = [*outcome.findings, *(outcome.doubles if self.counts_doubles else ())]
         if findings:
-            kind, line, message = findings[0]
-            pictures = self.draw_accesses(worker)
-            pictures += self.write_replay()
-            self.fail(kind, f"line {line}: {kind}: {message}", *pictures)
-        for original, returned in arrays:
+            self.fail_for_findings(findings, worker)
+        for original, returned in outcome.arrays:
             if isinstance(original, Output):
                 original.buffer = returned
             elif not same_bits(original, returned):
                 shape = original.shape
-                self.fail("changed input", f"an input was changed: the array of shape {shape}")
+                self.fail(
+                    "changed input",
+                    f"an input was changed, the array of shape {shape}: inputs are only read",
+                )
+        return outcome.counts
+
+    def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
+        lines = lines_of_findings(findings, self.submission.lines)
+        lines += [text for text in map(self.explain, findings) if text][:1]
+        lines += self.evidence.accesses(worker)
+        lines += self.evidence.replay(self.recorded_by)
+        self.fail(findings[0].kind, *lines)
+
+    @property
+    def counts_doubles(self) -> bool:
+        """Whether computing in double precision costs this check: in each lesson at most one."""
+        return self.check.doubles or not any(check.doubles for check in self.lesson.checks)
 
     def call(self, function: str, *arguments: object) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
         self.begin("checked", call_text(function, arguments))
         self.recorded_by = None
         worker = self.loaded_worker()
-        return self.ask(lambda: worker.call(function, arguments, self.deadline))
+        result = self.ask(lambda: worker.call(function, arguments, self.deadline))
+        if result is None:
+            sentence = f"{function} returns nothing: it should end with `return`, and the result."
+            self.require(False, "nothing returned", sentence)
+        return result
 
     def begin(self, backend: str, what: str) -> None:
         """Note what runs now, and where: a message begins with it."""
-        self.last_run = what
+        self.last_run, self.last_backend = what, backend
         if backend not in self.backends:
             self.backends.append(backend)
 
     def loaded_worker(self) -> WorkerProcess:
-        hide = {
-            part.module: [name for name in part.functions if name in self.lesson.blank]
-            for part in self.lesson.parts
-        }
-        files = self.submission, hide, self.deadline, earlier_files(self.lesson)
+        blank, parts = self.lesson.blank, self.lesson.parts
+        hide = {part.module: [n for n in part.functions if n in blank] for part in parts}
+        given = {part.module: [n for n in part.functions if n not in blank] for part in parts}
+        files = self.submission, hide, self.deadline, earlier_files(self.lesson), given
         return self.ask(lambda: self.workers.with_file(*files))
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
@@ -195,9 +227,12 @@ class Case:
         except WorkerError as error:
             self.workers.after_error()
             where = f"exercise.py, line {error.line}: " if error.line else ""
-            kind = "" if error.kind == "InputError" else f"{error.kind}: "
+            kind = "" if error.kind in OURS else f"{error.kind}: "
             code = KNOWN_ERRORS.get(error.kind, error.kind)
-            raise CheckEnded("error", code, self.last_run, f"{where}{kind}{error}") from None
+            lines = [f"{where}{kind}{error}", *quoted(error.line, self.submission.lines)]
+            refused = error.kind in ("NativeRefusal", "NativeCompileError") and self.has_small_input
+            ended = EngineRefused if refused else CheckEnded
+            raise ended("error", code, self.last_run, *lines) from None
 
     # ---------------------------------------------------------------- the verdict
 
@@ -225,7 +260,9 @@ class Case:
         if not wrong.any() and intact:
             return
         sentinel = sentinel_of(values.dtype)
-        diagnosis = diagnose(expected, values, sentinel, tolerance, threads, candidates, intact)
+        diagnosis = diagnose(
+            expected, values, sentinel, tolerance, threads, candidates, intact, self.clues()
+        )
         lines = []
         if wrong.any():
             lines.append(
@@ -235,15 +272,64 @@ class Case:
             found = first_wrong(name, expected, values, tolerance, threads, sentinel=sentinel)
             lines += ["  " + line for line in found]
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
-        lines += self.draw_picture(name, expected, values, sentinel, tolerance, threads)
+        lines += self.evidence.picture(name, expected, values, sentinel, tolerance, threads)
         sentence = diagnosis.sentence
-        lines += self.write_replay(lambda data: replay_of_wrong(data, name, wrong, sentence))
+        lines += self.evidence.replay(
+            self.recorded_by, lambda data: replay_of_wrong(data, name, wrong, sentence)
+        )
         self.fail(diagnosis.code, *lines)
+
+    def clues(self) -> Clues:
+        text = "\n".join(self.submission.lines)
+        seen = self.last_backend == "checked"  # where a race is a finding of its own
+        return Clues(own_launch(text, self.lesson), not seen and adds_to_elements(text))
+
+    def budget(
+        self,
+        what: str,
+        yours: float,
+        ours: float,
+        allowed: float,
+        diagnosis: str,
+        sentence: str,
+        line: int = 0,
+    ) -> None:
+        """End the check with this diagnosis if `yours` is more than `allowed`.
+
+        what: what was counted, such as "reads of global memory per product". ours: what the idea
+        of the lesson needs; after a pass the student sees both. allowed: leaves room for other ways
+        that are as good. line: the line of the student's file with most of it; see
+        `Counts.busiest_line`.
+        """
+        figures = f"{what}: yours {yours:.4g}, ours {ours:.4g}"
+        if yours > allowed:
+            self.fail(
+                diagnosis, f"{diagnosis}: {sentence}", f"{figures} (allowed: {allowed:.4g})",
+                *quoted(line, self.submission.lines),
+            )  # fmt: skip
+        self.notes.append(figures)
 
     def require(self, ok: bool, diagnosis: str, sentence: str) -> None:
         """End the check with this diagnosis unless `ok`: for a property, not a value."""
         if not ok:
             self.fail(diagnosis, f"{diagnosis}: {sentence}")
+
+    def require_many_threads(self, counts: Counts, result: Output) -> None:
+        """End the check if one thread has written all of a result, or each thread has."""
+        written = counts.of(result)
+        self.require(
+            written.writes < 64 or 2 * written.requests <= written.writes,
+            "one thread for all",
+            "one thread does the work of many: there is a loop over what the threads of the grid "
+            "should share, so the others have nothing to do.",
+        )
+        times = written.writes / max(1, result.array.size)
+        self.require(
+            times <= 16,
+            "same work again",
+            f"each element is written {times:.0f} times: several threads do the same work. A "
+            "thread should write what belongs to it, and no more.",
+        )
 
     def usual_tolerance(self, expected: np.ndarray) -> float:
         largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0
@@ -261,89 +347,5 @@ class Case:
             self.fail("wrong shape", f"{name} has the shape {values.shape}, not {expected.shape}")
         return values
 
-    def draw_picture(
-        self,
-        name: str,
-        expected: np.ndarray,
-        got: np.ndarray,
-        sentinel: float,
-        tolerance: float,
-        threads: Threads | None,
-    ) -> list[str]:
-        """Draw expected, got and error. Returns the line that says where, if it worked."""
-        title = f"{self.lesson.name}, {self.check.name}: {name}"
-        return self.write_beside(
-            "picture.png",
-            lambda path: draw_check(
-                name, expected, got, sentinel, tolerance, path, title, threads=threads
-            ),
-        )
-
-    def draw_accesses(self, worker: WorkerProcess) -> list[str]:
-        """The picture of a run with findings, in which there is no result to compare.
-
-        It shows who touched which element, and in red what is wrong. Returns as `draw_picture`.
-        """
-        if not self.draw:
-            return []
-        try:
-            picture = worker.picture(time.monotonic() + SECONDS_TO_DRAW)
-        except (WorkerError, WorkerStopped, WorkerTimeout):
-            return []  # the check has failed anyway
-        if not picture:
-            return []
-        return self.write_beside(
-            "picture.png", lambda path: write_atomically(path, lambda file: file.write(picture))
-        )
-
-    def write_replay(self, annotate: Callable[[str], str] = str) -> list[str]:
-        """Write the last run as a page, if it was recorded. Returns as `draw_picture`.
-
-        annotate: adds to the worker's data, and raises `ValueError` if these are none.
-        """
-        worker = self.recorded_by
-        if worker is None or not worker.alive:
-            return []
-        try:
-            data = worker.replay(time.monotonic() + SECONDS_TO_DRAW)
-            page = annotate(data) if data else ""
-            return self.write_beside("replay.html", lambda path: write_replay(path, page))
-        except (WorkerError, WorkerStopped, WorkerTimeout, ValueError, RecursionError):
-            return []  # the check has failed anyway
-
-    def write_beside(self, what: str, write: Callable[[Path], None]) -> list[str]:
-        """Write "picture.png" or "replay.html". Returns the line that says where, if it worked."""
-        kind, suffix = what.split(".")
-        if not self.draw:
-            return []
-        path = picture_path(self.pictures, self.lesson, self.check).with_suffix(f".{suffix}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path)
-        except (InputError, OSError):
-            return []
-        return [f"{kind}: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}"]
-
     def fail(self, diagnosis: str, *lines: str) -> NoReturn:
         raise CheckEnded("failed", diagnosis, self.last_run, *lines)
-
-
-def picture_path(folder: Path, lesson: Lesson, check: Check) -> Path:
-    """Where the picture of a failed check goes."""
-    return folder / lesson.name[:2] / f"{check.name}.png"
-
-
-def call_text(function: str, arguments: tuple[object, ...]) -> str:
-    return f"{function}({', '.join(map(brief, arguments))})"
-
-
-def brief(argument: object) -> str:
-    """An argument as a message shows it."""
-    if isinstance(argument, Student):
-        return argument.name
-    if isinstance(argument, (Output, np.ndarray)):
-        return f"array {argument.shape}"
-    if isinstance(argument, (float, np.floating)):
-        return f"{argument:.4g}"
-    text = str(argument)
-    return text if len(text) <= 24 else type(argument).__name__

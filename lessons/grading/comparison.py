@@ -1,11 +1,23 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 ALMOST_ALL = 0.99  # of the elements that a pattern has to explain
 # How the threads of a launch are laid over an array: ("grid", 1, 128) if thread i, in block
 # i // 128, owns row i, and ("grid", 2, (16, 16)) if thread (x, y) owns element [y, x].
 Threads = tuple[str, int, int | tuple[int, ...]]
+
+
+class Clues(NamedTuple):
+    """What a student's file tells about a mistake, besides its results."""
+
+    own_launch: bool = False  # whether the launch function is not the one that was given
+    racing_sum: bool = False  # whether it adds to elements with +=, where no race would be seen
+
+
+NO_CLUES = Clues()
 
 
 def differing(got: np.ndarray, expected: np.ndarray, tolerance: float) -> np.ndarray:
@@ -30,11 +42,13 @@ class Comparison:
         sentinel: float,
         tolerance: float,
         threads: Threads | None,
+        clues: Clues = NO_CLUES,
     ) -> None:
         self.expected = expected.astype(np.float64)
         self.got = got.astype(np.float64)
         self.tolerance = tolerance
         self.threads = threads
+        self.clues = clues
         self.sentinel = sentinel
         self.unwritten = self.got == sentinel
         self.wrong = ~self.close(self.got, self.expected)
@@ -50,9 +64,11 @@ class Comparison:
     def fits(self, result: np.ndarray) -> bool:
         """Whether `got` is this result, with a tolerance that grows with it as rounding does."""
         largest = np.abs(self.expected).max(initial=0.0)
-        growth = np.abs(result).max(initial=0.0) / largest if largest > 0 else 1.0
+        finite = np.where(np.isfinite(result), np.abs(result), 0.0)
+        growth = finite.max(initial=0.0) / largest if largest > 0 else 1.0
         with np.errstate(invalid="ignore", over="ignore"):
-            return bool((np.abs(result - self.got) <= self.tolerance * max(1.0, growth)).all())
+            near = np.abs(result - self.got) <= self.tolerance * max(1.0, growth)
+        return bool((near | (np.isnan(result) & np.isnan(self.got))).all())
 
     def explains(self, pattern: np.ndarray) -> bool:
         """Whether a result made by a mistake is (nearly) the one that came."""
@@ -78,12 +94,20 @@ def first_wrong(
     for place in np.argwhere(differing(got, expected, tolerance))[:count]:
         index = tuple(int(i) for i in place)
         value = got[index]
-        what = "never written" if value == sentinel else f"got {value:.6g}"
+        wanted, came = with_enough_digits(float(expected[index]), float(value))
+        what = "never written" if value == sentinel else f"got {came}"
         where = f"[{', '.join(map(str, index))}]" if index else ""
-        lines.append(
-            f"{name}{where}: expected {expected[index]:.6g}, {what}{owner(index, threads)}"
-        )
+        lines.append(f"{name}{where}: expected {wanted}, {what}{owner(index, threads)}")
     return lines
+
+
+def with_enough_digits(first: float, second: float) -> tuple[str, str]:
+    """Both numbers as text, which differs if they do."""
+    for digits in (6, 9, 12, 17):
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def owner(index: tuple[int, ...], threads: Threads | None) -> str:

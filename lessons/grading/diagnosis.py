@@ -7,19 +7,23 @@ is wrong; if none does, the diagnosis is "wrong", which is better than a false o
 
 import itertools
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from lessons.grading.comparison import ALMOST_ALL, Comparison, Threads, block_shape
+from lessons.grading.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
+from lessons.grading.unwritten import (
+    Diagnosis,
+    beginning_not_written,
+    first_block_only,
+    never_written,
+    not_a_number,
+    partly_written,
+    tail_not_written,
+    whole_blocks_missing,
+)
 
 # What known mistakes result in: a word or two -> the array, with or without an advice.
 Candidates = Mapping[str, np.ndarray | tuple[np.ndarray, str]]
-
-
-class Diagnosis(NamedTuple):
-    code: str  # a word or two, such as "transposed"
-    sentence: str
 
 
 def diagnose(
@@ -30,15 +34,17 @@ def diagnose(
     threads: Threads | None = None,
     candidates: Candidates | None = None,
     guards_intact: bool = True,
+    clues: Clues = NO_CLUES,
 ) -> Diagnosis:
     """The `Diagnosis` of a result that is not as expected.
 
     expected, got: arrays of the same shape. sentinel: what `got` was filled with beforehand.
     tolerance: absolute. threads: see `Threads`; None if it is not so simple. candidates: the
     results of mistakes that the caller knows, with a sentence for each, or without.
-    guards_intact: False if something was written beside the array.
+    guards_intact: False if something was written beside the array. clues: what the student's file
+    tells.
     """
-    comparison = Comparison(expected, got, sentinel, tolerance, threads)
+    comparison = Comparison(expected, got, sentinel, tolerance, threads, clues)
     known = known_mistake(comparison, candidates or {})
     if known:
         return known
@@ -64,75 +70,6 @@ def known_mistake(comparison: Comparison, candidates: Candidates) -> Diagnosis |
         if not comparison.close(result, comparison.expected).all():
             return Diagnosis(code, sentence or f"This is the result one gets by: {code}.")
     return None
-
-
-# ---------------------------------------------------------------- patterns of what was written
-
-
-def not_a_number(comparison: Comparison) -> Diagnosis | None:
-    bad = np.isnan(comparison.got) & ~np.isnan(comparison.expected)
-    if not bad.any():
-        return None
-    return Diagnosis(
-        "nan",
-        "There are NaNs: something was divided by zero, a root or logarithm was taken of a "
-        "negative number, or memory was read that nobody had written.",
-    )
-
-
-def never_written(comparison: Comparison) -> Diagnosis | None:
-    if comparison.got.size == 0 or not comparison.unwritten.all():
-        return None
-    return Diagnosis(
-        "never written",
-        "No element was written: does every thread return early, or write to another array?",
-    )
-
-
-def tail_not_written(comparison: Comparison) -> Diagnosis | None:
-    """Only a first part along one or more axes is written, and that part is complete."""
-    shape = comparison.got.shape
-    if not comparison.unwritten.any() or not shape:
-        return None
-    extents = [int(indices.max(initial=-1)) + 1 for indices in np.nonzero(comparison.written)]
-    if comparison.unwritten[tuple(slice(0, extent) for extent in extents)].any():
-        return None
-    short = [axis for axis, extent in enumerate(extents) if extent < shape[axis]]
-    names = " and ".join(f"axis {axis}: from index {extents[axis]} on" for axis in short)
-    return Diagnosis(
-        "tail not written",
-        f"The end was not written ({names}): there are too few threads in that direction, as when "
-        "the grid is rounded down, or when x and y are exchanged.",
-    )
-
-
-def first_block_only(comparison: Comparison) -> Diagnosis | None:
-    """Right where block 0 works, and nowhere else."""
-    threads = comparison.threads
-    if threads is None or comparison.got.ndim < threads[1]:
-        return None
-    inside = np.zeros(comparison.got.shape, bool)
-    inside[tuple(slice(0, size) for size in block_shape(threads))] = True
-    if inside.all() or comparison.wrong[inside].any():
-        return None
-    if not comparison.unwritten[~inside].all():
-        return None
-    return Diagnosis(
-        "first block only",
-        "Only what belongs to block 0 was written: cuda.threadIdx counts within a block; "
-        "cuda.grid(1) or cuda.grid(2) counts over all of them.",
-    )
-
-
-def partly_written(comparison: Comparison) -> Diagnosis | None:
-    share = np.mean(comparison.unwritten)
-    if share == 0:
-        return None
-    return Diagnosis(
-        "partly written",
-        f"{share:.0%} of the elements were never written: does a condition stop threads that have "
-        "work, or do several threads write the same element?",
-    )
 
 
 # ---------------------------------------------------------------- patterns of the values
@@ -190,7 +127,7 @@ def matches_shifted(comparison: Comparison, axis: int, step: int) -> bool:
 
 def swapped_channels(comparison: Comparison) -> Diagnosis | None:
     expected = comparison.expected
-    if expected.ndim < 2 or expected.shape[-1] not in (3, 4):
+    if comparison.threads is None or expected.ndim < 2 or expected.shape[-1] not in (3, 4):
         return None
     channels = expected.shape[-1]
     for first, second in itertools.combinations(range(channels), 2):
@@ -256,7 +193,8 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "constant offset",
-        f"Every value is off by {offset:.4g}: was something added to what was there before?",
+        f"Every value is off by {offset:.4g}: is something added or subtracted once too often, "
+        "or added to what was there before?",
     )
 
 
@@ -276,7 +214,9 @@ def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
 
 
 def lost_updates(comparison: Comparison) -> Diagnosis | None:
-    """Sums that came out nearer to zero, most of them, and none larger."""
+    """Sums that came out nearer to zero, most of them, and none larger; and a += that can race."""
+    if not comparison.clues.racing_sum:
+        return None
     if comparison.wrong.sum() < 4 or not np.isfinite(comparison.got).all():
         return None
     got, expected = comparison.got[comparison.wrong], comparison.expected[comparison.wrong]
@@ -300,7 +240,7 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
 
 # The most telling first.
 PATTERNS = (
-    not_a_number, never_written, first_block_only, tail_not_written, transposed, partly_written,
-    all_zero, flipped, shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor,
-    constant_offset, lost_updates,
+    not_a_number, never_written, first_block_only, tail_not_written, beginning_not_written,
+    whole_blocks_missing, transposed, partly_written, all_zero, flipped, shifted, swapped_channels,
+    up_to_255, added_to_garbage, constant_factor, constant_offset, lost_updates,
 )  # fmt: skip

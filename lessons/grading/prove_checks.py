@@ -1,28 +1,33 @@
-"""Prove the checks: the skeleton fails, the reference passes, every wrong kernel is caught.
+"""Prove the checks: the reference passes, every wrong kernel is caught, the naive lose points.
 
     python -m lessons.grading.prove_checks             all lessons, as a table
     python -m lessons.grading.prove_checks 4 7         some
 
 Each file of a lesson's folder `wrong/` holds a mistake that students make, and names the check
 that must fail for it ("# caught by:") and the words that must be in the diagnosis
-("# diagnosis:"). Exits with status 1 unless all is as it says.
+("# diagnosis:"). Each file of `right/` solves the lesson in another way than ours: it gets all
+points. Each file of `naive/` gives right results without what the lesson is about, or cheats: it
+gets the points that it names ("# points:"). A file is put in the place of our functions of the same
+names; with a line "# whole file" it is taken as it is. Exits with status 1 unless all is as it
+says.
 """
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kernels.errors import InputError
 from lessons.course.exercises import exercise_text, solution_text, wrong_text
 from lessons.course.lesson import Check, Lesson, find_lesson, lessons
-from lessons.grading.run import Result, checks_of, run_check
+from lessons.grading.result import Result
+from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 
 SEED = 20260
-PATIENCE = 10.0  # nothing is measured here, and the machine may be busy with other tests
+PATIENCE = 4.0  # nothing is measured here, and the machine may be busy with other tests
 
 
 class Row(NamedTuple):
@@ -54,14 +59,40 @@ def read_wrong_kernel(path: Path) -> WrongKernel:
     return WrongKernel(path, caught_by[1], diagnosis[1].strip())
 
 
+def right_kernels(lesson: Lesson) -> list[Path]:
+    """The files of `right/`."""
+    return sorted((lesson.folder / "right").glob("*.py"))
+
+
+def naive_kernels(lesson: Lesson) -> list[tuple[Path, int]]:
+    """The files of `naive/`, with their points. Raises `InputError` for one that names none."""
+    found = []
+    for path in sorted((lesson.folder / "naive").glob("*.py")):
+        points = re.search(r"^# points: (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if not points:
+            raise InputError(f"{path} lacks '# points: NUMBER'")
+        found.append((path, int(points[1])))
+    return found
+
+
+def text_of(lesson: Lesson, path: Path) -> str:
+    """The file to grade that a file of `wrong/`, `right/` or `naive/` stands for."""
+    text = path.read_text(encoding="utf-8")
+    return text if re.search("^# whole file$", text, re.MULTILINE) else wrong_text(lesson, path)
+
+
 def all_rows(lesson: Lesson, workers: WorkerPool) -> Iterator[Row]:
-    """A `Row` for the skeleton, the reference and every wrong kernel of a lesson."""
+    """A `Row` for the skeleton, the reference, and every wrong, right and naive kernel."""
     for check in lesson.checks:
         yield skeleton_row(lesson, check, workers)
     for check in lesson.checks:
         yield reference_row(lesson, check, workers)
     for wrong in wrong_kernels(lesson):
         yield wrong_row(lesson, wrong, workers)
+    for path in right_kernels(lesson):
+        yield points_row(lesson, path, lesson.points, workers)
+    for path, points in naive_kernels(lesson):
+        yield points_row(lesson, path, points, workers)
 
 
 def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
@@ -76,16 +107,41 @@ def reference_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
 
 def wrong_row(lesson: Lesson, wrong: WrongKernel, workers: WorkerPool) -> Row:
     check = lesson.check(wrong.caught_by)
-    result = run(wrong_text(lesson, wrong.path), lesson, check, workers)
+    result = run(text_of(lesson, wrong.path), lesson, check, workers)
     words = wrong.diagnosis.lower()
     named = words in result.diagnosis.lower() or words in result.message.lower()
     return row(wrong.path.stem, result, result.status != "passed" and named)
 
 
-def run(text: str, lesson: Lesson, check: Check, workers: WorkerPool) -> Result:
+def points_row(
+    lesson: Lesson, path: Path, points: int, workers: WorkerPool, seed: int = SEED
+) -> Row:
+    """All checks of a file that should get so many points."""
+    results: list[Result] = []
+    for check in lesson.checks:
+        text = text_of(lesson, path)
+        results.append(run(text, lesson, check, workers, results, seed))
+    got = sum(result.score for result in results)
+    lost = [result for result in results if result.status != "passed"]
+    names = ", ".join(f"{result.check} ({result.diagnosis})" for result in lost)
+    kernel = f"{path.parent.name}/{path.stem}"
+    message = "\n".join(result.message for result in lost)
+    return Row(lesson.name, kernel, f"{got} of {lesson.points}", names, got == points, message)
+
+
+def run(
+    text: str,
+    lesson: Lesson,
+    check: Check,
+    workers: WorkerPool,
+    before: Sequence[Result] = (),
+    seed: int = SEED,
+) -> Result:
     function = checks_of(lesson)[check.name]
     submission = Submission(Path("exercise.py"), text.encode("utf-8"))
-    return run_check(function, lesson, check, submission, workers, SEED, PATIENCE, draw=False)
+    return run_check(
+        function, lesson, check, submission, workers, seed, PATIENCE, draw=False, before=before
+    )
 
 
 def row(kernel: str, result: Result, ok: bool) -> Row:
@@ -95,13 +151,12 @@ def row(kernel: str, result: Result, ok: bool) -> Row:
 
 def main() -> int:
     try:
-        numbers = [int(argument) for argument in sys.argv[1:]]
-    except ValueError:
-        print("error: give numbers of lessons, or nothing for all of them", file=sys.stderr)
+        chosen = [find_lesson(number) for number in sys.argv[1:]] or lessons()
+    except InputError as error:
+        print(f"error: {error}; or give nothing for all of them", file=sys.stderr)
         return 2
-    chosen = [find_lesson(number) for number in numbers] if numbers else lessons()
     workers = WorkerPool(trusted=True)
-    print(f"{'lesson':<14} {'wrong kernel':<34} {'caught by':<22} diagnosis")
+    print(f"{'lesson':<22} {'wrong kernel':<34} {'caught by, points':<22} diagnosis")
     rows = []
     try:
         for lesson in chosen:
@@ -116,7 +171,7 @@ def main() -> int:
 
 
 def line_of(entry: Row) -> str:
-    line = f"{entry.lesson:<14} {entry.kernel:<34} {entry.caught_by:<22} {entry.diagnosis}"
+    line = f"{entry.lesson:<22} {entry.kernel:<34} {entry.caught_by:<22} {entry.diagnosis}"
     if entry.ok:
         return line
     return f"{line}   <-- NOT AS EXPECTED\n    " + entry.message.replace("\n", "\n    ")

@@ -6,32 +6,21 @@ random numbers.
 
 import importlib.util
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from lessons.course.earlier import earlier_files
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.case import PICTURES, Case, CheckEnded, CheckFunction
+from lessons.grading.case import Case, CheckEnded, CheckFunction, EngineRefused
+from lessons.grading.evidence import PICTURES
+from lessons.grading.result import Result
 from lessons.grading.submission import Submission
+from lessons.grading.waiting import endless_before, told_once
 from lessons.grading.worker_pool import WorkerPool
 
 MAX_PRINTED_LINES = 3
-
-
-class Result(NamedTuple):
-    """The outcome of one check; also a row of the grade report (see lessons/GRADING.md)."""
-
-    lesson: str
-    check: str
-    score: int
-    max_score: int
-    status: str  # passed, failed, error, timeout or skipped
-    message: str
-    diagnosis: str  # a word or two that name the mistake, "" if it passed
-    backend: str  # engines that ran it, joined by "+"
-    device: str
-    seconds: float
 
 
 def checks_of(lesson: Lesson) -> dict[str, CheckFunction]:
@@ -58,11 +47,14 @@ def run_check(
     patience: float = 1.0,
     draw: bool = True,
     pictures: Path = PICTURES,
+    before: Sequence[Result] = (),
 ) -> Result:
     """Run one check on one submission.
 
     function: from `checks_of`. seed: decides all random inputs. patience: factor for the time
-    limit, for slow machines. draw: write a picture of a failure, in the folder `pictures`.
+    limit, for slow machines. draw: write a picture of a failure, in the folder `pictures`. before:
+    the results of this submission so far: one mistake is told once, and what has not ended once is
+    not run again.
     """
     started = time.monotonic()
     backends: list[str] = []
@@ -70,21 +62,24 @@ def run_check(
     status, diagnosis, message = "passed", "", ""
     try:
         refuse_unwritten(submission, lesson, check)
+        endless = endless_before(check, lesson, before)
+        if endless:
+            raise CheckEnded("failed", "waits", endless)
         no_gpu, device = workers.describe()
         if check.gpu and no_gpu:
             raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
         for on_gpu in [False] if no_gpu else [False, True]:
             workers.ready()
             deadline = time.monotonic() + check.timeout * patience
-            function(
-                Case(
-                    lesson, check, submission, workers, seed, deadline, on_gpu, draw, backends,
-                    pictures,
-                )
+            new_case = partial(
+                Case, lesson, check, submission, workers, seed, deadline, on_gpu, draw, backends,
+                pictures,
             )  # fmt: skip
+            message = "\n".join(passed(function, new_case).notes) or message
     except CheckEnded as ended:
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
-    if message and backends:
+    if status != "passed" and backends:
+        diagnosis, message = told_once(check, lesson, diagnosis, message, before)
         hint = f"stuck? python -m lessons hint {lesson.number}"
         message = "\n".join([message, *printed_lines(workers), hint])
     return Result(
@@ -99,6 +94,17 @@ def run_check(
         device=device if backends else "",
         seconds=round(time.monotonic() - started, 3),
     )
+
+
+def passed(function: CheckFunction, new_case: Callable[..., Case]) -> Case:
+    """The case of a check that has passed. Raises `CheckEnded` for one that has not."""
+    case = new_case()
+    try:
+        function(case)
+    except EngineRefused:
+        case = new_case(only_checked=True)
+        function(case)
+    return case
 
 
 def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> None:

@@ -3,7 +3,7 @@
 import importlib.util
 import secrets
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from tqdm import tqdm
@@ -23,59 +23,62 @@ from lessons.native_backend import NativeBackend
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
 # lesson 9, field of `Order`.
-# Lessons 1, 2 and 5 teach what the others build on; no stage of the step is made of them alone.
+# Lessons 1, 2, 5 and 5b teach what the others build on; no stage of the step is made of them alone.
 CONTRIBUTIONS = {
-    3: {"sample_batch": "launch_sample_batch", "pixel_centres": "launch_pixel_centres"},
-    4: {"encode": "launch_encode"},
-    6: {"mlp_forward": "launch_mlp_forward"},
-    7: {"backward": "launch_backward"},
-    8: {"adam_weights": "launch_adam_weights", "adam_grid": "launch_adam_grid"},
-    9: {"evaluate": "evaluate", "training_steps": "training_steps"},
+    "3": {"sample_batch": "launch_sample_batch", "pixel_centres": "launch_pixel_centres"},
+    "4": {"encode": "launch_encode"},
+    "6": {"mlp_forward": "launch_mlp_forward"},
+    "7": {"backward": "launch_backward"},
+    "8": {"adam_weights": "launch_adam_weights", "adam_grid": "launch_adam_grid"},
+    "9": {"evaluate": "evaluate", "training_steps": "training_steps"},
 }
 # With the native engine on two cores this takes about a minute, and the lake is to be seen.
 NATIVE_STEPS, NATIVE_BATCH = 1000, 4096
 
 
-def wanted_lessons(text: str) -> list[int] | None:
+def wanted_lessons(text: str) -> list[str] | None:
     """Lesson numbers of "lessons" (None: all that are written) or "lessons:3,4,7"."""
     name, colon, numbers = text.partition(":")
     if name != "lessons" or (colon and not numbers):
         raise InputError(f"--use {text}: write --use lessons, or --use lessons:3,4,7")
     if not colon:
         return None
-    chosen = []
-    for number in numbers.split(","):
-        if not number.strip().isdigit() or int(number) not in CONTRIBUTIONS:
-            known = ", ".join(map(str, CONTRIBUTIONS))
+    chosen = [number.strip().lstrip("0") for number in numbers.split(",")]
+    for number in chosen:
+        if number not in CONTRIBUTIONS:
+            known = ", ".join(CONTRIBUTIONS)
             raise InputError(
                 f"--use: lesson {number!r} is no part of a training step; choose from {known}"
             )
-        chosen.append(int(number))
-    return sorted(set(chosen))
+    return [number for number in CONTRIBUTIONS if number in chosen]
 
 
 def student_backend(use: str, backend: str, force: bool) -> ChosenBackend:
     """A `ChosenBackend` with the student's stages in it.
 
     use: see `wanted_lessons`. backend: "auto", "cuda" or "native". force: take stages that do not
-    pass their checks. Raises `InputError` for lessons that are not written or do not pass.
+    pass their checks. Raises `InputError` for lessons that are named and not written, or do not
+    pass. Where none is named, ours take the place of those that fail, unless all do.
     """
+    base = choose_base(backend)
     known = {lesson.number: lesson for lesson in lessons()}
     written = [number for number in CONTRIBUTIONS if number in known and is_written(known[number])]
-    chosen = wanted_lessons(use)
-    if chosen is None:
-        chosen = written
-        if not chosen:
-            raise InputError(
-                "--use: none of the lessons 3, 4, 6, 7, 8, 9 is written yet; start with lesson 3"
-            )
+    named = wanted_lessons(use)
+    chosen = written if named is None else named
+    if not chosen:
+        raise InputError(
+            f"--use: none of the lessons {', '.join(CONTRIBUTIONS)} is written yet; start with "
+            f"lesson {next(iter(CONTRIBUTIONS))}"
+        )
     missing = [number for number in chosen if number not in written]
     if missing:
         raise InputError(
             f"--use: lesson {missing[0]} is not written yet; see python -m lessons, or leave it out"
         )
-    if not force:
-        refuse_failing([known[number] for number in chosen])
+    failures = {} if force else failures_of([known[number] for number in chosen])
+    if failures and (named is not None or len(failures) == len(chosen)):
+        raise InputError(f"--use: {next(iter(failures.values()))}, or add --force")
+    chosen = [number for number in chosen if number not in failures]
     functions = {
         field: load(known[number], function)
         for number in chosen
@@ -83,16 +86,19 @@ def student_backend(use: str, backend: str, force: bool) -> ChosenBackend:
     }
     stages = Stages(**{name: functions[name] for name in Stages._fields if name in functions})
     order = Order(**{name: functions[name] for name in Order._fields if name in functions})
-    base = choose_base(backend)
     factory = partial(base, stages=stages, order=order)
-    rest = [number for number in CONTRIBUTIONS if number not in chosen]
-    explanation = f"your lessons {', '.join(map(str, chosen))}"
-    if rest:
-        explanation += f", the rest from kernels/ (lessons {', '.join(map(str, rest))})"
-    explanation = f"training with {explanation}, on {base.name}"
+    explanation = explanation_of(chosen, failures, base.name)
     if base is NativeBackend:
         return ChosenBackend(base.name, factory, explanation, NATIVE_STEPS, NATIVE_BATCH)
     return ChosenBackend(base.name, factory, explanation)
+
+
+def explanation_of(chosen: Sequence[str], failures: Mapping[str, str], engine: str) -> str:
+    """Whose stages train: a line, and one more for each lesson that fails its checks."""
+    rest = [number for number in CONTRIBUTIONS if number not in chosen]
+    ours = f", the rest from kernels/ (lessons {', '.join(rest)})" if rest else ""
+    first = f"training with your lessons {', '.join(chosen)}{ours}, on {engine}"
+    return "\n".join([first, *(f"not with yours: {reason}" for reason in failures.values())])
 
 
 def choose_base(backend: str) -> type[StagedBackend]:
@@ -112,34 +118,34 @@ def is_written(lesson: Lesson) -> bool:
     return not unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
 
 
-def refuse_failing(chosen: Iterable[Lesson]) -> None:
-    """Grade the lessons. Raises `InputError` that names the first check that does not pass.
+def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
+    """Grade lessons: number of each that fails -> its first failed check, in words.
 
     A lesson that `python -m lessons check` has passed is not graded again until its file changes.
     """
     progress = CourseProgress()
-    for lesson in chosen:
-        if progress.is_done(lesson) and progress.is_current(lesson):
-            continue
-        functions = checks_of(lesson)
-        workers = WorkerPool()
-        submission = Submission.read(lesson.exercise)
-        bar = tqdm(lesson.checks, lesson.name, leave=False, disable=not sys.stderr.isatty())
-        try:
-            for check in bar:
-                result = run_check(
-                    functions[check.name], lesson, check, submission, workers, secrets.randbits(32)
+    waiting = [one for one in chosen if not (progress.is_done(one) and progress.is_current(one))]
+    checks = [(lesson, check) for lesson in waiting for check in lesson.checks]
+    failures: dict[str, str] = {}
+    workers = WorkerPool()
+    bar = tqdm(checks, "checking your lessons", leave=False, disable=not sys.stderr.isatty())
+    try:
+        for lesson, check in bar:
+            if lesson.number in failures:
+                continue
+            function = checks_of(lesson)[check.name]
+            submission = Submission.read(lesson.exercise)
+            seed = secrets.randbits(32)
+            result = run_check(function, lesson, check, submission, workers, seed)
+            if result.status != "passed":
+                failures[lesson.number] = (
+                    f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "
+                    f"see python -m lessons check {lesson.number}"
                 )
-                if result.status == "passed":
-                    continue
-                raise InputError(
-                    f"--use: {lesson.name} does not pass its check {check.name} "
-                    f"({result.diagnosis}); see python -m lessons check {lesson.number}, "
-                    "or add --force"
-                )
-        finally:
-            bar.close()
-            workers.stop()
+    finally:
+        bar.close()
+        workers.stop()
+    return failures
 
 
 def load(lesson: Lesson, function: str) -> Callable:

@@ -1,5 +1,5 @@
 """Bare literals are doubles: the result is right, and the arithmetic up to 64 times slower."""
-# caught by: every_pixel
+# caught by: float32
 # diagnosis: slow
 
 from numba.extending import register_jitable

@@ -1,6 +1,6 @@
 """One thread per row, as on a CPU: the grid has enough threads for the width, not the height."""
 # caught by: many_blocks
-# diagnosis: tail not written
+# diagnosis: several threads do the same work
 
 from numba import cuda
 

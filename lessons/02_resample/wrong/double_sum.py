@@ -1,5 +1,5 @@
 """The sum begins as 0.0, a double, and all of it is computed in doubles."""
-# caught by: downsample
+# caught by: float32
 # diagnosis: slow
 
 from numba import float32

@@ -1,5 +1,5 @@
 """0.25 and 2.0 are doubles: right, and slow on most GPUs."""
-# caught by: grid
+# caught by: float32
 # diagnosis: slow
 
 from numba import cuda, float32

@@ -1,5 +1,5 @@
 """The sum begins as 0.0, a double, and the whole loop computes in doubles."""
-# caught by: naive
+# caught by: float32
 # diagnosis: slow
 
 from numba import cuda

@@ -1,0 +1,18 @@
+"""Only red is written."""
+# caught by: upsample
+# diagnosis: tail not written
+
+from numba import cuda
+
+from kernels.field_math import pixel_centre
+
+
+@cuda.jit
+def upsample(small, large):
+    x, y = cuda.grid(2)
+    height, width, _ = large.shape
+    if x >= width or y >= height:
+        return
+    u, v = pixel_centre(y * width + x, width, height)
+    red, green, blue = bilinear(small, u, v)
+    large[y, x, 0] = red

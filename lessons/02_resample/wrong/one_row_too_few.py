@@ -1,0 +1,17 @@
+"""The last row of each cell is left out, and only that."""
+# caught by: downsample
+# diagnosis: last rows missing
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def area_average(image, column, row, columns, rows, channel):
+    height, width, _ = image.shape
+    total = float32(0)
+    for y in range(row * height // rows, ((row + 1) * height - 1) // rows):
+        for x in range(column * width // columns, ((column + 1) * width - 1) // columns + 1):
+            weight = overlap(column, columns, x, width) * overlap(row, rows, y, height)
+            total += weight * image[y, x, channel]
+    return total / (float32(width) / float32(columns) * (float32(height) / float32(rows)))

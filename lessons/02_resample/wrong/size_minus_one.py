@@ -1,0 +1,16 @@
+"""coordinate times (size - 1), as when the corners are the outermost centres."""
+# caught by: between_pixels
+# diagnosis: size minus one
+
+import math
+
+from numba import float32, int32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def neighbours(coordinate, size):
+    position = coordinate * float32(size - 1)
+    floor = int32(math.floor(position))
+    fraction = position - float32(floor)
+    return max(floor, int32(0)), min(floor + int32(1), int32(size - 1)), fraction

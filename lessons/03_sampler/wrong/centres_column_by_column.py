@@ -1,0 +1,15 @@
+"""Pixels are counted down the columns."""
+# caught by: pixel_centres
+# diagnosis: column by column
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def pixel_centres(first_pixel, width, height, uv):
+    i = cuda.grid(1)
+    if i >= uv.shape[0]:
+        return
+    pixel = first_pixel + i
+    uv[i, 0] = (float32(pixel // height) + float32(0.5)) / float32(width)
+    uv[i, 1] = (float32(pixel % height) + float32(0.5)) / float32(height)

@@ -1,0 +1,16 @@
+"""The width is written in."""
+# caught by: pixel_centres
+# diagnosis: written in
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def pixel_centres(first_pixel, width, height, uv):
+    i = cuda.grid(1)
+    if i >= uv.shape[0]:
+        return
+    pixel = first_pixel + i
+    row = min(pixel // 17, height - 1)
+    uv[i, 0] = (float32(pixel % 17) + float32(0.5)) / float32(17)
+    uv[i, 1] = (float32(row) + float32(0.5)) / float32(height)

@@ -1,0 +1,21 @@
+"""The sample is passed as it comes from cuda.grid: an int64."""
+# caught by: batch
+# diagnosis: write uint64
+
+from numba import cuda
+
+from kernels.field_math import bilinear
+
+
+@cuda.jit
+def sample_batch(image, seed, step, uv, target):
+    sample = cuda.grid(1)
+    if sample >= uv.shape[0]:
+        return
+    u, v = random_uv(sample, step, seed)
+    uv[sample, 0] = u
+    uv[sample, 1] = v
+    red, green, blue = bilinear(image, u, v)
+    target[sample, 0] = red
+    target[sample, 1] = green
+    target[sample, 2] = blue

@@ -1,0 +1,19 @@
+"""25 bits are kept: shifted by 7 instead of 8."""
+# caught by: random_uv
+# diagnosis: 25 bits
+
+from numba import float32, uint64
+from numba.extending import register_jitable
+
+from kernels.field_math import LOW_32_BITS, philox4x32
+
+
+@register_jitable(forceinline=True)
+def random_uv(sample, step, seed):
+    low_32_bits = uint64(LOW_32_BITS)
+    half = uint64(32)
+    word_0, word_1, _, _ = philox4x32(
+        sample, step & low_32_bits, step >> half, uint64(0), seed & low_32_bits, seed >> half
+    )
+    unit = float32(2.0**-25)
+    return float32(word_0 >> uint64(7)) * unit, float32(word_1 >> uint64(7)) * unit

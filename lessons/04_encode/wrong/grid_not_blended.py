@@ -1,0 +1,34 @@
+"""The grid's cell that holds the point, by whole numbers."""
+# caught by: grid
+# diagnosis: nearest cell
+
+from numba import cuda, float32, int32
+
+from kernels.config import FEATURES, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES
+from kernels.field_math import neighbours, sine_of_turns
+
+
+@cuda.jit
+def encode(uv, feature_grid, features):
+    sample = cuda.grid(1)
+    if sample >= uv.shape[0]:
+        return
+    u, v = uv[sample, 0], uv[sample, 1]
+    x = int32(u * float32(feature_grid.shape[1]))
+    y = int32(v * float32(feature_grid.shape[0]))
+    for c in range(GRID_CHANNELS):
+        features[sample, c] = feature_grid[y, x, c]
+    _, _, x_fraction = neighbours(u, feature_grid.shape[1])
+    _, _, y_fraction = neighbours(v, feature_grid.shape[0])
+    features[sample, 3] = sine_of_turns(x_fraction)
+    features[sample, 4] = sine_of_turns(y_fraction)
+    channel = 5
+    for axis in range(2):
+        waves = uv[sample, axis]
+        for _ in range(FOURIER_OCTAVES):
+            features[sample, channel] = sine_of_turns(waves)
+            features[sample, channel + 1] = sine_of_turns(waves + float32(0.25))
+            channel += 2
+            waves = waves * float32(2)
+    for padding in range(channel, FEATURES):
+        features[sample, padding] = float32(1)

@@ -1,0 +1,15 @@
+"""The tiled kernel is the naive one: right results, and every number read again and again."""
+# points: 3
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def matmul_tiled(a, b, c):
+    column, row = cuda.grid(2)
+    if row >= c.shape[0] or column >= c.shape[1]:
+        return
+    total = float32(0)
+    for i in range(a.shape[1]):
+        total += a[row, i] * b[i, column]
+    c[row, column] = total

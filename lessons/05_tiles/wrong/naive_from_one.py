@@ -1,0 +1,16 @@
+"""The loop begins at 1."""
+# caught by: naive
+# diagnosis: first index missing
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def matmul_naive(a, b, c):
+    column, row = cuda.grid(2)
+    if row >= c.shape[0] or column >= c.shape[1]:
+        return
+    total = float32(0)
+    for i in range(1, a.shape[1]):
+        total += a[row, i] * b[i, column]
+    c[row, column] = total

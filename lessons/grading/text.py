@@ -1,0 +1,23 @@
+"""Strangers' text, made fit to be shown: names of files, messages of exceptions."""
+
+import unicodedata
+
+LINE_BREAKS = "\n\t"
+
+
+def printable(text: str) -> str:
+    """The text with "?" for every character that no page, terminal or XML file should get."""
+    return "".join(c if is_printable(c) else "?" for c in text)
+
+
+def is_printable(character: str) -> bool:
+    if character in LINE_BREAKS or character == " ":
+        return True
+    return unicodedata.category(character)[0] not in "CZ"
+
+
+def one_line(text: str, limit: int = 120) -> str:
+    """The text on one line, and not too long: the middle is left out."""
+    text = printable(text.replace("\n", "?").replace("\t", " "))
+    half = limit // 2 - 2
+    return text if len(text) <= limit else f"{text[:half]}...{text[-half:]}"
