@@ -22,15 +22,6 @@ def mlp_forward(features, weights, hidden, outputs):
     the activations after ReLU that the backward pass needs again, and outputs (B, 16) float32
     after the sigmoid; the first three are red, green, blue.
     """
-    # Two buffers: a layer reads one and writes the other, so no thread overwrites an activation
-    # that another thread still needs.
-
-    # No thread leaves early: a thread without a sample still fetches its part of each weight tile
-    # and arrives at every barrier. It computes on zeros and stores nothing.
-
-    # The tile, and the activations it is multiplied by, must be complete.
-
-    # Everyone must be done with the tile before the next one replaces it.
     raise NotImplementedError("write me")
 
 

@@ -11,8 +11,8 @@ Check your work with `python -m lessons check 7`.
 from numba import cuda, float32
 from numba.extending import register_jitable
 
-from kernels.backward import BLOCK_THREADS, WEIGHT_PITCH
 from kernels.config import (
+    BLOCK_THREADS,
     COLOURS,
     FEATURES,
     GRID_CHANNELS,
@@ -21,6 +21,7 @@ from kernels.config import (
     TILE,
     TILE_PITCH,
     TILE_SAMPLES,
+    WEIGHT_PITCH,
 )
 from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu
@@ -36,25 +37,6 @@ def backward(
     weights (n,): float32, as the earlier stages left them.
     Adds to grad_weights (n,), grad_feature_grid (gh, gw, 3) and loss_sum (1,): float32.
     """
-    # tiles[current] holds this layer's delta, tiles[1 - current] the activations it was fed with.
-
-    # Output delta. Samples past the batch and the padding outputs get zero: they add nothing.
-
-    # One atomic per block, not one per thread: halve the number of partial sums until one is left.
-
-    # Nobody may read a partial sum before its owner has written it.
-
-    # Both tiles must be complete before the products read across all samples.
-
-    # Weight gradient: thread (column, row) owns the weight from input `row` to unit `column`.
-
-    # Input gradient: thread (column, row) owns input `column` of its four samples. It
-    # replaces activations by deltas in place. No barrier is needed before this loop: once a
-    # thread has passed those of its first weight tile, all threads have finished reading above.
-
-    # The weight tile must be complete before anyone reads it ...
-
-    # ... and no longer in use when the next one replaces it.
     raise NotImplementedError("write me")
 
 

@@ -1,203 +1,637 @@
-"""Checks of lesson 8: early and late steps, touched and untouched cells, against float64."""
+"""Checks of lesson 8: early and late steps, touched and untouched cells, against float64.
+
+All that the kernels are handed differs from run to run: the betas, epsilon, the learning rate, and
+a table that ends before its corrections are 1. Gradients are those of a real run: some are exactly
+zero and always were, some are tiny.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from kernels.adam import bias_corrections
-from kernels.config import AdamRates, Config
-from lessons import reference
+from kernels.config import AdamRates
 from lessons.grading.case import check
+from lessons.grading.mistakes import Left, Mistake, expect_all
 
-BETA1, BETA2, EPSILON = 0.9, 0.99, 1e-8
-RATES = AdamRates(*map(np.float32, (BETA1, BETA2, EPSILON)))
-RATE = 0.02
 LIST_THREADS = ("grid", 1, 128)
+USUAL_BETAS = (0.9, 0.99), (0.9, 0.999)
+USUAL_EPSILONS = 1e-8, 1e-15, 1e-7, 1e-10
+USUAL_RATES = 0.02, 0.01, 0.001
+# The averages are all that is stored besides the parameter: they decide what a wrong one means.
+STORED = "m", "v", "parameters"
 
 
 @check("one_step")
 def test_one_step(case):
-    corrections = bias_corrections(BETA1, BETA2)
-    for step in (1, 3, 40):
-        inputs = state(case, (6,))
-        if step == 1:
-            # Positive, so that no wrong v is negative: its root would be an error without a clue.
-            np.abs(inputs[1], out=inputs[1])
-        row = corrections[step]
+    settings = random_settings(case)
+    for step in (1, 3, 12):
+        inputs = state(case, (14,))
+        # Of one sign, so that no wrong v is negative: its root would be an error without a clue.
+        np.abs(inputs[1], out=inputs[1])
+        row = settings.table[step]
         got = [
-            case.call("adam_step", *numbers, row[0], row[1], np.float32(RATE), RATES)
+            case.call("adam_step", *numbers, row[0], row[1], settings.rate, settings.rates)
             for numbers in zip(*inputs, strict=True)
         ]
-        got = np.array(got, np.float64)
-        # The averages first: a parameter is wrong wherever its m or v is.
-        for number, name in ((1, "m"), (2, "v"), (0, "parameter")):
-            expected = adam(*inputs, step)[number]
-            candidates = {
-                code: (result[number], sentence)
-                for code, (result, sentence) in known_mistakes(inputs, step).items()
-            }
-            case.expect(got[:, number], expected, name, candidates=candidates)
+        values = np.array([three_numbers(case, result) for result in got])
+        right = Step(inputs, row, settings)
+        left = [
+            Left(name, values[:, place], right.result[name])
+            for name, place in (("m", 1), ("v", 2), ("parameters", 0))
+        ]
+        expect_all(case, left, adam_mistakes(inputs, row, settings))
 
 
 @check("weights")
 def test_weights(case):
-    corrections = bias_corrections(BETA1, BETA2)
-    for step in (1, 7, 5000):  # the last one lies beyond the table
-        inputs = state(case, (203,))
-        arrays = [case.output((203,), initial=array) for array in inputs]
-        weights, gradient, m, v = arrays
-        case.run("launch_adam_weights", weights, gradient, m, v, step, corrections, RATE, RATES)
-        expected = adam(*inputs, step)
-        mistakes = known_mistakes(inputs, step)
-        if 1 < step < len(corrections):
-            mistakes["one row too early"] = (
-                (adam(*inputs, step - 1)[0], expected[1], expected[2]),
-                "The corrections are those of the step before: row t belongs to step t.",
-            )
-            mistakes["always the first step"] = (
-                (adam(*inputs, 1)[0], expected[1], expected[2]),
-                "The corrections are those of step 1: use the row of this step.",
-            )
-        compare(case, arrays, expected, mistakes, inputs[1], LIST_THREADS)
+    settings = random_settings(case)
+    last = len(settings.table) - 1
+    for step in (1, 7, last, last + 1, 5000):  # the last two lie beyond the table
+        move_weights(case, settings, step)
 
 
 @check("grid")
 def test_grid(case):
-    shape = 9, 27, 3
-    corrections = bias_corrections(BETA1, BETA2)
-    inputs = state(case, shape)
-    gradient = inputs[1]
-    gradient[case.rng.random(shape[:2]) < 0.5] = 0  # cells that no sample touched
-    gradient[:, ::2, 0] = 0  # one channel without a gradient does not make a cell untouched
+    move_grid(case, random_settings(case), (9, 27, 3))
+
+
+@check("float32")
+def test_float32(case):
+    settings = random_settings(case)
+    move_weights(case, settings, step=3)
+    move_grid(case, settings, (5, 8, 3))
+
+
+def explained(found):
+    """What an index outside an array says in this lesson."""
+    if found.kind != "out-of-bounds":
+        return ""
+    if found.message.startswith("corrections["):
+        return "The last row of the table is number corrections.shape[0] - 1: steps beyond use it."
+    if "," not in found.message.partition("]")[0]:
+        return ""  # a weight, which has one index only
+    return (
+        "Is there a guard for threads beyond the last cell? Row and column of a cell are "
+        "cell // width and cell % width, with height, width = steps.shape."
+    )
+
+
+def move_weights(case, settings, step):
+    case.explain = explained
+    inputs = state(case, (203,))
+    arrays = [case.output((203,), initial=array) for array in inputs]
+    weights, gradient, m, v = arrays
+    case.run(
+        "launch_adam_weights", weights, gradient, m, v, step, settings.table,
+        settings.rate, settings.rates,
+    )  # fmt: skip
+    row = settings.table[min(step, len(settings.table) - 1)]
+    mistakes = {
+        **row_mistakes(inputs, step, settings),
+        **adam_mistakes(inputs, row, settings),
+        **clearing_mistakes(inputs, row, settings),
+    }
+    right = Step(inputs, row, settings)
+    compare(case, (gradient, m, v, weights), right.result, mistakes, LIST_THREADS)
+
+
+def move_grid(case, settings, shape):
+    inputs = grid_state(case, shape)
+    # Some cells are older than the table is long.
     steps = case.rng.integers(0, 60, shape[:2]).astype(np.int32)
+    case.explain = explained
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
     grid, grad_grid, m, v = arrays
-    case.run("launch_adam_grid", grid, grad_grid, m, v, counted, corrections, RATE, RATES)
+    case.run(
+        "launch_adam_grid", grid, grad_grid, m, v, counted, settings.table,
+        settings.rate, settings.rates,
+    )  # fmt: skip
+    right = grid_result(inputs, steps, settings)
+    mistakes = grid_mistakes(inputs, steps, settings)
+    left = [Left("steps", counted, right["steps"], tolerance=0)]
+    compare(case, (grad_grid, m, v, grid), right, mistakes, None, left)
 
-    touched = (gradient != 0).any(axis=2)
-    candidates = {
-        "every cell counts": (steps + 1, "Every cell counts a step: only those touched may."),
-        "steps not counted": (steps, "The steps are never counted: store the new number."),
-        "counted three times": (
-            steps + 3 * touched,
-            "A cell counts each channel as a step: count once, before the loop over channels.",
-        ),
-        "one channel decides": (
-            steps + (gradient[:, :, 0] != 0),
-            "Only channel 0 decides whether a cell was touched: look at all three.",
-        ),
-        "all channels needed": (
-            steps + (gradient != 0).all(axis=2),
-            "A cell counts as touched only if all three gradients are there: one is enough.",
-        ),
-    }
-    case.expect(counted, steps + touched, "steps", candidates=candidates)
-    *expected, _ = reference.adam_grid(*inputs, steps, RATE, BETA1, BETA2, EPSILON)
-    moved = adam(*inputs, np.maximum(steps + touched, 1)[:, :, np.newaxis])
-    mistakes = known_mistakes(inputs, np.maximum(steps + touched, 1)[:, :, np.newaxis], touched)
-    mistakes["untouched cells moved"] = (
-        moved,
-        "Cells that no sample touched were moved by old momentum: leave them as they are.",
+
+# ---------------------------------------------------------------- inputs
+
+
+class Settings(NamedTuple):
+    table: np.ndarray  # (rows, 2) float32
+    rate: np.float32
+    rates: AdamRates
+    exact: Callable  # step -> corrections by the formula, which goes on where the table ends
+
+
+def random_settings(case):
+    beta1, beta2 = case.rng.choice([0.8, 0.85, 0.95]), case.rng.choice([0.97, 0.98, 0.995])
+    epsilon = np.float32(case.rng.uniform(2e-7, 9e-7))
+    rates = AdamRates(np.float32(beta1), np.float32(beta2), epsilon)
+
+    def exact(step):
+        return np.array([1 / (1 - beta1**step), 1 / (1 - beta2**step)])
+
+    # Row 0 is never used; here it is not 1, so that it shows if it is.
+    table = np.full((int(case.rng.integers(24, 40)), 2), 1.7, np.float32)
+    for step in range(1, len(table)):
+        table[step] = exact(step)
+    return Settings(table, np.float32(case.rng.uniform(0.012, 0.018)), rates, exact)
+
+
+def state(case, shape):
+    """(parameter, gradient, m, v) in the middle of a training, as float32.
+
+    A seventh never had a gradient, like the weights of a unit that is never active. The sizes of
+    the others lie between epsilon and 0.1.
+    """
+    size = 10.0 ** case.rng.uniform(-7, -1, shape)
+    # So that each size is there in each run, however few the elements are.
+    size.flat[:6] = 10.0 ** np.arange(-6, 0)
+    size[np.arange(size.size).reshape(shape) % 7 == 6] = 0
+    gradient = size * case.rng.choice([-1, 1], shape) * case.rng.uniform(0.4, 1, shape)
+    # The gradient of this batch may be zero where there has been one before.
+    gradient[np.arange(size.size).reshape(shape) % 5 == 4] = 0
+    m = size * case.rng.uniform(-0.5, 0.5, shape)
+    v = (size * case.rng.uniform(0.3, 1, shape)) ** 2
+    parameter = case.rng.uniform(-1, 1, shape)
+    return tuple(np.asarray(a, np.float32) for a in (parameter, gradient, m, v))
+
+
+def grid_state(case, shape):
+    """As `state`; half of the cells are untouched, in the others not all channels have gradients.
+
+    Every pattern of zeros is there, and gradients that add up to zero, and tiny ones.
+    """
+    inputs = state(case, shape)
+    gradient = inputs[1]
+    some = (case.rng.choice([-1, 1], shape) * case.rng.uniform(0.02, 0.1, shape)).astype(np.float32)
+    kinds = case.rng.permutation(shape[0] * shape[1]).reshape(shape[:2]) % 20
+    for kind in range(7):  # which of the three channels have a gradient; none: later
+        has = [kind + 1 >> channel & 1 for channel in range(3)]
+        gradient[kinds == kind] = some[kinds == kind] * np.array(has, np.float32)
+    opposite = kinds == 7
+    gradient[opposite] = some[opposite][:, :1] * np.array([1, -1, 0], np.float32)
+    gradient[kinds == 8] = np.array([0, 0, 1e-12], np.float32)
+    gradient[kinds == 9] = -np.abs(some[kinds == 9])
+    gradient[kinds >= 10] = 0
+    return inputs
+
+
+def three_numbers(case, result):
+    """What `adam_step` has returned, as floats."""
+    try:
+        numbers = np.array([float(number) for number in result])
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    case.require(
+        numbers.shape == (3,),
+        "not three numbers",
+        "adam_step has to return three numbers: the parameter, m and v.",
     )
-    mistakes["old step number"] = (
-        where(touched, adam(*inputs, np.maximum(steps, 1)[:, :, np.newaxis]), inputs),
-        "The correction is that of the step before: count first, then look it up.",
-    )
-    mistakes["channel by channel"] = (
-        where(gradient != 0, moved, inputs),
-        "A channel without a gradient was left out, although its cell was touched.",
-    )
-    compare(case, arrays, expected, mistakes, gradient, None)
+    return numbers
 
 
 # ---------------------------------------------------------------- Adam, right and wrong
 
 
-def state(case, shape):
-    """(parameter, gradient, m, v) in the middle of a training, as float32."""
-    gradient = case.random(shape, -0.1, 0.1)
-    # Away from zero: the first step is the sign of the gradient, whatever its size.
-    gradient += np.sign(gradient) * np.float32(0.01)
-    m, v = case.random(shape, -0.05, 0.05), case.random(shape, 1e-4, 0.01)
-    return case.random(shape, -1, 1), gradient, m, v
+class Step:
+    """One step of Adam in float64, by the table's row; `result` has m, v and parameters."""
+
+    def __init__(self, inputs, row, settings, beta1=None, beta2=None, epsilon=None, rate=None):
+        self.parameter, self.gradient, self.m, self.v = (a.astype(np.float64) for a in inputs)
+        rates = settings.rates
+        self.beta1 = float(rates.beta1 if beta1 is None else beta1)
+        self.beta2 = float(rates.beta2 if beta2 is None else beta2)
+        self.epsilon = float(rates.epsilon if epsilon is None else epsilon)
+        self.rate = float(settings.rate if rate is None else rate)
+        row = np.asarray(row, np.float64)
+        self.correct_m, self.correct_v = row[..., 0], row[..., 1]
+        self.new_m = self.beta1 * self.m + (1 - self.beta1) * self.gradient
+        self.new_v = self.beta2 * self.v + (1 - self.beta2) * self.gradient**2
+        self.result = self.leaves()
+
+    def leaves(self, m=None, v=None, by=None):
+        """The three arrays, with another m, v, or step than the right ones."""
+        m = self.new_m if m is None else m
+        v = self.new_v if v is None else v
+        by = self.by(m, v) if by is None else by
+        return {"m": m, "v": v, "parameters": self.parameter - self.rate * by}
+
+    def by(self, m, v):
+        return self.ratio(m * self.correct_m, v * self.correct_v)
+
+    def ratio(self, m, v):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return m / (np.sqrt(v) + self.epsilon)
+
+    def clipped_root(self, v):
+        return np.sqrt(np.maximum(v, 0))
 
 
-def adam(parameter, gradient, m, v, step, beta1=BETA1, beta2=BETA2):
-    return reference.adam(parameter, gradient, m, v, step, RATE, beta1, beta2, EPSILON)
+def without_epsilon(s):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return s.leaves(by=s.new_m * s.correct_m / np.sqrt(s.new_v * s.correct_v))
 
 
-def where(touched, new, inputs):
-    """(parameter, m, v), new where touched, else as they were."""
-    mask = touched if touched.ndim == new[0].ndim else touched[..., np.newaxis]
-    old = inputs[0], inputs[2], inputs[3]
-    return tuple(np.where(mask, n, o) for n, o in zip(new, old, strict=True))
+def v_of_gradients(s):
+    v = s.beta2 * s.v + (1 - s.beta2) * s.gradient
+    return s.leaves(v=v, by=s.ratio(s.new_m * s.correct_m, np.maximum(v * s.correct_v, 0)))
 
 
-def known_mistakes(inputs, step, touched=None):
-    """code -> ((parameter, m, v), sentence)."""
-    parameter, gradient, _, v = (array.astype(np.float64) for array in inputs)
-    _, new_m, new_v = adam(*inputs, step)
-    unbiased_m, unbiased_v = new_m / (1 - BETA1**step), new_v / (1 - BETA2**step)
-    not_squared = BETA2 * v + (1 - BETA2) * gradient
-    with np.errstate(invalid="ignore"):
-        root_of_gradient = np.sqrt(not_squared / (1 - BETA2**step)) + EPSILON
+def v_of_sizes(s):
+    return s.leaves(v=s.beta2 * s.v + (1 - s.beta2) * np.abs(s.gradient))
 
-    def moved(by):
-        return parameter - RATE * by, new_m, new_v
 
-    wrong = {
-        "bias correction missing": (
-            moved(new_m / (np.sqrt(new_v) + EPSILON)),
-            "The bias correction is missing: early on, m and v are too small.",
+ADAM_MISTAKES = {
+    "bias correction missing": (
+        lambda s: s.leaves(by=s.ratio(s.new_m, s.new_v)),
+        "The bias correction is missing: early on, m and v are too small.",
+    ),
+    "m not corrected": (
+        lambda s: s.leaves(by=s.ratio(s.new_m, s.new_v * s.correct_v)),
+        "m is not corrected: both averages began at zero.",
+    ),
+    "v not corrected": (
+        lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_m, s.new_v)),
+        "v is not corrected: both averages began at zero.",
+    ),
+    "m divided by its correction": (
+        lambda s: s.leaves(by=s.ratio(s.new_m / s.correct_m, s.new_v * s.correct_v)),
+        "m is divided by its correction. The corrections are factors: multiply.",
+    ),
+    "v divided by its correction": (
+        lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_m, s.new_v / s.correct_v)),
+        "v is divided by its correction. The corrections are factors: multiply.",
+    ),
+    "divided by the corrections": (
+        lambda s: s.leaves(by=s.ratio(s.new_m / s.correct_m, s.new_v / s.correct_v)),
+        "m and v are divided by their corrections. The corrections are factors: multiply.",
+    ),
+    "corrections exchanged": (
+        lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_v, s.new_v * s.correct_m)),
+        "The two corrections are exchanged: the first one is that of m.",
+    ),
+    "root before the correction": (
+        lambda s: s.leaves(
+            by=s.new_m * s.correct_m / (np.sqrt(s.new_v) * s.correct_v + s.epsilon)
         ),
-        "one correction missing": (
-            moved(new_m / (np.sqrt(unbiased_v) + EPSILON)),
-            "m is not corrected: both averages began at zero.",
+        "The root is taken before the correction: correct v first.",
+    ),
+    "corrected averages kept": (
+        lambda s: s.leaves(
+            s.new_m * s.correct_m, s.new_v * s.correct_v, s.by(s.new_m, s.new_v)
         ),
-        "uphill": (
-            moved(-unbiased_m / (np.sqrt(unbiased_v) + EPSILON)),
-            "The step goes uphill: subtract it.",
+        "The corrected averages are returned: m and v stay as they are, only the step is "
+        "corrected.",
+    ),
+    "old m in the step": (
+        lambda s: s.leaves(by=s.by(s.m, s.new_v)),
+        "The step uses m as it was: compute the new one first.",
+    ),
+    "old v in the step": (
+        lambda s: s.leaves(by=s.by(s.new_m, s.v)),
+        "The step uses v as it was: compute the new one first.",
+    ),
+    "old averages in the step": (
+        lambda s: s.leaves(by=s.by(s.m, s.v)),
+        "The step uses m and v as they were: compute the new ones first.",
+    ),
+    "averages not returned": (
+        lambda s: s.leaves(s.m, s.v, s.by(s.new_m, s.new_v)),
+        "m and v are as they were: return the new ones.",
+    ),
+    "averages exchanged": (
+        lambda s: {**s.result, "m": s.new_v, "v": s.new_m},
+        "m and v are exchanged: the order is parameter, m, v.",
+    ),
+    "1 - beta1 forgotten": (
+        lambda s: s.leaves(m=s.beta1 * s.m + s.gradient),
+        "The factor (1 - beta1) of the gradient is missing in m.",
+    ),
+    "1 - beta2 forgotten": (
+        lambda s: s.leaves(v=s.beta2 * s.v + s.gradient**2),
+        "The factor (1 - beta2) of the squared gradient is missing in v.",
+    ),
+    "1 - beta forgotten": (
+        lambda s: s.leaves(s.beta1 * s.m + s.gradient, s.beta2 * s.v + s.gradient**2),
+        "The factor (1 - beta) is missing in both averages: the new gradient counts too much.",
+    ),
+    "epsilon left out": (
+        without_epsilon,
+        "epsilon is left out: a parameter that never had a gradient then divides 0 by 0.",
+    ),
+    "epsilon inside the root": (
+        lambda s: s.leaves(
+            by=s.new_m * s.correct_m / np.sqrt(s.new_v * s.correct_v + s.epsilon)
         ),
-        "root forgotten": (
-            moved(unbiased_m / (unbiased_v + EPSILON)),
-            "Divide by the root of v: v is an average of squares.",
+        "epsilon is added inside the root: add it to the root.",
+    ),
+    "uphill": (
+        lambda s: s.leaves(by=-s.by(s.new_m, s.new_v)),
+        "The step goes uphill: subtract it.",
+    ),
+    "learning rate forgotten": (
+        lambda s: s.leaves(by=s.by(s.new_m, s.new_v) / s.rate),
+        "The learning rate is missing: the step has to be multiplied by it.",
+    ),
+    "root forgotten": (
+        lambda s: s.leaves(
+            by=s.new_m * s.correct_m / (s.new_v * s.correct_v + s.epsilon)
         ),
-        "no momentum": (
-            moved(gradient / (np.sqrt(unbiased_v) + EPSILON)),
-            "The gradient itself was used for the step: use m, its average.",
-        ),
-        "square forgotten": (
-            (parameter - RATE * unbiased_m / root_of_gradient, new_m, not_squared),
-            "v is an average of the gradient: it should be one of its square.",
-        ),
-        "betas exchanged": (
-            adam(*inputs, step, BETA2, BETA1),
-            "beta1 and beta2 are exchanged: m forgets faster than v.",
-        ),
-        "forgets the wrong way": (
-            adam(*inputs, step, 1 - BETA1, 1 - BETA2),
-            "beta and 1 - beta are exchanged: the past counts beta, the new gradient the rest.",
-        ),
-    }
-    if touched is None:
-        return wrong
-    return {code: (where(touched, result, inputs), s) for code, (result, s) in wrong.items()}
+        "Divide by the root of v: v is an average of squares.",
+    ),
+    "no momentum": (
+        lambda s: s.leaves(by=s.ratio(s.gradient, s.new_v * s.correct_v)),
+        "The gradient itself was used for the step: use m, its average.",
+    ),
+    "no momentum, corrected": (
+        lambda s: s.leaves(by=s.by(s.gradient, s.new_v)),
+        "The gradient itself was used for the step: use m, its average.",
+    ),
+    "square forgotten": (
+        v_of_gradients,
+        "v is an average of the gradient: it should be one of its square.",
+    ),
+    "size for the square": (
+        v_of_sizes,
+        "v is an average of the gradient's size: it should be one of its square.",
+    ),
+    "gradient squared in m": (
+        lambda s: s.leaves(m=s.beta1 * s.m + (1 - s.beta1) * s.gradient**2),
+        "m is an average of the squared gradient: that is v.",
+    ),
+    "nothing moves": (
+        lambda s: {"m": s.m, "v": s.v, "parameters": s.parameter},
+        "Nothing has changed: neither the parameter nor its averages.",
+    ),
+}  # fmt: skip
 
 
-def compare(case, arrays, expected, mistakes, gradient, threads):
-    parameter, cleared, *averages = arrays
-    for number, (name, got) in enumerate(zip(("m", "v"), averages, strict=True), 1):
-        known = {code: (result[number], s) for code, (result, s) in mistakes.items()}
-        case.expect(got, expected[number], name, threads, candidates=known)
-    known = {code: (result[0], s) for code, (result, s) in mistakes.items()}
-    case.expect(parameter, expected[0], "parameters", threads, candidates=known)
-    left = {
-        "gradient not cleared": (
-            gradient,
-            "The gradient is still there: the next backward pass would add to it.",
+def adam_mistakes(inputs, row, settings):
+    """code -> `Mistake` of one step, everywhere."""
+    right = Step(inputs, row, settings)
+    found = {code: Mistake(s, leave(right)) for code, (leave, s) in ADAM_MISTAKES.items()}
+    rates = settings.rates
+
+    def other(sentence, **changed):
+        return Mistake(sentence, Step(inputs, row, settings, **changed).result)
+
+    found["betas exchanged"] = other(
+        "beta1 and beta2 are exchanged: m forgets faster than v.",
+        beta1=rates.beta2,
+        beta2=rates.beta1,
+    )
+    found["forgets the wrong way"] = other(
+        "beta and 1 - beta are exchanged: the past counts beta, the new gradient the rest.",
+        beta1=1 - rates.beta1,
+        beta2=1 - rates.beta2,
+    )
+    for beta1, beta2 in USUAL_BETAS:
+        found[f"betas written in: {beta1}, {beta2}"] = other(
+            f"beta1 = {beta1} and beta2 = {beta2} are written in: take those of `rates`.",
+            beta1=beta1,
+            beta2=beta2,
         )
+        for name, beta in (("beta1", beta1), ("beta2", beta2)):
+            found[f"{name} written in: {beta}"] = other(
+                f"{name} = {beta} is written in: take that of `rates`.", **{name: beta}
+            )
+    for epsilon in USUAL_EPSILONS:
+        found[f"epsilon written in: {epsilon:g}"] = other(
+            f"epsilon = {epsilon:g} is written in: take `rates.epsilon`.", epsilon=epsilon
+        )
+    for rate in USUAL_RATES:
+        found[f"learning rate written in: {rate:g}"] = other(
+            f"A learning rate of {rate:g} is written in: take `learning_rate`.", rate=rate
+        )
+    return found
+
+
+def row_mistakes(inputs, step, settings):
+    """code -> `Mistake` for the wrong row of the table."""
+    table = settings.table
+    last = len(table) - 1
+
+    def row(values, sentence):
+        return Mistake(sentence, Step(inputs, values, settings).result)
+
+    return {
+        "one row too early": row(
+            table[min(step - 1, last)],
+            "The corrections are those of the step before: row t belongs to step t.",
+        ),
+        "one row too late": row(
+            table[min(step + 1, last)],
+            "The corrections are those of the next step: row t belongs to step t.",
+        ),
+        "always the first step": row(
+            table[1], "The corrections are those of step 1: use the row of this step."
+        ),
+        "table in a circle": row(
+            table[step % len(table)],
+            "Beyond the end of the table its first rows are used again: stay at the last one.",
+        ),
+        "first row beyond the table": row(
+            table[0 if step > last else step],
+            "Beyond the end of the table row 0 is used: use the last row.",
+        ),
+        "not the last row": row(
+            [1, 1] if step > last else table[step],
+            "Beyond the end of the table the corrections are taken to be 1: use those of the last "
+            "row.",
+        ),
+        "not the table": row(
+            settings.exact(step),
+            "Beyond the end of the table the corrections are not those of its last row.",
+        ),
+        "row before the last": row(
+            table[min(step, last - 1)],
+            "The last row of the table is never used: it is number shape[0] - 1.",
+        ),
+        "always the last row": row(
+            table[last], "The corrections are always those of the last row: use this step's."
+        ),
     }
-    zeros = np.zeros(gradient.shape)
-    case.expect(cleared, zeros, "gradient", threads, tolerance=0, candidates=left)
 
 
-assert (BETA1, BETA2) == (Config().beta1, Config().beta2)
+def clearing_mistakes(inputs, row, settings):
+    parameter, gradient, m, v = inputs
+    cleared = Step((parameter, np.zeros_like(gradient), m, v), row, settings)
+    return {
+        "gradient not cleared": Mistake(
+            "The gradient is still there: the next backward pass would add to it.",
+            {"gradient": gradient},
+        ),
+        "cleared too early": Mistake(
+            "The gradient was cleared before it was used: m and v saw a zero.", cleared.result
+        ),
+    }
+
+
+# ---------------------------------------------------------------- the grid
+
+
+def touched_cells(gradient):
+    return (gradient != 0).any(axis=2)
+
+
+def grid_result(inputs, steps, settings, touched=None, entry=None, steps_left=None, leave=None):
+    """What `adam_grid` leaves. touched: (gh, gw) bool, or (gh, gw, 3) for single channels.
+
+    entry: the number of the table's row for each cell, or for each of its channels. leave: which
+    of the `ADAM_MISTAKES`.
+    """
+    touched = touched_cells(inputs[1]) if touched is None else touched
+    counts = touched if touched.ndim == 2 else touched.any(axis=2)
+    new_steps = steps + counts
+    entry = np.maximum(new_steps, 1) if entry is None else entry
+    entry = entry if entry.ndim == 3 else entry[:, :, np.newaxis]
+    row = settings.table[np.clip(entry, 0, len(settings.table) - 1)]
+    new = Step(inputs, row, settings)
+    new = leave(new) if leave else new.result
+    mask = touched if touched.ndim == 3 else touched[:, :, np.newaxis]
+    old = {"parameters": inputs[0], "m": inputs[2], "v": inputs[3]}
+    result = {name: np.where(mask, new[name], old[name]) for name in old}
+    result["steps"] = new_steps if steps_left is None else steps_left
+    result["gradient"] = np.where(mask, 0, inputs[1])
+    return result
+
+
+def grid_mistakes(inputs, steps, settings):
+    """code -> `Mistake` for cells, counts, rows, and for a step of Adam in all cells touched."""
+    found = {
+        code: Mistake(sentence, grid_result(inputs, steps, settings, **changed))
+        for code, (changed, sentence) in cell_mistakes(inputs[1], steps, settings).items()
+    }
+    right = grid_result(inputs, steps, settings)
+    everywhere = np.ones(steps.shape, bool)
+    for code, entry in (
+        ("untouched cells moved", np.maximum(right["steps"], 1)),
+        ("untouched cells moved on", steps + 1),
+    ):
+        found[code] = Mistake(
+            "Cells that no sample touched were moved by old momentum: leave them as they are.",
+            grid_result(inputs, steps, settings, everywhere, entry, right["steps"]),
+        )
+    found["gradient not cleared"] = Mistake(
+        "The gradient is still there: the next backward pass would add to it.",
+        {"gradient": inputs[1]},
+    )
+    for channels in ((0,), (1,), (2,), (0, 1), (1, 2)):
+        gradient = inputs[1].copy()
+        gradient[:, :, list(channels)] = 0
+        found[f"only channels {channels} cleared"] = Mistake(
+            "The gradient of some channels is still there: clear all three.", {"gradient": gradient}
+        )
+    parameter, gradient, m, v = inputs
+    no_gradient = parameter, np.zeros_like(gradient), m, v
+    touched = touched_cells(gradient)
+    found["cleared too early"] = Mistake(
+        "The gradient was cleared before it was used: m and v saw a zero.",
+        grid_result(no_gradient, steps, settings, touched),
+    )
+    for code, (leave, sentence) in ADAM_MISTAKES.items():
+        found[code] = Mistake(sentence, grid_result(inputs, steps, settings, leave=leave))
+    return found
+
+
+def cell_mistakes(gradient, steps, settings):
+    """code -> (what to change in `grid_result`, sentence)."""
+    touched = touched_cells(gradient)
+    has = gradient != 0
+    counted = steps + touched
+    mistakes = {
+        "every cell counts": (
+            {"touched": np.ones(steps.shape, bool)},
+            "Every cell moves and counts a step: only those touched may.",
+        ),
+        "every cell counted": (
+            {"steps_left": steps + 1},
+            "Every cell counts a step: only those touched may.",
+        ),
+        "steps not counted": (
+            {"steps_left": steps},
+            "The steps are never counted: store the new number.",
+        ),
+        "steps neither counted nor used": (
+            {"steps_left": steps, "entry": steps},
+            "The steps are never counted: one more for a cell that was touched.",
+        ),
+        "counted three times, row by row": (
+            {
+                "steps_left": steps + 3 * touched,
+                "entry": steps[:, :, np.newaxis] + np.array([1, 2, 3]),
+            },
+            "A cell counts each channel as a step: count once, before the loop over channels.",
+        ),
+        "counted three times": (
+            {"steps_left": steps + 3 * touched},
+            "A cell counts each channel as a step: count once, before the loop over channels.",
+        ),
+        "counted per channel": (
+            {"steps_left": steps + has.sum(axis=2)},
+            "A cell counts a step for each channel with a gradient: count once.",
+        ),
+        "all channels needed": (
+            {"touched": has.all(axis=2)},
+            "A cell counts as touched only if all three gradients are there: one is enough.",
+        ),
+        "sum of the gradients": (
+            {"touched": gradient.sum(axis=2) != 0},
+            "A cell counts as touched if the sum of its gradients is not zero: 1 and -1 add up to "
+            "zero, too. Look at each one.",
+        ),
+        "only positive gradients": (
+            {"touched": (gradient > 0).any(axis=2)},
+            "A cell counts as touched only if a gradient is above zero: negative ones count, too.",
+        ),
+        "a threshold": (
+            {"touched": (np.abs(gradient) > 1e-11).any(axis=2)},
+            "Cells with tiny gradients are left out: any gradient that is not zero counts.",
+        ),
+        "untouched cells forget their age": (
+            {"steps_left": np.where(touched, counted, 0)},
+            "The steps of untouched cells were changed: leave them as they are.",
+        ),
+        "old step number": (
+            {"entry": steps},
+            "The correction is that of the step before: count first, then look it up.",
+        ),
+        "row after the count": (
+            {"entry": counted + 1},
+            "The correction is that of the next step: row t belongs to step t.",
+        ),
+        "channel by channel": (
+            {"touched": has},
+            "A channel without a gradient was left out, although its cell was touched.",
+        ),
+        "table in a circle": (
+            {"entry": counted % len(settings.table)},
+            "Beyond the end of the table its first rows are used again: stay at the last one.",
+        ),
+        "age of cell 0": (
+            {"entry": np.full(steps.shape, counted[0, 0])},
+            "All cells use the age of the first one: each has its own.",
+        ),
+    }
+    for channel in range(3):
+        code = "one channel decides" if channel == 0 else f"channel {channel} decides"
+        mistakes[code] = (
+            {"touched": has[:, :, channel]},
+            f"Only channel {channel} decides whether a cell was touched: look at all three.",
+        )
+    return mistakes
+
+
+def compare(case, arrays, right, mistakes, threads, left=()):
+    gradient, m, v, parameters = arrays
+    left = [
+        *left,
+        *(
+            Left(name, got, right[name], threads=threads)
+            for name, got in zip(STORED, (m, v, parameters), strict=True)
+        ),
+        Left("gradient", gradient, np.zeros(gradient.shape), tolerance=0, threads=threads),
+    ]
+    expect_all(case, left, mistakes)

@@ -1,4 +1,10 @@
-"""Checks of lesson 9, with a network of 16 hidden units on small pictures, and ragged batches."""
+"""Checks of lesson 9, with small networks of several shapes on small pictures, and ragged batches.
+
+Whether a step is right, the arrays say that it leaves. Why it is wrong, its calls say: which stage
+was called when, and with which numbers.
+"""
+
+import itertools
 
 import numpy as np
 
@@ -8,52 +14,52 @@ from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference, reference_training
 from lessons.grading.case import check
+from lessons.grading.mistakes import same
 
-# With the usual epsilon, Adam's first step is the gradient's sign times the learning rate: rounding
-# of a gradient near zero would decide. A larger one makes results comparable.
-CONFIG = Config(
-    steps=10, batch=70, seed=77, grid_width=5, grid_height=4, hidden=16, layers=2, epsilon=1e-4
-)
 IMAGE_SHAPE = 9, 14, 3
-RATES = np.array([[0.01, 0.02], [0.008, 0.015], [0.003, 0.001]], np.float32)
+STEP_STAGES = "sample_batch", "encode", "mlp_forward", "backward", "adam_weights", "adam_grid"
 
 
 @check("evaluate")
 def test_evaluate(case):
-    arrays = random_arrays(case, CONFIG)
-    uv = case.random((CONFIG.batch, 2))
+    config = random_config(case)
+    arrays = random_arrays(case, config)
+    uv = case.random((config.batch, 2))
     arrays = arrays._replace(uv=uv)
     features = reference.encode(uv, arrays.parameters.feature_grid.array)
-    left_there = arrays.features.array.astype(np.float64)
+    # Computed before the student's file runs: nothing that it does can change what is expected.
+    colours = colours_of(arrays, features, config)
+    before = [array.array.copy() for array in arrays.parameters]
     case.run("evaluate", Stages(), arrays)
-    case.expect(arrays.features, features, name="features")
-    candidates = {
-        "network first": (
-            colours_of(arrays, left_there),
-            "The network ran before its features were made: it read what was left in the array.",
-        )
-    }
-    colours = arrays.outputs.array[:, :COLOURS]
-    case.expect(colours, colours_of(arrays, features), name="outputs", candidates=candidates)
+    left = [
+        ("features", arrays.features.array, features),
+        ("outputs", arrays.outputs.array[:, :COLOURS], colours),
+        *zip(State._fields, (array.array for array in arrays.parameters), before, strict=True),
+    ]
+    expect_arrays(case, left, mistake_in_calls(case.calls, ["encode", "mlp_forward"], []))
 
 
 @check("one_step")
 def test_one_step(case):
+    config = random_config(case)
+    rates = random_rates(case, 1)
     # Not step 1: there it would not be seen whether its number reaches Adam and the sampler.
-    arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
-    expected = expect_steps(arrays, 3, RATES[:1])
-    candidates = {**known_mistakes(arrays, 3, RATES[:1]), **wrong_orders(arrays, 3, RATES[0])}
-    case.run("training_step", Stages(), arrays, CONFIG, 3, *RATES[0])
-    compare(case, arrays, expected, candidates)
+    step = int(case.rng.integers(3, 9))
+    arrays = with_an_old_batch(case, random_arrays(case, config))
+    expected = expect_steps(arrays, config, step, rates)
+    case.run("training_step", Stages(), arrays, config, step, *rates[0])
+    compare(case, arrays, expected, config, step, rates)
 
 
 @check("several_steps")
 def test_several_steps(case):
-    arrays = with_an_old_batch(case, random_arrays(case, CONFIG))
-    expected = expect_steps(arrays, 2, RATES)
-    candidates = known_mistakes(arrays, 2, RATES)
-    case.run("training_steps", Stages(), arrays, CONFIG, 2, RATES)
-    compare(case, arrays, expected, candidates)
+    config = random_config(case)
+    rates = random_rates(case, 3)
+    first_step = int(case.rng.integers(2, 9))
+    arrays = with_an_old_batch(case, random_arrays(case, config))
+    expected = expect_steps(arrays, config, first_step, rates)
+    case.run("training_steps", Stages(), arrays, config, first_step, rates)
+    compare(case, arrays, expected, config, first_step, rates)
 
 
 @check("learns")
@@ -70,15 +76,44 @@ def test_learns(case):
     painted = paint(arrays.parameters, config, width, height)
     baseline = reference.baseline_psnr(image, config.grid_width, config.grid_height)
     reached = reference.psnr(painted, image)
-    case.require(
-        reached > baseline + 1,
+    mistake = mistake_in_calls(case.calls, STEP_STAGES, numbers_of_steps(config, 1, rates))
+    code, sentence = mistake or (
         "does not learn",
         f"after {config.steps} steps the picture has {reached:.2f} dB; bilinear interpolation of "
         f"a grid of the same size has {baseline:.2f} dB, and should be beaten by 1 dB",
     )
+    case.require(reached > baseline + 1, code, sentence)
+    require_stages(case, STEP_STAGES)
 
 
 # ---------------------------------------------------------------- inputs
+
+
+def random_config(case):
+    """A small network of any shape, and constants for Adam that nobody can guess."""
+    # With the usual epsilon, Adam's first step is the gradient's sign times the learning rate:
+    # rounding of a gradient near zero would decide. A larger one makes results comparable.
+    return Config(
+        steps=10,
+        batch=int(case.rng.integers(66, 90)),
+        seed=int(case.rng.integers(2, 2**40)),
+        grid_width=int(case.rng.integers(5, 8)),
+        grid_height=int(case.rng.integers(3, 5)),
+        hidden=int(case.rng.choice([16, 32])),
+        layers=int(case.rng.integers(1, 4)),
+        beta1=float(case.rng.choice([0.85, 0.95])),
+        beta2=float(case.rng.choice([0.97, 0.98])),
+        epsilon=float(case.rng.uniform(1e-4, 2e-4)),
+    )
+
+
+def random_rates(case, count):
+    """(count, 2) float32: the network's and the grid's learning rate of each step."""
+    return (
+        case.rng.permutation(np.linspace(0.003, 0.02, 2 * count))
+        .reshape(count, 2)
+        .astype(np.float32)
+    )
 
 
 def random_arrays(case, config, image=None):
@@ -151,144 +186,299 @@ def reference_state(arrays, step):
     )  # fmt: skip
 
 
-def expect_steps(arrays, first_step, rates, seed=CONFIG.seed, steps=None, batch_steps=None):
-    """(sum of losses, reference_training.State) after a step for each row of rates.
-
-    steps: the numbers that Adam is told. batch_steps: those that the sampler is told.
-    """
-    steps = steps or range(first_step, first_step + len(rates))
+def expect_steps(arrays, config, first_step, rates):
+    """(sum of losses, reference_training.State) after a step for each row of rates."""
     total = 0.0
     state = reference_state(arrays, first_step)
-    for step, batch_step, row in zip(
-        steps, batch_steps or steps, rates.astype(np.float64), strict=True
-    ):
-        uv, target = reference.sample(arrays.image, batch_step, seed, CONFIG.batch)
-        loss, state = one_step(state, uv, target, step, *row)
+    for rate_mlp, rate_grid in rates.astype(np.float64):
+        loss, state = reference_training.train_step(
+            arrays.image, state, config.seed, config.batch,
+            hidden=config.hidden, layers=config.layers,
+            weight_learning_rate=rate_mlp, grid_learning_rate=rate_grid,
+            beta1=config.beta1, beta2=config.beta2, epsilon=config.epsilon,
+        )  # fmt: skip
         total += loss
     return total, state
 
 
-def one_step(state, uv, target, step, rate_mlp, rate_grid):
-    constants = CONFIG.beta1, CONFIG.beta2, CONFIG.epsilon
-    matrices = reference.split_weights(state.weights, CONFIG.hidden, CONFIG.layers)
-    gradients = reference.backward(uv, state.feature_grid, matrices, target)
-    weights = reference.adam(
-        state.weights, gradients.grad_weights, state.weights_m, state.weights_v,
-        step, rate_mlp, *constants,
-    )  # fmt: skip
-    grid = reference.adam_grid(
-        state.feature_grid, gradients.grad_feature_grid, state.feature_grid_m,
-        state.feature_grid_v, state.feature_grid_steps, rate_grid, *constants,
-    )  # fmt: skip
-    return gradients.loss, reference_training.State(step, *weights, *grid)
-
-
-def known_mistakes(arrays, first_step, rates):
-    """{code: (loss, state, sentence)} for what is easily done wrong here."""
-    count = len(rates)
-    same_rate = np.repeat(rates[:1], count, axis=0)
-    mistakes = {
-        "rates exchanged": (
-            {"rates": rates[:, ::-1]},
-            "The network moved at the grid's learning rate, and the grid at the network's.",
-        ),
-        "seed ignored": (
-            {"seed": 0},
-            "The batch is that of seed 0: give sample_batch the seed of the config.",
-        ),
-        "same batch": (
-            {"batch_steps": [1] * count},
-            "Each step drew the batch of step 1: the sampler has to know the number of the step.",
-        ),
-        "one too small": (
-            {"steps": list(range(first_step - 1, first_step - 1 + count))},
-            "The numbers of the steps are one too small: begin with first_step.",
-        ),
-        "step missing": (
-            {"rates": rates[:-1]},
-            "The last row of learning_rates was not used: one step is missing.",
-        ),
-        "first step again": (
-            {"steps": [first_step] * count},
-            "Every step had the number of the first.",
-        ),
-        "first rate again": (
-            {"rates": same_rate},
-            "Every step used the first row of learning_rates.",
-        ),
-    }
-    if count == 1:
-        del mistakes["step missing"]
-    results = {}
-    for code, (change, sentence) in mistakes.items():
-        settings = {"rates": rates, **change}
-        results[code] = *expect_steps(arrays, first_step, **settings), sentence
-    loss, state = expect_steps(arrays, first_step, rates)
-    before = reference_state(arrays, first_step)
-    results["weights did not move"] = (
-        loss,
-        state._replace(weights=before.weights, weights_m=before.weights_m),
-        "The weights are as they were: call adam_weights, after the backward pass.",
-    )
-    results["grid did not move"] = (
-        loss,
-        state._replace(feature_grid=before.feature_grid),
-        "The feature grid is as it was: call adam_grid, after the backward pass.",
-    )
-    return results
-
-
-def wrong_orders(arrays, step, rates):
-    """As `known_mistakes`, for two stages in the wrong order within one step."""
-    loss, state = expect_steps(arrays, step, rates[np.newaxis])
-    before = reference_state(arrays, step)
-    _, target = reference.sample(arrays.image, step, CONFIG.seed, CONFIG.batch)
-    old_colours = colours_of(arrays, reference.encode(arrays.uv.array, before.feature_grid))
-    weights, weights_m, _ = reference.adam(
-        before.weights, np.zeros_like(before.weights), before.weights_m, before.weights_v,
-        step, float(rates[0]), CONFIG.beta1, CONFIG.beta2, CONFIG.epsilon,
-    )  # fmt: skip
-    return {
-        "old batch": (
-            np.mean((old_colours - target) ** 2),
-            state,
-            "The network was asked about the points of the step before: draw the batch first.",
-        ),
-        "Adam too early": (
-            loss,
-            state._replace(weights=weights, weights_m=weights_m, feature_grid=before.feature_grid),
-            "Adam ran before this step's gradients were there: call it after the backward pass.",
-        ),
-    }
-
-
-def compare(case, arrays, expected, candidates):
+def compare(case, arrays, expected, config, first_step, rates):
     loss, state = expected
     p = arrays.parameters
-    pairs = [
-        ("loss_sum", arrays.loss_sum, lambda loss, state: np.array([loss])),
-        ("weights", p.weights, lambda loss, state: state.weights),
-        ("feature_grid", p.feature_grid, lambda loss, state: state.feature_grid),
-        ("weights_m", p.weights_m, lambda loss, state: state.weights_m),
-        ("grid_steps", p.grid_steps, lambda loss, state: state.feature_grid_steps),
+    left = [
+        ("loss_sum", arrays.loss_sum.array, np.array([loss])),
+        ("weights", p.weights.array, state.weights),
+        ("feature_grid", p.feature_grid.array, state.feature_grid),
+        ("weights_m", p.weights_m.array, state.weights_m),
+        ("weights_v", p.weights_v.array, state.weights_v),
+        ("grid_m", p.grid_m.array, state.feature_grid_m),
+        ("grid_v", p.grid_v.array, state.feature_grid_v),
+        ("grid_steps", p.grid_steps.array, state.feature_grid_steps),
+        ("grad_weights", arrays.grad_weights.array, np.zeros(p.weights.array.shape)),
+        ("grad_feature_grid", arrays.grad_feature_grid.array, np.zeros(p.grid_m.array.shape)),
     ]
-    for name, got, pick in pairs:
-        known = {
-            code: (pick(*results), sentence) for code, (*results, sentence) in candidates.items()
+    numbers = numbers_of_steps(config, first_step, rates)
+    expect_arrays(case, left, mistake_in_calls(case.calls, STEP_STAGES, numbers, len(rates)))
+
+
+def expect_arrays(case, left, mistake):
+    """Compare (name, got, expected) with the tolerance of the check; gradients are exactly zero.
+
+    mistake: (code, sentence) of what is wrong with the calls, None if nothing is.
+    """
+    for name, got, expected in left:
+        tolerance = 0.0 if name.startswith("grad_") else case.usual_tolerance(expected)
+        if same(got, expected, tolerance):
+            continue
+        candidates = {}
+        if mistake:
+            code, sentence = mistake
+            candidates = {code: (got.copy(), sentence)}
+        elif name.startswith("grad_"):
+            sentence = f"{name} is not zero after the step, though Adam clears it."
+            candidates = {"gradient left": (got.copy(), sentence)}
+        else:
+            sentence = (
+                "Each stage was called as it should be, and yet the numbers are not what the "
+                "stages leave: does this file change an array itself?"
+            )
+            candidates = {"changed by hand": (got.copy(), sentence)}
+        case.expect(got, expected, name, tolerance=tolerance, candidates=candidates)
+    stages = ["encode", "mlp_forward"] if case.check.name == "evaluate" else STEP_STAGES
+    require_stages(case, stages)
+
+
+def require_stages(case, stages):
+    """The results are right; but do they come from the stages that were handed over?"""
+    called = {call.stage for call in case.calls}
+    for stage in stages:
+        case.require(
+            stage in called,
+            "not from stages",
+            f"stages.{stage} was never called: call the functions in `stages`, not those of "
+            "kernels/. Whoever calls this file may have other stages, such as yours.",
+        )
+
+
+# ---------------------------------------------------------------- what the calls say
+
+
+def numbers_of_steps(config, first_step, rates):
+    """stage -> for each step, the numbers that it should be called with."""
+    steps = [float(step) for step in range(first_step, first_step + len(rates))]
+    constants = [float(rate) for rate in config.adam_rates]
+    mlp, grid = (rates[:, column].astype(float).tolist() for column in (0, 1))
+    return {
+        "sample_batch": {"seed": [float(config.seed)] * len(steps), "step": steps},
+        "adam_weights": {
+            "step": steps,
+            "learning_rate": mlp,
+            "rates": [constants] * len(steps),
+        },
+        "adam_grid": {"learning_rate": grid, "rates": [constants] * len(steps)},
+    }
+
+
+NEVER = {
+    "sample_batch": ("old batch", "stages.sample_batch was never called: the batch is an old one."),
+    "encode": ("never encoded", "stages.encode was never called: the features are old ones."),
+    "mlp_forward": (
+        "network not asked",
+        "stages.mlp_forward was never called: the outputs are old ones.",
+    ),
+    "backward": (
+        "no gradients",
+        "stages.backward was never called: there are no gradients, and no loss.",
+    ),
+    "adam_weights": (
+        "weights did not move",
+        "The weights are as they were: call stages.adam_weights, after the backward pass.",
+    ),
+    "adam_grid": (
+        "grid did not move",
+        "The feature grid is as it was: call stages.adam_grid, after the backward pass.",
+    ),
+}
+# (earlier, later): the later one reads what the earlier one writes.
+ORDER = {
+    ("sample_batch", "encode"): (
+        "old batch",
+        "The network was asked about the points of the step before: draw the batch first.",
+    ),
+    ("encode", "mlp_forward"): (
+        "network first",
+        "The network ran before its features were made: it read what was left in the array.",
+    ),
+    ("sample_batch", "backward"): (
+        "old batch",
+        "The backward pass ran before the batch was drawn: draw it first.",
+    ),
+    ("mlp_forward", "backward"): (
+        "old outputs",
+        "The backward pass ran before the network was asked about this batch: evaluate first.",
+    ),
+    ("backward", "adam_weights"): (
+        "Adam too early",
+        "Adam ran before this step's gradients were there: call it after the backward pass.",
+    ),
+    ("backward", "adam_grid"): (
+        "Adam too early",
+        "Adam ran before this step's gradients were there: call it after the backward pass.",
+    ),
+}
+
+
+def mistake_in_calls(calls, stages, numbers, count=1):
+    """(code, sentence) of what is wrong with the calls, or None.
+
+    stages: those that a step needs, in their order. numbers: see `numbers_of_steps`. count: steps.
+    """
+    made = {stage: [call for call in calls if call.stage == stage] for stage in stages}
+    missing = [stage for stage in stages if not made[stage]]
+    if len(missing) == len(stages):
+        return "no stage called", "None of the stages was called: it is they that do the work."
+    if {"encode", "mlp_forward"} <= set(missing):
+        return "network not asked", "The network was not asked about the batch: call evaluate."
+    if missing:
+        return NEVER[missing[0]]
+    return wrong_count(made, count) or wrong_numbers(made, numbers) or wrong_order(calls, stages)
+
+
+def wrong_count(made, count):
+    times = {stage: len(calls) for stage, calls in made.items()}
+    if set(times.values()) == {count - 1}:
+        return "step missing", f"{count - 1} steps were taken, not {count}: one is missing."
+    if len(set(times.values())) == 1 and times["encode"] < count:
+        return (
+            "steps missing",
+            f"Only {times['encode']} of {count} steps were taken: does the loop end too early?",
+        )
+    for stage, number in times.items():
+        asked_again = stage in ("encode", "mlp_forward") and number > count
+        if number != count and not asked_again:
+            each = "in one step" if count == 1 else f"in {count} steps"
+            return (
+                "wrong number of calls",
+                f"stages.{stage} was called {number} times {each}: once per step is right.",
+            )
+    return None
+
+
+def wrong_numbers(made, numbers):
+    if not numbers:
+        return None
+    got = {
+        (stage, name): [call.numbers.get(name) for call in made[stage]]
+        for stage, wanted in numbers.items()
+        for name in wanted
+    }
+    right = {(stage, name): list(v) for stage, n in numbers.items() for name, v in n.items()}
+    if got == right:
+        return None
+    return wrong_seed(got, right) or wrong_steps(got, right) or wrong_rates(got, right)
+
+
+def wrong_seed(got, right):
+    seed, step = ("sample_batch", "seed"), ("sample_batch", "step")
+    if got[seed] == right[seed]:
+        return None
+    if got[seed] == right[step] and got[step] == right[seed]:
+        return "seed and step exchanged", "sample_batch gets the seed first, then the step."
+    return (
+        "seed ignored",
+        f"The batch is that of seed {got[seed][0]:.0f}: give sample_batch the seed of the config, "
+        f"{right[seed][0]:.0f}.",
+    )
+
+
+def wrong_steps(got, right):
+    sampler, adam = ("sample_batch", "step"), ("adam_weights", "step")
+    wanted = right[sampler]
+    if got[sampler] == wanted and got[adam] == wanted:
+        return None
+    both = got[sampler] == got[adam]
+    steps = got[sampler] if got[sampler] != wanted else got[adam]
+    who = "Both stages" if both else "sample_batch" if steps is got[sampler] else "adam_weights"
+    if None in steps:
+        return "wrong step", f"{who} got something as `step` that is no number."
+    shown = ", ".join(f"{step:.0f}" for step in steps)
+    told = f"{who} got {shown} as the number of the step; right is " + ", ".join(
+        f"{step:.0f}" for step in wanted
+    )
+    if len(steps) == 1:
+        return "wrong step", f"{told}: pass on `step`."
+    if len(set(steps)) == 1:
+        alone = "same batch" if who == "sample_batch" else "same step"
+        return "first step again" if both else alone, f"{told}: each step has its own number."
+    if set(np.diff(steps)) == {1.0}:
+        return "not from first_step", f"{told}: begin with first_step."
+    return "wrong step", f"{told}."
+
+
+def wrong_rates(got, right):
+    mlp, grid = ("adam_weights", "learning_rate"), ("adam_grid", "learning_rate")
+    for stage in ("adam_weights", "adam_grid"):
+        if got[stage, "rates"] != right[stage, "rates"]:
+            return (
+                "constants written in",
+                f"stages.{stage} got other constants for Adam than those of the config: pass on "
+                "config.adam_rates.",
+            )
+    if got[mlp] == right[grid] and got[grid] == right[mlp]:
+        return (
+            "rates exchanged",
+            "The network moved at the grid's learning rate, and the grid at the network's.",
+        )
+    for which in (mlp, grid):
+        rates, wanted = got[which], right[which]
+        if rates == wanted:
+            continue
+        if None in rates:
+            return "wrong rate", f"stages.{which[0]} got a learning rate that is no number."
+        told = (
+            f"stages.{which[0]} got the learning rates {listed(rates)}; right is {listed(wanted)}"
+        )
+        patterns = {
+            "first rate again": (wanted[:1] * len(wanted), "each step has a row of its own"),
+            "last rate for all": (wanted[-1:] * len(wanted), "each step has a row of its own"),
+            "rates one late": (
+                [wanted[0], *wanted[:-1]],
+                "the first row belongs to the first step, the second to the second",
+            ),
+            "rates one early": (
+                [*wanted[1:], wanted[-1]],
+                "the first row belongs to the first step",
+            ),
+            "rates reversed": (wanted[::-1], "the first row belongs to the first step"),
         }
-        case.expect(got, pick(loss, state), name=name, candidates=known)
-    for name, gradient in (
-        ("grad_weights", arrays.grad_weights),
-        ("grad_feature_grid", arrays.grad_feature_grid),
-    ):
-        left = {"gradient left": (gradient.array.copy(), f"{name} is not zero after the step: Adam "
-                                  "clears it, so Adam has to come last.")}  # fmt: skip
-        case.expect(gradient, np.zeros(gradient.shape), name=name, tolerance=0, candidates=left)
+        for code, (pattern, advice) in patterns.items():
+            if len(wanted) > 1 and rates == pattern:
+                return code, f"{told}: {advice}."
+        return "wrong rate", f"{told}."
+    return None
 
 
-def colours_of(arrays, features):
+def listed(rates):
+    return ", ".join(f"{rate:.4g}" for rate in rates[:4])
+
+
+def wrong_order(calls, stages):
+    places = {stage: [] for stage in stages}
+    for place, call in enumerate(calls):
+        if call.stage in places:
+            places[call.stage].append(place)
+    for (earlier, later), mistake in ORDER.items():
+        if earlier not in places or later not in places:
+            continue
+        # The last time that the later stage ran in a step: asking the network twice is no mistake.
+        for first, second in itertools.zip_longest(places[earlier], places[later]):
+            if first is not None and second is not None and first > second:
+                return mistake
+    return None
+
+
+def colours_of(arrays, features, config):
     weights = arrays.parameters.weights.array.astype(np.float64)
-    matrices = reference.split_weights(weights, CONFIG.hidden, CONFIG.layers)
+    matrices = reference.split_weights(weights, config.hidden, config.layers)
     outputs, _ = reference.mlp_forward(features, matrices)
     return outputs[:, :COLOURS]
 

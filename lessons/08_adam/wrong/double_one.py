@@ -1,5 +1,5 @@
 """A bare 1.0 turns the averages into doubles."""
-# caught by: weights
+# caught by: float32
 # diagnosis: slow
 
 import math

@@ -1,6 +1,6 @@
 """Adam's two averages are passed in the wrong order."""
 # caught by: one_step
-# diagnosis: nan
+# diagnosis: wrong array
 
 
 def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):

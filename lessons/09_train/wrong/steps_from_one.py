@@ -1,6 +1,6 @@
 """The loop counts from 1, whatever the first step is."""
 # caught by: several_steps
-# diagnosis: one too small
+# diagnosis: not from first_step
 
 
 def training_steps(stages, arrays, config, first_step, learning_rates, launch):

@@ -1,0 +1,23 @@
+"""The row is limited by a conditional expression."""
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, rates):
+    i = cuda.grid(1)
+    if i >= weights.shape[0]:
+        return
+
+    row = step if step < corrections.shape[0] else corrections.shape[0] - 1
+    weights[i], m[i], v[i] = adam_step(
+        weights[i],
+        grad_weights[i],
+        m[i],
+        v[i],
+        corrections[row, 0],
+        corrections[row, 1],
+        learning_rate,
+        rates,
+    )
+    grad_weights[i] = float32(0)

@@ -1,0 +1,32 @@
+"""The two corrections are exchanged."""
+# caught by: weights
+# diagnosis: corrections exchanged
+
+import math
+
+import numpy as np
+from numba import cuda, float32
+from numba.extending import register_jitable
+
+from kernels.config import GRID_CHANNELS, THREADS
+from kernels.launch import blocks_for, on_gpu
+
+
+@cuda.jit
+def adam_weights(weights, grad_weights, m, v, step, corrections, learning_rate, rates):
+    i = cuda.grid(1)
+    if i >= weights.shape[0]:
+        return
+
+    row = min(step, corrections.shape[0] - 1)
+    weights[i], m[i], v[i] = adam_step(
+        weights[i],
+        grad_weights[i],
+        m[i],
+        v[i],
+        corrections[row, 1],
+        corrections[row, 0],
+        learning_rate,
+        rates,
+    )
+    grad_weights[i] = float32(0)

@@ -1,0 +1,23 @@
+"""The gradient is cleared between the backward pass and Adam."""
+# caught by: one_step
+# diagnosis: changed by hand
+
+
+def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):
+    parameters, rates = arrays.parameters, config.adam_rates
+    stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target, launch=launch)
+    evaluate(stages, arrays, launch)
+    stages.backward(
+        arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+        parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+        launch=launch,
+    )  # fmt: skip
+    arrays.grad_weights[:] = 0
+    stages.adam_weights(
+        parameters.weights, arrays.grad_weights, parameters.weights_m, parameters.weights_v,
+        step, arrays.corrections, learning_rate_mlp, rates, launch=launch,
+    )  # fmt: skip
+    stages.adam_grid(
+        parameters.feature_grid, arrays.grad_feature_grid, parameters.grid_m, parameters.grid_v,
+        parameters.grid_steps, arrays.corrections, learning_rate_grid, rates, launch=launch,
+    )  # fmt: skip

@@ -1,0 +1,27 @@
+"""Launch is not passed on anywhere."""
+# caught by: evaluate
+# diagnosis: launch forgotten
+
+
+def evaluate(stages, arrays, launch):
+    parameters = arrays.parameters
+    stages.encode(arrays.uv, parameters.feature_grid, arrays.features)
+    stages.mlp_forward(arrays.features, parameters.weights, arrays.hidden, arrays.outputs)
+
+
+def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):
+    parameters, rates = arrays.parameters, config.adam_rates
+    stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target)
+    evaluate(stages, arrays, launch)
+    stages.backward(
+        arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+        parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+    )  # fmt: skip
+    stages.adam_weights(
+        parameters.weights, arrays.grad_weights, parameters.weights_m, parameters.weights_v,
+        step, arrays.corrections, learning_rate_mlp, rates,
+    )  # fmt: skip
+    stages.adam_grid(
+        parameters.feature_grid, arrays.grad_feature_grid, parameters.grid_m, parameters.grid_v,
+        parameters.grid_steps, arrays.corrections, learning_rate_grid, rates,
+    )  # fmt: skip
