@@ -31,16 +31,18 @@ try:
     from lessons.course.exercises import (
         START,
         keep_backup,
+        kernels_of,
         solution_text,
         unwritten,
         write_exercise,
     )
     from lessons.course.lesson import Check, Lesson, find_lesson, lessons
     from lessons.course.progress import CourseProgress
-    from lessons.grading.case import PICTURES
     from lessons.grading.classroom import autograder, handout
     from lessons.grading.classroom import command as classroom
-    from lessons.grading.run import Result, checks_of, run_check
+    from lessons.grading.evidence import PICTURES
+    from lessons.grading.result import Result
+    from lessons.grading.run import checks_of, run_check
     from lessons.grading.submission import Submission
     from lessons.grading.worker_pool import WorkerPool
 except ModuleNotFoundError as missing:
@@ -51,6 +53,7 @@ except ModuleNotFoundError as missing:
 
 EXIT_OK, EXIT_NOT_PASSED, EXIT_INTERRUPTED = 0, 1, 130
 POLL_SECONDS = 0.5
+CLEAR_SCREEN = "\033[2J\033[H"  # and begin at the top
 WIDTH = 96
 
 
@@ -84,7 +87,7 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
             count = "?" if number == "optional" else None
             here = " (default: the one you are at)" if number == "optional" else ""
             command.add_argument(
-                "number", type=int, nargs=count, help=f"number of the lesson{here}"
+                "number", nargs=count, help=f"number of the lesson, such as 4 or 5b{here}"
             )
         return command
 
@@ -132,9 +135,13 @@ def show_status(options: Namespace) -> int:
     for lesson in everything:
         arrow = "->" if lesson is current and not progress.is_done(lesson) else "  "
         points = f"{progress.points(lesson):2} of {lesson.points}"
-        print(f"{arrow} {lesson.number:2}  {points}  {lesson.title}{note_on(lesson, progress)}")
+        name = lesson.title.partition(":")[0]
+        what = f"{name:<19} {', '.join(kernels_of(lesson))}{note_on(lesson, progress)}"
+        print(f"{arrow} {lesson.number:>2}  {points}  {lesson.hours:>3g} h  {what}")
     got = sum(progress.points(lesson) for lesson in everything)
-    print(f"{got} of {sum(lesson.points for lesson in everything)} points")
+    hours = sum(lesson.hours for lesson in everything if not progress.is_done(lesson))
+    left = f"; about {hours:g} hours are left" if hours else ""
+    print(f"{got} of {sum(lesson.points for lesson in everything)} points{left}")
     if progress.is_done(current):
         print("all done: python train.py --use lessons trains the lake with your kernels")
         return EXIT_OK
@@ -174,8 +181,11 @@ def check(options: Namespace) -> int:
     return EXIT_OK if grade(lesson, seed) else EXIT_NOT_PASSED
 
 
-def grade(lesson: Lesson, seed: int) -> bool:
-    """Run a lesson's checks and print what comes of them. Returns whether all passed."""
+def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
+    """Run a lesson's checks and print what comes of them. Returns whether all passed.
+
+    only_first: of the checks that fail, tell only the first in full.
+    """
     print(f"Lesson {lesson.number}: {lesson.title}")
     # A picture of an earlier failure would be taken for one of this.
     for old in pictures_of(lesson):
@@ -188,8 +198,12 @@ def grade(lesson: Lesson, seed: int) -> bool:
     try:
         for item in bar:
             bar.set_description(item.name)
-            result = run_check(functions[item.name], lesson, item, submission, workers, seed)
+            function = functions[item.name]
+            result = run_check(function, lesson, item, submission, workers, seed, before=results)
+            told_already = any(other.status != "passed" for other in results)
             results.append(result)
+            if only_first and told_already:
+                result = result._replace(message="")
             bar.write("\n".join(lines_of(result, item)), file=sys.stdout)
     finally:
         bar.close()
@@ -204,9 +218,8 @@ def grade(lesson: Lesson, seed: int) -> bool:
 
 def lines_of(result: Result, check: Check) -> Iterator[str]:
     yield f"  {result.status:<8} {result.score:2} of {result.max_score}  {check.title}"
-    if result.status != "passed":
-        for line in result.message.splitlines():
-            yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+    for line in result.message.splitlines():
+        yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
 def what_comes_next(lesson: Lesson) -> str:
@@ -224,7 +237,8 @@ def what_comes_next(lesson: Lesson) -> str:
 
 
 def next_lines(lesson: Lesson) -> list[str]:
-    following = [other for other in lessons() if other.number == lesson.number + 1]
+    everything = lessons()
+    following = everything[everything.index(lesson) + 1 :][:1]
     return [f"next: {nearby(other.folder / 'README.md')}" for other in following]
 
 
@@ -238,7 +252,9 @@ def watch(options: Namespace) -> int:
         stamp = changed_at(lesson.exercise)
         if stamp != seen and stamp is not None:
             seen = stamp
-            grade(lesson, secrets.randbits(32))
+            if sys.stdout.isatty():
+                print(CLEAR_SCREEN, end="")
+            grade(lesson, secrets.randbits(32), only_first=True)
             print("waiting for the next change", flush=True)
         time.sleep(POLL_SECONDS)
 
@@ -284,7 +300,7 @@ def view(options: Namespace) -> int:
 
 def pictures_of(lesson: Lesson) -> list[Path]:
     """Replays and pictures of the checks that failed when the lesson was last graded."""
-    folder = PICTURES / lesson.name[:2]
+    folder = PICTURES / lesson.short_name
     return sorted([*folder.glob("*.html"), *folder.glob("*.png")])
 
 

@@ -20,7 +20,8 @@ from lessons.course.cells import completed, definitions
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import ROOT, Lesson, find_lesson
 from lessons.course.progress import CourseProgress
-from lessons.grading.run import Result, checks_of, run_check
+from lessons.grading.result import Result
+from lessons.grading.run import checks_of, run_check
 from lessons.grading.submission import Submission
 from lessons.grading.worker_pool import WorkerPool
 from lessons.lab.source import python_function
@@ -70,7 +71,7 @@ def link_to_replay(path: Path) -> str:
     )
 
 
-def check_cell(number: int, *functions: Callable) -> CellGrade:
+def check_cell(number: int | str, *functions: Callable) -> CellGrade:
     """Run the checks of a lesson on the cell in which these functions were written.
 
     number: of the lesson. functions: those that the lesson asks for, all from one cell. If they
@@ -121,11 +122,14 @@ def text_of_cell(functions: Sequence[Callable]) -> str:
 def run_checks(lesson: Lesson, text: str) -> list[Result]:
     submission = Submission(lesson.exercise, text.encode("utf-8"))
     functions, workers, seed = checks_of(lesson), WorkerPool(), secrets.randbits(32)
+    results: list[Result] = []
     try:
-        return [
-            run_check(functions[check.name], lesson, check, submission, workers, seed)
-            for check in lesson.checks
-        ]
+        for check in lesson.checks:
+            function = functions[check.name]
+            results.append(
+                run_check(function, lesson, check, submission, workers, seed, before=results)
+            )
+        return results
     finally:
         workers.stop()
 
