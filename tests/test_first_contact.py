@@ -25,7 +25,7 @@ from kernels.training import driver
 from kernels.training.interruption import Interruption
 from lessons import __main__ as lessons_tool
 from lessons.course import doctor, progress
-from lessons.grading import worker_process
+from lessons.grading import worker_process, worker_start
 from lessons.lab import example
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,7 +143,7 @@ def test_a_check_without_a_temporary_folder_ends_in_a_line(monkeypatch):
     def nowhere(prefix):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr(worker_process.tempfile, "mkdtemp", nowhere)
+    monkeypatch.setattr(worker_start.tempfile, "mkdtemp", nowhere)
     with pytest.raises(InputError, match="set TMPDIR"):
         worker_process.WorkerProcess()
 

@@ -64,7 +64,7 @@ ALLOWED = {
 def shipped_files():
     """Every Python file of the project but tests, benchmarks and students' files."""
     for path in [ROOT / "train.py", *ROOT.glob("kernels/**/*.py"), *ROOT.glob("lessons/**/*.py")]:
-        if "wrong" not in path.parts and path.name != "exercise.py":
+        if not {"wrong", "right", "naive"} & set(path.parts) and path.name != "exercise.py":
             yield path
 
 
