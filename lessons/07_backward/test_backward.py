@@ -307,8 +307,8 @@ def running(back, totals):
     return result
 
 
-def known_mistakes(net):
-    """code -> (`Terms`, sentence)."""
+def mistakes_of_slopes():
+    """What the derivatives of ReLU and sigmoid can lack: code -> (`Terms`, sentence)."""
     return {
         "ReLU mask forgotten": (
             Terms(mask="none"),
@@ -348,6 +348,13 @@ def known_mistakes(net):
             "1 - output * output is the derivative of tanh; that of the sigmoid is "
             "output * (1 - output).",
         ),
+    }
+
+
+def known_mistakes(net):
+    """code -> (`Terms`, sentence)."""
+    return {
+        **mistakes_of_slopes(),
         "2 forgotten": (
             Terms(factor=1.0),
             "The 2 is missing: the derivative of error squared is 2 * error.",

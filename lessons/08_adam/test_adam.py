@@ -536,12 +536,9 @@ def grid_mistakes(inputs, steps, settings):
     return found
 
 
-def cell_mistakes(gradient, steps, settings):
-    """code -> (what to change in `grid_result`, sentence)."""
-    touched = touched_cells(gradient)
-    has = gradient != 0
-    counted = steps + touched
-    mistakes = {
+def counting_mistakes(steps, touched, has):
+    """How the steps of cells can be counted wrongly; as `cell_mistakes`."""
+    return {
         "every cell counts": (
             {"touched": np.ones(steps.shape, bool)},
             "Every cell moves and counts a step: only those touched may.",
@@ -573,6 +570,16 @@ def cell_mistakes(gradient, steps, settings):
             {"steps_left": steps + has.sum(axis=2)},
             "A cell counts a step for each channel with a gradient: count once.",
         ),
+    }
+
+
+def cell_mistakes(gradient, steps, settings):
+    """code -> (what to change in `grid_result`, sentence)."""
+    touched = touched_cells(gradient)
+    has = gradient != 0
+    counted = steps + touched
+    mistakes = {
+        **counting_mistakes(steps, touched, has),
         "all channels needed": (
             {"touched": has.all(axis=2)},
             "A cell counts as touched only if all three gradients are there: one is enough.",
