@@ -203,6 +203,7 @@ def backend_of(chosen):
     return chosen.factory(np.zeros((1, 1, 3), np.float32), config, initial_state(config))
 
 
+@pytest.mark.slow
 def test_use_takes_what_is_written_and_fills_the_rest(course):
     solve(8)
     chosen = student_backend.student_backend("lessons:8", "native", force=False)

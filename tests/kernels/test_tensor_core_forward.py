@@ -126,6 +126,7 @@ def test_mistakes_with_fragments_are_noticed(old, new):
     assert not passes(broken(text.replace(old, new), old))
 
 
+@pytest.mark.slow
 def test_generated_mistakes_are_noticed():
     assert passes(tensor_core_forward)
     mutants = mutants_of_module(tensor_core_forward, "tensor_core_forward")

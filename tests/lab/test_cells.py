@@ -119,6 +119,7 @@ def test_a_report_of_mistakes_shows_them_as_text(cell):
     assert "i &gt;= n" in shown and "i >= n" not in shown
 
 
+@pytest.mark.slow
 def test_without_a_picture_pillow_is_not_loaded():
     code = (
         "import numpy as np, sys; from lessons.lab import checked_run; from numba import cuda\n"

@@ -312,6 +312,7 @@ def all_by_name(values, out):
     out[i] += next_value * cuda.syncthreads_count(predicate=1)
 
 
+@pytest.mark.slow
 def test_a_function_with_a_barrier_and_shuffles_take_arguments_by_name():
     values, out = floats(32), np.zeros(32, np.float32)
     backwards = values[::-1]

@@ -83,6 +83,7 @@ def wait_for_nobody(flag, out):
     out[0] = 1
 
 
+@pytest.mark.slow
 def test_waiting_for_what_nobody_writes_comes_to_an_end(monkeypatch):
     monkeypatch.setattr(cores, "STUCK_SECONDS", 0.4)
     line = line_of_comment(wait_for_nobody)

@@ -130,8 +130,9 @@ def test_the_kernel_itself_passes(kernel):
     assert judge.judge_original(kernel) == (judge.SURVIVED, "")
 
 
-# "backward" has more than a third of all mutants, and each runs a large kernel.
-BY_SIZE = [pytest.param(k, marks=[pytest.mark.slow] * (k == "backward")) for k in STAGES]
+# Their mutants are many, and each runs a large kernel.
+LARGE = ("backward", "mlp_forward")
+BY_SIZE = [pytest.param(k, marks=[pytest.mark.slow] * (k in LARGE)) for k in STAGES]
 
 
 @pytest.mark.parametrize("kernel", BY_SIZE)
