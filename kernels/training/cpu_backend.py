@@ -55,12 +55,14 @@ class CpuBackend:
         return f"{cpu_name()}, {threads_label(threads)}"
 
     def gradient(self) -> Any:
+        """The compiled body of the loop in `cpu.train_steps`; it is compiled only once."""
         seed = np.uint64(self.config.seed)
         return cpu.gradient_body(
             self.image, seed, self.config.batch, self.parameters, self.workspace
         )
 
     def paint(self) -> Any:
+        """The compiled body of the loop in `cpu.images.render`; it is compiled only once."""
         parameters = self.parameters
         return cpu_images.paint_body(
             parameters.feature_grid, parameters.weights, self.workspace, self.image
