@@ -3,7 +3,7 @@
     name        what it runs                                           where
     cpu         the CPU's own step, on every core                      cpu_backend.py
     cuda        the staged kernels, one launch after another           staged_backends.py
-    graph       the same kernels, recorded as a CUDA graph             gpu_backends.py
+    graph       the same kernels, recorded as a CUDA graph             graph_backend.py
     tensor      two fused kernels per step, on tensor cores            gpu_backends.py
     persistent  all steps in one kernel, on tensor cores               gpu_backends.py
     native      the staged kernels, compiled for the CPU               lessons/lab/compiled/

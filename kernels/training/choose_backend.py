@@ -86,7 +86,8 @@ def backend_factory(name: str, deterministic: bool = False) -> BackendFactory:
     if name == "cuda":
         return CudaBackend
     # What these need cannot be imported where there is no CUDA compiler.
-    from kernels.training.gpu_backends import GraphBackend, TensorBackend
+    from kernels.training.gpu_backends import TensorBackend
+    from kernels.training.graph_backend import GraphBackend
     from kernels.training.one_barrier_backend import persistent_backend
 
     if name == "graph":

@@ -17,12 +17,8 @@ from kernels.state import initial_state
 from kernels.training import choose_backend, one_barrier_backend
 from kernels.training.backend import Backend, BackendFactory
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.gpu_backends import (
-    FusedBackend,
-    GraphBackend,
-    PersistentBackend,
-    TensorBackend,
-)
+from kernels.training.gpu_backends import FusedBackend, PersistentBackend, TensorBackend
+from kernels.training.graph_backend import GraphBackend
 from kernels.training.one_barrier_backend import persistent_backend
 from kernels.training.staged_backends import CudaBackend
 from lessons.native_backend import NativeBackend
