@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lessons import reference, reference_training
+from lessons import reference
+from lessons.reference import training as reference_training
 
 SQRT_HALF = np.sqrt(0.5)
 
