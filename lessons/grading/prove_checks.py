@@ -21,10 +21,10 @@ from typing import NamedTuple
 from kernels.errors import InputError
 from lessons.course.exercises import exercise_text, solution_text, wrong_text
 from lessons.course.lesson import Check, Lesson, find_lesson, lessons
-from lessons.grading.result import Result
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
-from lessons.grading.worker_pool import WorkerPool
+from lessons.grading.checks.result import Result
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.submission import Submission
 
 SEED = 20260
 PATIENCE = 4.0  # nothing is measured here, and the machine may be busy with other tests

@@ -1,24 +1,15 @@
 """Put a student's own stages in place of ours, for `python train.py --use lessons`."""
 
-import importlib.util
-import secrets
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-
-from tqdm import tqdm
 
 from kernels.errors import InputError
 from kernels.training.backend import ChosenBackend
 from kernels.training.devices import why_no_gpu
 from kernels.training.staged_backends import CudaBackend, StagedBackend
 from kernels.training_step import Order, Stages
-from lessons.course.exercises import unwritten
-from lessons.course.lesson import Lesson, lessons
-from lessons.course.progress import CourseProgress
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
-from lessons.grading.worker_pool import WorkerPool
+from lessons.course.lesson import lessons
+from lessons.grading.student_functions import failures_of, is_written, load
 from lessons.native_backend import NativeBackend
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
@@ -110,60 +101,3 @@ def choose_base(backend: str) -> type[StagedBackend]:
     if obstacle and backend == "cuda":
         raise InputError(f"--backend cuda needs a usable NVIDIA GPU, but {obstacle}")
     return NativeBackend if obstacle else CudaBackend
-
-
-def is_written(lesson: Lesson) -> bool:
-    if not lesson.exercise.exists():
-        return False
-    return not unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
-
-
-def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
-    """Grade lessons: number of each that fails -> its first failed check, in words.
-
-    A lesson that `python -m lessons check` has passed is not graded again until its file changes.
-    """
-    progress = CourseProgress()
-    waiting = [one for one in chosen if not (progress.is_done(one) and progress.is_current(one))]
-    checks = [(lesson, check) for lesson in waiting for check in lesson.checks]
-    failures: dict[str, str] = {}
-    workers = WorkerPool()
-    bar = tqdm(checks, "checking your lessons", leave=False, disable=not sys.stderr.isatty())
-    try:
-        for lesson, check in bar:
-            if lesson.number in failures:
-                continue
-            function = checks_of(lesson)[check.name]
-            submission = Submission.read(lesson.exercise)
-            seed = secrets.randbits(32)
-            result = run_check(function, lesson, check, submission, workers, seed)
-            if result.status != "passed":
-                failures[lesson.number] = (
-                    f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "
-                    f"see python -m lessons check {lesson.number}"
-                )
-    finally:
-        bar.close()
-        workers.stop()
-    return failures
-
-
-def load(lesson: Lesson, function: str) -> Callable:
-    """A function of a student's file; the file is imported only once."""
-    name = f"exercise_of_lesson_{lesson.number}"
-    module = sys.modules.get(name)
-    if module is None:
-        specification = importlib.util.spec_from_file_location(name, lesson.exercise)
-        assert specification and specification.loader, "a file that ends in .py has a loader"
-        module = importlib.util.module_from_spec(specification)
-        sys.modules[name] = module
-        try:
-            specification.loader.exec_module(module)
-        except Exception as error:
-            del sys.modules[name]
-            raise InputError(
-                f"{lesson.exercise} cannot be imported: {type(error).__name__}: {error}"
-            ) from None
-    if not hasattr(module, function):
-        raise InputError(f"{lesson.exercise} has no function {function}")
-    return getattr(module, function)

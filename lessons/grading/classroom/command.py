@@ -20,7 +20,7 @@ from lessons.grading.classroom.intake import Handed, handed_in
 from lessons.grading.classroom.journal import Journal, Run
 from lessons.grading.classroom.outputs import SUMMARY, pictures_in, write_class, write_student
 from lessons.grading.classroom.roster import Roster, read_roster
-from lessons.grading.text import one_line
+from lessons.grading.exchange.text import one_line
 
 DEFAULT_OUT = "grades"
 SECONDS_PER_SUBMISSION = 600.0

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lessons.course.lesson import LESSONS, Lesson
-from lessons.grading.confinement import what_is_enforced
+from lessons.grading.confinement.confine import what_is_enforced
 
 PACKAGES = ("numba", "numba-cuda", "numpy")
 
@@ -37,7 +37,8 @@ def version_of(package: str) -> str | None:
 
 def digest_of_checks(lessons: Sequence[Lesson]) -> str:
     """SHA-256 of all that decides a verdict besides the student's file and the engines."""
-    paths = [*LESSONS.glob("reference*.py"), *LESSONS.glob("grading/*.py")]
+    graders = LESSONS.glob("grading/**/*.py")
+    paths = [*LESSONS.glob("reference/*.py"), *(p for p in graders if "classroom" not in p.parts)]
     for lesson in lessons:
         paths += [lesson.folder / "lesson.toml", *lesson.folder.glob("test_*.py")]
     hashed = hashlib.sha256()

@@ -5,19 +5,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.case import CheckFunction
+from lessons.grading.checks.case import CheckFunction
+from lessons.grading.checks.result import Result
+from lessons.grading.checks.run import checks_of, run_check, run_solutions
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import GRADER_FAILED, Journal
-from lessons.grading.evidence import picture_path
-from lessons.grading.result import Result
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
-from lessons.grading.warm_workers import WarmWorkers
-from lessons.grading.worker_pool import WorkerPool
+from lessons.grading.pictures.evidence import picture_path
+from lessons.grading.supervisor.warm_workers import WarmWorkers
+from lessons.grading.supervisor.worker_errors import WorkerLost
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.submission import Submission
 
 Functions = Mapping[str, Mapping[str, CheckFunction]]  # lesson -> check -> function
 WORTH_WARMING = 3  # submissions; for fewer, it would cost more than it saves
@@ -93,7 +95,8 @@ class ClassGrader:
             if lesson is self.settings.lessons[0]
             or (runs_our_kernels(lesson) and any(lesson.name in one.files for one in waiting))
         ]
-        self.warm_workers.warm_up(lessons, self.journal.run.seed)
+        seed = self.journal.run.seed
+        self.warm_workers.warm_up(lambda pool: run_solutions(lessons, seed, pool))
 
     def is_waiting(self, handed: Handed) -> bool:
         """Whether there is a check to run."""
@@ -161,12 +164,15 @@ class ClassGrader:
             picture = picture_path(pictures, lesson, check).with_suffix(suffix)
             picture.unlink(missing_ok=True)
         limited = check._replace(timeout=min(check.timeout, left / settings.patience))
+        run = partial(
+            run_check, self.functions[lesson.name][check.name], lesson, limited, submission, pool,
+            self.journal.run.seed, settings.patience, pictures=pictures, before=before,
+        )  # fmt: skip
         try:
-            result = run_check(
-                self.functions[lesson.name][check.name], lesson, limited, submission, pool,
-                self.journal.run.seed, settings.patience, pictures=pictures,
-                before=before,
-            )  # fmt: skip
+            try:
+                result = run()
+            except WorkerLost:
+                result = run()  # with another worker
         except Exception as error:
             pool.stop()
             return without_run(

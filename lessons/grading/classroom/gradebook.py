@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lessons.course.lesson import Lesson
+from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import Journal
 from lessons.grading.classroom.roster import Roster, Student
-from lessons.grading.fingerprint import remarks_on
 from lessons.grading.report import all_results
-from lessons.grading.result import Result
+from lessons.grading.untrusted.fingerprint import remarks_on
+from lessons.grading.untrusted.submission import Submission
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
 
@@ -72,12 +73,21 @@ def grade_of(
         lesson.name: lines
         for lesson in lessons
         if (file := handed.files.get(lesson.name))
-        if (lines := remarks_on((file.text or b"").decode("utf-8", "replace"), lesson))
+        if (lines := lines_to_read(file, lesson, rows))
     }
     student = roster.student(handed.student)
     late = roster.after_lateness(handed.student, scores)
     finished = not handed.files or len(done) >= len(rows)
     return Grade(student, handed, folder, rows, scores, late, remarks, finished)
+
+
+def lines_to_read(file: Submission, lesson: Lesson, rows: Sequence[Result]) -> list[str]:
+    """What a person should look at in a file, and in what came of it."""
+    lines = remarks_on((file.text or b"").decode("utf-8", "replace"), lesson)
+    for row in rows:
+        if row.lesson == lesson.name and row.diagnosis == NOT_UNDERSTOOD:
+            lines.append(f"the check {row.check} could not make sense of what came back")
+    return lines
 
 
 def not_run(handed: Handed, lesson: str) -> tuple[str, str]:

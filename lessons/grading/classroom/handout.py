@@ -17,6 +17,7 @@ from kernels.errors import InputError
 from lessons.course.earlier import NEEDED, SOLUTIONS
 from lessons.course.exercises import START, SourceFile, blanked, exercise_text, names_in
 from lessons.course.lesson import LESSONS, ROOT, Lesson, lessons
+from lessons.course.rooms import kernel_modules, rooms
 
 KEPT = (
     "LICENSE", "pyproject.toml", "requirements.txt", "requirements-cpu.txt", ".gitignore",
@@ -26,11 +27,12 @@ KEPT = (
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "wrong", "right", "naive",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
-    "prove_checks.py", "gradescope",
+    "student_functions.py", "prove_checks.py", "gradescope", "capstones",
 )  # fmt: skip
 README = """# Let's learn a lake in Numba CUDA: the course
 
-Ten lessons, from the first thread to a network of your own kernels. With Python 3.10 to 3.13:
+Ten lessons, from the first thread to a network of your own kernels; then part two, other systems on
+the same stages. With Python 3.10 to 3.13:
 
     python -m pip install -r requirements-cpu.txt
     python -m lessons
@@ -42,7 +44,18 @@ one file per lesson, `exercise.py`, and hand in that.
 Later lessons use what you have written in earlier ones. Where that does not pass yet, ask for a
 file to put into the folder `solutions`; it then takes the place of yours.
 
-Some pages tell of files of the whole project that are not here, such as `train.py`.
+Some pages tell of files of the whole project that are not here: `train.py`, the notebook
+`start_here.ipynb`, pages for teachers, and the commands in which the lessons of part two end, such
+as `python -m lessons.16_classifier`.
+"""
+NO_COMMAND = """import sys
+
+print(
+    "error: this command calls the solutions, and is not part of the course as it is handed out: "
+    "run it in the whole project, with your exercise.py in its place",
+    file=sys.stderr,
+)
+sys.exit(2)
 """
 
 Defined = Mapping[str, SourceFile]  # module of kernels/ -> its file
@@ -85,17 +98,22 @@ def copy_project(out: Path) -> None:
 def not_for_students(folder: str, names: list[str]) -> set[str]:
     """Those of the names in a folder that are not copied."""
     found = shutil.ignore_patterns(*LEFT_OUT, "*.bak-*")(folder, names)
-    # The picture of a lesson stays; the script that draws it calls the solution.
-    return {*found, "picture.py"} if "lesson.toml" in names else set(found)
+    if "lesson.toml" not in names:
+        return set(found)
+    # The picture of a lesson stays; the script that draws it calls the solution, and so does the
+    # lesson's command.
+    scripts = {name for name in names if name.endswith(".py") and not name.startswith("test_")}
+    return {*found, *scripts - {"exercise.py"}}
 
 
 # ---------------------------------------------------------------- kernels without solutions
 
 
 def write_kernels(out: Path, everything: Sequence[Lesson]) -> None:
-    """The files of `kernels/`, the bodies left out that students write."""
-    for path in sorted((ROOT / "kernels").glob("*.py")):
-        name = f"kernels/{path.name}"
+    """The files of `kernels/` and of the lessons' rooms, without the bodies that students write."""
+    packages = [room / "__init__.py" for room in rooms(everything)]
+    for path in [*kernel_files(everything).values(), *packages]:
+        name = path.relative_to(ROOT).as_posix()
         blank = {
             function
             for lesson in everything
@@ -104,7 +122,14 @@ def write_kernels(out: Path, everything: Sequence[Lesson]) -> None:
             for function in set(part.functions) & set(lesson.blank)
         }
         text = without_bodies(path.read_text(encoding="utf-8"), blank)
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")
+
+
+def kernel_files(everything: Sequence[Lesson]) -> dict[str, Path]:
+    """Module -> file: those directly in `kernels/`, and those of the lessons' rooms."""
+    direct = {f"kernels.{path.stem}": path for path in sorted((ROOT / "kernels").glob("*.py"))}
+    return {**direct, **kernel_modules(everything, with_checks=True)}
 
 
 def without_bodies(text: str, names: set[str]) -> str:
@@ -124,8 +149,8 @@ def without_bodies(text: str, names: set[str]) -> str:
 def write_lessons(out: Path, everything: Sequence[Lesson]) -> None:
     """For each lesson: the exercise, how it begins, and what it needs of earlier ones."""
     files = {
-        f"kernels.{path.stem}": SourceFile(path.read_text(encoding="utf-8"), None)
-        for path in (ROOT / "kernels").glob("*.py")
+        module: SourceFile(path.read_text(encoding="utf-8"), None)
+        for module, path in kernel_files(everything).items()
     }
     for lesson in everything:
         folder = out / lesson.folder.relative_to(ROOT)
@@ -133,6 +158,8 @@ def write_lessons(out: Path, everything: Sequence[Lesson]) -> None:
         for name in ("exercise.py", START):
             (folder / name).write_text(text, encoding="utf-8")
         needed = earlier_functions(lesson, everything, files)
+        if (lesson.folder / "__main__.py").exists():
+            (folder / "__main__.py").write_text(NO_COMMAND, encoding="utf-8")
         (folder / NEEDED).write_text(json.dumps(needed, indent=1) + "\n", encoding="utf-8")
 
 

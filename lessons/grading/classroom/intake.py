@@ -4,29 +4,30 @@ Nothing that is there is passed over in silence: what is not graded stands in th
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kernels.errors import InputError
 from lessons.course.cells import completed
 from lessons.course.exercises import unwritten
-from lessons.course.lesson import Lesson
+from lessons.course.lesson import LESSONS, Lesson
 from lessons.course.source_text import source_text, syntax_tree
 from lessons.grading.classroom.names import lesson_by_path, lessons_in
 from lessons.grading.classroom.notebooks import cells_of, is_exported, work_in
 from lessons.grading.classroom.sources import Item, is_ignored, items_of
 from lessons.grading.classroom.students import Owner, owner_of
-from lessons.grading.submission import Submission
-from lessons.grading.text import one_line
+from lessons.grading.exchange.text import one_line
+from lessons.grading.untrusted.submission import Submission
 
 SHOWN_FILES = 12  # in a note that says what is there
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
 OUR_FOLDERS = {"kernels", "tests", "benchmarks", "naive", "right", "wrong"}
-OUR_ROOMS = {"lab", "grading", "course"}
+OUR_ROOMS = {"lab", "grading", "course", "capstones", "reference"}
 OUR_FILES = {
     "__init__.py", "__main__.py", "conftest.py", "native_backend.py", "notebook.py", "picture.py",
-    "reference.py", "reference_training.py", "start_here.ipynb", "train.py",
+    "reference.py", "start_here.ipynb", "train.py",
 }  # fmt: skip
 
 
@@ -95,11 +96,12 @@ def one_of(
     student: str, owners: Sequence[Owner], lessons: Sequence[Lesson], wanted: Sequence[Lesson]
 ) -> Handed:
     """What one student handed in, perhaps in several files and folders."""
-    items = []
-    for owner in owners:
-        for item in items_of(owner.path):
-            inside = item.path if len(owners) == 1 else f"{owner.path.name}/{item.path}"
-            items.append(item._replace(path=owner.file or inside))
+    alone = len(owners) == 1
+    items = (
+        item._replace(path=owner.file or (item.path if alone else f"{owner.path.name}/{item.path}"))
+        for owner in owners
+        for item in items_of(owner.path)
+    )
     handed = sort_out(student, items, lessons, wanted)
     late = [f"{owner.path.name}: its name says that it was late" for owner in owners if owner.late]
     return handed._replace(notes=late + handed.notes)
@@ -108,7 +110,20 @@ def one_of(
 def sort_out(
     student: str, items: Iterable[Item], lessons: Sequence[Lesson], wanted: Sequence[Lesson]
 ) -> Handed:
-    """Find the file of each wanted lesson among the files of one student."""
+    """Find the file of each wanted lesson among the files of one student.
+
+    What this cannot bear costs that student, and no other; and it is told.
+    """
+    try:
+        return files_of(student, items, lessons, wanted)
+    except Exception as error:
+        what = f"{type(error).__name__}: {one_line(str(error))}"
+        return Handed(student, {}, [f"not read, by a mistake of the grader ({what})"])
+
+
+def files_of(
+    student: str, items: Iterable[Item], lessons: Sequence[Lesson], wanted: Sequence[Lesson]
+) -> Handed:
     candidates: list[Candidate] = []
     notes: list[str] = []
     there: list[str] = []
@@ -213,4 +228,13 @@ def is_ours(path: str) -> bool:
     if "lessons" not in parts[:-1]:
         return False
     rest = parts[parts.index("lessons") + 1 :]
-    return rest[0] in OUR_ROOMS or rest[-1] in OUR_FILES or rest[-1].startswith("test_")
+    if rest[-1] == "exercise.py":
+        return False
+    by_name = rest[0] in OUR_ROOMS or rest[-1] in OUR_FILES or rest[-1].startswith("test_")
+    return by_name or rest in our_lesson_files()
+
+
+@cache
+def our_lesson_files() -> frozenset[tuple[str, ...]]:
+    """Parts of the path, from `lessons` on, of each file that is there."""
+    return frozenset(path.relative_to(LESSONS).parts for path in LESSONS.rglob("*.py"))

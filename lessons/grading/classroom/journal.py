@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from kernels.errors import InputError
 from kernels.files.atomic import unwritable
-from lessons.grading.result import Result
+from lessons.grading.checks.result import Result
 
 JOURNAL = "journal.jsonl"
 FORMAT = 1

@@ -56,9 +56,18 @@ def title_of(lesson: Lesson) -> str:
 
 
 def lessons_in(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons of which a text defines at least one function that a student is to write."""
+    """The lessons of which a text defines at least one function that a student is to write.
+
+    Some lessons ask for functions of the same name, such as `training_step`: a lesson is left out
+    if another one asks for all that the text has of it, and for more that the text has.
+    """
     tree = syntax_tree(text)
     if tree is None:
         return []
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return [lesson for lesson in lessons if defined & set(lesson.blank)]
+    found = {lesson.name: defined & set(lesson.blank) for lesson in lessons}
+    return [
+        lesson
+        for lesson in lessons
+        if found[lesson.name] and not any(found[lesson.name] < other for other in found.values())
+    ]

@@ -1,0 +1,253 @@
+"""Say in a sentence what is probably wrong with a result: the pattern first, then its usual cause.
+
+`diagnose` compares what was expected with what came, and tries one known pattern after another,
+the most telling first. A pattern counts only if it explains every element, or nearly every one that
+is wrong; if none does, the diagnosis is "wrong", which is better than a false one.
+"""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
+from lessons.grading.advice.unwritten import (
+    Diagnosis,
+    beginning_not_written,
+    first_block_only,
+    never_written,
+    not_a_number,
+    partly_written,
+    tail_not_written,
+    whole_blocks_missing,
+)
+
+# What known mistakes result in: a word or two -> the array, with or without an advice.
+Candidates = Mapping[str, np.ndarray | tuple[np.ndarray, str]]
+
+
+def diagnose(
+    expected: np.ndarray,
+    got: np.ndarray,
+    sentinel: float,
+    tolerance: float,
+    threads: Threads | None = None,
+    candidates: Candidates | None = None,
+    guards_intact: bool = True,
+    clues: Clues = NO_CLUES,
+) -> Diagnosis:
+    """The `Diagnosis` of a result that is not as expected.
+
+    expected, got: arrays of the same shape. sentinel: what `got` was filled with beforehand.
+    tolerance: absolute. threads: see `Threads`; None if it is not so simple. candidates: the
+    results of mistakes that the caller knows, with a sentence for each, or without.
+    guards_intact: False if something was written beside the array. clues: what the student's file
+    tells.
+    """
+    comparison = Comparison(expected, got, sentinel, tolerance, threads, clues)
+    known = known_mistake(comparison, candidates or {})
+    if known:
+        return known
+    for pattern in PATTERNS:
+        found = pattern(comparison)
+        if found:
+            return found
+    if not guards_intact:
+        return Diagnosis(
+            "written outside",
+            "Memory beside the array was changed: an index is too large or negative, so a guard is "
+            "missing or off by one.",
+        )
+    return Diagnosis("wrong", "The values are wrong, in no pattern that is known here.")
+
+
+def known_mistake(comparison: Comparison, candidates: Candidates) -> Diagnosis | None:
+    for code, candidate in candidates.items():
+        result, sentence = candidate if isinstance(candidate, tuple) else (candidate, "")
+        result = np.asarray(result, np.float64)
+        if result.shape != comparison.got.shape or not comparison.fits(result):
+            continue
+        if not comparison.close(result, comparison.expected).all():
+            return Diagnosis(code, sentence or f"This is the result one gets by: {code}.")
+    return None
+
+
+# ---------------------------------------------------------------- patterns of the values
+
+
+def transposed(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if expected.ndim < 2:
+        return None
+    # Of a matrix that is not square, the same numbers in the same memory, counted down the columns.
+    pattern = expected.swapaxes(0, 1).reshape(expected.shape)
+    if not comparison.explains(pattern):
+        return None
+    return Diagnosis(
+        "transposed",
+        "Rows and columns are exchanged: the first index of an array is the row, y.",
+    )
+
+
+def flipped(comparison: Comparison) -> Diagnosis | None:
+    for axis in range(min(comparison.got.ndim, 2)):
+        if comparison.explains(np.flip(comparison.expected, axis)):
+            return Diagnosis(
+                "flipped",
+                f"The order is reversed along axis {axis}: an index runs from the wrong end.",
+            )
+    return None
+
+
+def shifted(comparison: Comparison) -> Diagnosis | None:
+    for axis, length in enumerate(comparison.got.shape):
+        for step in (1, -1):
+            if length < 3 or not matches_shifted(comparison, axis, step):
+                continue
+            way = "late" if step == 1 else "early"
+            return Diagnosis(
+                "shifted",
+                f"Everything is one place too {way} along axis {axis}: an index is off by one.",
+            )
+    return None
+
+
+def matches_shifted(comparison: Comparison, axis: int, step: int) -> bool:
+    length = comparison.got.shape[axis]
+    here, there = np.arange(1, length), np.arange(length - 1)
+    if step == -1:
+        here, there = there, here
+    got = comparison.got.take(here, axis)
+    expected = comparison.expected.take(there, axis)
+    aligned = comparison.expected.take(here, axis)
+    if comparison.close(aligned, expected).all():
+        return False
+    return bool(np.mean(comparison.close(got, expected)) >= ALMOST_ALL)
+
+
+def swapped_channels(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if comparison.threads is None or expected.ndim < 2 or expected.shape[-1] not in (3, 4):
+        return None
+    channels = expected.shape[-1]
+    for first, second in itertools.combinations(range(channels), 2):
+        order = list(range(channels))
+        order[first], order[second] = second, first
+        if comparison.explains(expected[..., order]):
+            return Diagnosis("swapped channels", f"Channels {first} and {second} are exchanged.")
+    return None
+
+
+def up_to_255(comparison: Comparison) -> Diagnosis | None:
+    return scaled(
+        comparison,
+        255.0,
+        "0-255",
+        "The values go up to 255; here colours and brightness go from 0 to 1.",
+    )
+
+
+def scaled(comparison: Comparison, factor: float, code: str, sentence: str) -> Diagnosis | None:
+    """This diagnosis if nearly all values are `factor` times the expected ones."""
+    if comparison.expected.size < 2:
+        return None
+    room = comparison.tolerance * max(1.0, abs(factor))
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(comparison.got - factor * comparison.expected) <= room
+    return Diagnosis(code, sentence) if np.mean(fits) >= ALMOST_ALL else None
+
+
+def constant_factor(comparison: Comparison) -> Diagnosis | None:
+    use = np.abs(comparison.expected) > 100 * comparison.tolerance
+    if np.count_nonzero(use) < 4 or not np.isfinite(comparison.got).all():
+        return None
+    factor = float(np.median(comparison.got[use] / comparison.expected[use]))
+    if abs(factor - 1) < 1e-4 or abs(factor) < 1e-6:
+        return None
+    if abs(factor + 1) < 1e-4:
+        sentence = (
+            "Every value has the opposite sign: is something subtracted, and should be added?"
+        )
+        return scaled(comparison, -1.0, "wrong sign", sentence)
+    text = nice_factor(factor)
+    return scaled(
+        comparison,
+        factor,
+        "constant factor",
+        f"Every value is {text} times what it should be: is there a factor too many or too few, "
+        "such as the number of samples or of channels?",
+    )
+
+
+def nice_factor(factor: float) -> str:
+    """A factor as 1/3 where it is that, else as a decimal number."""
+    if 0 < factor < 1 and abs(1 / factor - round(1 / factor)) < 1e-3 / factor:
+        return f"1/{round(1 / factor)}"
+    return f"{factor:.4g}"
+
+
+def constant_offset(comparison: Comparison) -> Diagnosis | None:
+    tolerance = comparison.tolerance
+    if comparison.got.size < 4 or not np.isfinite(comparison.got).all():
+        return None
+    difference = comparison.got - comparison.expected
+    offset = float(np.median(difference))
+    if abs(offset) <= tolerance or np.ptp(comparison.expected) <= tolerance:
+        return None
+    if np.mean(np.abs(difference - offset) <= 2 * tolerance) < ALMOST_ALL:
+        return None
+    return Diagnosis(
+        "constant offset",
+        f"Every value is off by {offset:.4g}: is something added or subtracted once too often, "
+        "or added to what was there before?",
+    )
+
+
+def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
+    """Expected values on top of the sentinel, up to what float32 can hold there."""
+    if not comparison.wrong.any():
+        return None
+    room = max(comparison.tolerance, abs(comparison.sentinel) * 1e-5)
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(comparison.got - comparison.sentinel - comparison.expected) <= room
+    if comparison.expected.size == 0 or not fits.all():
+        return None
+    if np.ptp(comparison.expected) <= room and np.abs(comparison.expected).min() <= room:
+        return None
+    return Diagnosis(
+        "not begun at zero",
+        "The right values were added to what the array held before: begin each sum at zero.",
+    )
+
+
+def lost_updates(comparison: Comparison) -> Diagnosis | None:
+    """Sums that came out nearer to zero, most of them, and none larger; and a += that can race."""
+    if not comparison.clues.racing_sum:
+        return None
+    if comparison.wrong.sum() < 4 or not np.isfinite(comparison.got).all():
+        return None
+    got, expected = comparison.got[comparison.wrong], comparison.expected[comparison.wrong]
+    nearer = (np.sign(got) == np.sign(expected)) | (np.abs(got) <= comparison.tolerance)
+    if not (nearer & (np.abs(got) < np.abs(expected))).all():
+        return None
+    return Diagnosis(
+        "lost updates",
+        "Every wrong sum is too small: when several threads add to one element with +=, additions "
+        "get lost; cuda.atomic.add does not lose any.",
+    )
+
+
+def all_zero(comparison: Comparison) -> Diagnosis | None:
+    if (comparison.got != 0).any() or not comparison.wrong.any():
+        return None
+    return Diagnosis(
+        "all zero", "Every value is zero: nothing was added up, or it was cleared afterwards."
+    )
+
+
+# The most telling first.
+PATTERNS = (
+    not_a_number, never_written, first_block_only, tail_not_written, beginning_not_written,
+    whole_blocks_missing, transposed, partly_written, all_zero, flipped, shifted, swapped_channels,
+    up_to_255, added_to_garbage, constant_factor, constant_offset, lost_updates,
+)  # fmt: skip

@@ -1,0 +1,190 @@
+"""The words in which a student is told what came of a run."""
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from lessons.course.source_text import syntax_tree
+from lessons.grading.exchange.outcome import Found
+from lessons.grading.exchange.output import Output
+from lessons.grading.exchange.protocol import Student
+
+MOST_FINDINGS = 4
+BARRIER = "cuda.syncthreads"
+ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
+KNOWN_ERRORS = {
+    "NativeCompileError": "compile", "NativeRefusal": "compile", "NoKernel": "no kernel",
+    "NoBlocks": "grid rounded down", "InputError": "InputError",
+    "LaunchForgotten": "launch forgotten", "WrongArray": "wrong array",
+    "HostArrayInLaunch": "copied by Numba", "CopiedOver": "copied over",
+}  # fmt: skip
+# What an exception's text has in it -> what to try.
+ADVICE_ON_ERRORS = {
+    "incompatible dtype": "the array there and the one here hold different types: say np.float32 "
+    "where you make each of them",
+    "incompatible shape": "the array there and the one here differ in shape: each result has a "
+    "pair of its own",
+}
+# Exceptions of the grader: their text says it all.
+OURS = (
+    "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
+    "CopiedOver",
+)  # fmt: skip
+
+
+def call_text(function: str, arguments: tuple[object, ...]) -> str:
+    return f"{function}({', '.join(map(brief, arguments))})"
+
+
+def lengths_of(arguments: tuple[object, ...]) -> frozenset[int]:
+    """How long the axes of the arrays among the arguments are."""
+    arrays = [argument for argument in arguments if isinstance(argument, (Output, np.ndarray))]
+    return frozenset(length for array in arrays for length in array.shape)
+
+
+def brief(argument: object) -> str:
+    """An argument as a message shows it."""
+    if isinstance(argument, Student):
+        return argument.name
+    if isinstance(argument, (Output, np.ndarray)):
+        return f"array {argument.shape}"
+    if isinstance(argument, (float, np.floating)):
+        return f"{argument:.4g}"
+    text = str(argument)
+    return text if len(text) <= 24 else type(argument).__name__
+
+
+def told_error(
+    kind: str, message: str, line: int | None, source: Sequence[str]
+) -> tuple[str, list[str]]:
+    """(diagnosis, lines) for an exception of the student's code. source: the lines of the file."""
+    where = f"exercise.py, line {line}: " if line else ""
+    name = "" if kind in OURS else f"{kind}: "
+    text = f"{where}{name}{message}{did_you_mean(message, source) if kind == 'NameError' else ''}"
+    lines = [text, *quoted(line, source)]
+    lines += [f"  {advice}" for sign, advice in ADVICE_ON_ERRORS.items() if sign in message]
+    return KNOWN_ERRORS.get(kind, kind), lines
+
+
+def did_you_mean(message: str, source: Sequence[str]) -> str:
+    """For "name 'x' is not defined": the name in the file that is most like it."""
+    missing = re.search(r"name '(\w+)' is not defined", message)
+    if not missing:
+        return ""
+    known = set(re.findall(r"\w+", "\n".join(source))) - {missing[1]}
+    close = difflib.get_close_matches(missing[1], sorted(known), n=1, cutoff=0.75)
+    return f"; did you mean `{close[0]}`?" if close else ""
+
+
+def lines_of_findings(findings: Iterable[Found], source: Sequence[str]) -> list[str]:
+    """A line for each finding, and below it the line of the student's file that it speaks of.
+
+    source: the lines of that file. Equal findings at one line are told once.
+    """
+    distinct = list({(found.kind, found.line, found.message): found for found in findings}.values())
+    distinct = causes(distinct)
+    lines = []
+    for found in distinct[:MOST_FINDINGS]:
+        lines.append(f"line {found.line}: {found.kind}: {found.message}")
+        if found.own:
+            lines += quoted(found.line, source)
+            lines += [f"  {advice}" for advice in more_advice(found, source)]
+    if len(distinct) > MOST_FINDINGS:
+        lines.append(f"and {len(distinct) - MOST_FINDINGS} more")
+    return lines
+
+
+def causes(findings: list[Found]) -> list[Found]:
+    """Without the doubles that follow from others: "`x` is a double since line 5"."""
+    first = [found for found in findings if found.kind != "slow" or not follows(found)]
+    return first or [found for found in findings if found.own] or findings
+
+
+def follows(found: Found) -> bool:
+    return ("since line" in found.message and "is a double" in found.message) or not found.own
+
+
+def more_advice(found: Found, source: Sequence[str]) -> list[str]:
+    """What to try, where the line itself tells more than the finding."""
+    text = "".join(source[max(0, found.line - 1) : found.line])  # "" if there is no such line
+    since = re.search(r"since line (\d+)\)?", found.message)
+    if found.kind == "slow" and since and int(since[1]) != found.line:
+        first = quoted(int(since[1]), source)
+        return [*(line.strip() for line in first), "begin it as a float32 there: float32(...)"]
+    if found.kind == "race" and (line := barrier_not_called(source)):
+        return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
+    if found.kind == "uninitialised" and "local memory" in found.message:
+        return ["cuda.local.array belongs to one thread; others read cuda.shared.array"]
+    if found.kind == "compile" and any(name in found.message for name in ("np.zeros", "np.empty")):
+        return ["what the threads of a block share is cuda.shared.array((TILE, TILE), float32)"]
+    name = pair_of_grid(found.line, source) if found.kind in ("compile", "unsupported") else ""
+    if name:
+        return [f"`{name}` holds two numbers: write x, y = cuda.grid(2), or cuda.grid(1) for one"]
+    if found.kind == "compile" and hands_over_a_shape(text):
+        return ["array.shape is a tuple with a number for each dimension: array.shape[0] is one"]
+    if "does not take (" in found.message and "an int64" in found.message:
+        return ["cuda.grid gives an int64; with a uint64 that makes a float64: write uint64(...)"]
+    if found.kind in ("compile", "unsupported") and divides_an_index(text):
+        return ["a whole number is needed there: divide with //, which rounds down, not with /"]
+    return []
+
+
+def barrier_not_called(source: Sequence[str]) -> int:
+    """The first line with cuda.syncthreads and no parentheses behind it; 0 if there is none."""
+    lines = (n for n, text in enumerate(source, 1) if text.split("#")[0].strip().endswith(BARRIER))
+    return next(lines, 0)
+
+
+def pair_of_grid(line: int, source: Sequence[str]) -> str:
+    """The one name in this line that was given the two numbers of cuda.grid(2); "" if none was."""
+    if not 1 <= line <= len(source):
+        return ""
+    for name in re.findall(r"^\s*(\w+)\s*=\s*cuda\.grid\([23]\)", "\n".join(source), re.MULTILINE):
+        if re.search(rf"\b{name}\b(?!\s*\[)", source[line - 1]):
+            return str(name)
+    return ""
+
+
+def hands_over_a_shape(line: str) -> bool:
+    """Whether a line computes with a whole shape, or calls a function with it."""
+    tree = syntax_tree(line.strip())
+    used: list[ast.AST] = []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Call):
+            used += node.args
+        elif isinstance(node, (ast.BinOp, ast.Compare)):
+            used += ast.iter_child_nodes(node)
+    return any(isinstance(node, ast.Attribute) and node.attr == "shape" for node in used)
+
+
+def divides_an_index(line: str) -> bool:
+    """Whether a line has a `/` within an index, or within what range() is given."""
+    text = line.strip()
+    tree = syntax_tree(text + " pass" if text.endswith(":") else text)
+    if tree is None:
+        return False
+    for node in ast.walk(tree):
+        inner: list[ast.expr] = []
+        if isinstance(node, ast.Subscript):
+            inner = [node.slice]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            inner = node.args if node.func.id == "range" else []
+        for part in inner:
+            if any(isinstance(found, ast.Div) for found in ast.walk(part)):
+                return True
+    return False
+
+
+def quoted(number: int | None, source: Sequence[str]) -> list[str]:
+    """The line of the student's file with this number; nothing if there is none."""
+    if number is None or not 1 <= number <= len(source) or not source[number - 1].strip():
+        return []
+    return [f"  {number} | {source[number - 1].strip()}"]
+
+
+def short_number(value: float) -> str:
+    """A count for people: 1,234 or 27 or 1.17."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,170 @@
+"""Patterns of what a kernel has left out: nothing written, the end, the beginning, whole blocks.
+
+Each returns a `Diagnosis` if it explains all elements that were not written, else None.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lessons.grading.advice.comparison import Comparison, block_shape
+
+
+class Diagnosis(NamedTuple):
+    code: str  # a word or two, such as "transposed"
+    sentence: str
+
+
+def not_a_number(comparison: Comparison) -> Diagnosis | None:
+    bad = np.isnan(comparison.got) & ~np.isnan(comparison.expected)
+    if not bad.any():
+        return None
+    return Diagnosis(
+        "nan",
+        "There are NaNs: something was divided by zero, a root or logarithm was taken of a "
+        "negative number, or memory was read that nobody had written.",
+    )
+
+
+def never_written(comparison: Comparison) -> Diagnosis | None:
+    if comparison.got.size == 0 or not comparison.unwritten.all():
+        return None
+    return Diagnosis(
+        "never written",
+        "No element was written: does every thread return early, or write to another array?",
+    )
+
+
+def first_block_only(comparison: Comparison) -> Diagnosis | None:
+    """Right where block 0 works, and nowhere else."""
+    threads = comparison.threads
+    if threads is None or comparison.got.ndim < threads[1]:
+        return None
+    inside = np.zeros(comparison.got.shape, bool)
+    inside[tuple(slice(0, size) for size in block_shape(threads))] = True
+    if inside.all() or comparison.wrong[inside].any():
+        return None
+    if not comparison.unwritten[~inside].all():
+        return None
+    return Diagnosis(
+        "first block only",
+        "Only what belongs to block 0 was written: cuda.threadIdx counts within a block; "
+        "cuda.grid(1) or cuda.grid(2) counts over all of them.",
+    )
+
+
+def tail_not_written(comparison: Comparison) -> Diagnosis | None:
+    """Only a first part along one or more axes is written, and that part is complete."""
+    shape = comparison.got.shape
+    if not comparison.unwritten.any() or not shape:
+        return None
+    extents = [int(indices.max(initial=-1)) + 1 for indices in np.nonzero(comparison.written)]
+    if comparison.unwritten[tuple(slice(0, extent) for extent in extents)].any():
+        return None
+    short = [axis for axis, extent in enumerate(extents) if extent < shape[axis]]
+    names = " and ".join(f"axis {axis}: from index {extents[axis]} on" for axis in short)
+    return Diagnosis(
+        "tail not written",
+        f"The end was not written ({names}): {cause_of_tail(comparison, extents, short)}",
+    )
+
+
+def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) -> str:
+    """Why the end is missing, as far as the place where it begins tells."""
+    shape, threads = comparison.got.shape, comparison.threads
+    own_axes = threads[1] if threads else len(shape)
+    if short[0] >= own_axes:
+        return "a thread goes along this axis itself, and its loop or its list ends too early."
+    rest_is_right = not (comparison.wrong & comparison.written).any()
+    if rest_is_right and all(extents[axis] == shape[axis] - 1 for axis in short):
+        return (
+            "the guard is one too strict, or the last one is left out: a thread goes home if its "
+            "index is >= the size."
+        )
+    blocks = block_shape(threads) if threads else ()
+    sizes = list(zip(shape, blocks, strict=False))
+    if len(blocks) == 2 and len(shape) >= 2:
+        if len(short) == 1 and extents[short[0]] == shape[1 - short[0]]:
+            return (
+                "x and y are both compared with the same length: x has to be compared with the "
+                "width, y with the height."
+            )
+        counted = [-(-length // size) * size for length, size in sizes]
+        if all(extents[axis] == min(shape[axis], counted[1 - axis]) for axis in (0, 1)):
+            return "x and y are exchanged: x, y = cuda.grid(2) gives x first."
+    if sizes and extents[: len(sizes)] == [-(-length // size) for length, size in sizes]:
+        return (
+            "as many are written as there are blocks: the number of a thread is "
+            "blockIdx * blockDim + threadIdx."
+        )
+    not_multiplied = [min(n, -(-n // size) - 1 + size) for n, size in sizes]
+    if sizes and not_multiplied == extents[: len(sizes)]:
+        return "a block's number has to be multiplied: blockIdx.x * blockDim.x + threadIdx.x."
+    wrong_step = [min(n, (-(-n // size) - 1) * -(-n // size) + size) for n, size in sizes]
+    if sizes and wrong_step == extents[: len(sizes)]:
+        return "blockIdx has to be multiplied with blockDim, the threads of a block, not gridDim."
+    if comparison.clues.own_launch:
+        if blocks and all(
+            extents[axis] == shape[axis] // blocks[axis] * blocks[axis] for axis in short
+        ):
+            return "the number of blocks is rounded down; round it up, as blocks_for does."
+        return "are there too few blocks, or threads that the guard sends home too early?"
+    if len(short) == 1 and extents[short[0]] in comparison.clues.lengths - {shape[short[0]]}:
+        return (
+            f"{extents[short[0]]} is another length of the arrays here: does the guard, or a loop, "
+            "compare with that one?"
+        )
+    if not threads:
+        return "does a loop end too early, or does a guard send threads home that have work?"
+    return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
+    """The first few indices along one or more axes are left out, and nothing else."""
+    shape = comparison.got.shape
+    if not comparison.unwritten.any() or not comparison.written.any():
+        return None
+    first = [int(indices.min()) for indices in np.nonzero(comparison.written)]
+    if comparison.unwritten[tuple(slice(start, None) for start in first)].any():
+        return None
+    names = " and ".join(f"axis {axis}" for axis in range(len(shape)) if first[axis])
+    return Diagnosis(
+        "beginning not written",
+        f"The beginning was not written ({names}, up to index {max(first) - 1}): does an index "
+        "begin at 1, or is something added to it?",
+    )
+
+
+def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
+    """Block 0 is written, some later blocks are not, and no block in part."""
+    threads = comparison.threads
+    if threads is None or comparison.got.ndim < threads[1] or not comparison.unwritten.any():
+        return None
+    sizes = block_shape(threads)
+    unwritten = comparison.unwritten
+    while unwritten.ndim > len(sizes):
+        if (unwritten.any(axis=-1) != unwritten.all(axis=-1)).any():
+            return None
+        unwritten = unwritten.all(axis=-1)
+    blocks = tuple(np.indices(unwritten.shape)[axis] // size for axis, size in enumerate(sizes))
+    number = np.ravel_multi_index(blocks, [int(block.max()) + 1 for block in blocks])
+    missing = np.bincount(number.ravel(), unwritten.ravel())
+    size = np.bincount(number.ravel())
+    if missing[0] or not ((missing == 0) | (missing == size)).all():
+        return None
+    return Diagnosis(
+        "blocks missing",
+        "Whole blocks are missing: the number of a thread in the grid is blockIdx * blockDim + "
+        "threadIdx, which cuda.grid computes.",
+    )
+
+
+def partly_written(comparison: Comparison) -> Diagnosis | None:
+    share = np.mean(comparison.unwritten)
+    if share == 0:
+        return None
+    return Diagnosis(
+        "partly written",
+        f"{share:.0%} of the elements were never written: does a condition stop threads that have "
+        "work, or do several threads write the same element?",
+    )

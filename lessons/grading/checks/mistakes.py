@@ -1,0 +1,119 @@
+"""Recognise a mistake by all the arrays that a run has left, never by one number alone.
+
+A check that knows what a forgotten term does computes, for each such mistake, every array that the
+kernel would leave. The mistake is named only if it explains them all; two mistakes that agree in
+one sum seldom agree in everything.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lessons.grading.advice.comparison import Threads, differing
+from lessons.grading.checks.case import Case
+from lessons.grading.exchange.output import Output
+
+
+class Left(NamedTuple):
+    """An array that a run has left, and what should be in it."""
+
+    name: str
+    got: Output | np.ndarray
+    expected: np.ndarray
+    tolerance: float | None = None  # None for that of the check, see `Case.expect`
+    threads: Threads | None = None
+
+
+class Mistake(NamedTuple):
+    """What a mistake leaves: an array for each name; those that are not named are right."""
+
+    sentence: str
+    arrays: Mapping[str, ArrayLike]
+
+
+def expect_all(
+    case: Case,
+    left: Sequence[Left],
+    mistakes: Mapping[str, Mistake] | Callable[[], Mapping[str, Mistake]],
+    otherwise: Callable[[Mapping[str, np.ndarray]], tuple[str, str] | None] | None = None,
+) -> None:
+    """As `Case.expect` for several arrays; names the first mistake that explains all of them.
+
+    mistakes: code -> `Mistake`; or a function that returns it, called only if something is wrong.
+    otherwise: asked if none of them explains it; gets where the arrays that are wrong differ, and
+    returns (code, sentence) of where to look, or None.
+    """
+    arrays = [case.as_array(array.got, array.expected, array.name) for array in left]
+    pairs = list(zip(left, arrays, strict=True))
+    known: Mapping[str, Mistake] = {}
+    if any(not same(got, array.expected, tolerance_of(case, array)) for array, got in pairs):
+        known = mistakes() if callable(mistakes) else mistakes
+    for code, mistake in known.items():
+        if explains(case, left, arrays, mistake):
+            for array in left:
+                shown = mistake.arrays.get(array.name, array.expected)
+                expect(case, array, {code: (np.asarray(shown), mistake.sentence)})
+    look = otherwise(places_of_differences(case, pairs)) if otherwise and known else None
+    for array, got in pairs:
+        expect(case, array, {look[0]: (got.copy(), look[1])} if look else {})
+
+
+def places_of_differences(
+    case: Case, pairs: Sequence[tuple[Left, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """name -> where an array is wrong, as bools; only those that are."""
+    places = {
+        array.name: differing(got, np.asarray(array.expected), tolerance_of(case, array))
+        for array, got in pairs
+    }
+    return {name: differs for name, differs in places.items() if differs.any()}
+
+
+def expect(case: Case, array: Left, candidates: dict[str, tuple[np.ndarray, str]]) -> None:
+    case.expect(
+        array.got,
+        array.expected,
+        array.name,
+        array.threads,
+        tolerance=array.tolerance,
+        candidates=candidates,
+    )
+
+
+def explains(
+    case: Case, left: Sequence[Left], arrays: Sequence[np.ndarray], mistake: Mistake
+) -> bool:
+    """Whether all arrays are what the mistake leaves, and one of them is not what it should be."""
+    telling = False
+    for array, got in zip(left, arrays, strict=True):
+        expected = np.asarray(array.expected)
+        tolerance = tolerance_of(case, array)
+        result = np.asarray(mistake.arrays.get(array.name, expected))
+        if not same(got, result, tolerance * growth(expected, result)):
+            return False
+        telling |= not same(expected, result, tolerance)
+    return telling
+
+
+def tolerance_of(case: Case, array: Left) -> float:
+    if array.tolerance is not None:
+        return array.tolerance
+    return case.usual_tolerance(np.asarray(array.expected))
+
+
+def growth(expected: np.ndarray, result: np.ndarray) -> float:
+    """How much larger than the right result a wrong one is; rounding errors are as well."""
+    usual = np.nanmax(np.abs(expected), initial=0.0)
+    finite = np.where(np.isfinite(result), np.abs(result), 0.0)
+    return max(1.0, float(np.max(finite, initial=0.0) / usual)) if usual > 0 else 1.0
+
+
+def same(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
+    """Whether two arrays agree; NaN agrees with NaN, and infinity with itself."""
+    if first.shape != second.shape:
+        return False
+    different = differing(first, second, tolerance) & (first != second)
+    both = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
+    return not (different & ~both).any()

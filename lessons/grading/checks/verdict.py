@@ -1,0 +1,175 @@
+"""The verdict of a check: what is compared, what is asked for, and what a failure says."""
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lessons.course.lesson import Check, Lesson
+from lessons.grading.advice.comparison import Clues, Threads, differing, first_wrong
+from lessons.grading.advice.diagnosis import Candidates, diagnose
+from lessons.grading.advice.messages import quoted, short_number
+from lessons.grading.checks.inputs import Inputs
+from lessons.grading.exchange.counts import Counts
+from lessons.grading.exchange.output import Output, sentinel_of
+from lessons.grading.pictures.evidence import Evidence
+from lessons.grading.pictures.replay import replay_of_wrong
+from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
+
+
+class CheckEnded(Exception):
+    """A check is decided, and not passed."""
+
+    def __init__(self, status: str, diagnosis: str, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.status = status
+        self.diagnosis = diagnosis
+
+
+class Verdict(Inputs):
+    """Compares what the last run has left, and ends the check if it is wrong.
+
+    seed: decides all random inputs. pictures: the folder for pictures of a failure, None for none.
+    """
+
+    def __init__(
+        self, lesson: Lesson, check: Check, submission: Submission, seed: int, pictures: Path | None
+    ) -> None:
+        # The same numbers for the same seed, whichever checks are run, and others in each check.
+        super().__init__([seed, zlib.crc32(f"{lesson.name} {check.name}".encode())])
+        self.lesson = lesson
+        self.check = check
+        self.submission = submission
+        self.evidence = Evidence(lesson, check, pictures)
+        self.notes: list[str] = []  # how a check that passes compares with ours
+        self.last_run, self.last_backend = "nothing was run", ""
+        self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
+        self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
+
+    def expect(
+        self,
+        got: object,
+        expected: ArrayLike,
+        name: str = "result",
+        threads: Threads | None = None,
+        tolerance: float | None = None,
+        candidates: Candidates | Callable[[], Candidates] | None = None,
+    ) -> None:
+        """End the check, with feedback, unless `got` is near `expected`.
+
+        got: an `Output`, an array or a number. tolerance: absolute; None for that of lesson.toml,
+        times the largest expected magnitude if that is over 1. threads: which thread owns which
+        element, and candidates: results of known mistakes, see `diagnosis.diagnose`; or a function
+        that computes them, which a right result need not wait for.
+        """
+        intact = got.guards_intact if isinstance(got, Output) else True
+        expected = np.asarray(expected)
+        values = self.as_array(got, expected, name)
+        if tolerance is None:
+            tolerance = self.usual_tolerance(expected)
+        wrong = differing(values, expected, tolerance)
+        if not wrong.any() and intact:
+            return
+        if callable(candidates):
+            candidates = candidates()
+        sentinel = sentinel_of(values.dtype)
+        diagnosis = diagnose(
+            expected, values, sentinel, tolerance, threads, candidates, intact, self.clues()
+        )
+        lines = []
+        if wrong.any():
+            lines.append(
+                f"{int(wrong.sum()):,} of {wrong.size:,} elements of {name} are wrong "
+                f"(allowed: {tolerance:.2g}; {self.check.tolerance_reason})"
+            )
+            found = first_wrong(name, expected, values, tolerance, threads, sentinel=sentinel)
+            lines += ["  " + line for line in found]
+        lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
+        lines += self.evidence.picture(name, expected, values, sentinel, tolerance, threads)
+        sentence = diagnosis.sentence
+        lines += self.evidence.replay(
+            self.recorded_by, lambda data: replay_of_wrong(data, name, wrong, sentence)
+        )
+        self.fail(diagnosis.code, *lines)
+
+    def clues(self) -> Clues:
+        text = "\n".join(self.submission.lines)
+        seen = self.last_backend == "checked"  # where a race is a finding of its own
+        racing = not seen and adds_to_elements(text)
+        return Clues(own_launch(text, self.lesson), racing, self.last_lengths)
+
+    def budget(
+        self,
+        what: str,
+        yours: float,
+        ours: float,
+        allowed: float,
+        diagnosis: str,
+        sentence: str,
+        line: int = 0,
+    ) -> None:
+        """End the check with this diagnosis if `yours` is more than `allowed`.
+
+        what: what was counted, such as "reads of global memory per product". ours: what the idea
+        of the lesson needs; after a pass the student sees both. allowed: leaves room for other ways
+        that are as good. line: the line of the student's file with most of it; see
+        `Counts.busiest_line`.
+        """
+        figures = f"{what}: yours {short_number(yours)}, ours {short_number(ours)}"
+        if yours > allowed:
+            self.fail(
+                diagnosis, f"{diagnosis}: {sentence}",
+                f"{figures} (allowed: {short_number(allowed)})",
+                *quoted(line, self.submission.lines),
+            )  # fmt: skip
+        if figures not in self.notes:
+            self.notes.append(figures)
+
+    def compare(self, what: str, yours: float, ours: float) -> None:
+        """Note, for a check that passes, how often something was done: nothing is asked for."""
+        self.notes.append(f"{what}: yours {short_number(yours)}, ours {short_number(ours)}")
+
+    def require(self, ok: bool, diagnosis: str, sentence: str) -> None:
+        """End the check with this diagnosis unless `ok`: for a property, not a value."""
+        if not ok:
+            self.fail(diagnosis, f"{diagnosis}: {sentence}")
+
+    def require_many_threads(self, counts: Counts, result: Output) -> None:
+        """End the check if one thread has written all of a result, or each thread has."""
+        written = counts.of(result)
+        self.require(
+            written.writes < 64 or 2 * written.requests <= written.writes,
+            "one thread for all",
+            "one thread does the work of many: there is a loop over what the threads of the grid "
+            "should share, so the others have nothing to do.",
+        )
+        times = written.writes / max(1, result.array.size)
+        self.require(
+            times <= 16,
+            "same work again",
+            f"each element is written {times:.0f} times: several threads do the same work. A "
+            "thread should write what belongs to it, and no more.",
+        )
+
+    def usual_tolerance(self, expected: np.ndarray) -> float:
+        largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0
+        return self.check.tolerance * max(1.0, float(largest))
+
+    def as_array(self, got: object, expected: np.ndarray, name: str) -> np.ndarray:
+        """`got` as an array of numbers, of the expected shape; or the end of the check."""
+        try:
+            values = got.array if isinstance(got, Output) else np.asarray(got)
+        except ValueError:
+            values = np.asarray(None)
+        if values.dtype.kind not in "fiub":
+            self.fail("wrong type", f"{name} is not made of numbers")
+        if values.shape != expected.shape:
+            self.fail("wrong shape", f"{name} has the shape {values.shape}, not {expected.shape}")
+        return values
+
+    def fail(self, diagnosis: str, *lines: str) -> NoReturn:
+        raise CheckEnded("failed", diagnosis, self.last_run, *lines)

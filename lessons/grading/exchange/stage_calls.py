@@ -1,0 +1,154 @@
+"""Which stages a training step has called, in which order, and with which numbers.
+
+Numbers alone seldom tell why a step went wrong; the calls do. The worker hands the student's
+functions `Stages` that note each call, and `arrays` by which it knows what was passed. What is
+noted explains a wrong result; it does not make one right.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+from kernels.training_step import Arrays, Stages
+
+MOST_CALLS = 100_000
+PARAMETERS = "arrays.parameters."
+# Parameter of a stage -> the array that belongs there.
+BELONGS = {
+    "sample_batch": {"image": "arrays.image", "uv": "arrays.uv", "target": "arrays.target"},
+    "encode": {
+        "uv": "arrays.uv",
+        "feature_grid": PARAMETERS + "feature_grid",
+        "features": "arrays.features",
+    },
+    "mlp_forward": {
+        "features": "arrays.features",
+        "weights": PARAMETERS + "weights",
+        "hidden": "arrays.hidden",
+        "outputs": "arrays.outputs",
+    },
+    "backward": {
+        **{
+            name: f"arrays.{name}"
+            for name in (
+                "uv", "features", "hidden", "outputs", "target", "grad_weights",
+                "grad_feature_grid", "loss_sum",
+            )
+        },
+        "weights": PARAMETERS + "weights",
+    },
+    "adam_weights": {
+        "weights": PARAMETERS + "weights",
+        "grad_weights": "arrays.grad_weights",
+        "m": PARAMETERS + "weights_m",
+        "v": PARAMETERS + "weights_v",
+        "corrections": "arrays.corrections",
+    },
+    "adam_grid": {
+        "feature_grid": PARAMETERS + "feature_grid",
+        "grad_feature_grid": "arrays.grad_feature_grid",
+        "m": PARAMETERS + "grid_m",
+        "v": PARAMETERS + "grid_v",
+        "steps": PARAMETERS + "grid_steps",
+        "corrections": "arrays.corrections",
+    },
+}  # fmt: skip
+
+
+class LaunchForgotten(Exception):
+    """A stage was called without saying where its kernel is to run."""
+
+
+class WrongArray(Exception):
+    """A stage was given a number, or one of the arrays, where another one belongs."""
+
+
+class StageCall(NamedTuple):
+    stage: str  # field of `Stages`
+    numbers: dict[str, Any]  # parameter -> number, or list of numbers
+
+
+class StageCalls:
+    """The worker's end: notes what is called. `made` can travel as JSON."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[str, dict[str, Any]]] = []
+        self.names: dict[int, str] = {}  # of arrays, by id
+
+    def watched(self, arguments: Sequence[object]) -> list[object]:
+        """The arguments of a student's function, with stages that note their calls."""
+        self.made = []
+        self.names = {}
+        for value in arguments:
+            if isinstance(value, Arrays):
+                self.learn("arrays.", value)
+                self.learn(PARAMETERS, value.parameters)
+        return [self.noting(a) if isinstance(a, Stages) else a for a in arguments]
+
+    def learn(self, prefix: str, fields: Any) -> None:
+        for name, value in fields._asdict().items():
+            self.names[id(value)] = prefix + name
+
+    def noting(self, stages: Stages) -> Stages:
+        return Stages(**{name: self.noted(name, f) for name, f in stages._asdict().items()})
+
+    def noted(self, stage: str, function: Callable) -> Callable:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def call(*arguments: object, **named: object) -> None:
+            given = signature.bind(*arguments, **named).arguments
+            if "launch" not in given:
+                raise LaunchForgotten(
+                    f"stages.{stage} is called without launch=launch: it does not know where to "
+                    "run its kernel, and would look for a GPU. Pass on the launch that you got"
+                )
+            self.require_right_arrays(stage, given)
+            if len(self.made) < MOST_CALLS:
+                self.made.append((stage, numbers_of(given)))
+            function(*arguments, **named)
+
+        return call
+
+    def require_right_arrays(self, stage: str, given: dict[str, object]) -> None:
+        """Raise `WrongArray` if a number, or another of our arrays, stands in an array's place."""
+        for parameter, right in BELONGS.get(stage, {}).items():
+            value = given.get(parameter)
+            name = str(value) if is_number(value) else self.names.get(id(value), right)
+            if name != right:
+                raise WrongArray(
+                    f"stages.{stage} gets {name} as `{parameter}`, where {right} belongs"
+                )
+
+
+def numbers_of(given: dict[str, object]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for parameter, value in given.items():
+        numbers: list[Any] = list(value) if isinstance(value, tuple) else [value]
+        if parameter == "launch" or not all(is_number(number) for number in numbers):
+            continue
+        plain = [float(number) for number in numbers]
+        found[parameter] = plain if isinstance(value, tuple) else plain[0]
+    return found
+
+
+def is_number(value: Any) -> bool:
+    try:
+        return getattr(value, "shape", ()) == () and float(value) == float(value)
+    except (TypeError, ValueError):
+        return False
+
+
+def read_calls(received: Any) -> list[StageCall]:
+    """The calls in a worker's reply. Raises `ValueError` or `TypeError` for nonsense."""
+    if len(received) > MOST_CALLS:
+        raise ValueError("more calls than any check makes")
+    return [
+        StageCall(str(stage), {str(name): as_numbers(value) for name, value in numbers.items()})
+        for stage, numbers in received
+    ]
+
+
+def as_numbers(value: Any) -> Any:
+    return [float(item) for item in value] if isinstance(value, list) else float(value)

@@ -1,0 +1,81 @@
+"""The functions of a student's own file, for our commands to run in place of ours.
+
+They are loaded into this process, unlike those that are graded: a command runs what its own user
+has written.
+"""
+
+import importlib.util
+import secrets
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tqdm import tqdm
+
+from kernels.errors import InputError
+from lessons.course.exercises import unwritten
+from lessons.course.lesson import Lesson
+from lessons.course.progress import CourseProgress
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.submission import Submission
+
+
+def is_written(lesson: Lesson) -> bool:
+    """Whether all functions of a lesson are there, but for warm-ups: nothing builds on those."""
+    if not lesson.exercise.exists():
+        return False
+    needed = [name for name in lesson.blank if name not in lesson.warm_ups]
+    return not unwritten(lesson.exercise.read_text("utf-8", "replace"), needed)
+
+
+def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
+    """Grade lessons: number of each that fails -> its first failed check, in words.
+
+    No training runs a warm-up, so its check does not count.
+    A lesson that `python -m lessons check` has passed is not graded again until its file changes.
+    """
+    progress = CourseProgress()
+    waiting = [one for one in chosen if not (progress.is_done(one) and progress.is_current(one))]
+    checks = [(lesson, check) for lesson in waiting for check in lesson.main_checks]
+    failures: dict[str, str] = {}
+    workers = WorkerPool()
+    bar = tqdm(checks, "checking your lessons", leave=False, disable=not sys.stderr.isatty())
+    try:
+        for lesson, check in bar:
+            if lesson.number in failures:
+                continue
+            function = checks_of(lesson)[check.name]
+            submission = Submission.read(lesson.exercise)
+            seed = secrets.randbits(32)
+            result = run_check(function, lesson, check, submission, workers, seed)
+            if result.status != "passed":
+                failures[lesson.number] = (
+                    f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "
+                    f"see python -m lessons check {lesson.number}"
+                )
+    finally:
+        bar.close()
+        workers.stop()
+    return failures
+
+
+def load(lesson: Lesson, function: str) -> Callable[..., Any]:
+    """A function of a student's file; the file is imported only once."""
+    name = f"exercise_of_lesson_{lesson.number}"
+    module = sys.modules.get(name)
+    if module is None:
+        specification = importlib.util.spec_from_file_location(name, lesson.exercise)
+        assert specification and specification.loader, "a file that ends in .py has a loader"
+        module = importlib.util.module_from_spec(specification)
+        sys.modules[name] = module
+        try:
+            specification.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise InputError(
+                f"{lesson.exercise} cannot be imported: {type(error).__name__}: {error}"
+            ) from None
+    if not hasattr(module, function):
+        raise InputError(f"{lesson.exercise} has no function {function}")
+    return getattr(module, function)

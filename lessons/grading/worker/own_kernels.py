@@ -1,0 +1,152 @@
+"""Whether a launch function does what it is for: it starts kernels of the student's own file.
+
+This is the worker's end. A launch function may be changed, as a kernel with another grid needs it.
+But what it gives to a kernel has to come from the check, and what the check gets from it has to
+come from a kernel: not from NumPy, and not from the solution.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lessons.course.lesson import ROOT
+
+KERNELS = str(ROOT / "kernels")
+MOST_NUMBERS = 32  # that a launch function passes to a kernel, besides arrays
+
+
+class NoKernel(Exception):
+    """A launch function did something else than to start the student's kernel."""
+
+
+class NoBlocks(Exception):
+    """A launch without any block."""
+
+
+class OwnKernels:
+    """Looks at every launch of one run.
+
+    arrays: what the check has sent. path: of the student's file. function: the launch function.
+    """
+
+    def __init__(self, arrays: Sequence[np.ndarray], path: str, function: str) -> None:
+        self.arrays = arrays
+        self.path = path
+        self.function = function
+        self.launched = False
+        self.seen: list[np.ndarray] = []
+        self.remember()
+
+    def before_launch(self, kernel: object, blocks: object, arguments: Sequence[object]) -> None:
+        """Raises `NoKernel`, as does `at_the_end`; and `NoBlocks`."""
+        self.require_kernel(kernel)
+        if any(number == 0 for number in flat((blocks,))):
+            raise NoBlocks(
+                f"{self.function} starts {blocks} blocks: their number is rounded up, as "
+                "blocks_for does, so that the last elements get threads, too"
+            )
+        self.require_same("before it started the kernel")
+        values = list(flat(arguments))
+        for value in values:
+            if isinstance(value, np.ndarray) and not self.is_of_the_check(value):
+                raise NoKernel(
+                    f"{self.function} gives the kernel an array of its own, of shape "
+                    f"{value.shape}: pass the arrays that it was called with"
+                )
+        if sum(not isinstance(value, np.ndarray) for value in values) > MOST_NUMBERS:
+            raise NoKernel(f"{self.function} gives the kernel more than {MOST_NUMBERS} numbers")
+        self.launched = True
+
+    def require_kernel(self, kernel: object) -> None:
+        """Raises `NoKernel` for what this function may not start."""
+        require_kernel(kernel, self.path)
+
+    def after_launch(self) -> None:
+        self.remember()
+
+    def at_the_end(self) -> None:
+        if not self.launched:
+            raise NoKernel(
+                f"{self.function} started no kernel: it should call launch(kernel, blocks, "
+                "threads, ...) with a kernel of your file"
+            )
+        self.require_same("after the last kernel")
+
+    def remember(self) -> None:
+        self.seen = [array.copy() for array in self.arrays]
+
+    def require_same(self, when: str) -> None:
+        for array, seen in zip(self.arrays, self.seen, strict=True):
+            if array.tobytes() != seen.tobytes():
+                raise NoKernel(
+                    f"{self.function} itself has changed an array, {when}: a launch function only "
+                    "starts kernels, and these compute"
+                )
+
+    def is_of_the_check(self, value: np.ndarray) -> bool:
+        return value.size == 0 or any(np.may_share_memory(value, mine) for mine in self.arrays)
+
+
+def function_of(kernel: object) -> object:
+    """The Python function that `@cuda.jit` was given; anything else as it is."""
+    return getattr(kernel, "py_func", kernel)
+
+
+class ConductedKernels(OwnKernels):
+    """As `OwnKernels`, for a function that conducts: it starts kernels of kernels/, too."""
+
+    def require_kernel(self, kernel: object) -> None:
+        require_kernel_of_the_course(kernel, self.path)
+
+
+def require_kernel_of_the_course(kernel: object, path: str) -> None:
+    """As `require_kernel`, and kernels of lessons before this one will do.
+
+    They are those of kernels/, or in a handout the student's own: files beside the file `path`.
+    """
+    code = getattr(function_of(kernel), "__code__", None)
+    place = str(getattr(code, "co_filename", path))
+    earlier = place.startswith(KERNELS) or Path(place).parent == Path(path).parent
+    require_kernel(kernel, place if earlier else path)
+
+
+def require_kernel(kernel: object, path: str) -> None:
+    """Raises `NoKernel` unless it is what `@cuda.jit` made of a function in the file `path`."""
+    function = function_of(kernel)
+    name = getattr(function, "__name__", "this")
+    options = getattr(kernel, "targetoptions", None)
+    if options is None:
+        raise NoKernel(f"{name} is no kernel: the line @cuda.jit above it is missing")
+    if "device" not in options:
+        raise NoKernel(f"{name} is no kernel, but compiled for the CPU: write @cuda.jit above it")
+    if options["device"]:
+        raise NoKernel(
+            f"{name} is a device function, which only kernels can call: write @cuda.jit above it, "
+            "without device=True"
+        )
+    if getattr(getattr(function, "__code__", None), "co_filename", path) != path:
+        raise NoKernel(f"{name} is not from your file: write a kernel of your own")
+
+
+def flat(values: Sequence[object]) -> Iterator[object]:
+    """The values, with those of tuples in the place of the tuples."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from flat(value)
+        else:
+            yield value
+
+
+Launcher = Callable[..., None]
+
+
+def watched(launch: Launcher, own: OwnKernels) -> Launcher:
+    """A launcher that has every launch looked at."""
+
+    def launch_own(kernel: Callable, blocks: object, threads: object, *arguments: object) -> None:
+        own.before_launch(kernel, blocks, arguments)
+        launch(kernel, blocks, threads, *arguments)
+        own.after_launch()
+
+    return launch_own

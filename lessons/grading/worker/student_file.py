@@ -1,0 +1,122 @@
+"""In the worker: the student's file, how it is loaded, and what is hidden from it."""
+
+import importlib
+import linecache
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from kernels.errors import InputError
+from lessons.grading.exchange.protocol import Json
+from lessons.grading.untrusted.allowed_names import safe_builtins
+from lessons.grading.untrusted.plain_code import plain_code
+
+MODULE = "exercise"
+
+Replaced = tuple[types.ModuleType, str, object]  # module, name, what was there
+
+
+class Solution:
+    """Stands where a reference was that the student is to write."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *arguments: object, **keywords: object) -> NoReturn:
+        raise InputError(f"{self.name} of kernels/ is the solution; write your own")
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        raise InputError(f"{self.name} of kernels/ is the solution; write your own")
+
+
+class StudentFile:
+    """The file of one student; empty until it is loaded."""
+
+    def __init__(self) -> None:
+        self.module = types.ModuleType(MODULE)
+        self.hidden: list[Replaced] = []
+
+    def load(self, request: Json) -> None:
+        """Import the student's file, with the functions it has to write hidden from it.
+
+        The request has "path"; "hide" and "given", module -> names: what is hidden, and what the
+        exercise came with, in case it is gone; "any_code": run all of the file, and not only what
+        `plain_code` allows.
+        """
+        for file in request["earlier"]:
+            self.load_earlier(file["path"], file["functions"])
+        path, hide = request["path"], request["hide"]
+        for module, name, original in self.hidden:
+            setattr(module, name, original)
+        self.hidden.clear()
+        for module_name, names in hide.items():
+            for name in names:
+                self.hidden += replace_everywhere(module_name, name, Solution(name))
+        linecache.checkcache(path)
+        self.module = types.ModuleType(MODULE)
+        self.module.__file__ = path
+        sys.modules[MODULE] = self.module
+        text = Path(path).read_text(encoding="utf-8")
+        if request["any_code"]:
+            exec(compile(text, path, "exec"), self.module.__dict__)
+        else:
+            run_plain(text, path, self.module, hide)
+        self.add_missing(request["given"])
+
+    def add_missing(self, given: dict[str, list[str]]) -> None:
+        """Give the student's file those functions of its exercise that it lacks."""
+        mine = self.module.__dict__
+        for module_name, names in given.items():
+            theirs = vars(importlib.import_module(module_name))
+            for name in names:
+                function = theirs[name]
+                if name not in mine and isinstance(function, types.FunctionType):
+                    known = {**theirs, **mine}
+                    mine[name] = types.FunctionType(
+                        function.__code__, known, name, function.__defaults__
+                    )
+
+    def load_earlier(self, path: str, functions: dict[str, list[str]]) -> None:
+        """Put functions of an earlier lesson's file in the place of those that kernels/ lacks."""
+        name = Path(path).stem
+        module = types.ModuleType(name)
+        try:
+            run_plain(Path(path).read_text(encoding="utf-8"), path, module, functions)
+        except Exception as error:
+            raise InputError(f"{name}, which this lesson uses, has an error: {error}") from None
+        for module_name, names in functions.items():
+            for function in names:
+                replace_everywhere(module_name, function, getattr(module, function))
+
+    @property
+    def path(self) -> str:
+        """Of the student's file."""
+        return str(self.module.__file__)
+
+    def find(self, name: str) -> Callable:
+        if not hasattr(self.module, name):
+            raise InputError(f"there is no function {name} in the file")
+        return getattr(self.module, name)
+
+
+def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]) -> None:
+    """Run what of a file is no more than an exercise.
+
+    names: module of kernels/ -> the functions in their place that the file has to define.
+    """
+    wanted = [function for functions in names.values() for function in functions]
+    code = plain_code(text, wanted, path)
+    module.__dict__["__builtins__"] = safe_builtins()
+    exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def replace_everywhere(module_name: str, name: str, new: object) -> list[Replaced]:
+    """Put `new` wherever a module of kernels/ has this function, also where it was imported."""
+    old = getattr(importlib.import_module(module_name), name)
+    known = [module for other, module in list(sys.modules.items()) if other.startswith("kernels")]
+    found = [module for module in known if getattr(module, name, None) is old]
+    for module in found:
+        setattr(module, name, new)
+    return [(module, name, old) for module in found]

@@ -1,0 +1,192 @@
+"""The worker: the only process that ever runs a student's file.
+
+It imports the file, calls the functions that the judge names with the arrays that the judge sends,
+on the engine that the judge chooses, and returns the arrays as they are afterwards. It never sees
+an expected result, so there is nothing here to find out or to change. Whatever goes wrong, the
+judge ends it, and begins with a new one.
+"""
+
+import importlib.util
+import linecache
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv.error import CudaSupportError
+
+from kernels.launch import on_gpu
+from kernels.training.devices import why_no_gpu
+from lessons.grading.confinement.limits import MOST_ROUNDS
+from lessons.grading.exchange.protocol import Json, Packer, Unpacker
+from lessons.grading.exchange.reported import Finding, Row, doubles, problems, rows_of
+from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
+from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
+from lessons.grading.worker.host_code import run_host_code
+from lessons.grading.worker.own_kernels import ConductedKernels, OwnKernels, watched
+from lessons.grading.worker.student_file import StudentFile
+from lessons.lab.compiled.engine import launch as launch_native
+from lessons.lab.simulator.report import Report
+from lessons.lab.simulator.run import checked_run
+
+# Everything a lesson may need is imported before the student's file can touch it.
+if importlib.util.find_spec("kernels.cpu"):  # a handout has none
+    import kernels.cpu.step
+import kernels.training_step  # noqa: F401  isort: skip
+
+for module_name in sorted(MODULES):
+    if module_name.startswith("kernels") and importlib.util.find_spec(module_name):
+        # Their text, too: the simulator reads what a kernel calls, and will not find the file.
+        linecache.getlines(str(importlib.import_module(module_name).__file__))
+
+PICTURE = "accesses.png"
+
+Arrays = list[np.ndarray]
+Launcher = Callable[..., None]
+Size = int | tuple[int, ...]  # of a grid or a block
+
+
+class Found(Exception):
+    """The checked simulator found something; there is no point in going on."""
+
+
+class Worker:
+    """Answers requests; holds the student's file, once there is one."""
+
+    def __init__(self) -> None:
+        self.file = StudentFile()
+        self.report: Report | None = None  # of the last run in which something was found
+        self.last: Report | None = None  # of the last kernel that was recorded
+        self.doubles: list[Finding] = []  # of the last run
+        self.counts: list[Row] = []
+        self.stages = StageCalls()
+        self.gpu_obstacle = why_no_gpu()
+        prepare_numba(has_gpu=self.gpu_obstacle is None)
+
+    def answer(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        """(reply, arrays) for one request of the judge."""
+        if request["do"] == "load":
+            self.file.load(request)
+            return {}, []
+        if request["do"] == "call":
+            return self.call(request, arrays)
+        if request["do"] == "draw":
+            return {}, [self.picture()]
+        if request["do"] == "replay":
+            return {"replay": self.last.replay_data() if self.last else ""}, []
+        if request["do"] == "host":
+            return self.run_host_code(request, arrays)
+        return self.run(request, arrays)
+
+    def call(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        unpacker = Unpacker(arrays, self.file.find)
+        arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
+        packer = Packer()
+        function = self.file.find(request["function"])
+        function = getattr(function, "py_func", function)  # a device function cannot be called
+        with np.errstate(all="ignore"):  # as in a kernel, where numbers wrap without a word
+            result = packer.pack(plain(function(*arguments)))
+        return {"result": result}, packer.arrays
+
+    def run(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        """Call a launch function on an engine; returns the arrays as they are then."""
+        backend = request["backend"]
+        if backend == "cuda":
+            return self.run_on_gpu(request, arrays)
+        self.report = self.last = None
+        self.doubles, self.counts = [], []
+        launch = launch_native if backend == "native" else self.checked(request, arrays)
+        with suppress(Found):
+            self.launch(request, arrays, launch)
+        found = {"findings": problems(self.report, self.file.path), "doubles": self.doubles}
+        return {**found, "counts": self.counts, "calls": self.stages.made}, arrays
+
+    def checked(self, request: Json, arrays: Arrays) -> Launcher:
+        """A launcher that runs a kernel on the checked simulator, and keeps a report of problems.
+
+        In the request: "record" for `picture` and replays, "measure" for counts, "orders" to try.
+        """
+        record, measure = request["record"], request["measure"]
+
+        def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
+            report = checked_run(
+                kernel, blocks, threads, *arguments, measure=measure, record=record,
+                budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
+            )  # fmt: skip
+            self.last = report if record else None
+            self.doubles += doubles(report, self.file.path)
+            if measure:
+                self.counts += rows_of(report, arguments, arrays)
+            if problems(report, self.file.path):
+                self.report = report
+                raise Found
+
+        return launch
+
+    def picture(self) -> np.ndarray:
+        """A PNG of what threads did to memory in the last run with a problem, as uint8.
+
+        Empty if no array was touched.
+        """
+        if self.report is None or not self.report.events:
+            return np.empty(0, np.uint8)
+        path = Path.cwd() / PICTURE
+        self.report.picture(path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
+
+    def run_on_gpu(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        on_device = [cuda.to_device(array) for array in arrays]
+        self.launch(request, on_device, on_gpu)
+        cuda.synchronize()
+        reply = {"findings": [], "doubles": [], "counts": [], "calls": self.stages.made}
+        return reply, [array.copy_to_host() for array in on_device]
+
+    def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        """Call a function that copies and launches by itself; returns what it returns."""
+        self.report = self.last = None
+        unpacker, packer = Unpacker(arrays, self.file.find), Packer()
+        arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
+        name, backend = request["function"], request["backend"]
+        run = run_host_code(name, self.file.find(name), arguments, arrays, self.file.path, backend)
+        reply = {"result": packer.pack(run.result), "findings": run.findings}
+        return {**reply, "doubles": run.doubles, "steps": run.steps}, packer.arrays
+
+    def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
+        unpacker = Unpacker(arrays, self.file.find)
+        arguments = self.stages.watched([unpacker.unpack(a) for a in request["arguments"]])
+        name = request["function"]
+        if request["backend"] == "cuda":
+            self.file.find(name)(*arguments, launch=launch)
+            return
+        if request["conducts"]:
+            self.conduct(name, arguments, ConductedKernels(arrays, self.file.path, name), launch)
+            return
+        if not name.startswith("launch_"):
+            self.file.find(name)(*arguments, launch=launch)
+            return
+        own = OwnKernels(arrays, self.file.path, name)
+        self.file.find(name)(*arguments, launch=watched(launch, own))
+        own.at_the_end()
+
+    def conduct(
+        self, name: str, arguments: Sequence[Any], kernels: ConductedKernels, launch: Launcher
+    ) -> None:
+        """Call a function that calls launch functions; each of these needs to be told where."""
+        try:
+            self.file.find(name)(*arguments, launch=watched(launch, kernels))
+            kernels.at_the_end()
+        except CudaSupportError as error:
+            # Its line is that of the call in the student's file.
+            raise LaunchForgotten(
+                f"{name} calls a launch function without launch=launch: that does not know where "
+                "to run its kernel, and would look for a GPU. Pass on the launch that you got"
+            ).with_traceback(error.__traceback__) from None
+
+
+def plain(value: object) -> object:
+    """A returned value with ordinary tuples, so that it can be sent."""
+    if isinstance(value, (tuple, list)):
+        return tuple(plain(item) for item in value)
+    return value
