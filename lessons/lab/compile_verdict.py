@@ -4,14 +4,15 @@ Numba says where it stopped, and we say it in the words of the kernel. Where it 
 on macOS, the rules of `compile_checks` decide alone; they know the mistakes that are often made.
 """
 
+import ast
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from numba.core.types import Type
 
 from .compile_checks import Refusal, compile_refusals, sources_reached
-from .compile_words import explain
+from .compile_words import FAILURES, explain
 from .name_checks import name_refusals
 from .names import is_of_successor
 from .numba_compiler import CannotAsk, CompileError, compile_error, fingerprint
@@ -73,7 +74,8 @@ def new_verdict(
     if error is None:
         return Verdict((), None)
     refusals = by_rules(source, arguments)
-    if not any(is_about(refusal, error) for refusal in refusals):
+    crashed = error.kind in FAILURES and refusals  # and its place says nothing
+    if not crashed and not any(is_about(refusal, error, source) for refusal in refusals):
         refusals.insert(0, refusal_of(error, source))
     return Verdict(tuple(refusals), None)
 
@@ -100,10 +102,27 @@ def refusal_of(error: CompileError, kernel: Source) -> Refusal:
     return Refusal(error.filename, error.line, message, error.line)
 
 
-def is_about(refusal: Refusal, error: CompileError) -> bool:
-    """Whether one of our rules has found what Numba has found."""
+def is_about(refusal: Refusal, error: CompileError, kernel: Source) -> bool:
+    """Whether one of our rules has found what Numba has found.
+
+    Numba may see a list only where it is used: a line that uses what the refused line assigns.
+    """
+    if refusal.filename != error.filename:
+        return False
     lines = range(refusal.line, refusal.last_line + 1)
-    return refusal.filename == error.filename and error.line in lines
+    if error.line in lines:
+        return True
+    return any(
+        names_at(source, lines, ast.Store) & names_at(source, [error.line], ast.Load)
+        for source in sources_reached(kernel)
+        if is_within(error, source)
+    )
+
+
+def names_at(source: Source, lines: Container[int], context: type) -> set[str]:
+    """The names that some lines assign to, or read."""
+    nodes = (node for node in ast.walk(source.tree) if isinstance(node, ast.Name))
+    return {n.id for n in nodes if n.lineno in lines and isinstance(n.ctx, context)}
 
 
 def is_within(error: CompileError, source: Source) -> bool:

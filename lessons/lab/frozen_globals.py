@@ -111,7 +111,7 @@ def device_array(value: object) -> np.ndarray | None:
     None for all other values. A kernel that knows such an array by a name from outside works on it
     as on an argument: it is not frozen.
     """
-    memory = getattr(value, "host_memory", None)
+    memory = getattr(value, "_lab_memory", None)
     if isinstance(memory, np.ndarray):
         return memory
     interfaces = ("__cuda_array_interface__", "__array_interface__")

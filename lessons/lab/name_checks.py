@@ -3,6 +3,7 @@
 import ast
 import functools
 import inspect
+import random
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 
@@ -10,10 +11,11 @@ import numpy as np
 from numba.core.typing.templates import builtin_registry
 
 from .compile_checks import Refusal, calls_in, is_numpy_function, nodes_in, sources_reached
-from .compile_words import did_you_mean, names, refusal_of_value, there_is_no
 from .names import CudaName, is_known, object_at, resolve
+from .refusals import DIM3, did_you_mean, names, no_random, refusal_of_value, there_is_no
 from .source import MISSING, Source, is_raw_instruction, python_function
 
+POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 Problem = tuple[ast.expr | ast.stmt, str]
 ATOMIC_KINDS = {"inc": "u", "dec": "u", "cas": "iu", "exch": "iu"}
 ATOMIC_KINDS |= {"and_": "iu", "or_": "iu", "xor": "iu", "compare_and_swap": "iu"}
@@ -94,7 +96,11 @@ def is_missing(path: str) -> bool:
 
 def problems_of_call(source: Source, call: ast.Call) -> Iterator[Problem]:
     function = resolve(source, call.func)
-    if isinstance(function, FunctionType) and not is_compiled(function):
+    if isinstance(getattr(function, "__self__", None), (random.Random, np.random.RandomState)):
+        yield call, no_random(ast.unparse(call.func))
+    elif isinstance(function, CudaName) and function.path in POSITIONS:
+        yield call, DIM3
+    elif isinstance(function, FunctionType) and not is_compiled(function):
         yield call, refusal_of_value(ast.unparse(call.func), function)
     elif hasattr(function, "py_func") or isinstance(function, FunctionType):
         problem = problem_of_arguments(call, python_function(function))
@@ -203,4 +209,9 @@ def problems_of_atomic(
         return
     kinds = ATOMIC_KINDS.get(function.path.partition(".")[2], "iuf")
     if array.dtype.kind not in kinds or array.itemsize not in (4, 8):
-        yield call, f"cuda.{function.path} does not take an array of {array.dtype}"
+        wanted = "uint32 or uint64" if kinds == "u" else "int32, int64 or their unsigned kin"
+        wanted += ", float32 or float64" if "f" in kinds else ""
+        yield (
+            call,
+            f"cuda.{function.path} does not take an array of {array.dtype}; it takes {wanted}",
+        )

@@ -6,8 +6,11 @@ import sys
 import types
 
 import numba
+import numpy as np
 from numba import cuda
 
+from .bfloat16 import is_bfloat16
+from .bfloat16_functions import FUNCTIONS as FUNCTIONS_OF_BF16
 from .libdevice import names_of_libdevice
 from .source import MISSING, Source
 
@@ -17,11 +20,11 @@ FUNCTIONS_OF_FP16 = (
     "hge", "hgt", "hle", "hlog", "hlog10", "hlog2", "hlt", "hmax", "hmin", "hmul", "hne", "hneg",
     "hrcp", "hrint", "hrsqrt", "hsin", "hsqrt", "hsub", "htanh", "htrunc",
 )  # fmt: skip
-MODULES = ("shared", "local", "const", "cg", "fp16", "libdevice")  # that may be modules
-LOADED_LATER = ("numba.cuda.fp16",)  # loading it takes half a second
+MODULES = ("shared", "local", "const", "cg", "fp16", "bf16", "libdevice")  # that may be modules
+LOADED_LATER = ("numba.cuda.fp16", "numba.cuda.bf16")  # loading one takes half a second
 SUCCESSOR = "numba_cuda_mlir"  # the same names, from another package
 SUCCESSORS = (f"{SUCCESSOR}.cuda",)
-HOLDERS = ("shared", "local", "const", "atomic", "cg", "fp16", "libdevice")  # of functions
+HOLDERS = ("shared", "local", "const", "atomic", "cg", "fp16", "bf16", "libdevice")  # of functions
 FUNCTIONS = (
     "grid", "gridsize", "shared.array", "local.array", "const.array_like",
     "syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp",
@@ -48,8 +51,9 @@ VECTORS = {
     for name in (f"{kind}x{count}", *(f"{alias}{count}" for alias in aliases))
 }
 FP16 = tuple(f"fp16.{name}" for name in FUNCTIONS_OF_FP16)
+BF16 = tuple(f"bf16.{name}" for name in FUNCTIONS_OF_BF16)
 LIBDEVICE = tuple(f"libdevice.{name}" for name in names_of_libdevice())
-KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS, *VECTORS, *FP16, *LIBDEVICE)
+KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS, *VECTORS, *FP16, *BF16, *LIBDEVICE)
 KNOWN = frozenset(KNOWN_PATHS) | {path.partition(".")[0] for path in KNOWN_PATHS}
 UNROLL = tuple(  # marks a loop for the compiler, and is its argument to everyone else
     function
@@ -69,6 +73,8 @@ def recognise(value: object) -> CudaName | None:
     """The `CudaName` of a Python object that belongs to `numba.cuda`, or None."""
     if isinstance(value, types.ModuleType):
         return recognise_module(value)
+    if isinstance(value, type) and issubclass(value, np.generic) and is_bfloat16(np.dtype(value)):
+        return CudaName("bf16.bfloat16")  # of ml_dtypes
     path, known = known_objects(loaded_modules()).get(id(value), ("", None))
     return CudaName(path) if known is value and known is not None else None
 
@@ -86,6 +92,7 @@ def known_objects(loaded: tuple[str, ...]) -> dict[int, tuple[str, object]]:
     """
     fronts = [cuda, *(sys.modules[name] for name in SUCCESSORS if name in loaded)]
     found = [(path, object_at(path, front)) for path in reversed(KNOWN_PATHS) for front in fronts]
+    found += [("bf16.bfloat16", object_at("types.bfloat16", front)) for front in fronts]
     return {id(known): (path, known) for path, known in found if is_distinctive(known)}
 
 
@@ -161,11 +168,26 @@ def is_known(path: str) -> bool:
     return path in KNOWN
 
 
+def for_host(name: str) -> str:
+    """Of a function of cuda that a kernel cannot call."""
+    instead = INSTEAD_OF_HOST.get(name, "")
+    return f"cuda.{name} is for the host, and does not exist in a kernel{instead}"
+
+
 def unknown(path: str) -> str:
     """Why a name cannot be used: part of a finding."""
     if object_at(path) is None:
         return f"there is no cuda.{path}; is it misspelt?"
+    if path in INSTEAD_OF_HOST:
+        return for_host(path)
     return f"the checked simulator does not know cuda.{path}"
+
+
+INSTEAD_OF_HOST = {
+    "synchronize": "; cuda.syncthreads() waits for the threads of a block",
+    "device_array": "; cuda.local.array and cuda.shared.array make arrays in a kernel",
+    "to_device": "; pass the array to the kernel",
+}
 
 
 # ---------------------------------------------------------------- arguments by name

@@ -168,6 +168,7 @@ def location_of(work: object) -> Any:
     return location if type(location).__name__ == "Loc" else None
 
 
+@functools.cache
 def is_of_user(filename: str) -> bool:
     """Whether a file is not one of Numba's, which implements much in Python itself."""
     packages = ("/numba/", "/numba_cuda/")

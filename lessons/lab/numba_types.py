@@ -83,6 +83,8 @@ MATH: dict[Callable, Callable] = {
     math.gamma: _gamma, math.atan2: np.arctan2, math.hypot: np.hypot, math.pow: np.power,
     math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp, abs: np.abs,
 }  # fmt: skip
+# They return whole numbers in Python and on a CPU; on a GPU, floats of the type they were given.
+STAY_FLOATS = math.floor, math.ceil, math.trunc
 # Functions of NumPy that work on single numbers, and what a kernel calls instead. Looked up by the
 # function itself: `np.abs` calls itself "absolute".
 INSTEAD_OF_NUMPY: dict[Callable, Callable] = {
@@ -154,7 +156,12 @@ def is_number(value: object) -> TypeGuard[Number]:
 
 
 def convert(value: Number, dtype: np.dtype) -> Number:
-    return value if value.dtype == dtype else value.astype(dtype)
+    if value.dtype == dtype:
+        return value
+    if dtype.kind in "iu" and value.dtype.kind == "f":
+        # On a GPU, what is no number becomes the whole number 0.
+        value = np.where(value == value, value, 0)[()]
+    return value.astype(dtype)
 
 
 @functools.cache
@@ -228,6 +235,8 @@ def unary(operation: str, value: Number) -> Number:
 def call_math(function: Callable, arguments: Sequence[Number]) -> Number:
     """Apply a function of the `math` module, or `abs`."""
     _, result = signature(function, *(a.dtype for a in arguments))
+    if function in STAY_FLOATS and arguments[0].dtype.kind in "iubf":
+        result = FLOAT32 if arguments[0].dtype == FLOAT32 else FLOAT64
     inputs = [convert(a, FLOAT64) if a.dtype.kind in "iub" and function is not abs else a
               for a in arguments]  # fmt: skip
     return convert(np.asarray(MATH[function](*inputs))[()], result)

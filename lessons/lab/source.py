@@ -94,6 +94,19 @@ class ConstantPowers(ast.NodeTransformer):
             return node
 
 
+def where_to_write(function: FunctionType) -> str:
+    """What to do about a function whose text cannot be found."""
+    if function.__code__.co_filename == "<string>":  # as exec(text) calls it
+        return (
+            "it was made by exec. Give its text a name that Python can look up: "
+            "linecache.cache[name] = len(text), None, text.splitlines(True), name, and then "
+            'exec(compile(text, name, "exec"))'
+        )
+    return (
+        "write the kernel in a .py file and import it, or in a notebook's cell that has no %%magic"
+    )
+
+
 @functools.lru_cache(maxsize=1024)
 def source_of_function(function: FunctionType) -> Source:
     """The `Source` of a plain function. Raises `InputError` if its text cannot be found."""
@@ -102,8 +115,7 @@ def source_of_function(function: FunctionType) -> Source:
         text, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise InputError(
-            f"the source of {name} cannot be read: write the kernel in a .py file and import it, "
-            "or in a notebook's cell that has no %%magic"
+            f"the source of {name} cannot be read: {where_to_write(function)}"
         ) from None
     try:
         tree = ast.parse(textwrap.dedent("".join(text)))

@@ -18,13 +18,16 @@ SECONDS = 0.2  # between two looks at the keyboard, which on Windows nothing els
 SECONDS_AFTER_INTERRUPT = 0.3  # that are left to the work; most of it is done by then
 SECONDS_AT_END = 1.0  # of the program
 
-working: set[threading.Thread] = set()
+# thread -> set when its work is done. `Thread.is_alive` would not do: in Python 3.11 and before, a
+# thread whose `join` was interrupted is said to be dead.
+working: dict[threading.Thread, threading.Event] = {}
 
 
 def uninterrupted(work: Callable[[], Result]) -> Result:
     """What `work()` returns; raises what it raises, and `KeyboardInterrupt` soon after Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         return work()  # Ctrl-C comes to the main thread alone
+    done = threading.Event()
     results: SimpleQueue[Result] = SimpleQueue()
     errors: SimpleQueue[BaseException] = SimpleQueue()
 
@@ -34,16 +37,17 @@ def uninterrupted(work: Callable[[], Result]) -> Result:
         except BaseException as error:
             errors.put(error)
         finally:
-            working.discard(thread)
+            working.pop(thread, None)
+            done.set()
 
     thread = threading.Thread(target=run, name="compiling", daemon=True)
-    working.add(thread)
+    working[thread] = done
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(SECONDS)
+        while not done.wait(SECONDS):
+            pass
     except BaseException:  # Ctrl-C, or what the handler of another signal raises
-        thread.join(SECONDS_AFTER_INTERRUPT)
+        done.wait(SECONDS_AFTER_INTERRUPT)
         raise
     try:
         return results.get_nowait()
@@ -54,10 +58,10 @@ def uninterrupted(work: Callable[[], Result]) -> Result:
 def end_work() -> None:
     """At the end of the program: a thread that goes on while Python ends may crash it."""
     deadline = time.monotonic() + SECONDS_AT_END
-    for thread in list(working):
+    for thread, done in list(working.items()):
         number = ctypes.c_ulong(thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(SystemExit))
-        thread.join(max(0.0, deadline - time.monotonic()))
+        done.wait(max(0.0, deadline - time.monotonic()))
 
 
 atexit.register(end_work)

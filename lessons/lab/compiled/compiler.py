@@ -24,6 +24,7 @@ from numba.core.untyped_passes import InlineInlinables
 from numba.extending import intrinsic
 
 from ..signatures import Signature
+from .found_again import define_again
 from .thread import THREAD
 
 OPTIONS: dict[str, Any] = {
@@ -65,6 +66,8 @@ class WaitsBecomeYields(FunctionPass):
                 if is_wait(state.func_ir, assignment.value):
                     code = assignment.value.args[0]
                     assignment.value = ir.Yield(value=code, loc=assignment.loc, index=0)
+        PostProcessor(state.func_ir).run()
+        define_again(state.func_ir)
         PostProcessor(state.func_ir).run()
         return True
 

@@ -30,6 +30,8 @@ class Writer(Protocol):
     source: Source
     program: Any
     namespace: dict[str, object]
+    waits: set[int]
+    is_kernel: bool
 
     def visit(self, node: Any) -> Any: ...
     def scope(self) -> dict[str, Any]: ...
@@ -79,6 +81,8 @@ def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
         return ast.Call(named(writer, vector_maker(path)), [made], [])
     if path.startswith("fp16.") and path in KNOWN_PATHS and not node.keywords:
         return of_halves(writer, node, path.split(".")[1])
+    if path.startswith("bf16."):
+        writer.refuse(node, f"cuda.{path}: Numba has no bfloat16 for a CPU; checked_run knows it")
     if path.startswith("libdevice.") and path in KNOWN_PATHS:
         return of_device_library(writer, node, path.split(".")[1])
     writer.refuse(node, f"cuda.{path}")
@@ -112,7 +116,8 @@ def by_position(node: ast.Call, path: str) -> ast.Call:
 
 def array(writer: Writer, node: ast.Call, space: int) -> ast.expr:
     found = array_type(writer.source, node, writer.scope())
-    maker = array_maker(writer.program.layout, space, found.shape, found.element)
+    short_lived = space == LOCAL and not writer.waits and not writer.is_kernel
+    maker = array_maker(writer.program.layout, space, found.shape, found.element, short_lived)
     alias = f"{PREFIX}array_{len(writer.namespace)}"
     writer.namespace[alias] = maker
     passed: list[ast.expr] = [thread()]

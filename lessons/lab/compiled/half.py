@@ -257,13 +257,22 @@ def halved(typing_context, value):
 def larger(a, b):
     if a != a or b != b:
         return b if a != a else a
+    if a == b:  # 0 is larger than -0
+        return b if math.copysign(np.float32(1), a) < 0 else a
     return max(a, b)
 
 
 def smaller(a, b):
     if a != a or b != b:
         return b if a != a else a
+    if a == b:
+        return a if math.copysign(np.float32(1), a) < 0 else b
     return min(a, b)
+
+
+def differ(a, b):
+    """False where one of the two is no number, as on a GPU."""
+    return a < b or a > b
 
 
 def multiply_add(a, b, c):
@@ -287,5 +296,5 @@ FUNCTIONS = {
 }  # fmt: skip
 COMPARISONS = {
     "heq": operator.eq, "hge": operator.ge, "hgt": operator.gt, "hle": operator.le,
-    "hlt": operator.lt, "hne": operator.ne,
+    "hlt": operator.lt, "hne": differ,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
 
 from ..numba_types import dtype_of_type
+from .found_again import AGAIN
 from .thread import DYNAMIC_BYTES, LOCAL, SHARED, i64
 
 ALIGNMENT = 64  # bytes
@@ -24,6 +25,7 @@ GARBAGE = 255  # of each byte: NaN as a float, and -1
 SHARED_LIMIT = 48 * 1024  # bytes per block, of arrays with a size
 DYNAMIC_LIMIT = 227 * 1024  # bytes per block, of a launch on the largest GPUs
 LOCAL_LIMIT = 512 * 1024  # bytes per thread
+STACK_ARRAY_LIMIT = 4 * 1024  # bytes of an array that may lie on the stack
 
 
 class Layout:
@@ -53,21 +55,28 @@ def element_type(kind: object) -> types.Type | None:
 
 
 def array_maker(
-    layout: Layout, space: int, shape: tuple[int, ...], element: types.Type | None
+    layout: Layout,
+    space: int,
+    shape: tuple[int, ...],
+    element: types.Type | None,
+    short_lived: bool = False,
 ) -> Callable[..., Any]:
     """An intrinsic that returns an array: of a thread, or of a thread and a type.
 
-    shape: (0,) for dynamic shared memory. element: None if the type is passed.
+    shape: (0,) for dynamic shared memory. element: None if the type is passed. short_lived: nobody
+    needs the array once its function has returned, and that never waits. On the stack no other
+    pointer leads to it, so the compiler may keep it in registers.
     """
     count = 1
     for size in shape:
         count *= size
     dynamic = count == 0
+    on_stack = short_lived and count * LARGEST_ELEMENT <= STACK_ARRAY_LIMIT
     offset = 0
-    if not dynamic:
+    if not dynamic and not on_stack:
         offset = layout.place(space, count, None if element is None else bytes_of(element))
 
-    def make(element, *argument_types):
+    def make(element, *argument_types, fill=space == LOCAL):
         kind = types.Array(element, len(shape), "C")
 
         def generate(context, builder, signature_, arguments):
@@ -79,8 +88,11 @@ def array_maker(
                 sizes = [builder.udiv(bytes_, i64(itemsize))]
             else:
                 start, sizes = i64(offset), [i64(size) for size in shape]
-            address = builder.gep(builder.extract_value(thread, space), [start])
-            if space == LOCAL:
+            if on_stack:
+                address = stack_memory(builder, count * itemsize)
+            else:
+                address = builder.gep(builder.extract_value(thread, space), [start])
+            if fill:
                 garbage = ir.Constant(ir.IntType(8), GARBAGE)
                 cgutils.memset(builder, address, i64(count * itemsize), garbage)
             strides = [i64(itemsize)]
@@ -101,6 +113,11 @@ def array_maker(
         def of_known_type(typing_context, thread):
             return make(element, thread)
 
+        @intrinsic
+        def of_known_type_again(typing_context, thread):
+            return make(element, thread, fill=False)
+
+        setattr(of_known_type, AGAIN, of_known_type_again)
         return of_known_type
 
     @intrinsic
@@ -111,6 +128,14 @@ def array_maker(
         return make(found, thread, kind)
 
     return of_passed_type
+
+
+def stack_memory(builder, size):
+    """The address of `size` bytes in the frame of the function that is being compiled."""
+    kind = ir.ArrayType(ir.IntType(8), size)
+    memory = cgutils.alloca_once(builder, kind)
+    memory.align = ALIGNMENT
+    return builder.bitcast(memory, cgutils.voidptr_t)
 
 
 def outside_array(array: np.ndarray) -> Callable[..., Any]:

@@ -44,12 +44,12 @@ def prepare(kernel: Callable, arguments: Sequence[Any]) -> Prepared:
     names = names_of_parameters(source)
     garbage: dict[str, np.ndarray] = {}
     for name, argument in zip(names, arguments, strict=False):
-        if not isinstance(argument, DeviceArray) or argument.written is None:
+        if not isinstance(argument, DeviceArray) or argument._lab_written is None:
             continue
-        if is_alone(argument.data, collector.shared):
-            garbage[name] = argument.written
+        if is_alone(argument._lab_data, collector.shared):
+            garbage[name] = argument._lab_written
         else:
-            argument.assume_written()  # what is written by another name is not known here
+            argument._lab_assume_written()  # what is written by another name is not known here
     return Prepared(
         source.function.__name__,
         converted(kernel, values)[0],
@@ -77,8 +77,8 @@ class Collector:
 
     def value(self, argument: Any) -> Any:
         if isinstance(argument, DeviceArray):
-            self.shared.append(argument.data)
-            return argument.data
+            self.shared.append(argument._lab_data)
+            return argument._lab_data
         if isinstance(argument, HostArray):
             memory = plain_array(argument)
             self.shared.append(memory)

@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .fixed import Fixed
+
 GARBAGE = 0xA5  # the bytes of memory that nobody has written
 
 
@@ -18,11 +20,12 @@ class Copies(Protocol):
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
 
 
-class DeviceArray:
+class DeviceArray(metaclass=Fixed):
     """What `cuda.to_device` and `cuda.device_array` return.
 
     data: its elements. stream: of copies that name none. written: bool of the same shape, which
-    elements somebody has written; None if all of them.
+    elements somebody has written; None if all of them. What begins with `_lab_` is the lab's own:
+    a program that is checked may not name it.
     """
 
     __cuda_ndarray__ = True
@@ -36,48 +39,49 @@ class DeviceArray:
         stream: Any = 0,
         written: np.ndarray | None = None,
     ) -> None:
-        self.session = session
-        self.data = data
-        self.stream = stream
-        self.written = written
+        self._lab_session = session
+        self._lab_data = data
+        self._lab_stream = stream
+        self._lab_written = written
 
     # ---------------------------------------------------------------- what it looks like
 
-    shape = property(lambda self: self.data.shape)
-    strides = property(lambda self: self.data.strides)
-    dtype = property(lambda self: self.data.dtype)
-    ndim = property(lambda self: self.data.ndim)
-    size = property(lambda self: self.data.size)
-    nbytes = property(lambda self: self.data.nbytes)
-    alloc_size = property(lambda self: self.data.nbytes)
-    flags = property(lambda self: self.data.flags)
+    shape = property(lambda self: self._lab_data.shape)
+    strides = property(lambda self: self._lab_data.strides)
+    dtype = property(lambda self: self._lab_data.dtype)
+    stream = property(lambda self: self._lab_stream)
+    ndim = property(lambda self: self._lab_data.ndim)
+    size = property(lambda self: self._lab_data.size)
+    nbytes = property(lambda self: self._lab_data.nbytes)
+    alloc_size = property(lambda self: self._lab_data.nbytes)
+    flags = property(lambda self: self._lab_data.flags)
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self._lab_data)
 
     def __repr__(self) -> str:
         return f"<array on the device: {self.dtype}, shape {self.shape}>"
 
     def is_c_contiguous(self) -> bool:
-        return self.data.flags.c_contiguous
+        return self._lab_data.flags.c_contiguous
 
     def is_f_contiguous(self) -> bool:
-        return self.data.flags.f_contiguous
+        return self._lab_data.flags.f_contiguous
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {**self.data.__array_interface__, "version": 3, "stream": None}
+        return {**self._lab_data.__array_interface__, "version": 3, "stream": None}
 
     @property
-    def host_memory(self) -> np.ndarray:
+    def _lab_memory(self) -> np.ndarray:
         """For kernels that know the array by a name from outside."""
-        return self.data
+        return self._lab_data
 
     # ---------------------------------------------------------------- views
 
-    def view_by(self, change: Callable[[np.ndarray], np.ndarray]) -> "DeviceArray":
-        written = None if self.written is None else change(self.written)
-        return DeviceArray(self.session, change(self.data), self.stream, written)
+    def _lab_view_by(self, change: Callable[[np.ndarray], np.ndarray]) -> "DeviceArray":
+        written = None if self._lab_written is None else change(self._lab_written)
+        return DeviceArray(self._lab_session, change(self._lab_data), self._lab_stream, written)
 
     @property
     def T(self) -> "DeviceArray":
@@ -89,42 +93,42 @@ class DeviceArray:
             return self
         if self.ndim != 2:
             raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
-        return self.view_by(lambda array: array.T.copy())
+        return self._lab_view_by(lambda array: array.T.copy())
 
     def reshape(self, *shape: Any, order: Any = "C") -> "DeviceArray":
-        return self.view_by(lambda array: array.reshape(*shape, order=order))
+        return self._lab_view_by(lambda array: array.reshape(*shape, order=order))
 
     def ravel(self, order: Any = "C", stream: Any = 0) -> "DeviceArray":
-        return self.view_by(lambda array: array.ravel(order))
+        return self._lab_view_by(lambda array: array.ravel(order))
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> "DeviceArray":
-        return self.view_by(lambda array: array.squeeze(axis))
+        return self._lab_view_by(lambda array: array.squeeze(axis))
 
     def view(self, dtype: Any) -> "DeviceArray":
-        self.assume_written()  # elements of another size cannot be told apart
-        return DeviceArray(self.session, self.data.view(dtype), self.stream)
+        self._lab_assume_written()  # elements of another size cannot be told apart
+        return DeviceArray(self._lab_session, self._lab_data.view(dtype), self._lab_stream)
 
     def bind(self, stream: Any = 0) -> "DeviceArray":
-        return DeviceArray(self.session, self.data, stream, self.written)
+        return DeviceArray(self._lab_session, self._lab_data, stream, self._lab_written)
 
     def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
-        starts = range(0, len(self.data), section)
+        starts = range(0, len(self._lab_data), section)
         return [self[start : start + section] for start in starts]
 
-    def assume_written(self, item: Any = ...) -> None:
-        if self.written is not None:
-            self.written[item] = True
+    def _lab_assume_written(self, item: Any = ...) -> None:
+        if self._lab_written is not None:
+            self._lab_written[item] = True
 
     # ---------------------------------------------------------------- copies
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to `ary`, or to a new array; on a stream the host does not wait for it."""
-        return self.session.copy_to_host(self.data, ary, stream)
+        return self._lab_session.copy_to_host(self._lab_data, ary, stream)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy from a NumPy array or from another one on the device."""
-        self.assume_written()
-        self.session.copy_to_device(self.data, ary, stream)
+        self._lab_assume_written()
+        self._lab_session.copy_to_device(self._lab_data, ary, stream)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self.copy_to_host(), dtype)
@@ -134,25 +138,25 @@ class DeviceArray:
 
     def getitem(self, item: Any, stream: Any = 0) -> Any:
         """A part of it, on the device; a single element is copied to the host."""
-        part = self.data[item]
+        part = self._lab_data[item]
         if isinstance(item, str):  # a field of its records
-            self.assume_written()
-            return DeviceArray(self.session, part, self.stream)
-        if isinstance(part, np.ndarray) and np.may_share_memory(part, self.data):
-            return self.view_by(lambda array: array[item])
-        return self.session.copy_to_host(np.asarray(part), None, 0)[()]
+            self._lab_assume_written()
+            return DeviceArray(self._lab_session, part, self._lab_stream)
+        if isinstance(part, np.ndarray) and np.may_share_memory(part, self._lab_data):
+            return self._lab_view_by(lambda array: array[item])
+        return self._lab_session.copy_to_host(np.asarray(part), None, 0)[()]
 
     def __setitem__(self, item: Any, value: Any) -> None:
         self.setitem(item, value)
 
     def setitem(self, item: Any, value: Any, stream: Any = 0) -> None:
-        self.assume_written(... if isinstance(item, str) else item)
-        self.session.write_element(self.data, item, plain(value), stream)
+        self._lab_assume_written(... if isinstance(item, str) else item)
+        self._lab_session.write_element(self._lab_data, item, plain(value), stream)
 
 
 def plain(value: Any) -> Any:
     """The NumPy array behind one on the device; anything else as it is."""
-    return value.data if isinstance(value, DeviceArray) else value
+    return value._lab_data if isinstance(value, DeviceArray) else value
 
 
 def garbage(

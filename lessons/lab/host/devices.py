@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS
+from .fixed import Fixed
+from .order import ALL_STREAMS
 
 if TYPE_CHECKING:
     from .session import Session
@@ -52,7 +54,7 @@ class Name(str):
         return str(self)
 
 
-class Device:
+class Device(metaclass=Fixed):
     """What `cuda.get_current_device()` returns: a made-up GPU of compute capability 8.0."""
 
     id = 0
@@ -71,7 +73,7 @@ class Device:
         """There is nothing to forget."""
 
 
-class Context:
+class Context(metaclass=Fixed):
     """What `cuda.current_context()` returns, and each element of `cuda.gpus`."""
 
     id = 0
@@ -79,7 +81,7 @@ class Context:
     compute_capability = Device.compute_capability
 
     def __init__(self, session: "Session", device: Device) -> None:
-        self.session = session
+        self._lab_session = session
         self.device = device
 
     def __enter__(self) -> "Context":
@@ -92,7 +94,8 @@ class Context:
         return getattr(self.device, name)
 
     def synchronize(self) -> None:
-        self.session.order.wait_for_everything()
+        self._lab_session.order.host_waits(ALL_STREAMS)
+        self._lab_session.order.wait_for_everything()
 
     def get_memory_info(self) -> MemoryInfo:
         return MemoryInfo(4 * GIGABYTE, 4 * GIGABYTE)
@@ -103,7 +106,7 @@ class Context:
     push = pop = reset
 
 
-class Devices:
+class Devices(metaclass=Fixed):
     """What `cuda.gpus` and `cuda.list_devices()` are: a list with one device."""
 
     def __init__(self, context: Context) -> None:

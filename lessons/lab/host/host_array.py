@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .fixed import Fixed
+
 # Functions of NumPy that ask for an array's shape and type, and not for its elements.
 HARMLESS = {
     np.shape, np.ndim, np.size, np.empty_like, np.zeros_like, np.ones_like, np.full_like,
@@ -35,34 +37,34 @@ class Watcher(Protocol):
     def is_watching(self) -> bool: ...
 
 
-class HostArray(np.ndarray):
+class HostArray(np.ndarray, metaclass=Fixed):
     """A NumPy array that the session is asked about before its elements are touched."""
 
-    session: Watcher | None = None
+    _lab_session: Watcher | None = None
 
     def __array_finalize__(self, origin: object) -> None:
-        self.session = getattr(origin, "session", None)
+        self._lab_session = getattr(origin, "_lab_session", None)
 
-    def touch(self, writes: bool) -> None:
-        if self.session is not None:
-            self.session.touch(plain_array(self), writes)
+    def _lab_touch(self, writes: bool) -> None:
+        if self._lab_session is not None:
+            self._lab_session.touch(plain_array(self), writes)
 
     def __getitem__(self, item: Any) -> Any:
         part = super().__getitem__(item)
         if isinstance(part, np.ndarray) and np.may_share_memory(part, self):
             return part  # a view: nobody has looked at its elements yet
-        self.touch(writes=False)
+        self._lab_touch(writes=False)
         return plain_array(part)
 
     def __setitem__(self, item: Any, value: Any) -> None:
-        self.touch(writes=True)
+        self._lab_touch(writes=True)
         plain_array(self)[item] = read(value)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         out = options.get("out", ())
         for array in out:
             if isinstance(array, HostArray):
-                array.touch(writes=True)
+                array._lab_touch(writes=True)
         if out:
             options["out"] = tuple(map(plain_array, out))
         if "where" in options:
@@ -76,7 +78,7 @@ class HostArray(np.ndarray):
         if function in HARMLESS:
             return super().__array_function__(function, types, arguments, options)
         if function is np.copyto and isinstance(arguments[0], HostArray):
-            arguments[0].touch(writes=True)
+            arguments[0]._lab_touch(writes=True)
         return function(*read_all(arguments), **read_all(options))
 
 
@@ -84,7 +86,7 @@ def reading(name: str) -> Callable:
     inherited = getattr(np.ndarray, name)
 
     def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self.touch(writes=False)
+        self._lab_touch(writes=False)
         plain = plain_array(self)
         return inherited(plain, *map(plain_array, arguments), **options)
 
@@ -96,7 +98,7 @@ def writing(name: str) -> Callable:
     inherited = getattr(np.ndarray, name)
 
     def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self.touch(writes=True)
+        self._lab_touch(writes=True)
         return inherited(plain_array(self), *arguments, **options)
 
     method.__name__ = name
@@ -106,13 +108,13 @@ def writing(name: str) -> Callable:
 for make, names in ((reading, READING), (writing, WRITING)):
     for name in names:
         if hasattr(np.ndarray, name):  # some are gone in NumPy 2
-            setattr(HostArray, name, make(name))
+            type.__setattr__(HostArray, name, make(name))
 
 
 def watched(session: Watcher, array: np.ndarray) -> HostArray:
     """A `HostArray` on the memory of an array."""
     view = array.view(HostArray)
-    view.session = session
+    view._lab_session = session
     return view
 
 
@@ -124,7 +126,7 @@ def plain_array(value: Any) -> Any:
 def read(value: Any) -> Any:
     """As `plain_array`, for somebody who looks at the elements."""
     if isinstance(value, HostArray):
-        value.touch(writes=False)
+        value._lab_touch(writes=False)
     return plain_array(value)
 
 

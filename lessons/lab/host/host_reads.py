@@ -91,7 +91,8 @@ def stores_into_an_array(method: str) -> bool:
         frame = frame.f_back
     if frame is None:
         return False
-    for statement in statements_of_file(frame.f_code.co_filename).get(frame.f_lineno, []):
+    statements = statements_of(text_of(frame.f_code.co_filename))
+    for statement in statements.get(frame.f_lineno, []):
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
         target, call = statement.targets[0], statement.value.func
@@ -148,22 +149,27 @@ def element(values: Any, index: Any) -> Any:
 
 
 def uses_at(filename: str, line: int) -> list[Use]:
-    return uses_of_file(filename).get(line, [])
+    return uses_of_text(text_of(filename)).get(line, [])
+
+
+def text_of(filename: str) -> str:
+    """What a file holds now: another one may have been there under the same name before."""
+    return "".join(linecache.getlines(filename))
 
 
 @functools.lru_cache(maxsize=64)
-def uses_of_file(filename: str) -> dict[int, list[Use]]:
+def uses_of_text(text: str) -> dict[int, list[Use]]:
     """line -> uses of the one statement that begins there."""
     # Of two statements on a line the first may wait for what the second reads.
-    statements = statements_of_file(filename)
+    statements = statements_of(text)
     return {line: uses_of(found[0]) for line, found in statements.items() if holds_all(found)}
 
 
 @functools.lru_cache(maxsize=64)
-def statements_of_file(filename: str) -> dict[int, list[ast.stmt]]:
+def statements_of(text: str) -> dict[int, list[ast.stmt]]:
     """line -> the statements that begin there."""
     try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
+        tree = ast.parse(text)
     except SyntaxError:
         return {}
     statements: dict[int, list[ast.stmt]] = {}

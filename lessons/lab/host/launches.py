@@ -17,6 +17,7 @@ from ..dimensions import (
 from ..errors import refuse_names
 from ..signatures import keep_signatures
 from .devices import ATTRIBUTES, MULTIPROCESSORS
+from .fixed import Fixed
 
 if TYPE_CHECKING:
     from .session import Session
@@ -24,27 +25,27 @@ if TYPE_CHECKING:
 KEPT_OPTIONS = ("device", "inline", "fastmath")  # the others are about compiling for a GPU
 
 
-class Launcher:
+class Launcher(metaclass=Fixed):
     """`kernel[grid, block]`: waits for the arguments."""
 
     def __init__(self, session: "Session", kernel: Callable, chosen: Configuration) -> None:
-        self.session = session
-        self.kernel = kernel
-        self.chosen = chosen
+        self._lab_session = session
+        self._lab_kernel = kernel
+        self._lab_chosen = chosen
 
     def __call__(self, *arguments: Any, **by_name: Any) -> None:
         refuse_names(by_name)
-        self.session.launch(self.kernel, self.chosen, arguments)
+        self._lab_session.launch(self._lab_kernel, self._lab_chosen, arguments)
 
 
-class Overloads(dict):
+class Overloads(dict, metaclass=Fixed):
     """`kernel.overloads`: machine code by signature, of which there is none."""
 
     def __missing__(self, signature: object) -> "WithoutCode":
         return WithoutCode()
 
 
-class WithoutCode:
+class WithoutCode(metaclass=Fixed):
     """What a program may ask of a compiled kernel; what only a compiler knows is 0."""
 
     regs_per_thread = const_mem_size = shared_mem_per_block = local_mem_per_thread = 0
@@ -101,7 +102,8 @@ def unknown_without_gpu(name: str) -> Callable:
 
 
 def without_code(kernel: Any) -> Any:
-    if hasattr(kernel, "overloads") and not kernel.targetoptions.get("device"):
+    options = getattr(kernel, "targetoptions", None)  # kernels of Numba's simulator have none
+    if options is not None and hasattr(kernel, "overloads") and not options.get("device"):
         kernel.overloads = Overloads(kernel.overloads)
     return kernel
 

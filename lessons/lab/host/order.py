@@ -12,9 +12,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from .places import HostPlace
+from .places import HostPlace, host_place
+from .steps import HOST_WAITS, Step
 
 HOST = -1
+ALL_STREAMS = -1
 DEFAULT = 0  # the stream of launches that name none; it waits for all others, and they for it
 
 Actor: TypeAlias = int  # HOST, or the number of a stream
@@ -51,6 +53,7 @@ class Order:
         self.issued: Known = Counter()
         self.known: dict[Actor, Known] = {HOST: Counter(), DEFAULT: Counter()}
         self.pending: list[Access] = []  # what the host has not waited for
+        self.steps: list[Step] = []  # what the host has asked for
 
     def add_stream(self) -> int:
         """The number of a new stream."""
@@ -117,6 +120,10 @@ class Order:
             join(known, self.issued)
         return known
 
+    def is_done(self, known: Known) -> bool:
+        """Whether the host has waited for all of this."""
+        return all(number <= self.known[HOST][stream] for stream, number in known.items())
+
     def wait_for(self, actor: Actor, known: Known) -> None:
         join(self.known[actor], known)
         if actor == HOST:
@@ -125,6 +132,10 @@ class Order:
             self.pending = [a for a in self.pending if a.number > known[a.stream]]
             for access in done:
                 self.when_done(access)
+
+    def host_waits(self, stream: int) -> None:
+        """Note that the host is about to wait for a stream, -1 for all."""
+        self.steps.append(Step(HOST_WAITS, host_place(), stream, waits=True))
 
     def wait_for_everything(self) -> None:
         self.wait_for(HOST, self.issued)

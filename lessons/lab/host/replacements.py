@@ -11,7 +11,7 @@ from ..errors import InputError
 from .device_array import DeviceArray, garbage, garbage_like
 from .devices import Context, Device, Devices, nothing_to_do
 from .host_array import plain_array, watched
-from .order import DEFAULT
+from .order import ALL_STREAMS, DEFAULT
 from .reduction import reduce_replacement
 from .streams import Event, Stream
 
@@ -38,7 +38,7 @@ def array_functions(session: "Session") -> dict[str, Callable]:
         if to is None:
             to = DeviceArray(session, np.empty_like(source), stream)
             if not copy:
-                to.data = garbage_like(source)
+                to._lab_data = garbage_like(source)
         if copy:
             to.copy_to_device(obj if isinstance(obj, np.ndarray) else source, stream)
         return to
@@ -120,12 +120,13 @@ def stream_functions(session: "Session") -> dict[str, Callable]:
         return default
 
     def event(timing: bool = True) -> Event:
-        return Event(session.order)
+        return Event(session.order, session.find_early_time)
 
     def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
         return evtstart.elapsed_time(evtend)
 
     def synchronize() -> None:
+        session.order.host_waits(ALL_STREAMS)
         session.order.wait_for_everything()
 
     return {

@@ -16,6 +16,7 @@ from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
 from .order import DEFAULT, HOST, Access, Order
 from .places import HostPlace, host_place
+from .steps import LAUNCH, TO_DEVICE, TO_HOST, Step
 from .streams import number_of
 
 MANY_THREADS = 500_000  # a check of so many may take a while
@@ -54,6 +55,8 @@ class Session(Found):
         require_fitting(memory, data)
         queue, place = number_of(stream), host_place()
         number = self.order.enqueue(queue)
+        waits = queue == DEFAULT or new or not self.is_pinned(target)
+        self.order.steps.append(Step(TO_HOST, place, queue, waits, size=data.nbytes))
         self.use(queue, data, False, "a copy to the host", place)
         self.use(queue, memory, True, "a copy to the host", place)
         np.copyto(memory, data.reshape(memory.shape))
@@ -76,6 +79,8 @@ class Session(Found):
         require_fitting(data, memory)
         queue, place = number_of(stream), host_place()
         number = self.order.enqueue(queue)
+        waits = queue == DEFAULT and not on_device
+        self.order.steps.append(Step(TO_DEVICE, place, queue, waits, size=data.nbytes))
         self.use(queue, memory, False, "a copy to the device", place)
         self.use(queue, data, True, "a copy to the device", place)
         np.copyto(data, memory.reshape(data.shape))
@@ -160,6 +165,15 @@ class Session(Found):
                 access,
             )
 
+    def find_early_time(self) -> None:
+        """The host asks for the time of an event that the device may not have reached."""
+        place = host_place()
+        message = (
+            "the host asks for the time between two events here, but one of them may not be "
+            "reached: call event.synchronize() before"
+        )
+        self.add(Finding("unsynchronised", place.line, message, file=place.file))
+
     def find_unsynchronised(self, place: HostPlace, message: str, access: Access) -> None:
         self.too_early.add((access.stream, access.number))
         finding = Finding("unsynchronised", place.line, message, file=place.file)
@@ -174,6 +188,9 @@ class Session(Found):
         prepared = prepare(kernel, arguments)
         number = self.order.enqueue(queue)
         before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
+        waits = prepared.returns_to_host
+        threads = volume(chosen.grid) * volume(chosen.block)
+        self.order.steps.append(Step(LAUNCH, place, queue, waits, prepared.name, threads))
         name = self.run(kernel, chosen, prepared)
         self.launches[name] += 1
         prepared.copy_back()

@@ -6,29 +6,38 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InputError
+from .fixed import Fixed
 from .order import DEFAULT, HOST, Known, Order
+from .places import host_place
+from .steps import RECORD, STREAM_WAITS, TIME, Step
 
 
-class Stream:
+class Stream(metaclass=Fixed):
     """A queue of copies and launches."""
 
     def __init__(self, order: Order, number: int) -> None:
-        self.order = order
-        self.number = number
-        self.handle = number
+        self._lab_order = order
+        self._lab_number = number
+
+    @property
+    def number(self) -> int:
+        return self._lab_number
+
+    handle = number
 
     def __bool__(self) -> bool:
-        return self.number != DEFAULT
+        return self._lab_number != DEFAULT
 
     def __int__(self) -> int:
-        return self.number
+        return self._lab_number
 
     def __repr__(self) -> str:
-        return f"<stream {self.number}>" if self.number else "<the default stream>"
+        return f"<stream {self._lab_number}>" if self._lab_number else "<the default stream>"
 
     def synchronize(self) -> None:
         """The host waits until all that was queued here is done."""
-        self.order.wait_for_stream(HOST, self.number)
+        self._lab_order.host_waits(self._lab_number)
+        self._lab_order.wait_for_stream(HOST, self._lab_number)
 
     @contextmanager
     def auto_synchronize(self) -> Iterator["Stream"]:
@@ -43,27 +52,36 @@ class Stream:
         raise InputError("stream.async_done is not known to the lab; use stream.synchronize()")
 
 
-class Event:
-    """A mark in a stream that others can wait for."""
+class Event(metaclass=Fixed):
+    """A mark in a stream that others can wait for.
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self.mark: Known | None = None
-        self.time = 0.0
+    when_too_early: called where the host asks for a time that the device may not have reached.
+    """
+
+    def __init__(self, order: Order, when_too_early: Callable[[], None]) -> None:
+        self._lab_order = order
+        self._lab_when_too_early = when_too_early
+        self._lab_mark: Known | None = None
+        self._lab_stream = DEFAULT  # in which the mark is
+        self._lab_time = 0.0
 
     def record(self, stream: Any = 0) -> None:
-        self.mark = self.order.snapshot(number_of(stream))
-        self.time = time.perf_counter()
+        self._lab_mark = self._lab_order.snapshot(number_of(stream))
+        self._lab_stream = number_of(stream)
+        self._lab_order.steps.append(Step(RECORD, host_place(), self._lab_stream))
+        self._lab_time = time.perf_counter()
 
     def wait(self, stream: Any = 0) -> None:
         """What is queued on the stream from now on comes after the mark."""
-        if self.mark is not None:
-            self.order.wait_for(number_of(stream), self.mark)
+        if self._lab_mark is not None:
+            self._lab_order.steps.append(Step(STREAM_WAITS, host_place(), number_of(stream)))
+            self._lab_order.wait_for(number_of(stream), self._lab_mark)
 
     def synchronize(self) -> None:
         """The host waits until the mark is reached."""
-        if self.mark is not None:
-            self.order.wait_for(HOST, self.mark)
+        if self._lab_mark is not None:
+            self._lab_order.host_waits(self._lab_stream)
+            self._lab_order.wait_for(HOST, self._lab_mark)
 
     def query(self) -> bool:
         """Whether the mark is reached: here it is, and from now on the host knows."""
@@ -72,9 +90,16 @@ class Event:
 
     def elapsed_time(self, end: "Event") -> float:
         """Milliseconds between two marks: of the simulation, which tells nothing of a GPU."""
-        return (end.time - self.time) * 1000
+        for event in (self, end):
+            if event._lab_mark is None:
+                raise InputError("an event has no time before event.record(stream)")
+            if not self._lab_order.is_done(event._lab_mark):
+                self._lab_when_too_early()
+        milliseconds = (end._lab_time - self._lab_time) * 1000
+        self._lab_order.steps.append(Step(TIME, host_place(), value=milliseconds))
+        return milliseconds
 
 
 def number_of(stream: Any) -> int:
     """The number of a stream; of what numba takes for none, the default stream's."""
-    return stream.number if isinstance(stream, Stream) else DEFAULT
+    return stream._lab_number if isinstance(stream, Stream) else DEFAULT

@@ -1,16 +1,19 @@
 """The arguments that a kernel is called with: checked, copied, and as the interpreter sees them."""
 
 import ast
+import ctypes
 import enum
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType
 
 import numpy as np
 
+from ..bfloat16 import scalar_of_ml_dtypes
 from ..numba_types import typed
 from ..source import Source, read_source
 from .memory.arrays import ArrayView, wrap_global_arrays
+from .memory.extent import end_byte, first_byte, overlapping
 from .memory.written import mark_written
 from .report import Report
 from .teams import Options
@@ -105,7 +108,7 @@ def wrap(name: str, value: object, views: dict[str, ArrayView]) -> object:
         return enum_value(value)
     if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
         return typed(value)
-    return value
+    return scalar_of_ml_dtypes(value) or value
 
 
 def names_of_items(name: str, values: tuple) -> list[str]:
@@ -143,18 +146,50 @@ def count_indices(index: ast.expr) -> int:
 
 
 def copies(values: Iterable[object]) -> list[object]:
+    """Copies of all arrays. Those that overlap do so again: a kernel can write to one by both."""
+    values = list(values)
+    arrays = {id(array): array for array in arrays_among(values)}
+    copied: dict[int, np.ndarray] = {}
+    for group in overlapping(arrays.items()):
+        if len(group) == 1:
+            copied[group[0][0]] = copy_of(group[0][1])
+        else:
+            copied.update(copies_of_group(group))
+    return with_copies(values, copied)
+
+
+def arrays_among(values: Iterable[object]) -> Iterator[np.ndarray]:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from arrays_among(value)
+
+
+def with_copies(values: Iterable[object], copied: dict[int, np.ndarray]) -> list[object]:
+    """copied: by the `id` of an array."""
     return [
-        copy_of(value) if isinstance(value, (np.ndarray, np.void))
-        else rebuild(value, copies(value)) if isinstance(value, tuple)
+        copied[id(value)] if isinstance(value, np.ndarray)
+        else value.copy() if isinstance(value, np.void)
+        else rebuild(value, with_copies(value, copied)) if isinstance(value, tuple)
         else value
         for value in values
     ]  # fmt: skip
 
 
-def copy_of(array: np.ndarray | np.void) -> np.ndarray | np.void:
+def copies_of_group(group: Sequence[tuple[int, np.ndarray]]) -> dict[int, np.ndarray]:
+    """Of arrays that overlap: views of one copy of all their bytes."""
+    first, end = first_byte(group[0][1]), max(end_byte(array) for _, array in group)
+    memory = np.ctypeslib.as_array((ctypes.c_uint8 * (end - first)).from_address(first)).copy()
+    copied = {}
+    for key, array in group:
+        offset = array.__array_interface__["data"][0] - first
+        copied[key] = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    return copied
+
+
+def copy_of(array: np.ndarray) -> np.ndarray:
     """A copy, in which elements that are one and the same (stride 0) stay so."""
-    if isinstance(array, np.void):
-        return array.copy()
     own = own_elements(array).copy()
     if own.shape == array.shape:
         return own

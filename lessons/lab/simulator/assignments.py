@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from ..bfloat16 import BFloat16
+from ..bfloat16_functions import operate
 from ..numba_types import Number, TypeProblem, binary
 from .context import Context
 from .expressions.evaluate import Expressions
@@ -141,7 +143,8 @@ class Assignments:
             self.change_array(node, self.part_of(target, view, indices, mask), mask)
             return
         old = self.memory.load(view, indices, mask, target)
-        self.memory.store(view, indices, self.combine(node, old, mask), mask, target)
+        number = self.as_element(target, view, self.combine(node, old, mask))
+        self.memory.store(view, indices, number, mask, target)
 
     def change_array(self, node: ast.AugAssign, view: ArrayView, mask: Mask) -> None:
         """row[:] += value: element by element."""
@@ -162,12 +165,16 @@ class Assignments:
                 return
         self.variables.bind(target.id, self.combine(node, old, mask), mask, target)
 
-    def combine(self, node: ast.AugAssign, old: object, mask: Mask) -> Number:
+    def combine(self, node: ast.AugAssign, old: object, mask: Mask) -> BFloat16 | Number:
         """The value after an operation such as +=."""
+        given = self.expressions.evaluate(node.value, mask)
+        small = operate(type(node.op).__name__, old, given)
+        if small is not None:
+            return small
         old = as_number(old)
         if old is None:
             raise Unsupported(node, f"`{ast.unparse(node.target)}` is not a number")
-        value = self.expressions.number(node.value, mask)
+        value = self.expressions.as_number(node.value, given)
         try:
             result = binary(type(node.op).__name__, old, value)
         except TypeProblem as problem:

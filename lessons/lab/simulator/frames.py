@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..numba_compiler import is_of_user
 from ..source import Source
 from .teams import Mask
 
@@ -23,9 +24,16 @@ class Loop:
 class Frame:
     """One call of a function."""
 
-    def __init__(self, source: Source, mask: Mask, enclosing: "Frame | None" = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        mask: Mask,
+        enclosing: "Frame | None" = None,
+        called_in_line: int = 0,
+    ) -> None:
         code = source.function.__code__
         self.source = source
+        self.called_in_line = called_in_line  # of the function that calls; 0 for a kernel
         self.enclosing = enclosing  # the call that defined the function, if it is an inner one
         self.variables: dict[str, Variable] = {}
         self.has_choices = False  # whether a variable may be a `choices.Choice`
@@ -53,6 +61,20 @@ class CallStack:
     def depth(self) -> int:
         """0 in the kernel, 1 in a function it calls, and so on."""
         return len(self.callers)
+
+    @property
+    def users_call(self) -> tuple[Source, int] | None:
+        """Where a function of Numba's own was called that is running; None if it is the user's."""
+        if not self.callers or is_of_user(self.source.filename):
+            return None
+        return self.users_place(0)
+
+    def users_place(self, line: int) -> tuple[Source, int]:
+        """A line of the function that is running, or where it is called if it is Numba's own."""
+        frames = [*self.callers, self.frame]
+        while len(frames) > 1 and not is_of_user(frames[-1].source.filename):
+            line = frames.pop().called_in_line
+        return frames[-1].source, line
 
     def enter(self, frame: Frame) -> None:
         self.callers.append(self.frame)

@@ -25,7 +25,7 @@ from .frames import Frame, Variable
 from .loop_watch import LoopWatch
 from .loops import Loops
 from .scheduler import Scheduler
-from .stops import AllEnded, Stop, Stuck, Unsupported
+from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, first_of
 
 MAX_DEPTH = 30
@@ -247,13 +247,14 @@ class Interpreter:
         """
         name = source.function.__name__
         if self.stack.depth >= MAX_DEPTH:
-            raise Unsupported(node, f"{name} calls itself; recursion is not for kernels")
+            message = f"{name} calls itself: this simulator follows that {MAX_DEPTH} calls deep"
+            raise NotSimulated(node, message)
         try:
             bound = inspect.signature(source.function).bind(*arguments, **keywords)
         except TypeError as error:
             raise Unsupported(node, f"{name}: {error}") from None
         bound.apply_defaults()
-        frame = Frame(source, mask, enclosing)
+        frame = Frame(source, mask, enclosing, node.lineno)
         self.stack.enter(frame)
         try:
             for parameter, value in bound.arguments.items():

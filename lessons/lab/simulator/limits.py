@@ -19,12 +19,17 @@ MEMORY_IF_UNKNOWN = 8 << 30
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # a container's limit
 
 
-def check_limits(report: Report, arguments: Iterable[object], dynamic_shared: int) -> None:
-    """A finding for each limit that a launch exceeds. dynamic_shared: bytes per block."""
+def check_limits(
+    report: Report, arguments: Iterable[object], dynamic_shared: int, blocks: int
+) -> None:
+    """A finding for each limit that a launch exceeds.
+
+    dynamic_shared: bytes per block. blocks: how many are to run.
+    """
     check_dynamic_shared(report, dynamic_shared)
     check_block(report)
     check_grid(report)
-    check_memory(report, arguments)
+    check_memory(report, arguments, blocks)
 
 
 def check_dynamic_shared(report: Report, size: int) -> None:
@@ -63,9 +68,9 @@ def check_grid(report: Report) -> None:
 # ---------------------------------------------------------------- memory of this machine
 
 
-def check_memory(report: Report, arguments: Iterable[object]) -> None:
+def check_memory(report: Report, arguments: Iterable[object], blocks: int) -> None:
     """Refuse at once what would fill the memory, rather than some minutes later."""
-    threads = volume(report.grid) * volume(report.block)
+    threads = blocks * volume(report.block)
     arrays = [value for value in arguments if isinstance(value, np.ndarray)]
     elements = sum(own_elements(array).size for array in arrays)
     needed = threads * BYTES_PER_THREAD + elements * BYTES_PER_ELEMENT
@@ -77,10 +82,10 @@ def check_memory(report: Report, arguments: Iterable[object]) -> None:
     report.add(
         "unsupported",
         report.source.tree.lineno,
-        f"{threads:,} threads ({volume(report.grid):,} x {volume(report.block):,}) and "
+        f"{threads:,} threads ({blocks:,} x {volume(report.block):,}) and "
         f"{elements:,} elements take {gigabytes(needed)} of memory in this simulator, and "
         f"there are {gigabytes(there)}: a launch of some blocks, on arrays that fit, shows the "
-        "same mistakes",
+        f"same mistakes; only_blocks=range({blocks - 1}, {blocks}) runs the last block alone",
     )
 
 

@@ -3,7 +3,7 @@
 A loop waits if a round of it reads memory that others can write, changes none, and leaves every
 variable that matters as it was: then each further round is the same, until another thread writes.
 So such a team is set aside until somebody has written; if nobody can any more, it is a deadlock.
-All other loops may run as long as the budget lasts.
+Where it reads no such memory, it is endless. All other loops may run as long as the budget lasts.
 """
 
 import ast
@@ -20,7 +20,8 @@ from .teams import Launch, Mask, Team, first_of
 from .whereabouts import Whereabouts
 
 ROUNDS_BEFORE_GIVING_WAY = 16
-ROUNDS_BETWEEN_LOOKS = 256  # at a loop that changes memory
+ROUNDS_BETWEEN_LOOKS = 256  # at a loop that changes memory, or looks at none
+LONGEST_CYCLE = 32  # rounds of an endless loop that are noticed
 
 
 class Waiting:
@@ -30,8 +31,10 @@ class Waiting:
         self.rounds = 0
         self.changes = launch.changes
         self.looks = team.looks
+        self.phase = launch.phase
         self.running = 0  # threads; 0 if that round cannot be compared with
         self.state: dict[str, Variable] = {}
+        self.alone = False  # whether nothing has been asked of memory or of others since
 
 
 class LoopWatch:
@@ -65,14 +68,26 @@ class LoopWatch:
         last.rounds += 1
         self.spend_round(node, running, last.rounds)
         looked, changed = self.team.looks != last.looks, self.launch.changes != last.changes
-        last.looks, last.changes = self.team.looks, self.launch.changes
+        met = self.launch.phase != last.phase
+        last.looks, last.changes, last.phase = (
+            self.team.looks,
+            self.launch.changes,
+            self.launch.phase,
+        )
         if looked and last.rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
             self.scheduler.give_way(self.team)
+        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
+        if not looked and not changed and not met and not asks_others(node):
+            self.look_for_endless(node, running, last)
+            return
+        last.alone = False
         often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
         if not looked or (changed and not often):
             last.running = 0
             return
-        if not self.is_same_state(node, running, last):
+        same = self.is_same_state(node, running, last)
+        self.remember(node, running, last)
+        if not same:
             return
         others = self.team.present & ~running & (self.whereabouts.exit_line == 0)
         if changed:
@@ -85,16 +100,31 @@ class LoopWatch:
             wait = Wait(node.lineno, bool(others.any()), message, place)
             self.scheduler.wait_for_change(self.team, wait)
 
-    def is_same_state(self, node: ast.While, running: Mask, last: Waiting) -> bool:
-        """Whether this round begins as the one before did. Remembers how it begins."""
-        count, state = int(np.count_nonzero(running)), last.state
+    def look_for_endless(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """A loop that asks nothing of memory or of others: does it come back to where it was?"""
+        since = last.rounds % ROUNDS_BETWEEN_LOOKS
+        if since == 0:
+            self.remember(node, running, last)
+            last.alone = True
+        elif since <= LONGEST_CYCLE and last.alone and self.is_same_state(node, running, last):
+            again = "each round is like the one before" if since == 1 else "it goes in a circle"
+            self.report_endless(node, running, last.rounds, again)
+            raise Stop
+
+    def remember(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """Note how a round begins."""
         variables = self.stack.frame.variables
+        last.running = int(np.count_nonzero(running))
         last.state = {n: variables[n] for n in names_that_matter(node) if n in variables}
-        same = count == last.running
-        last.running = count
-        return same and all(
-            name in state and is_same(state[name], variable, running)
-            for name, variable in last.state.items()
+
+    def is_same_state(self, node: ast.While, running: Mask, last: Waiting) -> bool:
+        """Whether a round begins as the one did that is remembered."""
+        variables = self.stack.frame.variables
+        state = {n: variables[n] for n in names_that_matter(node) if n in variables}
+        return (
+            int(np.count_nonzero(running)) == last.running
+            and state.keys() == last.state.keys()
+            and all(is_same(last.state[n], variable, running) for n, variable in state.items())
         )
 
     def explain(self, node: ast.While, running: Mask, rounds: int) -> str:
@@ -111,19 +141,27 @@ class LoopWatch:
         launch.rounds_left -= count
         if launch.rounds_left >= 0 and not launch.cancelled:
             return
-        if not launch.cancelled:
-            ends = "ends it"
-            if isinstance(node, ast.While) and not isinstance(node.test, ast.Constant):
-                ends = f"makes `{ast.unparse(node.test)}` false"
-            self.reporter.add(
-                "endless",
-                node,
-                f"{self.reporter.name_all(running)} went round {rounds:,} times, and the budget "
-                f"of {launch.budget:,} rounds of loops is used up. Is there anything in this loop "
-                f"that {ends}? If it only takes long, try a smaller input, or a larger budget=",
-                place=self.reporter.place_of(first_of(running)),
-            )
+        if not launch.cancelled and not launch.lost:
+            why = f"the budget of {launch.budget:,} rounds of loops is used up"
+            self.report_endless(node, running, rounds, why)
         raise Stop
+
+    def report_endless(
+        self, node: ast.While | ast.For, running: Mask, rounds: int, why: str
+    ) -> None:
+        ends = "ends it"
+        if isinstance(node, ast.While) and not isinstance(node.test, ast.Constant):
+            ends = f"makes `{ast.unparse(node.test)}` false"
+        larger = ""
+        if self.launch.rounds_left < 0:
+            larger = " If it only takes long, try a smaller input, or a larger budget="
+        self.reporter.add(
+            "endless",
+            node,
+            f"{self.reporter.name_all(running)} went round {rounds:,} times, and {why}. "
+            f"Is there anything in this loop that {ends}?{larger}",
+            place=self.reporter.place_of(first_of(running)),
+        )
 
 
 def is_same(before: Variable, now: Variable, running: Mask) -> bool:
@@ -182,6 +220,13 @@ def names_that_matter(loop: ast.While) -> frozenset[str]:
 
 def names_in(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+@functools.lru_cache(maxsize=1024)
+def asks_others(loop: ast.While) -> bool:
+    """Whether a loop waits for other threads, or gets values from them, without memory."""
+    names = (part.attr for part in ast.walk(loop) if isinstance(part, ast.Attribute))
+    return any("sync" in name or name == "activemask" for name in names)
 
 
 def is_nap(call: ast.Call) -> bool:

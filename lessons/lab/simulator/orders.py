@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .arguments import names_of_parameters, own_elements
+from .arguments import arrays_of, own_elements
 from .findings import Place
 from .report import Report
 from .teams import (
@@ -46,15 +46,21 @@ def ordered_teams(launch: Launch, order: Order, division: Division) -> list[Team
 
 
 def compare_results(
-    report: Report, arguments: Sequence[object], again: Sequence[object], how: str
+    report: Report,
+    arguments: Sequence[object],
+    again: Sequence[object],
+    how: str,
+    same_bits: bool = False,
 ) -> None:
-    """Add a finding for each array whose values depend on `how` the kernel ran."""
-    names = names_of_parameters(report.source)
-    for name, first, second in zip(names, arguments, again, strict=True):
-        if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-            continue
-        first, second = own_elements(first), own_elements(second)
-        different = np.flatnonzero(differing(first, second))
+    """Add a finding for each array whose values depend on `how` the kernel ran.
+
+    same_bits: whether floats may not even differ as sums do in another order.
+    """
+    differ = other_bits if same_bits else differing
+    results = arrays_of(report.source, again)
+    for name, array in arrays_of(report.source, arguments).items():
+        first, second = own_elements(array), own_elements(results[name])
+        different = np.flatnonzero(differ(first, second))
         if len(different):
             place = np.unravel_index(int(different[0]), first.shape)
             index = ", ".join(str(int(i)) for i in place)
@@ -70,10 +76,20 @@ def compare_results(
 
 def differing(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n,) bool: which elements are not the same, floats but for the rounding of a sum."""
-    if first.dtype.kind != "f":
+    if first.dtype.fields:
+        parts = [differing(first[name], second[name]) for name in first.dtype.fields]
+        return np.any([part.reshape(first.size, -1).any(axis=1) for part in parts], axis=0)
+    if first.dtype.kind not in "fc":
         return (first != second).reshape(-1)
     scale = np.nanmax(np.abs(first), initial=0.0) if first.size else 0.0
     close = np.isclose(
         first, second, rtol=ORDER_TOLERANCE, atol=ORDER_TOLERANCE * scale, equal_nan=True
     )
     return ~close.reshape(-1)
+
+
+def other_bits(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) bool: which elements do not have the very same bits."""
+    width = first.dtype.itemsize
+    bits = [np.ascontiguousarray(array).view(np.uint8) for array in (first, second)]
+    return (bits[0] != bits[1]).reshape(-1, width).any(axis=1)

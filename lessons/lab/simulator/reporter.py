@@ -35,15 +35,17 @@ class Reporter:
     ) -> bool:
         """A finding at a line of the function that is running; see `report.Report.add`.
 
+        In a function of Numba's own it is at the line that calls it.
         access: which of the accesses of the instruction that is being checked it is about.
         """
         source = self.stack.source
         if source is not self.stack.kernel:
             message = f"in {name_of(source)}: {message}"
             key = (key, source.filename)
-        new = self.launch.report.add(
-            kind, node.lineno, message, key, advice, place, topic, source.filename
-        )
+        shown, line = self.stack.users_place(node.lineno)
+        if kind == "slow" and shown is not source:  # nobody can change a function of Numba's own
+            return False
+        new = self.launch.report.add(kind, line, message, key, advice, place, topic, shown.filename)
         if new and access is not None:
             self.problem = message
             self.marked.append(access)

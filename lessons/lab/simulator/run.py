@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..compile_verdict import Verdict, compile_verdict
-from ..dimensions import as_dim3, volume
+from ..dimensions import Dim3, as_dim3, volume
 from ..frozen_globals import Values, changes_since_compiled
 from ..numba_compiler import fingerprint
 from ..signatures import converted
@@ -71,6 +71,7 @@ def checked_run(
     *arguments: object,
     schedule: Order | Orders | None = None,
     other_shapes: Iterable[tuple[Dimensions, Dimensions]] = (),
+    same_bits: bool = False,
     measure: bool = True,
     record: bool = False,
     budget: int = BUDGET,
@@ -79,6 +80,7 @@ def checked_run(
     without: Iterable[str] = (),
     expect_written: str | Iterable[str] = (),
     uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = (),
+    only_blocks: range | None = None,
     ask_numba: bool = True,
 ) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
@@ -91,7 +93,8 @@ def checked_run(
     of warps, blocks and threads) runs that order as well, and a list of these runs them all; a
     result that depends on the order becomes a finding of kind "order". The arrays keep the
     result of the first order. other_shapes: more (grid, block) pairs that should give the same
-    result; if one does not, that is a finding of kind "order" too.
+    result; if one does not, that is a finding of kind "order" too. same_bits: whether sums of
+    floats that differ by rounding in another order are such a finding as well.
 
     measure: count the traffic for `report.table()`. record: keep the first accesses for
     `report.picture(path)` and `report.html(path)`. budget: rounds of loops, of all threads together
@@ -106,13 +109,18 @@ def checked_run(
     finding. A dict gives, for each such array, a bool array of its shape that says which elements
     have been written already; it is brought up to date.
 
+    only_blocks: numbers of the blocks to run, of a launch that is too large to run whole; x runs
+    fastest. With inputs made by `np.broadcast_to`, which take no memory, this shows what happens at
+    index 2^31. Results are those of a part of a launch, so there is nothing to record or compare.
+
     ask_numba: let Numba's own compiler say, where it is installed, whether the kernel compiles; it
     is asked once for each kernel and types of arguments, which takes some tens of milliseconds.
     Without it, the lab's rules decide.
 
     Raises `InputError` if the kernel's source cannot be read, `TypeError` for arguments that cannot
-    be passed to a kernel, and `ValueError` for dimensions that are no dimensions, and for names of
-    arguments that are no arrays. Sizes beyond the hardware's limits are findings.
+    be passed to a kernel, and `ValueError` for dimensions that are no dimensions, for names of
+    arguments that are no arrays, and for blocks that the grid has not. Sizes beyond the hardware's
+    limits are findings.
     """
     source = read_source(kernel)
     arguments, types = converted(kernel, arguments)
@@ -122,7 +130,10 @@ def checked_run(
     check_arguments(source, arguments)
     expected = expected_outputs(source, arguments, expect_written)
     garbage = garbage_arrays(source, arguments, uninitialised)
-    check_limits(report, arguments, dynamic_shared)
+    blocks = blocks_to_run(report.grid, only_blocks)
+    if only_blocks is not None and (record or expected or other_shapes):
+        raise ValueError("record, expect_written and other_shapes need all blocks, not only_blocks")
+    check_limits(report, arguments, dynamic_shared, len(blocks))
     report_refusals(report, compile_verdict(kernel, source, arguments, types, ask_numba))
     if report.findings or report.left_out:
         return report
@@ -137,9 +148,20 @@ def checked_run(
         compiles=report.compiler_not_asked is None,
         debug=bool(getattr(kernel, "targetoptions", {}).get("debug")),
         frozen=frozen_values(report, arguments),
+        blocks=blocks,
     )
-    run_and_compare(report, arguments, options, as_orders(schedule), other_shapes)
+    run_and_compare(report, arguments, options, as_orders(schedule), other_shapes, same_bits)
     return report
+
+
+def blocks_to_run(grid: Dim3, only: range | None) -> range:
+    """The numbers of the blocks. Raises `ValueError`."""
+    every = range(volume(grid))
+    if only is None:
+        return every
+    if len(only) == 0 or only.step != 1 or only.start < 0 or only.stop > len(every):
+        raise ValueError(f"only_blocks={only} is no range of the blocks {every}, one by one")
+    return only
 
 
 def launch(
@@ -194,6 +216,7 @@ def run_and_compare(
     options: Options,
     orders: Sequence[Order],
     other_shapes: Iterable[tuple[Dimensions, Dimensions]],
+    same_bits: bool,
 ) -> None:
     """Run in step; if nothing is wrong, in other orders and shapes, and compare the results."""
     written_before = {name: marks.copy() for name, marks in options.written_before.items()}
@@ -209,7 +232,8 @@ def run_and_compare(
     for order in orders:
         again = copies(before)
         run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
-        compare_results(report, arguments, again, f"in another order of threads ({order})")
+        how = f"in another order of threads ({order})"
+        compare_results(report, arguments, again, how, same_bits)
     for grid, block in other_shapes:
         again = copies(before)
         run_other_shape(report, again, quiet, grid, block)
@@ -221,11 +245,11 @@ def run_in_step(report: Report, arguments: Sequence[object], options: Options) -
     """Run with as few teams as possible. Returns the function that divided the threads."""
     before = copies(arguments)
     finer_divisions: list[Division] = []
-    if report.grid != (1, 1, 1):
+    if len(options.blocks) > 1:
         finer_divisions.append(team_per_block)
     if volume(report.block) > WARP:
         finer_divisions.append(team_per_warp)
-    if volume(report.grid) * volume(report.block) <= MAX_TEAMS:
+    if len(options.blocks) * volume(report.block) <= MAX_TEAMS:
         finer_divisions.append(team_per_thread)
     division: Division = whole_grid
     for finer_division in finer_divisions:
@@ -254,6 +278,7 @@ def run_other_shape(
 ) -> None:
     """Run in step with other dimensions, and add what is found to the report."""
     other = Report(report.source, as_dim3(grid, "grid"), as_dim3(block, "block"), report.kinds)
+    options = options._replace(blocks=blocks_to_run(other.grid, None))
     run_in_step(other, arguments, options)
     for finding in other.findings:
         report.repeat(finding, "other shape")

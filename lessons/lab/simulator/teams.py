@@ -17,6 +17,7 @@ from .memory.history import HappensBefore
 from .report import Report
 
 WARP = 32
+ROUNDS_WHEN_LOST = 1000  # of loops, after an index outside an array
 
 Mask: TypeAlias = np.ndarray  # (team.size,) bool: some of a team's threads
 
@@ -33,6 +34,7 @@ class Options(NamedTuple):
     compiles: bool  # whether Numba's compiler has said that the kernel compiles
     debug: bool  # whether a GPU would tell the host of an exception
     frozen: Values  # what has changed outside since the kernel was compiled, as it was then
+    blocks: range  # those that run, by number
 
 
 class Launch:
@@ -59,6 +61,7 @@ class Launch:
         self.record = options.record
         self.budget = options.budget
         self.rounds_left = options.budget
+        self.lost = False  # whether an index was outside: the GPU would go on in some other way
         self.changes = 0  # stores and atomics that may have changed memory, so far
         self.seen: set[ast.stmt] = set()  # statements that some thread has executed
         self.plans: dict[ast.stmt, Plan | None] = {}  # how to compile a loop that only computes
@@ -68,7 +71,8 @@ class Launch:
         self.debug = options.debug
         self.frozen = options.frozen
         self.may_divide = may_divide
-        self.blocks = grid[0] * grid[1] * grid[2]
+        self.first_block = options.blocks.start  # the others are counted from it on
+        self.blocks = len(options.blocks)
         self.threads_per_block = block[0] * block[1] * block[2]
         self.padded_threads_per_block = -(-self.threads_per_block // WARP) * WARP
         self.happens_before = HappensBefore(self.blocks, self.padded_threads_per_block)
@@ -77,11 +81,17 @@ class Launch:
         self.dynamic: DynamicShared | None = None
         # (call, round) -> count in each block, for syncthreads_count and the like
         self.votes: dict[tuple[ast.Call, int], np.ndarray] = {}
-        self.place_of_tick: dict[int, tuple[Source, ast.expr]] = {}  # where each access is
+        # where each access is, and where it was called for if that is a function of Numba's own
+        self.place_of_tick: dict[int, tuple[Source, ast.expr, tuple[Source, int] | None]] = {}
         self.phase = 0  # barriers so far
         self.instruction = 0  # memory instructions so far
         # line and text of the first access by a signed index
         self.signed_index: tuple[int, str] | None = None
+
+    def lose_track(self) -> None:
+        """An index is outside its array: what comes after that is looked at only for a while."""
+        self.lost = True
+        self.rounds_left = min(self.rounds_left, ROUNDS_WHEN_LOST)
 
     def meet_in_block(self, threads: np.ndarray) -> None:
         """A barrier of one or more blocks; `threads`: all threads of these blocks."""
@@ -96,13 +106,14 @@ class Launch:
         """ "thread 3 of block 1", or with tuples where the launch has more dimensions."""
         block, within = divmod(int(thread), self.padded_threads_per_block)
         thread_index = short(unravel(within, self.block), self.block)
-        return f"thread {thread_index} of block {short(unravel(block, self.grid), self.grid)}"
+        block_index = short(unravel(block + self.first_block, self.grid), self.grid)
+        return f"thread {thread_index} of block {block_index}"
 
     def place_of(self, thread: int) -> Place:
         """Which thread of which block this is, for the fields of a finding."""
         block, within = divmod(int(thread), self.padded_threads_per_block)
         x, y, z = unravel(within, self.block)
-        column, row, layer = unravel(block, self.grid)
+        column, row, layer = unravel(block + self.first_block, self.grid)
         return Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
 
 
@@ -140,8 +151,9 @@ class Team:
         self.present = present
         self.nobody: Mask = np.zeros(self.size, bool)
         within = (threads % launch.padded_threads_per_block).astype(np.int32)
-        self.block_number = (threads // launch.padded_threads_per_block).astype(np.int32)
-        self.block_index = as_vectors(unravel(self.block_number, launch.grid))
+        block_number = threads // launch.padded_threads_per_block
+        self.block_number = block_number.astype(np.int32)
+        self.block_index = as_vectors(unravel(block_number + launch.first_block, launch.grid))
         self.thread_index = as_vectors(unravel(within, launch.block))
         self.warp = np.arange(self.size) // WARP  # of this team: 0, 0, ..., 1, 1, ...
         self.lane = (threads % WARP).astype(np.int32)

@@ -37,6 +37,7 @@ class Traffic:
     worst_conflict: int = 1
     atomics: int = 0
     atomic_multiplicity: int = 0  # most threads of one warp at one address
+    barriers: int = 0  # of the block, one per warp that waits
     branches: int = 0
     divergent: int = 0  # branches whose warp went both ways
 
@@ -153,13 +154,12 @@ def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> 
 
 HEADINGS = (
     "line", "read", "written", "sectors/request", "efficiency", "shared read", "shared written",
-    "shared passes/request", "atomics", "same address", "divergent",
-    "source",
+    "shared passes/request", "atomics", "same address", "barriers", "divergent", "source",
 )  # fmt: skip
 
 
 def traffic_table(by_line: dict[tuple[str, int], Traffic], kernel_file: str) -> str:
-    """One row per source line that touches memory or branches; columns as in `HEADINGS`.
+    """One row per source line that touches memory, waits or branches; columns as in `HEADINGS`.
 
     by_line: (filename, line number) -> its traffic. Lines of other files than the kernel's come
     last, with the file's name.
@@ -168,7 +168,8 @@ def traffic_table(by_line: dict[tuple[str, int], Traffic], kernel_file: str) -> 
     request moved, 4 at best for 4-byte elements. efficiency: part of those bytes that some thread
     asked for. shared read, shared written: elements of shared memory. shared passes/request: 1.0
     without bank conflicts (in brackets the worst). same address: most threads of a warp whose
-    atomics meet. divergent: part of the branches at which a warp went both ways.
+    atomics meet. barriers: of a block, one per warp that waits. divergent: part of the branches at
+    which a warp went both ways.
     """
     rows: list[tuple[str, ...]] = [HEADINGS]
     for filename, line in sorted(by_line, key=lambda place: (place[0] != kernel_file, place)):
@@ -197,6 +198,7 @@ def table_row(label: str, traffic: Traffic) -> tuple[str, ...]:
         passes_per_request(traffic),
         or_blank(traffic.atomics, f"{traffic.atomics:,}"),
         or_blank(traffic.atomics, f"{traffic.atomic_multiplicity}"),
+        or_blank(traffic.barriers, f"{traffic.barriers:,}"),
         or_blank(traffic.branches, f"{traffic.divergent / max(1, traffic.branches):.0%}"),
         traffic.text,
     )

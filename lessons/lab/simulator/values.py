@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bfloat16 import BFloat16
 from ..numba_types import Number, is_number, typed
 from .teams import Mask
 
@@ -75,9 +76,11 @@ class InnerFunction:
 
 
 def as_number(value: object) -> Number | None:
-    """A value as a number, if it is one; a member of an `IntEnum` is."""
+    """A value as a number, if it is one; a member of an `IntEnum` is, and a bfloat16."""
     if is_number(value):
         return value
+    if isinstance(value, BFloat16):
+        return value.number
     if isinstance(value, EnumValue) and value.is_whole_number:
         return value.number
     return None

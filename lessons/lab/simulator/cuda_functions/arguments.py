@@ -4,8 +4,9 @@ import ast
 from collections.abc import Sequence
 
 from ...names import ARGUMENT_NAMES
-from ...numba_types import Number, is_number
+from ...numba_types import Number
 from ..stops import Unsupported
+from ..values import as_number
 
 
 def in_order(
@@ -21,7 +22,7 @@ def in_order(
 
 def numbers(node: ast.Call, arguments: Sequence[object], count: int) -> list[Number]:
     """The arguments of a function that takes `count` numbers."""
-    found = [argument for argument in arguments if is_number(argument)]
+    found = [number for number in map(as_number, arguments) if number is not None]
     if not len(found) == len(arguments) == count:
         raise Unsupported(node, f"`{ast.unparse(node)}` takes {count} number{'s' * (count > 1)}")
     return found

@@ -8,6 +8,7 @@ import numpy as np
 from ...names import CudaName
 from ...numba_types import truth
 from ..context import Context
+from ..stops import Unsupported
 from ..teams import Mask
 from .arguments import numbers
 
@@ -20,6 +21,8 @@ def syncthreads_count(
     context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
 ) -> np.ndarray:
     (value,) = numbers(node, arguments, 1)
+    if value.dtype == np.bool_ and not context.launch.compiles:
+        raise Unsupported(node, "it takes a whole number: write 1 if ... else 0")
     return context.barriers.votes_in_block(node, context.team.full(truth(value)), mask)
 
 

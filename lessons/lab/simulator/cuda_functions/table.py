@@ -32,6 +32,7 @@ from .barriers import (
 from .bits import brev, cbrt, clz, ffs, fma, popc, selp
 from .positions import grid, gridsize
 from .vectors import (
+    call_bfloat16,
     call_device_library,
     call_half,
     load_with_hint,
@@ -92,6 +93,8 @@ def call_cuda(
     library, _, name = path.partition(".")
     if library == "fp16" and names.is_known(path):
         return call_half(name, node, arguments)
+    if library == "bf16" and names.is_known(path):
+        return call_bfloat16(name, node, arguments)
     if library == "libdevice" and names.is_known(path):
         return call_device_library(name, node, arguments)
     if path not in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""Vector types, half precision, libdevice, and loads and stores with a hint for the cache."""
+"""Vector types, small floats, libdevice, and loads and stores with a hint for the cache."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...bfloat16 import BFloat16
+from ...bfloat16_functions import FUNCTIONS as ON_BFLOAT16
+from ...bfloat16_functions import maximum, minimum
 from ...errors import InputError
 from ...libdevice import call_libdevice
 from ...names import VECTORS
 from ...numba_types import FLOAT32, FLOAT64, Number, convert, is_number
 from ..context import Context
 from ..memory.arrays import ArrayView
-from ..stops import Unsupported
+from ..stops import NotSimulated, Unsupported
 from ..teams import Mask
 from ..values import Vector, VectorType, as_number
 from .arguments import numbers
@@ -45,13 +48,20 @@ def make_vector(name: str, node: ast.Call, arguments: Sequence[object]) -> Vecto
 # ---------------------------------------------------------------- half precision
 
 HALF = np.dtype(np.float16)
+
+
+def differ(a: Number, b: Number) -> Number:
+    """False where one of the two is no number, as on a GPU."""
+    return (a < b) | (a > b)
+
+
 # Computed in single precision, and rounded once.
 ON_HALVES: dict[str, Callable[..., Any]] = {
     "habs": np.abs, "hadd": np.add, "hceil": np.ceil, "hcos": np.cos, "hdiv": np.divide,
     "heq": np.equal, "hexp": np.exp, "hexp10": lambda x: np.power(np.float32(10), x),
     "hexp2": np.exp2, "hfloor": np.floor, "hge": np.greater_equal, "hgt": np.greater,
     "hle": np.less_equal, "hlog": np.log, "hlog10": np.log10, "hlog2": np.log2, "hlt": np.less,
-    "hmax": np.fmax, "hmin": np.fmin, "hmul": np.multiply, "hne": np.not_equal, "hneg": np.negative,
+    "hmax": maximum, "hmin": minimum, "hmul": np.multiply, "hne": differ, "hneg": np.negative,
     "hrcp": np.reciprocal, "hrint": np.rint, "hrsqrt": lambda x: 1 / np.sqrt(x), "hsin": np.sin,
     "hsqrt": np.sqrt, "hsub": np.subtract, "htanh": np.tanh, "htrunc": np.trunc,
 }  # fmt: skip
@@ -69,6 +79,29 @@ def call_half(name: str, node: ast.Call, arguments: Sequence[object]) -> Number:
     except (TypeError, ValueError):
         raise Unsupported(node, f"`{ast.unparse(node)}` has too few or too many numbers") from None
     return result if result.dtype == np.bool_ else convert(result, HALF)
+
+
+def call_bfloat16(name: str, node: ast.Call, arguments: Sequence[object]) -> object:
+    """A function of numba.cuda.bf16."""
+    if name in MISTAKEN and any(map(is_whole_literal, node.args)):
+        wrong = "Numba passes a whole number that is written here with the wrong bits, often as 0"
+        raise NotSimulated(node, f"`{ast.unparse(node)}`: {wrong}: write bfloat16(...)")
+    values = [value if isinstance(value, BFloat16) else as_number(value) for value in arguments]
+    if any(value is None for value in values):
+        raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
+    try:
+        return ON_BFLOAT16[name](*values)
+    except TypeError:
+        raise Unsupported(node, f"`{ast.unparse(node)}` has too few or too many numbers") from None
+
+
+# Functions that take numbers in bfloat16: numba-cuda's conversion of 3, not of 3.0, takes the lower
+# half of a float32's bits for the upper one.
+MISTAKEN = frozenset(name for name in ON_BFLOAT16 if name[0] == "h" or name.startswith("bfloat16_"))
+
+
+def is_whole_literal(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 # ---------------------------------------------------------------- libdevice

@@ -55,8 +55,7 @@ def check_members(context: Context, node: ast.Call, members: Number, mask: Mask,
             "barrier",
             node,
             f"{what} waits for {reporter.name_position(position)}, which "
-            f"{context.whereabouts.explain_absence(position)}; name in the mask only the lanes "
-            "that come",
+            f"{context.whereabouts.explain_absence(position)}; {let_come(what)}",
             place=reporter.place_of(first_of(mask), position),
         )
         raise Stop
@@ -69,6 +68,16 @@ def check_members(context: Context, node: ast.Call, members: Number, mask: Mask,
             f"{reporter.name_position(position)} calls {what} with a mask that does not name it",
             place=reporter.place_of(position),
         )
+
+
+def let_come(what: str) -> str:
+    """Advice where lanes are named that do not come."""
+    if what == "a shuffle":
+        return (
+            "let all lanes do the shuffle, before the branch, and only use its result there; or "
+            "name in the mask only the lanes that come, and read from no other"
+        )
+    return "let all lanes come, and test afterwards; or name in the mask only those that come"
 
 
 # ---------------------------------------------------------------- shuffles

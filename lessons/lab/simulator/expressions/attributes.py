@@ -10,6 +10,7 @@ import numpy as np
 from ... import names
 from ...names import CudaName
 from ...numba_types import Number, convert, is_number
+from ...refusals import ARRAYS_HAVE
 from ..context import Context
 from ..cuda_functions.positions import position_value
 from ..memory.arrays import ArrayView
@@ -78,6 +79,8 @@ class Attributes:
             return self.indexing.field(node, view, node.attr, mask)
         found = of_array(view, node.attr)
         if found is None:
+            if not hasattr(np.ndarray, node.attr):
+                raise Unsupported(node, f"an array has no `.{node.attr}`; {ARRAYS_HAVE}")
             raise Unsupported(
                 node,
                 f"`{ast.unparse(node)}`: this operation of NumPy on a whole array does not exist "

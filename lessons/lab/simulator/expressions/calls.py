@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numba.core.types import Type
 
+from ...bfloat16_functions import call_math
 from ...math_functions import call_any_math, complex_of, is_math
 from ...names import UNROLL, CudaName
 from ...numba_types import Number, convert, dtype_of_type, is_number
@@ -155,6 +156,9 @@ class Calls:
         name = ast.unparse(node.func)
         if is_numpy(function):
             return attempt(self.numpy.call, node, function, arguments, keywords, mask)
+        small = call_math(function, arguments)
+        if small is not None:
+            return small
         numbers = [as_number(argument) for argument in arguments]
         if is_math(function) and all(number is not None for number in numbers):
             return self.call_math(node, function, [n for n in numbers if n is not None])

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from ...bfloat16_functions import operate
 from ...numba_types import (
     Condition,
     Number,
@@ -117,6 +118,9 @@ class Expressions:
                 return self.join_tuples(node, left, right)
             if isinstance(left, ArrayView) or isinstance(right, ArrayView):
                 return self.arrays.apply(node, partial(binary, operation), [left, right], mask)
+            small = operate(operation, left, right)
+            if small is not None:
+                return small
             left, right = self.as_number(node.left, left), self.as_number(node.right, right)
         result = binary(operation, left, right)
         self.doubles.check(node, (node.left, node.right), (left, right), result.dtype)
@@ -135,6 +139,9 @@ class Expressions:
             return self.arrays.apply(node, partial(unary, type(node.op).__name__), [value], mask)
         if isinstance(node.op, ast.Not):
             return ~self.truth_of(node.operand, value)
+        small = operate(type(node.op).__name__, value)
+        if small is not None:
+            return small
         return unary(type(node.op).__name__, self.as_number(node.operand, value))
 
     def comparison(self, node: ast.Compare, mask: Mask) -> Condition:

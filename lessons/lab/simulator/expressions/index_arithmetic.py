@@ -60,6 +60,8 @@ def assignments(tree: ast.AST) -> dict[str, list[tuple[ast.expr, ast.expr]]]:
             pairs = [pair for target in node.targets for pair in paired(target, node.value)]
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, STAYS_AN_INDEX):
             pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.For):
+            pairs = [(node.target, value) for value in steps_of_range(node.iter)]
         else:
             continue
         for target, value in pairs:
@@ -67,6 +69,13 @@ def assignments(tree: ast.AST) -> dict[str, list[tuple[ast.expr, ast.expr]]]:
             if isinstance(owner, ast.Name):
                 found.setdefault(owner.id, []).append((target, value))
     return found
+
+
+def steps_of_range(sequence: ast.expr) -> list[ast.expr]:
+    """Of `range(first, end, step)`, what the numbers are made of: the first one and the step."""
+    if not (isinstance(sequence, ast.Call) and ast.unparse(sequence.func) == "range"):
+        return []
+    return [*sequence.args[:1], *sequence.args[2:]] if len(sequence.args) > 1 else []
 
 
 def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

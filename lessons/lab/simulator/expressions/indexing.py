@@ -65,7 +65,10 @@ class Indexing:
         if np.ndim(index) != 0:
             return self.varying_item(node, value, convert(index, INT64), mask)
         if not -len(value) <= index < len(value):
-            raise Unsupported(node, f"a tuple of {len(value)} has no element {index}")
+            if not value or isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
+                raise Unsupported(node, f"a tuple of {len(value)} has no element {index}")
+            self.report_outside_tuple(node, len(value), index, mask)
+            return value[0]
         return value[int(index)]
 
     def constant_index(self, node: ast.Subscript, end: ast.expr | None, mask: Mask) -> int | None:
@@ -80,13 +83,7 @@ class Indexing:
         """Each thread takes its own item of a tuple, whose items are all of one kind."""
         outside = mask & ((index < -len(items)) | (index >= len(items)))
         if outside.any():
-            position = first_of(outside)
-            self.reporter.add(
-                "out-of-bounds",
-                node,
-                f"a tuple of {len(items)} has no element {int(self.team.full(index)[position])}: "
-                f"{self.reporter.name_all(outside)}",
-            )
+            self.report_outside_tuple(node, len(items), index, outside)
         if not items:
             raise Unsupported(node, "an empty tuple has no elements")
         index = np.where(index < 0, index + len(items), index)
@@ -94,6 +91,18 @@ class Indexing:
         for number, item in enumerate(items[1:], start=1):
             found = self.select(node, index == number, item, found)
         return found
+
+    def report_outside_tuple(
+        self, node: ast.Subscript, length: int, index: Number, outside: Mask
+    ) -> None:
+        position = first_of(outside)
+        self.reporter.add(
+            "out-of-bounds",
+            node,
+            f"a tuple of {length} has no element {int(self.team.full(index)[position])}: "
+            f"{self.reporter.name_all(outside)}",
+            place=self.reporter.place_of(position),
+        )
 
     def member_of_enum(self, node: ast.Subscript, kind: type[enum.Enum], mask: Mask) -> object:
         name = self.evaluator.evaluate(node.slice, mask)

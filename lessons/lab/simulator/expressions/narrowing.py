@@ -23,6 +23,8 @@ class Narrowing:
             return
         if value.dtype.kind != "f" and np.can_cast(value.dtype, dtype):
             return
+        if value.dtype == np.uint64 and dtype.kind == "u":
+            value = value.astype(np.int64)  # a difference of unsigned numbers may be negative
         limits = np.iinfo(dtype)
         too_large = value > limits.max
         # A negative number as an unsigned one is a huge index, which is found where it is used.

@@ -114,10 +114,18 @@ class NumpyFunctions:
     ) -> Callable[[int], object]:
         """position of a thread -> the value of an argument there."""
         if isinstance(argument, ArrayView):
-            shape = tuple(map(int, argument.shape))
-            elements = [self.team.full(e) for e in self.arrays.elements(node, argument, mask)]
-            table = np.array(elements, argument.dtype).reshape(-1, self.team.size)
-            return lambda position: table[:, position].reshape(shape)
+            lengths = [self.team.full(np.int64(length)) for length in argument.shape]
+            longest = [int(length[mask].max(initial=0)) for length in lengths]
+            table = np.zeros((*longest, self.team.size), argument.dtype)
+            for place, here in self.arrays.places(argument, mask):
+                table[tuple(place)] = self.arrays.memory.load(argument, place, here, node)
+
+            def of_thread(position: int) -> np.ndarray:
+                own = tuple(slice(0, int(length[position])) for length in lengths)
+                values: np.ndarray = table[..., position][own]
+                return values
+
+            return of_thread
         number = as_number(argument)
         if number is None:
             return lambda position: single(argument)

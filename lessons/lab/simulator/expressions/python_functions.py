@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...bfloat16 import BFloat16
+from ...bfloat16_functions import operate
+from ...names import CudaName
 from ...numba_types import (
     BINARY,
     COMPARE,
@@ -89,6 +92,9 @@ class PythonFunctions:
         """operator.add(a, b) and its like."""
         function = IN_PLACE.get(function, function)
         name = NAMES.get(function)
+        small = operate(name or "", *arguments)
+        if small is not None:
+            return small
         numbers = [number for number in map(as_number, arguments) if number is not None]
         if function in (operator.truth, operator.not_) and numbers:
             return truth(numbers[0]) if function is operator.truth else ~truth(numbers[0])
@@ -284,6 +290,8 @@ def is_of_kind(value: object, kind: object) -> bool:
         if kind in (int, float, complex, bool):
             return value.dtype.kind in {int: "iu", float: "f", complex: "c", bool: "b"}[kind]
         return dtype is not None and value.dtype == dtype
+    if isinstance(value, BFloat16):
+        return isinstance(kind, CudaName) and kind.path == "bf16.bfloat16"
     if isinstance(value, EnumValue):
         return isinstance(kind, type) and issubclass(value.kind, kind)
     if isinstance(value, ArrayView):

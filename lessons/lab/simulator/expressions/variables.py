@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from ... import names
+from ...bfloat16 import BFloat16, scalar_of_ml_dtypes
 from ...frozen_globals import device_array
 from ...numba_types import (
     FLOAT32,
@@ -29,6 +30,7 @@ from ..memory.arrays import ArrayView, constant_view, wrap_global_arrays
 from ..stops import Stop, Unsupported
 from ..teams import Mask, first_of
 from ..values import EnumValue, Vector, as_number, enum_value
+from .loop_types import one_type_in_the_loop
 
 
 class Variables:
@@ -111,7 +113,7 @@ class Variables:
             return wrap_global_arrays({name: of_gpu})[name]
         if isinstance(value, tuple):
             return rebuild(value, [self.from_outside(node, item, name) for item in value])
-        found = names.recognise(value)
+        found = scalar_of_ml_dtypes(value) or names.recognise(value)
         if found is not None:
             return found
         if dtype_of_type(value) is not None and not isinstance(value, str):
@@ -131,6 +133,8 @@ class Variables:
         if frame.enclosing is not None and name in frame.source.function.__code__.co_freevars:
             frame = frame.enclosing  # declared nonlocal
         former = frame.variables.get(name)
+        if former is not None and frame.loops and is_number(value):
+            value = self.one_type(frame, name, value, former, node)
         if mask is frame.live or not (frame.live & ~mask).any():
             frame.variables[name] = Variable(value, None, node.lineno)
         elif former is None:
@@ -143,6 +147,24 @@ class Variables:
             frame.variables[name] = Variable(merged, defined, former.line)
         if isinstance(frame.variables[name].value, Choice):
             frame.has_choices = True
+
+    def one_type(
+        self, frame: Frame, name: str, value: Number, former: Variable, node: ast.expr | ast.stmt
+    ) -> Number:
+        """A value with the type that Numba gives a variable in a loop."""
+        result = one_type_in_the_loop(frame.source, name, value, former, node)
+        if result is not value:
+            kinds = [cast(Number, former.value).dtype, value.dtype]
+            self.reporter.add(
+                "slow",
+                node,
+                f"`{name}` is {kinds[0]} before the loop and {kinds[1]} in it; no whole number "
+                "holds both, so Numba makes it a double (float64): write uint64(...) around what "
+                "is signed, as a bare number is",
+                key=name,
+                topic="double",
+            )
+        return result
 
     def select(
         self, node: ast.expr | ast.stmt, condition: Condition, yes: object, no: object
@@ -177,6 +199,8 @@ class Variables:
         if isinstance(yes, EnumValue) and isinstance(no, EnumValue) and yes.kind is no.kind:
             number = self.select(node, condition, yes.number, no.number)
             return EnumValue(yes.kind, cast(Number, number))
+        if isinstance(yes, BFloat16) and isinstance(no, BFloat16):
+            return BFloat16(np.where(condition, yes.number, no.number))
         if isinstance(yes, Vector) and isinstance(no, Vector) and yes.kind is no.kind:
             values = self.select(node, condition, yes.values, no.values)
             return Vector(yes.kind, cast(tuple, values))

@@ -27,7 +27,9 @@ class WholeArrays:
 
     def places(self, view: ArrayView, mask: Mask) -> Iterator[tuple[list[np.int64], Mask]]:
         """(indices, mask) of each element; the mask: of the threads whose array has so many."""
-        longest = [int(np.max(length, initial=0)) for length in view.shape]
+        longest = [
+            int(self.team.full(np.int64(length))[mask].max(initial=0)) for length in view.shape
+        ]
         for place in itertools.product(*map(range, longest)):
             here = mask
             for index, length in zip(place, view.shape, strict=True):

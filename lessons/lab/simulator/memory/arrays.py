@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .extent import address_on_gpu, end_byte, first_byte, overlapping, pitch_of, span
 from .history import History
 
 Shape: TypeAlias = tuple[int, ...]
@@ -264,15 +265,7 @@ def wrap_global_arrays(named_arrays: dict[str, np.ndarray]) -> dict[str, ArrayVi
     element is found as well.
     """
     views = {}
-    group: list[tuple[str, np.ndarray]] = []
-    group_end = 0
-    for name, array in sorted(named_arrays.items(), key=lambda item: first_byte(item[1])):
-        if group and first_byte(array) >= group_end:
-            views.update(wrap_overlapping(group))
-            group, group_end = [], 0
-        group.append((name, array))
-        group_end = max(group_end, end_byte(array))
-    if group:
+    for group in overlapping(named_arrays.items()):
         views.update(wrap_overlapping(group))
     return views
 
@@ -307,38 +300,3 @@ def wrap_overlapping(group: Sequence[tuple[str, np.ndarray]]) -> dict[str, Array
         offset = sum((n - 1) * -step for n, step in steps if step < 0 and n > 0)
         views[name] = ArrayView(memory, offset, array.shape, strides)
     return views
-
-
-def first_byte(array: np.ndarray) -> int:
-    steps = zip(array.shape, array.strides, strict=True)
-    backward = sum((n - 1) * step for n, step in steps if step < 0 and n > 0)
-    return array.__array_interface__["data"][0] + backward
-
-
-def end_byte(array: np.ndarray) -> int:
-    return first_byte(array) + (span(array) - 1) * pitch_of(array) + array.itemsize
-
-
-def pitch_of(array: np.ndarray) -> int:
-    """Bytes from one element of the flat window to the next: all elements are on this raster."""
-    return math.gcd(array.itemsize, *array.strides) or 1
-
-
-def span(array: np.ndarray) -> int:
-    """Number of elements, on the raster, from the first to the last that an array reaches."""
-    if array.size == 0:
-        return 0
-    steps = zip(array.shape, array.strides, strict=True)
-    return sum((n - 1) * abs(step) for n, step in steps) // pitch_of(array) + 1
-
-
-def address_on_gpu(array: np.ndarray) -> int:
-    """Where an array would begin on a GPU, in bytes: at 0, unless it is a view.
-
-    A GPU's allocations are aligned to 256 bytes, NumPy's to 16 or so; counting sectors from where
-    NumPy happened to put an array would give other figures in every run.
-    """
-    root = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    return max(0, first_byte(array) - first_byte(root))

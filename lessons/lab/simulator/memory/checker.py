@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...numba_types import INT64, Number, convert
+from ...bfloat16 import BFloat16, is_bfloat16, rounded
+from ...numba_types import FLOAT32, INT64, Number, convert, is_number
 from ..reporter import Reporter
 from ..stops import Unsupported
 from ..teams import Launch, Mask, Team, first_of
@@ -16,7 +17,7 @@ from .dynamic_shared import check_dynamic
 from .in_turn import Operation, atomic_add, change_in_turn
 from .races import RaceChecker
 from .recorder import Recorder
-from .signs import counts_from_end, way_back_inside
+from .signs import Wanted, counts_from_end, way_back_inside
 
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
@@ -48,8 +49,16 @@ class MemoryChecker:
 
     def load(
         self, view: ArrayView, indices: Sequence[Number], mask: Mask, node: ast.expr
-    ) -> Number | ArrayView:
+    ) -> BFloat16 | Number | ArrayView:
         """Value of view[indices]; a smaller `ArrayView` if some indices are missing."""
+        found = self.load_from_memory(view, indices, mask, node)
+        if is_bfloat16(view.dtype) and is_number(found):
+            return BFloat16(found.astype(FLOAT32))
+        return found
+
+    def load_from_memory(
+        self, view: ArrayView, indices: Sequence[Number], mask: Mask, node: ast.expr
+    ) -> Number | ArrayView:
         memory = view.memory
         element, mask = self.locate(view, indices, mask, node)
         if len(indices) < len(view.shape):
@@ -81,6 +90,14 @@ class MemoryChecker:
         positions = self.positions(mask)
         if positions is not None and len(positions) == 0:
             return
+        if value.dtype.kind == "c" and memory.data.dtype.kind in "fiub":
+            raise Unsupported(
+                node,
+                f"a {value.dtype} cannot be stored in an array of {memory.data.dtype}: take its "
+                ".real, or abs() of it",
+            )
+        if is_bfloat16(memory.data.dtype):
+            value = rounded(value).number
         value = convert(value, memory.data.dtype)
         touched = self.team.full(element)
         if positions is not None:
@@ -171,7 +188,7 @@ class MemoryChecker:
                     index, outside = self.from_end(view, index, axis, mask, node)
                 wrong = mask & outside
                 if wrong.any():
-                    self.report_outside(view, indices, axis, wrong, node)
+                    self.report_outside(view, indices, axis, wrong, mask, node)
                     mask = mask & ~outside
                 index = np.where(outside, 0, index)
             element = element + index * stride
@@ -211,7 +228,13 @@ class MemoryChecker:
         return index, outside
 
     def report_outside(
-        self, view: ArrayView, indices: Sequence[Number], axis: int, wrong: Mask, node: ast.expr
+        self,
+        view: ArrayView,
+        indices: Sequence[Number],
+        axis: int,
+        wrong: Mask,
+        mask: Mask,
+        node: ast.expr,
     ) -> None:
         position = first_of(wrong)
         place = [int(self.team.full(index)[position]) for index in indices]
@@ -230,18 +253,24 @@ class MemoryChecker:
         )
         if length and view.memory.dynamic is not None:
             problem += ", which is all that the launch gives it with dynamic_shared="
+        asked = Wanted(
+            [self.team.full(index)[mask] for index in indices],
+            [self.team.full(np.int64(length))[mask] for length in view.shape],
+            bool(mask.all()),
+        )
         new = self.reporter.add(
             "out-of-bounds",
             node,
             f"{view.memory.name}[{where}] is outside its shape {shape}: "
             f"{problem}; "
             f"{self.reporter.name_all(wrong)}. "
-            f"{way_back_inside(node, view, axis, place, np.ndim(indices[axis]) == 0)}",
+            f"{way_back_inside(node, view, axis, place, np.ndim(indices[axis]) == 0, asked)}",
             key=view.memory.name,
             place=self.reporter.place_of(position)._replace(
                 array=view.memory.name, index=tuple(place)
             ),
         )
+        self.launch.lose_track()
         if new and self.launch.record:
             wanted = [self.team.full(index)[wrong] for index in indices]
             self.recorder.keep_outside(view.memory, self.team.threads[wrong], node, wanted)

@@ -1,16 +1,21 @@
 """Find data races: two accesses to one element that nothing puts in order."""
 
+import ast
+from collections.abc import Iterable
+
 import numpy as np
 
 from ...numba_types import Condition, Number
 from ..findings import Place
 from ..reporter import Reporter, name_of
-from ..teams import Launch, first_of
+from ..teams import Launch, Mask, first_of
 from .access import Access, Kind, name_element, place_of_element
+from .changes import atomic_advice
 from .history import Conflict, History
-from .remedies import Side, all_in_one_warp, remedy
+from .places import Side
+from .remedies import all_in_one_warp, remedy
 
-VERBS = {"read": "reads", "write": "writes", "atomic": "changes atomically"}
+VERBS = {"read": "reads {}", "write": "writes {}", "atomic": "changes {} atomically"}
 
 
 class RaceChecker:
@@ -20,26 +25,32 @@ class RaceChecker:
         self.launch = launch
         self.order = launch.happens_before
         self.reporter = reporter
+        # What the team has done since it last came to the same place, and when that was.
+        self.round: set[tuple[ast.expr, Kind]] = set()
+        self.round_began = 0
 
     def check(self, access: Access, history: History) -> None:
         memory, kind, thread = access.memory, access.kind, access.thread
         tick = self.order.next_tick()
-        self.launch.place_of_tick[tick] = (self.reporter.stack.source, access.node)
+        if (access.node, kind) in self.round:
+            self.round.clear()
+            self.round_began = tick
+        self.round.add((access.node, kind))
+        stack = self.reporter.stack
+        self.launch.place_of_tick[tick] = stack.source, access.node, stack.users_call
         element, width = access.element, 1
         if history.cell_bytes:
             cells = memory.cells(element)
             width = cells.shape[1]
             element, thread = cells.reshape(-1), np.repeat(thread, width)
-        for conflict in history.racing_writes(self.order, element, thread):
-            self.report(access, conflict.per_element(width), "write")
+        self.report_all(access, history.racing_writes(self.order, element, thread), width, "write")
         if kind != "atomic":
-            for conflict in history.racing_changes(self.order, element, thread):
-                self.report(access, conflict.per_element(width), "atomic")
+            changes = history.racing_changes(self.order, element, thread)
+            self.report_all(access, changes, width, "atomic")
         if kind == "read":
             history.note_read(self.order, element, thread, tick)
             return
-        for conflict in history.racing_reads(self.order, element, thread):
-            self.report(access, conflict.per_element(width), "read")
+        self.report_all(access, history.racing_reads(self.order, element, thread), width, "read")
         if kind == "atomic":
             history.note_change(self.order, element, thread, tick, access.acquires)
             first = element[::width]
@@ -63,19 +74,41 @@ class RaceChecker:
             return
         first = first_of(lost)
         name_thread = self.launch.name_thread
+        here = self.reporter.stack.source
+        one, other = (
+            Side(t, "write", here, access.node) for t in (access.thread[first], kept[first])
+        )
+        advice = atomic_advice(one, other)
         self.reporter.add(
             "race",
             access.node,
             f"{name_element(memory, access.element[first])} is written by "
             f"{name_thread(access.thread[first])} and by {name_thread(kept[first])} with "
-            "different values, and only one of them stays. Give each thread an element of its "
-            "own, or add with cuda.atomic.add",
+            "different values, and only one of them stays"
+            + (
+                f": {advice}"
+                if advice
+                else ". Give each thread an element of its own, or add with cuda.atomic.add"
+            ),
             key=(memory.name, access.node.lineno),
             access=first,
             place=self.place(
                 access, first, kept[first], self.reporter.stack.source.filename, access.node.lineno
             ),
         )
+
+    def report_all(
+        self, access: Access, conflicts: Iterable[Conflict], width: int, former_kind: Kind
+    ) -> None:
+        """Those between blocks first: what puts them in order does so within a block, too."""
+        narrow = [conflict.per_element(width) for conflict in conflicts]
+        for conflict in sorted(narrow, key=lambda c: not self.between_blocks(access, c).any()):
+            self.report(access, conflict, former_kind)
+
+    def between_blocks(self, access: Access, conflict: Conflict) -> Mask:
+        block_of = self.order.block_of
+        across: Mask = conflict.mask & (block_of[access.thread] != block_of[conflict.thread])
+        return across
 
     def report(self, access: Access, conflict: Conflict, former_kind: Kind) -> None:
         memory, mask = access.memory, conflict.mask
@@ -84,27 +117,32 @@ class RaceChecker:
             mask = mask & differ(memory.data[access.element], access.value)
             if not mask.any():
                 return
-        first = first_of(mask)
+        across = mask & self.between_blocks(access, conflict)
+        first = first_of(across if across.any() else mask)
         thread, former_thread = access.thread[first], conflict.thread[first]
         here = self.reporter.stack.source
         tick = int(conflict.tick[first])
-        source, node = self.launch.place_of_tick[tick]
-        line = node.lineno
+        source, node, call = self.launch.place_of_tick[tick]
         same_warp = all_in_one_warp(self.order, access.thread[mask], conflict.thread[mask])
-        now = Side(thread, access.kind == "atomic", here, access.node)
-        former = Side(former_thread, former_kind == "atomic", source, node)
+        now = Side(thread, access.kind, here, access.node)
+        former = Side(former_thread, former_kind, source, node)
+        does = VERBS[access.kind].format(name_element(memory, access.element[first]))
+        did = VERBS[former_kind].format("it")
+        name, file, line = memory.name, source.filename, node.lineno
         where = f"line {line}" if source is here else f"line {line} of {name_of(source)}"
+        if call is not None:  # who calls a function of Numba's own knows only that line
+            name, file, line = (memory.whole or memory).name, call[0].filename, call[1]
+            where = f"called in line {line}"
         self.reporter.add(
             "race",
             access.node,
-            f"{self.launch.name_thread(thread)} {VERBS[access.kind]} "
-            f"{name_element(memory, access.element[first])}, "
-            f"{self.launch.name_thread(former_thread)} {VERBS[former_kind]} it ({where}), and "
+            f"{self.launch.name_thread(thread)} {does}, "
+            f"{self.launch.name_thread(former_thread)} {did} ({where}), and "
             "nothing puts the two in order: "
-            f"{remedy(self.order, now, former, tick, same_warp)}",
-            key=(memory.name, source.filename, line),
+            f"{remedy(self.order, now, former, tick, same_warp, tick >= self.round_began)}",
+            key=(name, file, line),
             access=first,
-            place=self.place(access, first, former_thread, source.filename, line),
+            place=self.place(access, first, former_thread, file, line),
         )
 
     def place(self, access: Access, first: int, other: int, file: str, line: int) -> Place:

@@ -69,8 +69,14 @@ class Recorder:
         self.keep(memory, threads, np.full(len(threads), -1), "outside", node, problem)
         self.replay.outside(memory, threads, node, wanted)
 
-    def note(self, kind: str, node: ast.AST, mask: Mask) -> None:
-        """Keep for the replay that the threads in `mask` wait or return here; see `Step.kind`."""
+    def note(self, kind: str, node: ast.expr | ast.stmt, mask: Mask) -> None:
+        """Keep for the replay that the threads in `mask` wait or return here; see `Step.kind`.
+
+        A barrier of the block is counted.
+        """
+        if self.launch.measure and kind == "barrier":
+            warps = mask.reshape(-1, WARP).any(axis=1)
+            self.traffic_of_line(node).barriers += int(np.count_nonzero(warps))
         if self.launch.record:
             self.replay.note(kind, node, mask)
 

@@ -1,48 +1,52 @@
 """What to do about a race: the advice that fits the two places."""
 
 import ast
-import functools
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
-from ...names import CudaName, resolve
-from ...source import Source
+from ...numba_compiler import is_of_user
+from .changes import atomic_advice, changed_atomically
 from .history import HappensBefore
-
-# How an operation on an element is made one step.
-ATOMICS = {
-    ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
-}  # fmt: skip
-ATOMICS_OF_FUNCTIONS = {"min": "min", "max": "max"}
-OF_WARPS = ("syncwarp", "laneid", "shfl", "ballot_sync", "all_sync", "any_sync", "match", "activem")
-
-
-class Side(NamedTuple):
-    """One of the two accesses of a race."""
-
-    thread: int  # its number in the launch
-    atomic: bool
-    source: Source
-    node: ast.AST
+from .places import (
+    Side,
+    barriers_in,
+    common_loop,
+    line_of,
+    parents_in,
+    parents_of,
+    shared_parents,
+    statement_at,
+    subscripts,
+    syncs_grid,
+    uses_warps,
+    waiting_loops,
+)
 
 
-def remedy(order: HappensBefore, now: Side, former: Side, tick: int, same_warp: bool) -> str:
+def remedy(
+    order: HappensBefore, now: Side, former: Side, tick: int, same_warp: bool, same_round: bool
+) -> str:
     """What puts two accesses in order.
 
     tick: of the former one. same_warp: whether all threads that race are in one warp each.
+    same_round: whether the two are in one round of a loop.
     """
     plain = not (now.atomic or former.atomic)
     told = plain and told_by_atomic(order, now.thread, former.thread, tick)
-    if not told and read_modify_write(now, former):
-        return read_modify_write(now, former)
+    across = order.block_of[now.thread] != order.block_of[former.thread]
+    if across and plain and block_wide_step(now):
+        return block_wide_step(now)
+    advice = "" if told else atomic_advice(now, former)
+    if advice:
+        return advice
     if plain and now.node is former.node and changed_atomically(now):
         return (
             "other lines change it with atomics, and then each change has to be one: a lock is "
             "opened by cuda.atomic.exch(..., 0), behind a fence"
         )
-    if order.block_of[now.thread] != order.block_of[former.thread]:
+    if not is_of_user(now.source.filename):  # a state of a generator of random numbers
+        return "give each thread an element of its own, such as the one at cuda.grid(1)"
+    if across:
         return between_blocks(order, now, former, tick, told)
     if not plain:
         return (
@@ -51,8 +55,11 @@ def remedy(order: HappensBefore, now: Side, former: Side, tick: int, same_warp: 
         )
     if told:
         return fence_missing("cuda.threadfence()")
-    if same_warp and uses_warps(now.source):
-        return "put cuda.syncwarp() between them: threads of a warp are not in step by themselves"
+    barrier = "cuda.syncwarp()" if same_warp and uses_warps(now.source) else "cuda.syncthreads()"
+    if same_round and is_shift(now, former):
+        return within_statement(now, former, barrier)
+    if barrier == "cuda.syncwarp()":
+        return f"put {barrier} between them: threads of a warp are not in step by themselves"
     return within_block(now, former)
 
 
@@ -67,10 +74,18 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
         if fences is not None and fences.tick[former.thread] >= tick:
             return "cuda.threadfence_block() orders nothing for other blocks: cuda.threadfence()"
         return fence_missing("cuda.threadfence()")
-    return (
-        "blocks run in any order, and a barrier of one block does not reach across to another; use "
-        "an atomic, or one launch after the other"
-    )
+    why = "blocks run in any order, and a barrier of one block does not reach across to another"
+    if syncs_grid(now.source):
+        return f"{why}: put the grid's sync() between them"
+    order_of_lines = reads_others(now, former)
+    if order_of_lines == "before":
+        return (
+            f"{why}: read from one array and write to another, and change places from one launch "
+            "to the next"
+        )
+    if order_of_lines == "after":
+        return f"{why}: end the launch before the line that reads, and read in a second one"
+    return f"{why}; use an atomic, or one launch after the other"
 
 
 def fence_missing(fence: str) -> str:
@@ -91,16 +106,78 @@ def told_by_atomic(order: HappensBefore, thread: int, former: int, tick: int) ->
     return bool(tick < changed[there].max() <= asked[here].max())
 
 
+def reads_others(now: Side, former: Side) -> str:
+    """Whether threads read other elements than they store, "before" or "after" they store; or "".
+
+    A stencil reads before; who uses what others have computed reads after.
+    """
+    if now.source is not former.source or {now.kind, former.kind} != {"read", "write"}:
+        return ""
+    stored, read = (now, former) if now.kind == "write" else (former, now)
+    if not isinstance(stored.node, ast.Subscript) or not isinstance(read.node, ast.Subscript):
+        return ""
+    same_array = ast.unparse(stored.node.value) == ast.unparse(read.node.value)
+    if not same_array or ast.unparse(stored.node) == ast.unparse(read.node):
+        return ""
+    if waiting_loops(now.source):  # for what is computed by others: it is no stencil
+        return ""
+    return "before" if line_of(read.node) <= line_of(stored.node) else "after"
+
+
+def block_wide_step(side: Side) -> str:
+    """Advice where each block goes over the same elements: `range(i, n, cuda.blockDim.x)`."""
+    if not isinstance(side.node, ast.Subscript):
+        return ""
+    for loop in parents_of(parents_in(side.source.tree), side.node):
+        if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)):
+            continue
+        limits = loop.iter.args
+        if len(limits) < 3 or ast.unparse(side.node.slice) != ast.unparse(loop.target):
+            continue
+        if ast.unparse(limits[2]).endswith("blockDim.x"):
+            return (
+                f"the loop of line {loop.lineno} goes on by the threads of one block, so all "
+                "blocks come to the same elements: begin at cuda.grid(1), and go on by "
+                "cuda.gridsize(1)"
+            )
+    return ""
+
+
+# ---------------------------------------------------------------- within a block
+
+
+def is_shift(now: Side, former: Side) -> bool:
+    """Whether one statement reads what other threads write in it: `s[t] = s[t + 1]`."""
+    if now.source is not former.source or (now.kind, former.kind) != ("write", "read"):
+        return False
+    statement = statement_at(now)
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return False
+    same = statement is statement_at(former)
+    return same and any(former.node is part for part in subscripts(statement.value))
+
+
+def within_statement(now: Side, former: Side, barrier: str) -> str:
+    advice = (
+        "one statement reads the old value and stores the new one, and threads are not in step: "
+        f"read into a variable first, then {barrier}, then store"
+    )
+    conditional = any(isinstance(parent, ast.If) for parent in shared_parents(now, former))
+    if conditional and barrier == "cuda.syncthreads()":
+        advice += "; the barrier outside the `if`"
+    loop = common_loop(now, former)
+    if loop is not None and not any(barriers_in(loop)):
+        advice += ", and a second barrier before the next round"
+    return advice
+
+
 def within_block(now: Side, former: Side) -> str:
     if now.source is not former.source:
         return "put cuda.syncthreads() between them"
-    parents = parents_in(now.source.tree)
-    loop = common_loop(parents, now.node, former.node)
+    loop = common_loop(now, former)
     begin, end = line_of(now.node), line_of(former.node)
     if loop is None or begin > end:
-        conditional = any(
-            isinstance(p, ast.If) for p in shared_parents(parents, now.node, former.node)
-        )
+        conditional = any(isinstance(parent, ast.If) for parent in shared_parents(now, former))
         outside = ", outside the `if`" if conditional else ""
         return f"put cuda.syncthreads() between them{outside}"
     if any(begin <= line <= end for line in barriers_in(loop)):
@@ -109,124 +186,16 @@ def within_block(now: Side, former: Side) -> str:
             f"begins without one: put a second cuda.syncthreads() at the end of the loop of line "
             f"{loop.lineno}"
         )
+    if any(barriers_in(loop)):
+        return (
+            f"the loop of line {loop.lineno} has a barrier, so they meet in the same round: is "
+            "this the element that was meant? If it is, let all threads read, then "
+            "cuda.syncthreads(), then write"
+        )
     return (
         "they meet in different rounds: put cuda.syncthreads() into the loop of line "
         f"{loop.lineno}, so that no thread begins the next round before all have finished this one"
     )
-
-
-# ---------------------------------------------------------------- read-modify-write
-
-
-def read_modify_write(now: Side, former: Side) -> str:
-    """Advice if both threads are within one change of one element, such as +=; else ""."""
-    if now.source is not former.source or now.atomic or former.atomic:
-        return ""
-    parents = parents_in(now.source.tree)
-    statement = statement_of(parents, now.node)
-    if statement is None or statement is not statement_of(parents, former.node):
-        return ""
-    target: ast.expr
-    if isinstance(statement, ast.AugAssign):
-        target, name = statement.target, ATOMICS.get(type(statement.op))
-    elif isinstance(statement, ast.Assign):
-        target, name = statement.targets[0], atomic_of(statement.value)
-    else:
-        return ""
-    text = ast.unparse(target)
-    reads = isinstance(statement, ast.AugAssign) or text in map(
-        ast.unparse, subscripts(statement.value)
-    )
-    if not isinstance(target, ast.Subscript) or not reads:
-        return ""
-    if ast.unparse(now.node) != text or ast.unparse(former.node) != text:
-        return ""
-    what = f"this is a read-modify-write of {text} in several steps, and one of the changes is lost"
-    if name is None:
-        return f"{what}: let one thread do all of them, or use a lock"
-    where = f"{ast.unparse(target.value)}, {ast.unparse(target.slice)}"
-    return f"{what}: cuda.atomic.{name}({where}, ...) makes it one step"
-
-
-def atomic_of(value: ast.expr) -> str | None:
-    if isinstance(value, ast.BinOp):
-        return ATOMICS.get(type(value.op))
-    if isinstance(value, ast.Call):
-        return ATOMICS_OF_FUNCTIONS.get(ast.unparse(value.func))
-    return None
-
-
-def changed_atomically(side: Side) -> bool:
-    """Whether a kernel stores to an array here that it changes with atomics in other places."""
-    node = side.node
-    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)):
-        return False
-    array = ast.unparse(node.value)
-    calls = (part for part in ast.walk(side.source.tree) if isinstance(part, ast.Call))
-    of_array = (call for call in calls if call.args and ast.unparse(call.args[0]) == array)
-    names = (resolve(side.source, call.func) for call in of_array)
-    return any(isinstance(name, CudaName) and name.path.startswith("atomic.") for name in names)
-
-
-def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
-    return (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
-
-
-# ---------------------------------------------------------------- questions asked of a kernel
-
-
-@functools.lru_cache(maxsize=64)
-def parents_in(tree: ast.FunctionDef) -> dict[ast.AST, ast.AST]:
-    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-
-
-def parents_of(parents: dict[ast.AST, ast.AST], node: ast.AST) -> Iterator[ast.AST]:
-    """From the innermost to the outermost."""
-    while node in parents:
-        node = parents[node]
-        yield node
-
-
-def statement_of(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt | None:
-    for parent in parents_of(parents, node):
-        if isinstance(parent, ast.stmt):
-            return parent
-    return None
-
-
-def shared_parents(parents: dict[ast.AST, ast.AST], one: ast.AST, other: ast.AST) -> list[ast.AST]:
-    others = set(parents_of(parents, other))
-    return [parent for parent in parents_of(parents, one) if parent in others]
-
-
-def common_loop(
-    parents: dict[ast.AST, ast.AST], one: ast.AST, other: ast.AST
-) -> ast.For | ast.While | None:
-    for parent in shared_parents(parents, one, other):
-        if isinstance(parent, (ast.For, ast.While)):
-            return parent
-    return None
-
-
-def barriers_in(node: ast.AST) -> Iterator[int]:
-    """Lines of the barriers of a block in some code."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads"):
-            yield part.lineno
-
-
-def uses_warps(source: Source) -> bool:
-    """Whether a kernel knows of warps: whoever wrote it will know what syncwarp is."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, (ast.Attribute, ast.Name)):
-            name = resolve(source, node)
-            if isinstance(name, CudaName) and name.path.startswith(OF_WARPS):
-                return True
-    return False
-
-
-def line_of(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 0))
 
 
 def all_in_one_warp(order: HappensBefore, threads: np.ndarray, others: np.ndarray) -> bool:

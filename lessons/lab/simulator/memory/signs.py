@@ -1,7 +1,8 @@
-"""Which index is meant to be negative."""
+"""Which index is meant to be negative, and why one lies outside its array."""
 
 import ast
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,19 @@ def index_of(node: ast.expr) -> ast.expr | None:
     return None
 
 
+MOST_NUMBERS = 100_000
+
+
+class Wanted(NamedTuple):
+    """What the threads of one access ask for: arrays of one number per thread, for each axis."""
+
+    indices: list[np.ndarray]
+    lengths: list[np.ndarray]  # of the array that each of them sees
+    everybody: bool  # whether all threads take part: no guard has stopped any
+
+
 def way_back_inside(
-    node: ast.expr, view: ArrayView, axis: int, place: Sequence[int], uniform: bool
+    node: ast.expr, view: ArrayView, axis: int, place: Sequence[int], uniform: bool, wanted: Wanted
 ) -> str:
     """What to do about an index outside its array.
 
@@ -55,12 +67,76 @@ def way_back_inside(
         return "That index is written out: indices count from 0."
     if place[axis] < 0:
         return "Keep it inside with max(index, 0), or leave it out with a guard."
-    if uniform:
+    if uniform and not (view.memory.space == "global" and exchange_helps(wanted)):
         return "It is the same in all threads: does a loop go on for too long?"
     if view.memory.space != "global":
         return "Is the array as large as its threads need?"
-    guard = "Is a guard such as `if i >= n: return` missing, or off by one"
-    lengths = view.shape[:2]
-    if len(place) > 1 and all(0 <= i < n for i, n in zip(place[1::-1], lengths, strict=True)):
-        return f"{guard}? Or are two indices exchanged?"
-    return f"{guard}?"
+    if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
+        return f"It has {len(view.shape)} dimensions: give an index for each, the row first."
+    why = hole_in_the_guard(wanted, axis)
+    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+        return f"{why} Or is something added to the index that does not belong there?"
+    return why
+
+
+def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
+    """Why threads come here that have no element: what all of their indices agree on."""
+    outside = [index >= n for index, n in zip(wanted.indices, wanted.lengths, strict=False)]
+    if exchange_helps(wanted):
+        return (
+            "Are two indices exchanged? The other way round they are inside in all of these "
+            "threads. (Or the guard compares each with the length of the other.)"
+        )
+    if len(outside) > 1:
+        one, other = outside[:2]
+        apart = (one & ~other).any() and (other & ~one).any() and not (one & other).any()
+        if apart and not wanted.everybody:
+            return (
+                "Each of these threads is outside in one direction only: does the guard join its "
+                "two conditions with the wrong word, `and` or `or`?"
+            )
+    beyond = wanted.indices[axis] - wanted.lengths[axis]
+    if (beyond <= 0).all() and not wanted.everybody:
+        return (
+            "It is one too large, and never more: is it `>` where it must be `>=`, an index + 1 "
+            "that nothing keeps inside, or a loop that goes one too far?"
+        )
+    if missing_numbers(wanted.indices[axis]) == {int(wanted.lengths[axis][0])}:
+        return (
+            "Threads that are just beyond the end are stopped, and those further out are not: is "
+            "it `==` where it must be `>=`?"
+        )
+    if missing_numbers(wanted.indices[axis]):
+        return "It is computed: which of the numbers that it is made of is too large?"
+    if stopped_elsewhere(wanted, axis):
+        return (
+            f"Along axis {1 - axis} a guard stops such threads; along axis {axis} it is missing, "
+            "or compares with another length."
+        )
+    return "Is a guard such as `if i >= n: return` missing, or does it compare with another length?"
+
+
+def missing_numbers(index: np.ndarray) -> set[int]:
+    """The numbers between the least and the largest index that no thread has: none in a count."""
+    least, largest = int(index.min()), int(index.max())
+    if largest - least > MOST_NUMBERS:
+        return {least}
+    return set(range(least, largest)) - set(index.tolist())
+
+
+def exchange_helps(wanted: Wanted) -> bool:
+    """Whether all threads are inside with their first two indices the other way round."""
+    if len(wanted.indices) < 2:
+        return False
+    first, second = wanted.indices[:2]
+    rows, columns = wanted.lengths[:2]
+    return bool((first < columns).all() and (second < rows).all())
+
+
+def stopped_elsewhere(wanted: Wanted, axis: int) -> bool:
+    """Whether threads go up to the end of the other of the first two axes, and no further."""
+    if wanted.everybody or len(wanted.indices) < 2 or axis > 1:
+        return False
+    index, length = wanted.indices[1 - axis], wanted.lengths[1 - axis]
+    varies = bool((index != index[0]).any())
+    return varies and bool((index < length).all() and (index == length - 1).any())

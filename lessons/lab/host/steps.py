@@ -1,0 +1,23 @@
+"""What the host has asked for, in its order: copies, launches, events, and where it waits."""
+
+from typing import NamedTuple
+
+from .places import HostPlace
+
+TO_DEVICE, TO_HOST, LAUNCH = "to device", "to host", "launch"
+RECORD, STREAM_WAITS, HOST_WAITS, TIME = "record", "stream waits", "host waits", "time"
+
+
+class Step(NamedTuple):
+    """do: one of the words above. stream: its number, 0 for the default stream; of "host waits" the
+    one that is waited for, -1 for all. waits: whether the host goes on only when it is done. name:
+    of the kernel. size: bytes of a copy, threads of a launch. value: milliseconds of "time".
+    """
+
+    do: str
+    place: HostPlace
+    stream: int = 0
+    waits: bool = False
+    name: str = ""
+    size: int = 0
+    value: float = 0.0

@@ -1,0 +1,115 @@
+"""The two places of a race in the text of a kernel: statements, loops, barriers around them."""
+
+import ast
+import functools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...names import CudaName, resolve
+from ...source import Source
+from .access import Kind
+
+OF_WARPS = ("syncwarp", "laneid", "shfl", "ballot_sync", "all_sync", "any_sync", "match", "activem")
+
+
+class Side(NamedTuple):
+    """One of the two accesses of a race."""
+
+    thread: int  # its number in the launch
+    kind: Kind
+    source: Source
+    node: ast.AST
+
+    @property
+    def atomic(self) -> bool:
+        return self.kind == "atomic"
+
+
+@functools.lru_cache(maxsize=64)
+def parents_in(tree: ast.FunctionDef) -> dict[ast.AST, ast.AST]:
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def parents_of(parents: dict[ast.AST, ast.AST], node: ast.AST) -> Iterator[ast.AST]:
+    """From the innermost to the outermost."""
+    while node in parents:
+        node = parents[node]
+        yield node
+
+
+def statement_at(side: Side) -> ast.stmt | None:
+    """The statement that one side of a race is in."""
+    for parent in parents_of(parents_in(side.source.tree), side.node):
+        if isinstance(parent, ast.stmt):
+            return parent
+    return None
+
+
+def shared_parents(now: Side, former: Side) -> list[ast.AST]:
+    """What both places are in, in one function; from the innermost to the outermost."""
+    parents = parents_in(now.source.tree)
+    others = set(parents_of(parents, former.node))
+    return [parent for parent in parents_of(parents, now.node) if parent in others]
+
+
+def common_loop(now: Side, former: Side) -> ast.For | ast.While | None:
+    for parent in shared_parents(now, former):
+        if isinstance(parent, (ast.For, ast.While)):
+            return parent
+    return None
+
+
+def barriers_in(node: ast.AST) -> Iterator[int]:
+    """Lines of the barriers of a block in some code."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads"):
+            yield part.lineno
+
+
+def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
+    return (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
+
+
+def uses_warps(source: Source) -> bool:
+    """Whether a kernel knows of warps: whoever wrote it will know what syncwarp is."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            name = resolve(source, node)
+            if isinstance(name, CudaName) and name.path.startswith(OF_WARPS):
+                return True
+        if asks_for_lane(node):
+            return True
+    return False
+
+
+def asks_for_lane(node: ast.AST) -> bool:
+    """Whether an expression is about a thread's place in its warp: t < 32, t % 32, t & 31."""
+    if isinstance(node, ast.Compare):
+        return any(is_constant(part, 32) for part in node.comparators)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv)):
+        return is_constant(node.right, 32)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return is_constant(node.right, 31)
+    return False
+
+
+def is_constant(node: ast.AST, value: int) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def syncs_grid(source: Source) -> bool:
+    """Whether a kernel waits for its whole grid: `this_grid().sync()`."""
+    names = (node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    return any(node.attr == "this_grid" for node in names)
+
+
+def waiting_loops(source: Source) -> list[ast.While]:
+    """Loops that do nothing but wait."""
+    loops = (node for node in ast.walk(source.tree) if isinstance(node, ast.While))
+    return [
+        loop for loop in loops if all(isinstance(s, (ast.Pass, ast.Continue)) for s in loop.body)
+    ]
+
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
