@@ -126,7 +126,7 @@ def updated(rows: list[Row], newer: list[Row]) -> list[Row]:
 
 
 def markdown(engine: str, rows: list[Row]) -> str:
-    patterns = excused()
+    patterns, rows = excused(), sorted(rows)
     lines = [f"# numba-cuda's tests on `{engine}`", "", summary(engine, rows) + ".", ""]
     lines += ["| file | kernels | pass |", "|---|---|---|"]
     for file, group in by_file(counted(rows)).items():

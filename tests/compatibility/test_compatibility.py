@@ -54,6 +54,8 @@ def test_what_passed_goes_on_passing(name):
     if importlib.util.find_spec("numba_cuda") is None:
         pytest.skip("needs numba-cuda: pip install -r requirements.txt")
     expected = set(table.passed(table.counted(table.load(name))))
+    if importlib.util.find_spec("ml_dtypes") is None:
+        expected = {row for row in expected if "test_bfloat16.py" not in row.test}
     assert expected - set(run.run_engine(name, jobs=2)) == set()
 
 

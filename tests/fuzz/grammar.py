@@ -54,6 +54,11 @@ MISTAKES = (
 )  # fmt: skip
 
 
+# From this seed on, kernels have local arrays, complex numbers, tuples and shuffles, too. Those
+# before stay as they were when their counts were saved.
+LARGER_SINCE = 10_000
+
+
 class Case(NamedTuple):
     """text: of a function `kernel`. mistake: the line in it that is wrong, or None."""
 
@@ -77,9 +82,11 @@ class Writer:
         self.names = 0
         # One for all: a sum of some and the largest of others would depend on who comes first.
         self.atomic = self.random.choice(["add", "max", "min"])
+        self.larger = seed >= LARGER_SINCE
 
     def case(self) -> Case:
         mistake = self.random.choice(MISTAKES) if self.random.random() < 0.25 else None
+        head = [*self.shared(), *self.together()] if self.larger else []
         body = self.block(2, 2 + self.random.randrange(4))
         body += [f"out[i] += {self.number(2)}", f"counts[i] += {self.integer(2)}"]
         if mistake:
@@ -89,7 +96,9 @@ class Writer:
             while body[place].startswith((" ", "else", "elif")):
                 place -= 1
             body[place:place] = wrong
-        lines = ["i = cuda.grid(1)", *self.shared(), "if i < out.shape[0]:"]
+        if not self.larger:
+            head = self.shared()
+        lines = ["i = cuda.grid(1)", *head, "if i < out.shape[0]:"]
         lines += [f"    {line}" for line in body]
         text = "@cuda.jit\ndef kernel(a, b, out, counts, k):\n" + "".join(
             f"    {line}\n" for line in lines
@@ -119,6 +128,8 @@ class Writer:
 
     def statement(self, depth: int) -> list[str]:
         kinds = ["integer", "float", "store", "unpack", "atomic", "extra"]
+        if self.larger:
+            kinds += ["local", "complex", "tuple"]
         if depth:
             kinds += ["branch", "loop", "search", "choice"]
         return getattr(self, f"write_{self.random.choice(kinds)}")(depth)
@@ -168,6 +179,47 @@ class Writer:
         ])  # fmt: skip
         (self.integers if kind == "integer" else self.floats).append(name)
         return [statement]
+
+    def write_local(self, depth: int) -> list[str]:
+        """An array of the thread's own: filled, changed, read."""
+        array, step = self.new_name(), self.new_name()
+        lines = [f"{array} = cuda.local.array(4, float64)", f"for {step} in range(4):"]
+        lines += [f"    {array}[{step}] = {self.bounded(self.number(1))} + {step}"]
+        lines += [f"{array}[{self.index(4)}] *= {self.bounded(self.floating(1))}"]
+        self.floats.append(f"{array}[{self.index(4)}]")
+        return lines
+
+    def write_complex(self, depth: int) -> list[str]:
+        name = self.new_name()
+        one, other = self.bounded(self.floating(1)), self.bounded(self.number(1))
+        lines = [f"{name} = complex({one}, {other})"]
+        lines += [f"{name} = {name} * {self.random.choice(COMPLEX)} + {self.floating(0)}"]
+        self.floats += [f"{name}.real", f"abs({name})", f"{name}.conjugate().imag"]
+        return lines
+
+    def write_tuple(self, depth: int) -> list[str]:
+        """Three numbers of one type, and one of them by an index that varies."""
+        name = self.new_name()
+        items = ", ".join(f"float64({self.number(1)})" for _ in range(3))
+        self.floats.append(f"{name}[{self.index(3)}]")
+        return [f"{name} = ({items})"]
+
+    def together(self) -> list[str]:
+        """What all threads of a warp or of a block do together, before the guard."""
+        if not self.larger or self.random.random() < 0.5:
+            return []
+        value = "(a[i] if i < a.shape[0] else float32(1))"
+        lanes = "cuda.threadIdx.x % 32"
+        lane, step = self.random.randrange(32), self.random.choice((1, 4, 16))
+        line, kind = self.random.choice([
+            (f"met = cuda.shfl_xor_sync(0xffffffff, {value}, {step})", "f"),
+            (f"met = cuda.shfl_down_sync(0xffffffff, {value}, {lane})", "f"),
+            (f"met = cuda.shfl_sync(0xffffffff, {value}, {lane})", "f"),
+            (f"met = cuda.popc(cuda.ballot_sync(0xffffffff, {value} > 0.5))", "i"),
+            (f"met = cuda.syncthreads_count(1 if {lanes} > {lane} else 0)", "i"),
+        ])  # fmt: skip
+        (self.floats if kind == "f" else self.integers).append("met")
+        return [line]
 
     def inside(self, depth: int) -> list[str]:
         """A block whose variables nobody outside uses: they may have no value there."""
@@ -260,4 +312,5 @@ class Writer:
         return f"max(min({expression}, 1000.0), -1000.0)"
 
 
+COMPLEX = ("(0.5 - 0.25j)", "1j", "complex(k, i)")
 EXITS = ("break", "continue")

@@ -185,6 +185,7 @@ def test_an_access_outside_the_array_is_counted_not_drawn(tmp_path, element):
     assert colours_in_order(missing) == [UNTOUCHED] * 5
 
 
+@pytest.mark.slow
 def test_the_largest_picture_stays_within_its_bounds(tmp_path):
     touches = [(i // 256, i % 256, i * 3 % 4096) for i in range(8 * 256)]
     spaces = ("global", "shared", "local")

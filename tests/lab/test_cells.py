@@ -76,6 +76,7 @@ def test_the_native_engine_runs_a_cell(cell):
     np.testing.assert_allclose(result, values + np.float32(0.1))
 
 
+@pytest.mark.slow
 def test_a_wrong_index_names_the_cell(cell, jupyter):
     with pytest.raises(IndexError, match=r"^cell [35], line 12: index 5 of "):
         native(cell["brighten"])[1, 8](*arrays(5))

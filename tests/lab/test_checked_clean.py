@@ -287,6 +287,7 @@ def arrays_by_name(out):
     out[cuda.threadIdx.y, cuda.threadIdx.x] = tile[3 - cuda.threadIdx.y, cuda.threadIdx.x]
 
 
+@pytest.mark.slow
 def test_arguments_by_name():
     out = np.zeros((4, 8), np.float32)
     clean(checked_run(arrays_by_name, 1, (8, 4), out))

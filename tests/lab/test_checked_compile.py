@@ -107,6 +107,14 @@ def float_index(out):
     out[cuda.grid(1) / 2] = 1  # here
 
 
+@cuda.jit
+def halves_with_a_fraction(out):
+    active = 8
+    while active > 0:
+        out[0] += float32(1)
+        active /= 2  # here
+
+
 def test_findings_of_kind_compile():
     for kernel, word in [
         (calls_numpy, "NumPy call"),
@@ -124,6 +132,7 @@ def test_findings_of_kind_compile():
         (numpy_root, "write math.sqrt"),
         (numpy_absolute, "write abs"),
         (float_index, "an index must be a whole number"),
+        (halves_with_a_fraction, "write // or //="),
     ]:
         expect(kernel, "compile", checked_run(kernel, 1, 1, floats(16)), word)
 

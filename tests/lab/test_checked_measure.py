@@ -52,6 +52,21 @@ def test_bank_conflicts():
 
 
 @cuda.jit
+def waits_in_rounds(out, rounds):
+    for _ in range(rounds):
+        cuda.syncthreads()  # here
+    out[cuda.grid(1)] = 1
+
+
+def test_barriers_are_counted_once_per_warp():
+    report = checked_run(waits_in_rounds, 3, 70, np.zeros(210, np.float32), 5)
+    assert traffic_on(report, line_of_comment(waits_in_rounds)).barriers == 5 * 3 * 3
+    assert sum(traffic.barriers for traffic in report.traffic.values()) == 45
+    (row,) = [line for line in report.table().splitlines() if "# here" in line]
+    assert row.split()[1] == "45"
+
+
+@cuda.jit
 def counts_atomics(out):
     thread = cuda.threadIdx.x
     if thread % 2 == 0:  # here

@@ -159,6 +159,35 @@ def test_result_that_depends_on_the_order_of_threads():
 
 
 @cuda.jit
+def sum_in_order_of_arrival(values, total):
+    cuda.atomic.add(total, 0, values[cuda.grid(1)])
+
+
+@cuda.jit
+def sum_in_order_of_threads(values, total):
+    if cuda.grid(1) == 0:
+        for i in range(values.shape[0]):
+            total[0] += values[i]
+
+
+def test_sums_that_differ_by_rounding_are_told_apart_when_asked():
+    for kernel, same_bits, kinds in (
+        (sum_in_order_of_arrival, False, []),
+        (sum_in_order_of_arrival, True, ["order"]),
+        (sum_in_order_of_threads, True, []),
+    ):
+        total = np.zeros(1, np.float32)
+        orders = {"schedule": ["reverse"], "same_bits": same_bits}
+        report = checked_run(kernel, 4, 64, floats(256), total, **orders)
+        assert [finding.kind for finding in problems(report)] == kinds, report
+    report = checked_run(
+        in_order_of_arrival, 2, 32, np.zeros(1, np.int32), np.zeros(64, np.int32),
+        schedule=7, same_bits=True,
+    )  # fmt: skip
+    assert [finding.kind for finding in problems(report)] == ["order"]
+
+
+@cuda.jit
 def depends_on_the_grid(out):
     i = cuda.grid(1)
     step = cuda.gridsize(1)

@@ -287,6 +287,7 @@ def whole_rows(a, b, out):
     out[i, 0] += a[i].sum() + b[i].max()
 
 
+@pytest.mark.slow
 def test_functions_of_numpy_on_rows():
     a, b, out = floats(4, 5), floats(4, 5, seed=1), np.zeros((4, 5), np.float32)
     report = checked_run(whole_rows, 1, 4, a, b, out)

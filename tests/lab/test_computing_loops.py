@@ -71,6 +71,7 @@ ONE_QUICK = [pytest.param(k, marks=[pytest.mark.slow] * (k is not hashes)) for k
 
 
 @pytest.mark.parametrize("kernel", ONE_QUICK)
+@pytest.mark.slow
 def test_compiled_loops_are_as_the_interpreted_ones(kernel, monkeypatch):
     results = []
     for busy_seconds in (math.inf, 0):

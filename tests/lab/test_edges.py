@@ -1,5 +1,7 @@
 """What NaN and sizes near 2**31 must not hide."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numba import cuda, int32
@@ -29,6 +31,33 @@ def test_nan_hides_no_race():
 
 
 @cuda.jit
+def grid_stride(values, total):
+    for i in range(int32(cuda.grid(1)), values.shape[0], cuda.gridsize(1)):
+        cuda.atomic.add(total, 0, values[i])
+
+
+def test_only_some_blocks_run():
+    values, total = np.broadcast_to(np.float32(1), 4000), np.zeros(1, np.float32)
+    clean(checked_run(grid_stride, 5, 64, values, total, only_blocks=range(2, 4)))
+    visited = [len(range(first, 4000, 320)) for first in range(128, 256)]
+    assert total[0] == sum(visited)
+    for wrong in (range(0), range(3, 6), range(0, 4, 2), range(-1, 2)):
+        with pytest.raises(ValueError, match="no range of the blocks"):
+            checked_run(grid_stride, 5, 64, values, total, only_blocks=wrong)
+    with pytest.raises(ValueError, match="need all blocks"):
+        checked_run(grid_stride, 5, 64, values, total, only_blocks=range(2), record=True)
+
+
+def test_the_index_of_a_loop_overflows_in_the_last_block():
+    values, total = np.broadcast_to(np.float32(1), 2**35 + 1), np.zeros(1, np.float32)
+    blocks = 2**23 + 1
+    last = range(blocks - 1, blocks)
+    report = checked_run(grid_stride, blocks, 256, values, total, only_blocks=last)
+    assert {finding.kind for finding in problems(report)} == {"overflow", "out-of-bounds"}
+    assert "thread 0 of block 8388608" in problems(report)[0].message
+
+
+@cuda.jit
 def wide_index(values, first, out):
     i = cuda.grid(1) + first
     if i < values.shape[0]:
@@ -51,3 +80,24 @@ def test_an_array_of_more_than_two_to_the_31(schedule):
     report = checked_run(narrow_index, 1, 32, values, NEAR, out)
     assert [f.kind for f in problems(report)] == ["overflow", "out-of-bounds"]
     assert "thread 5 of block 0" in problems(report)[0].message
+
+
+class Pair(NamedTuple):
+    """Arrays that a kernel is called with."""
+
+    first: np.ndarray
+    last: np.ndarray
+
+
+@cuda.jit
+def whoever_comes_first(pair):
+    pair.first[cuda.grid(1)] = cuda.atomic.exch(pair.last, 0, cuda.grid(1))
+
+
+def test_arrays_in_tuples_depend_on_the_order_of_threads_as_others_do():
+    pair = Pair(np.zeros(32, np.int32), np.zeros(1, np.int32))
+    report = checked_run(whoever_comes_first, 1, 32, pair, schedule="reverse")
+    assert {(f.kind, f.array) for f in problems(report)} == {
+        ("order", "pair.first"),
+        ("order", "pair.last"),
+    }

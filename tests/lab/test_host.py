@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import linecache
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from numba.cuda import jit, to_device
 
 from lessons.lab import InputError, ProblemsFound, checked_run, instead_of_gpu
 from lessons.lab.__main__ import main
+from lessons.lab.host.host_reads import uses_at
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PIPELINE = str(SCRIPTS / "pipeline.py")
@@ -69,6 +71,7 @@ def test_a_script_with_streams_runs_without_a_gpu(capsys):
         ("managed", "the kernel add_one on the default stream (line"),
     ],
 )
+@pytest.mark.slow
 def test_what_nobody_waits_for_is_found(mistake, words, capsys, tmp_path):
     saved = tmp_path / "found.json"
     assert run("--json", str(saved), PIPELINE, "2", mistake) == 1
@@ -395,6 +398,62 @@ def test_what_is_no_way_to_wait():
     assert found(the_shape_needs_no_waiting) == 0
 
 
+def timed(wait, record=True):
+    start, end, stream = cuda.event(), cuda.event(), cuda.stream()
+    start.record(stream)
+    add[1, 8, stream](to_device(ones()), 1)
+    if record:
+        end.record(stream)
+    wait(end, stream)
+    return start.elapsed_time(end)
+
+
+def test_a_time_that_is_asked_for_too_early():
+    assert found(lambda: timed(lambda end, stream: None)) == 1
+    assert found(lambda: timed(lambda end, stream: end.synchronize())) == 0
+    assert found(lambda: timed(lambda end, stream: cuda.synchronize())) == 0
+    with instead_of_gpu(), pytest.raises(InputError, match=r"before event.record"):
+        timed(lambda end, stream: None, record=False)
+
+
+def test_each_step_of_the_host_is_noted():
+    with instead_of_gpu() as session:
+        stream, mark = cuda.stream(), cuda.event()
+        array = to_device(ones(), stream=stream)
+        add[1, 8, stream](array, 1)
+        mark.record(stream)
+        mark.wait(cuda.stream())
+        array.copy_to_host(cuda.pinned_array(8, np.float32), stream=stream)
+        array.copy_to_host(ones(), stream=stream)
+        array.copy_to_host(stream=stream)
+        add[1, 8](array, 1)
+        array.copy_to_host()
+        mark.synchronize()
+        cuda.synchronize()
+        steps = list(session.order.steps)
+    assert [(step.do, step.stream, step.waits) for step in steps] == [
+        ("to device", 1, False), ("launch", 1, False), ("record", 1, False),
+        ("stream waits", 2, False), ("to host", 1, False), ("to host", 1, True),
+        ("to host", 1, True), ("launch", 0, False), ("to host", 0, True), ("host waits", 1, True),
+        ("host waits", -1, True),
+    ]  # fmt: skip
+    assert [step.size for step in steps if step.size] == [32, 8, 32, 32, 32, 8, 32]
+    assert steps[1].name == "add" and steps[1].place.line == steps[0].place.line + 1
+
+
+def test_what_a_program_is_handed_stays_as_it_is():
+    with instead_of_gpu():
+        array, pinned = to_device(ones()), cuda.pinned_array(3)
+        stream, event, context = cuda.stream(), cuda.event(), cuda.current_context()
+        for handed in (array, pinned, stream, event, context, add[1, 8], context.device):
+            with pytest.raises(AttributeError, match="the lab's own"):
+                type(handed).synchronize = print
+            with pytest.raises(AttributeError, match="the lab's own"):
+                del type(handed).__init__
+        with pytest.raises(AttributeError):
+            stream.number = 0
+
+
 def two_streams(order):
     """Both write one array."""
     first, second = cuda.stream(), cuda.stream()
@@ -511,6 +570,14 @@ def test_ordinary_arrays_are_read_too_early(way):
     too_early = way.startswith(("reads", "writes", "compares"))
     assert found(lambda: getattr(Holder(), way)()) == too_early
     assert sys.gettrace() is None
+
+
+def test_another_file_under_the_same_name_is_read_anew(tmp_path):
+    path = tmp_path / "program.py"
+    for text, reads in (("x = y\n", 0), ("x = sum(y)\n", 1), ("x = y\n\n", 0)):
+        path.write_text(text)
+        linecache.checkcache(str(path))
+        assert len([use for use in uses_at(str(path), 1) if use.array.id == "y"]) == reads
 
 
 def test_pinned_sources_stay_as_they_are_until_they_are_copied():

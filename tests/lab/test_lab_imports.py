@@ -23,8 +23,13 @@ def modules_after(code):
     "code, wanted, unwanted",
     [
         ("import lessons.lab", "lessons.lab", ("lessons.lab.", "numba")),
-        ("from lessons.lab import checked_run", SIMULATOR, ("lessons.lab.compiled",)),
-        ("from lessons.lab import native", ENGINE, ("lessons.lab.simulator",)),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in [
+                ("from lessons.lab import checked_run", SIMULATOR, ("lessons.lab.compiled",)),
+                ("from lessons.lab import native", ENGINE, ("lessons.lab.simulator",)),
+            ]
+        ),
     ],
 )
 def test_each_engine_is_loaded_alone_and_nothing_that_draws(code, wanted, unwanted):

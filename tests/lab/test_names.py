@@ -45,6 +45,7 @@ def successor(monkeypatch):
     return front, number()
 
 
+@pytest.mark.slow
 def test_kernels_of_the_successor(successor):
     front, single = successor
     text = """

@@ -46,6 +46,7 @@ def turn_around_and_sum(values, turned, total):
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 33])
+@pytest.mark.slow
 def test_barriers_are_exact(blocks):
     values = np.random.default_rng(1).random(64 * blocks).astype(np.float32)
     turned, total = np.zeros_like(values), np.zeros(1, np.int64)
@@ -66,6 +67,7 @@ def leaves_early(out, limit):
     out[i] = shared[cuda.threadIdx.x] + shared[0]
 
 
+@pytest.mark.slow
 def test_threads_that_return_early_are_not_waited_for():
     out = np.full(64, -1, np.int32)
     native(leaves_early)[2, 32](out, 40)
@@ -99,6 +101,7 @@ def positions(out):
     out[z, y, x, 5] = cuda.laneid
 
 
+@pytest.mark.slow
 def test_three_dimensional_positions():
     out = np.full((4, 6, 15, 6), -1, np.int32)
     native(positions)[(3, 2, 2), (5, 3, 2)](out)
@@ -136,6 +139,7 @@ def with_functions(pair, out, factors):
         cuda.atomic.add(out, i, float32(cuda.const.array_like(SCALE)[1]))
 
 
+@pytest.mark.slow
 def test_functions_named_tuples_and_constants():
     values, out = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
     native(with_functions)[2, 32](Pair(values, np.float32(0.5)), out, (3, 4))
@@ -177,6 +181,7 @@ def all_atomics(floats, integers, unsigned):
     unsigned[8 + cuda.atomic.add(unsigned, 7, 1)] = i
 
 
+@pytest.mark.slow
 def test_atomics_from_many_blocks():
     blocks, threads = 64, 128
     n = blocks * threads
@@ -329,7 +334,9 @@ def endless_with_a_barrier(out):
         cuda.syncthreads()
 
 
-@pytest.mark.parametrize("kernel", [endless, endless_with_a_barrier])
+@pytest.mark.parametrize(
+    "kernel", [pytest.param(endless, marks=pytest.mark.slow), endless_with_a_barrier]
+)
 def test_an_interrupt_ends_a_launch_and_its_threads(kernel):
     # A program that runs in the background may have been told to ignore it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -58,6 +58,7 @@ def any_expression(case, x, weights, records, i):
 CASES = range(17)
 
 
+@pytest.mark.slow
 def test_an_index_into_any_expression_is_checked():
     kind = np.dtype([("a", np.float32, (4,))])
     for case in CASES:
@@ -80,6 +81,7 @@ def far_from_the_end(x):
     x[0, -5] = 5  # here
 
 
+@pytest.mark.slow
 def test_a_written_out_negative_index_counts_from_the_end():
     x = np.zeros((3, 4))
     native(from_the_end)[1, 1](x)
@@ -180,6 +182,7 @@ def add(x, y):
     return x + y
 
 
+@pytest.mark.slow
 def test_device_functions_with_signatures_convert_and_global_device_arrays_are_shared():
     with instead_of_gpu():
         whole = cuda.jit("int64(int64, int64)", device=True)(add)
@@ -213,6 +216,7 @@ def calls_overloaded(x, i, out):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+@pytest.mark.slow
 def test_functions_with_overload_are_chosen_by_type_and_their_indices_checked():
     from numba.cuda.extending import overload
 

@@ -97,6 +97,24 @@ def test_functions_of_half_precision_and_of_libdevice():
     np.testing.assert_array_equal(values, np.array([4.1, 0.1, 4, 4, 2], np.float16))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("launch", [native, checked])
+def test_half_precision_at_its_edges_is_that_of_a_gpu(launch):
+    fp16 = pytest.importorskip("numba.cuda.fp16", reason="numba-cuda has them")
+
+    @cuda.jit
+    def edges(x, zeros, different):
+        zeros[0], zeros[1] = fp16.hmax(x[0], x[1]), fp16.hmax(x[1], x[0])
+        zeros[2], zeros[3] = fp16.hmin(x[0], x[1]), fp16.hmin(x[1], x[0])
+        different[0], different[1] = fp16.hne(x[2], x[0]), fp16.hne(x[2], x[2])
+        different[2] = fp16.hne(x[0], x[1])
+
+    zeros, different = np.zeros(4, np.float16), np.ones(3, np.int32)
+    launch(edges)[1, 1](np.array([0, -0.0, np.nan], np.float16), zeros, different)
+    assert np.signbit(zeros).tolist() == [False, False, True, True]
+    assert different.tolist() == [0, 0, 0]  # what is no number does not count as different
+
+
 @cuda.jit
 def remainders(x, y, out):
     i = cuda.grid(1)
@@ -106,6 +124,7 @@ def remainders(x, y, out):
         out[3, i] = math.remainder(x[i], y[i])
 
 
+@pytest.mark.slow
 def test_remainders_are_those_of_the_host_to_the_last_bit():
     numbers = np.array([0.0, -0.0, 1.0, -1.5, 2.5, 5.0, 0.1, 1e-310, 1.7e308, np.inf, np.nan])
     x, y = (axis.ravel() for axis in np.meshgrid(numbers, numbers))
@@ -135,6 +154,7 @@ def of_halves(a, small, out):
     out[4, i], out[5, i] = math.log2(abs(x)), x < small[i]
 
 
+@pytest.mark.slow
 def test_half_precision_stays_half_precision_in_both_engines_whichever_is_first():
     a = np.array([0.1, -2.7, 3.3, 60000, np.inf, 1e-7, -0.0, 1], np.float16)
     small = np.arange(8, dtype=np.int8)

@@ -42,6 +42,7 @@ def hand_on(turns, out):
     out[cuda.grid(1)] = tile[cuda.blockDim.x - 1 - i]
 
 
+@pytest.mark.slow
 def test_threads_may_wait_for_others_of_their_block_in_loops():
     flag, out = np.zeros(1, np.int32), np.zeros(40)
     native(wait_for_the_last_thread, ask_numba=False)[1, 40](flag, np.zeros(1), out)

@@ -33,6 +33,7 @@ def exchanges(values, out):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.int64, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_warp_functions(dtype):
     out = np.zeros((13, 64), np.int64)
     native(exchanges)[1, 64](np.arange(64, dtype=dtype), out)
@@ -106,6 +107,7 @@ def halves(out):
     cuda.syncwarp()
 
 
+@pytest.mark.slow
 def test_halves_of_a_warp_go_their_own_ways():
     out = np.zeros(32, np.int32)
     native(halves)[1, 32](out)
@@ -120,6 +122,7 @@ def never_meets(out):
     cuda.syncthreads()
 
 
+@pytest.mark.slow
 def test_a_shuffle_that_some_lanes_miss_is_an_error():
     with pytest.raises(NativeRefusal, match="waits for ever") as caught:
         native(never_meets)[1, 32](np.zeros(1))

@@ -49,7 +49,7 @@ def test_a_wrong_kernel_is_found_with_advice_that_fits(name):
     assert not any(word in text for word in case.never), report
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", [*RIGHT.values(), *WRONG.values()])
 def test_each_kernel_of_the_corpus_compiles(case):
     verdict = compile_verdict(case.kernel, read_source(case.kernel), case.arguments())

@@ -198,6 +198,7 @@ def test_a_page_is_never_larger_than_two_megabytes(tmp_path):
     assert len(replay.threads) >= 1024 and "65,536 threads" in replay.content["notes"][0]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch):
     monkeypatch.setattr(data, "MAX_BYTES", 20_000)
     monkeypatch.setattr(data, "MOST_THREADS", 512)

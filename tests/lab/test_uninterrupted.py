@@ -41,7 +41,23 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     assert done.wait(2)
 
 
-def test_work_that_goes_on_at_the_end_of_the_program_is_stopped():
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no such signals")
+def test_work_that_is_nearly_done_is_waited_for(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_AFTER_INTERRUPT", 5)
+    done = threading.Event()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    main = threading.main_thread().ident
+    threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            uninterrupted(lambda: (time.sleep(0.5), done.set()))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.is_set()
+
+
+def test_work_that_goes_on_at_the_end_of_the_program_is_stopped(monkeypatch):
     stopped = threading.Event()
 
     def work():
@@ -53,7 +69,8 @@ def test_work_that_goes_on_at_the_end_of_the_program_is_stopped():
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    module.working.add(thread)
+    module.working[thread] = threading.Event()
+    monkeypatch.setattr(module, "SECONDS_AT_END", 0.05)
     module.end_work()
-    module.working.discard(thread)
+    del module.working[thread]
     assert stopped.wait(2)

@@ -1087,3 +1087,253 @@ def adler_checksum(data, out):
         low = (1 + a[0]) % 65521
         high = (data.size + b[0]) % 65521
         out[0] = uint32(high) << uint32(16) | uint32(low)
+
+
+# ---------------------------------------------------------------- threads that work together
+
+
+def sums_before(values):
+    rows = values.reshape(-1, 64).astype(np.float64)
+    return (np.cumsum(rows, axis=1) - rows).ravel()
+
+
+@right(3, 32, lambda: (floats(192), empty(192)), lambda x, o: {1: sums_before(x)})
+def exclusive_scan_up_and_down(values, out):
+    """By Blelloch: a tree of sums, then down the tree again."""
+    sums = cuda.shared.array(64, float32)
+    t, first = cuda.threadIdx.x, cuda.blockIdx.x * 64
+    sums[2 * t] = values[first + 2 * t]
+    sums[2 * t + 1] = values[first + 2 * t + 1]
+    step, active = 1, 32
+    while active > 0:
+        cuda.syncthreads()
+        if t < active:
+            sums[step * (2 * t + 2) - 1] += sums[step * (2 * t + 1) - 1]
+        step *= 2
+        active //= 2
+    if t == 0:
+        sums[63] = float32(0)
+    active = 1
+    while active < 64:
+        step //= 2
+        cuda.syncthreads()
+        if t < active:
+            a, b = step * (2 * t + 1) - 1, step * (2 * t + 2) - 1
+            sums[a], sums[b] = sums[b], sums[a] + sums[b]
+        active *= 2
+    cuda.syncthreads()
+    out[first + 2 * t] = sums[2 * t]
+    out[first + 2 * t + 1] = sums[2 * t + 1]
+
+
+@right(2, 64, lambda: (floats(128),), lambda x: {0: np.sort(x.reshape(2, 64), axis=1).ravel()})
+def bitonic_sort(values):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = values[cuda.grid(1)]
+    width = 2
+    while width <= 64:
+        distance = width >> 1
+        while distance:
+            cuda.syncthreads()
+            other = t ^ distance
+            if other > t and (tile[t] > tile[other]) == ((t & width) == 0):
+                tile[t], tile[other] = tile[other], tile[t]
+            distance >>= 1
+        width <<= 1
+    cuda.syncthreads()
+    values[cuda.grid(1)] = tile[t]
+
+
+TILE_WITH_HALO = (4, 6, 6)
+
+
+def seven_points(volume):
+    p = np.pad(volume.astype(np.float64), 1)
+    inner = p[1:-1, 1:-1]
+    return (
+        p[:-2, 1:-1, 1:-1] + p[2:, 1:-1, 1:-1] + p[1:-1, :-2, 1:-1] + p[1:-1, 2:, 1:-1]
+        + inner[..., :-2] + inner[..., 2:] - 6 * inner[..., 1:-1]
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def voxel(volume, z, y, x):
+    inside = 0 <= z < volume.shape[0] and 0 <= y < volume.shape[1] and 0 <= x < volume.shape[2]
+    return volume[z, y, x] if inside else float32(0)
+
+
+@right(
+    (2, 2, 3), (4, 4, 2),
+    lambda: (floats(210).reshape(5, 7, 6), empty(5, 7, 6)), lambda v, o: {1: seven_points(v)},
+)  # fmt: skip
+def laplacian_in_a_tile_with_halo(volume, out):
+    tile = cuda.shared.array(TILE_WITH_HALO, float32)
+    x, y, z = cuda.grid(3)
+    i, j, k = cuda.threadIdx.x + 1, cuda.threadIdx.y + 1, cuda.threadIdx.z + 1
+    tile[k, j, i] = voxel(volume, z, y, x)
+    if i == 1:
+        tile[k, j, 0] = voxel(volume, z, y, x - 1)
+    if i == 4:
+        tile[k, j, 5] = voxel(volume, z, y, x + 1)
+    if j == 1:
+        tile[k, 0, i] = voxel(volume, z, y - 1, x)
+    if j == 4:
+        tile[k, 5, i] = voxel(volume, z, y + 1, x)
+    if k == 1:
+        tile[0, j, i] = voxel(volume, z - 1, y, x)
+    if k == 2:
+        tile[3, j, i] = voxel(volume, z + 1, y, x)
+    cuda.syncthreads()
+    if x < volume.shape[2] and y < volume.shape[1] and z < volume.shape[0]:
+        out[z, y, x] = (
+            tile[k - 1, j, i] + tile[k + 1, j, i] + tile[k, j - 1, i] + tile[k, j + 1, i]
+            + tile[k, j, i - 1] + tile[k, j, i + 1] - float32(6) * tile[k, j, i]
+        )  # fmt: skip
+
+
+@right(
+    2, 64, lambda: (floats(128), empty(128)),
+    lambda x, o: {1: np.cumsum(x.reshape(2, 64).astype(np.float64), axis=1).ravel()},
+    dynamic_shared=512,
+)  # fmt: skip
+def scan_in_dynamic_memory_carved_in_two(values, out):
+    both = cuda.shared.array(0, float32)
+    n, t = cuda.blockDim.x, cuda.threadIdx.x
+    a, b = both[:n], both[n : 2 * n]
+    a[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 1
+    while step < n:
+        b[t] = a[t] + a[t - step] if t >= step else a[t]
+        cuda.syncthreads()
+        a, b = b, a
+        step *= 2
+    out[cuda.grid(1)] = a[t]
+
+
+@cuda.jit(device=True)
+def larger(a, b):
+    return max(a, b)
+
+
+@cuda.jit(device=True)
+def added(a, b):
+    return a + b
+
+
+@cuda.jit(device=True)
+def reduced(shared, t, combine):
+    active = 32
+    while active:
+        cuda.syncthreads()
+        if t < active:
+            shared[t] = combine(shared[t], shared[t + active])
+        active //= 2
+    cuda.syncthreads()
+    return shared[0]
+
+
+def softmax(rows):
+    e = np.exp(rows.astype(np.float64) - rows.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@right(5, 64, lambda: (3 * picture(5, 64), empty(5, 64)), lambda x, o: {1: softmax(x)})
+def softmax_by_a_function_that_is_passed_on(rows, out):
+    shared = cuda.shared.array(64, float32)
+    t, row = cuda.threadIdx.x, cuda.blockIdx.x
+    shared[t] = rows[row, t]
+    largest = reduced(shared, t, larger)
+    cuda.syncthreads()
+    e = math.exp(rows[row, t] - largest)
+    shared[t] = e
+    out[row, t] = e / reduced(shared, t, added)
+
+
+def nearest(pixels, depths, colours, words):
+    result = words.copy()
+    for pixel_, depth, colour in zip(pixels, depths, colours, strict=True):
+        result[pixel_] = min(int(result[pixel_]), int(depth) << 32 | int(colour))
+    return result
+
+
+@right(
+    3, 64,
+    lambda: (ints(150, 16), ints(150, 999, 1), ints(150, 255, 2), np.full(16, 2**63, np.uint64)),
+    lambda *arguments: {3: nearest(*arguments)}, schedule=["reverse", 1],
+)  # fmt: skip
+def depth_and_colour_in_one_word(pixels, depths, colours, words):
+    i = cuda.grid(1)
+    if i < pixels.size:
+        word = (uint64(depths[i]) << uint64(32)) | uint64(colours[i])
+        cuda.atomic.min(words, pixels[i], word)
+
+
+@right(
+    3, 32, lambda: (picture(20, 32), empty(20, 32), zeros(1)), lambda x, o, n: {1: 2 * x},
+    schedule=["reverse", 1],
+)  # fmt: skip
+def one_thread_takes_jobs_for_its_block(values, out, taken):
+    job = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    while True:
+        if t == 0:
+            job[0] = cuda.atomic.add(taken, 0, 1)
+        cuda.syncthreads()
+        row = job[0]
+        cuda.syncthreads()
+        if row >= values.shape[0]:
+            break
+        out[row, t] = float32(2) * values[row, t]
+
+
+# ---------------------------------------------------------------- in other orders of threads
+
+
+def overlapping_halves():
+    values = floats(65)
+    return values[:-1], values[1:]
+
+
+@right(
+    1, 64, overlapping_halves, lambda left, right: {0: right}, schedule=["reverse", 1]
+)  # fmt: skip
+def shifted_in_place_by_two_names(left, right):
+    i = cuda.grid(1)
+    value = right[i]
+    cuda.syncthreads()
+    left[i] = value
+
+
+@right(
+    2, 32, lambda: (floats(64) + 1j * floats(64, 1), np.zeros(1, np.complex64)),
+    lambda x, total: {1: [x.sum()]}, schedule=["reverse", 1],
+)  # fmt: skip
+def complex_sum_by_atomics_of_its_parts(values, total):
+    i = cuda.grid(1)
+    cuda.atomic.add(total.real, 0, values[i].real)
+    cuda.atomic.add(total.imag, 0, values[i].imag)
+
+
+ACCOUNT = np.dtype([("balance", "f4"), ("payments", "i4")])
+
+
+@right(
+    4, 32, lambda: (np.zeros(1, ACCOUNT), floats(128)),
+    lambda a, x: {}, schedule=["reverse", 1],
+)  # fmt: skip
+def account_of_floats_and_counts(accounts, amounts):
+    i = cuda.grid(1)
+    cuda.atomic.add(accounts["balance"], 0, amounts[i])
+    cuda.atomic.add(accounts["payments"], 0, 1)
+
+
+# ---------------------------------------------------------------- unsigned indices
+
+
+@right(1, 32, lambda: (floats(32), empty(32)), lambda x, o: {1: np.append(0, x[:-1])})
+def unsigned_index_below_zero_is_not_used(values, out):
+    i = uint32(cuda.grid(1))
+    before = uint32(i - uint32(1))
+    out[i] = values[before] if before < values.size else float32(0)

@@ -4,8 +4,19 @@ import math
 
 import numpy as np
 from numba import cuda, float32, float64, int32, uint32
+from numba.cuda.random import xoroshiro128p_normal_float32
 
-from tests.lab.kinds.right import empty, picture, pixel
+from tests.lab.kinds.right import (
+    TILE_WITH_HALO,
+    added,
+    empty,
+    larger,
+    overlapping_halves,
+    picture,
+    pixel,
+    reduced,
+    xoroshiro_states,
+)
 from tests.lab.ordering.cases import Case, floats, ints, zeros
 
 WRONG = {}
@@ -52,7 +63,7 @@ def summed_area_table_without_a_barrier(image, out):
         out[y, i] = total
 
 
-@wrong(1, 64, lambda: (floats(64), empty(64)), "race", "syncthreads")
+@wrong(1, 64, lambda: (floats(64), empty(64)), "race", "in step", "syncthreads")
 def scan_in_place(values, out):
     sums = cuda.shared.array(64, float32)
     i = cuda.threadIdx.x
@@ -326,3 +337,113 @@ def variable_without_a_value_in_some_threads(values, out):
         total = values[i]
     if i == 0:
         out[0] = total  # here
+
+
+# ---------------------------------------------------------------- threads that work together
+
+
+@wrong(2, 64, lambda: (floats(128),), "race", "syncthreads")
+def bitonic_sort_without_a_barrier(values):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = values[cuda.grid(1)]
+    distance = 32
+    while distance:
+        other = t ^ distance
+        if other > t and tile[t] > tile[other]:  # here
+            tile[t], tile[other] = tile[other], tile[t]
+        distance >>= 1
+    cuda.syncthreads()
+    values[cuda.grid(1)] = tile[t]
+
+
+@wrong(1, (4, 4, 2), lambda: (floats(32).reshape(2, 4, 4), empty(2, 4, 4)), "uninitialised", "tile")
+def halo_that_nobody_loads(volume, out):
+    tile = cuda.shared.array(TILE_WITH_HALO, float32)
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    tile[z + 1, y + 1, x + 1] = volume[z, y, x]
+    if z == 0:
+        tile[0, y + 1, x + 1] = float32(0)
+    if z == 2:
+        tile[3, y + 1, x + 1] = float32(0)
+    cuda.syncthreads()
+    out[z, y, x] = tile[z, y + 1, x + 1] + tile[z + 2, y + 1, x + 1]  # here
+
+
+@wrong(
+    1, 64, lambda: (floats(64), empty(64)), "race", "both[", dynamic_shared=512,
+)  # fmt: skip
+def dynamic_memory_whose_parts_overlap(values, out):
+    both = cuda.shared.array(0, float32)
+    n, t = cuda.blockDim.x, cuda.threadIdx.x
+    a, b = both[:n], both[n - 1 : 2 * n - 1]
+    a[t] = values[t]
+    cuda.syncthreads()
+    b[t] = a[t] + float32(1)  # here
+    cuda.syncthreads()
+    out[t] = b[t]
+
+
+@wrong(
+    1, 32, lambda: (floats(32), empty(32)), "uninitialised", "written through order",
+    dynamic_shared=256,
+)  # fmt: skip
+def dynamic_memory_of_two_types_at_one_place(values, out):
+    numbers = cuda.shared.array(0, float32)
+    order = cuda.shared.array(0, int32)
+    t = cuda.threadIdx.x
+    numbers[t] = values[t]
+    order[t] = 31 - t
+    cuda.syncthreads()
+    out[t] = numbers[31 - t]  # here
+
+
+@wrong(5, 64, lambda: (picture(5, 64), empty(5, 64)), "race", "line", "syncthreads")
+def softmax_stores_while_others_read(rows, out):
+    shared = cuda.shared.array(64, float32)
+    t, row = cuda.threadIdx.x, cuda.blockIdx.x
+    shared[t] = rows[row, t]
+    largest = reduced(shared, t, larger)
+    e = math.exp(rows[row, t] - largest)
+    shared[t] = e  # here
+    out[row, t] = e / reduced(shared, t, added)
+
+
+@wrong(3, 32, lambda: (picture(20, 32), empty(20, 32), zeros(1)), "race", "second", "round")
+def the_next_job_comes_too_early(values, out, taken):
+    job = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    while True:
+        if t == 0:
+            job[0] = cuda.atomic.add(taken, 0, 1)  # here
+        cuda.syncthreads()
+        row = job[0]
+        if row >= values.shape[0]:
+            break
+        out[row, t] = values[row, t]
+
+
+@wrong(1, 8, lambda: (xoroshiro_states(), empty(8)), "out-of-bounds", "states[8]", "random.py")
+def more_draws_than_states(states, out):
+    i = cuda.grid(1)
+    out[i] = xoroshiro128p_normal_float32(states, i + 1)  # here
+
+
+@wrong(1, 64, overlapping_halves, "race", "left[", "syncthreads")
+def shifted_in_place_without_a_barrier(left, right):
+    i = cuda.grid(1)
+    left[i] = right[i]  # here
+
+
+@wrong(1, 48, lambda: (floats(48), empty(48)), "barrier", "mask")
+def half_a_warp_with_a_mask_too_small(values, out):
+    t = cuda.threadIdx.x
+    mask = 0xFFFFFFFF if t < 32 else 0x7FFF
+    out[t] = cuda.shfl_xor_sync(mask, values[t], 1)  # here
+
+
+@wrong(1, 32, lambda: (floats(32), empty(32)), "out-of-bounds", "values[4294967295]")
+def unsigned_index_below_zero_is_used(values, out):
+    i = uint32(cuda.grid(1))
+    before = uint32(i - uint32(1))
+    out[i] = values[before]  # here

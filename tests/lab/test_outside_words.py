@@ -1,0 +1,92 @@
+"""What the checked simulator says of an index outside its array: why its threads come there."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from lessons.lab import checked_run
+
+ROWS, COLUMNS = 9, 14
+GRID, BLOCK = (1, 1), (16, 16)
+
+
+@cuda.jit
+def indices_exchanged(out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[1] or y >= out.shape[0]:
+        return
+    out[x, y] = 1
+
+
+@cuda.jit
+def joined_with_and(out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[1] and y >= out.shape[0]:
+        return
+    out[y, x] = 1
+
+
+@cuda.jit
+def one_too_late(out):
+    x, y = cuda.grid(2)
+    if x > out.shape[1] or y > out.shape[0]:
+        return
+    out[y, x] = 1
+
+
+@cuda.jit
+def only_to_the_right(out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[1]:
+        return
+    out[y, x] = 1
+
+
+@cuda.jit
+def stops_only_one(out):
+    x, y = cuda.grid(2)
+    if x == out.shape[1] or y == out.shape[0]:
+        return
+    out[y, x] = 1
+
+
+@cuda.jit
+def one_index_for_two(out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[1] or y >= out.shape[0]:
+        return
+    out[y * out.shape[1] + x] = 1
+
+
+@cuda.jit
+def no_guard_at_all(out):
+    x, y = cuda.grid(2)
+    out[y, x] = 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (indices_exchanged, "Are two indices exchanged?"),
+        (joined_with_and, "`and` or `or`?"),
+        (one_too_late, "`>` where it must be `>=`"),
+        (only_to_the_right, "Along axis 1 a guard stops such threads; along axis 0 it is missing"),
+        (stops_only_one, "`==` where it must be `>=`"),
+        (one_index_for_two, "It has 2 dimensions: give an index for each"),
+        (no_guard_at_all, "Is a guard such as `if i >= n: return` missing"),
+    ],
+)
+def test_why_an_index_is_outside(kernel, words):
+    report = checked_run(kernel, GRID, BLOCK, np.zeros((ROWS, COLUMNS), np.int32))
+    problem = report.problems[0]
+    assert problem.kind == "out-of-bounds" and words in problem.message
+
+
+@cuda.jit
+def not_written_yet(out):
+    raise NotImplementedError("write me")
+
+
+def test_threads_that_end_in_an_exception_are_in_the_verdict():
+    report = checked_run(not_written_yet, 1, 8, np.zeros(8, np.int32))
+    assert str(report).startswith("not_written_yet: no problem found, but an exception ended")
