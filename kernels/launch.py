@@ -6,6 +6,7 @@ GPU; the lab has others that run the very same kernel without one (`lessons/lab`
 """
 
 from kernels.config import THREADS
+from kernels.front_end import compiled_for_gpu
 
 
 def blocks_for(items, threads=THREADS):
@@ -15,4 +16,4 @@ def blocks_for(items, threads=THREADS):
 
 def on_gpu(kernel, blocks, threads, *arguments):
     """Start `kernel` on the GPU. blocks, threads: an int, or a tuple (x, y) or (x, y, z)."""
-    kernel[blocks, threads](*arguments)
+    compiled_for_gpu(kernel)[blocks, threads](*arguments)

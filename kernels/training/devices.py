@@ -1,14 +1,16 @@
 """What this machine has to run on: the GPU, if it can be used, and the processor."""
 
+import math
 import platform
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
-from numba import cuda
 
 from kernels import image_ops
 from kernels.config import COLOURS
+from kernels.front_end import cuda
 from kernels.training.driver import missing_gpu_packages
 
 
@@ -31,6 +33,27 @@ def first_line(error: BaseException) -> str:
     """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no message"
+
+
+def memory_left() -> float:
+    """Bytes of memory that programs may still take; infinity where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return math.inf
+    kibibytes = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return 1024 * int(kibibytes[0]) if kibibytes else math.inf
+
+
+def filled(shape: int | tuple[int, ...], value: float, dtype: Any = np.float32) -> np.ndarray:
+    """An array on the host that holds one value.
+
+    Raises `MemoryError` if it does not fit. Linux would hand out memory that there is not, and kill
+    the program without a word when it is used.
+    """
+    if np.dtype(dtype).itemsize * math.prod(np.atleast_1d(shape).tolist()) > memory_left():
+        raise MemoryError
+    return np.full(shape, value, dtype)
 
 
 def cuda_is_simulated() -> bool:

@@ -4,13 +4,16 @@ import ctypes
 import importlib.util
 import sys
 
+from kernels.front_end import by_successor
+
 SUCCESS = 0
 NO_PACKAGES = "there is one, but not its packages: python -m pip install -r requirements.txt"
 
 
 def missing_gpu_packages() -> str | None:
     """`NO_PACKAGES` where a GPU could be used if numba-cuda were installed; else None."""
-    if importlib.util.find_spec("numba_cuda") is None and driver_finds_a_gpu():
+    has_compiler = by_successor() or importlib.util.find_spec("numba_cuda") is not None
+    if not has_compiler and driver_finds_a_gpu():
         return NO_PACKAGES
     return None
 
