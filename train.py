@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return complain(unwritable(error.filename or "compiled code", error))
     except MemoryError:
-        return complain("not enough memory; choose a smaller image, --grid or --scale")
+        return complain("not enough memory; choose a smaller image, --grid, --batch or --scale")
     except KeyboardInterrupt as interruption:
         return complain_of_interruption(interruption)
 
@@ -69,6 +69,11 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
     """The backend that the options ask for. Raises `InputError` if it cannot be had."""
     if options.use and options.deterministic:
         raise InputError("--deterministic is not for --use: the lessons' kernels add as they come")
+    if options.use and not config.is_usual_network:
+        raise InputError(
+            "--use is for the usual network, which the lessons build: leave out --channels, "
+            "--octaves, --activation, --output and --biases"
+        )
     if options.use:
         from lessons.grading.student_backend import student_backend
 

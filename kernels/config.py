@@ -7,7 +7,8 @@ a user may choose.
 
 import itertools
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +30,14 @@ COLOURS = 3  # the first three are red, green and blue
 HIDDEN_WIDTHS = (16, 32, 64)
 MAX_HIDDEN = max(HIDDEN_WIDTHS)
 MAX_LAYERS = 4
+# What a network may also be made of; all but the usual one are trained by `kernels/general`.
+MAX_CHANNELS, MAX_OCTAVES = 8, 6
+ACTIVATIONS = ("relu", "sine", "gelu")
+OUTPUT_ACTIVATIONS = ("sigmoid", "none")
 
 # ---------------------------------------------------------------- thread blocks
 
+WARP = 32  # threads whose instructions a GPU runs together; each is a lane of it
 THREADS = 128  # per block, in kernels with one thread per sample: four warps
 BLOCK_THREADS = TILE * TILE  # per block, where the threads of a block work together
 TILE_SAMPLES = 64  # samples whose activations a block keeps in shared memory
@@ -80,6 +86,20 @@ class AdamRates(NamedTuple):
     epsilon: np.float32
 
 
+# As they were published (Kingma and Ba, ICLR 2015): what the networks of part two move with.
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+PUBLISHED_RATES = AdamRates(np.float32(BETA1), np.float32(BETA2), np.float32(EPSILON))
+
+
+def falling_factor(step: int, steps: int) -> float:
+    """What a learning rate is multiplied by at `step` (1 ... steps).
+
+    1 for the first half of the run, then in a straight line toward 0: large steps find the picture,
+    small steps at the end average out the noise that random batches bring.
+    """
+    return min(1.0, 2 * (steps - step + 1) / steps)
+
+
 @dataclass(frozen=True)
 class Config:
     """What a training run is made of. Raises `InputError` for values that cannot work.
@@ -100,6 +120,11 @@ class Config:
     beta1: float = 0.9
     beta2: float = 0.99
     epsilon: float = 1e-15
+    channels: int = GRID_CHANNELS
+    octaves: int = FOURIER_OCTAVES
+    activation: str = ACTIVATIONS[0]
+    output_activation: str = OUTPUT_ACTIVATIONS[0]
+    biases: bool = False
 
     def __post_init__(self) -> None:
         require_integer("steps", self.steps, 1, MAX_STEPS)
@@ -119,6 +144,11 @@ class Config:
                 f"choose {', '.join(map(str, most))} or {last}"
             )
         require_integer("layers", self.layers, 1, MAX_LAYERS)
+        require_integer("grid channels", self.channels, 1, MAX_CHANNELS)
+        require_integer("octaves", self.octaves, 0, MAX_OCTAVES)
+        require_one_of("activation", self.activation, ACTIVATIONS)
+        require_one_of("output activation", self.output_activation, OUTPUT_ACTIVATIONS)
+        require_one_of("biases", self.biases, (False, True))
         require_rate("learning rate of the MLP", self.learning_rate_mlp)
         require_rate("learning rate of the grid", self.learning_rate_grid)
         for name in ("beta1", "beta2", "epsilon"):
@@ -127,47 +157,65 @@ class Config:
                 raise InputError(f"{name} must be a number from 0 to below 1, not {value}")
 
     @property
+    def is_usual_network(self) -> bool:
+        """Whether it is the network that the staged and the fused kernels are made for."""
+        return all(getattr(self, name) == getattr(Config, name) for name in NETWORK_KNOBS)
+
+    @property
+    def suits_tensor_cores(self) -> bool:
+        """Whether it is that network, or differs from it by a fourth channel per cell alone."""
+        return self.channels in (3, 4) and replace(self, channels=3).is_usual_network
+
+    @property
+    def features(self) -> int:
+        """How many numbers describe a coordinate, with the ones that fill up the last tile."""
+        encoded = self.channels + SUB_CELL_FEATURES + 4 * self.octaves
+        return -(-encoded // TILE) * TILE
+
+    @property
     def layer_shapes(self) -> list[tuple[int, int]]:
         """(fan_in, fan_out) of each weight matrix, first layer first."""
-        widths = [FEATURES] + [self.hidden] * self.layers + [OUTPUTS]
+        widths = [self.features] + [self.hidden] * self.layers + [OUTPUTS]
         return list(itertools.pairwise(widths))
 
     @property
     def weight_count(self) -> int:
-        return sum(fan_in * fan_out for fan_in, fan_out in self.layer_shapes)
+        return sum((fan_in + self.biases) * fan_out for fan_in, fan_out in self.layer_shapes)
 
     @property
     def parameter_count(self) -> int:
-        return self.weight_count + self.grid_width * self.grid_height * GRID_CHANNELS
+        return self.weight_count + self.grid_width * self.grid_height * self.channels
 
     @property
     def adam_rates(self) -> AdamRates:
         return AdamRates(np.float32(self.beta1), np.float32(self.beta2), np.float32(self.epsilon))
 
     def learning_rate_factor(self, step: int) -> float:
-        """What both learning rates are multiplied by at `step` (1 ... steps).
-
-        1 for the first half of the run, then in a straight line toward 0: large steps find the
-        picture, small steps at the end average out the noise that random batches bring.
-        """
-        return min(1.0, 2 * (self.steps - step + 1) / self.steps)
+        """What both learning rates are multiplied by at `step` (1 ... steps)."""
+        return falling_factor(step, self.steps)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-# A grid that fits a picture has this many pixels per cell, at least.
-FEWEST_PIXELS_PER_CELL = 4
+# What kernels have to be made for, apart from sizes.
+NETWORK_KNOBS = ("channels", "octaves", "activation", "output_activation", "biases")
+
+# A grid that fits a picture has this many pixels per cell: at least, and at most if the picture is
+# large. The lake has 16 to a cell of the default grid.
+FEWEST_PIXELS_PER_CELL, MOST_PIXELS_PER_CELL = 4, 17
+MOST_FITTING_CELLS = 1 << 21  # enough for 8K
 
 
 def fitting_grid(width: int, height: int) -> tuple[int, int]:
     """(grid width, grid height) for a picture of width x height pixels, with cells about square.
 
     As many cells as the default grid has, which fits the lake; fewer for a small picture, which a
-    grid of its own size would only copy.
+    grid of its own size would only copy; more for a picture with more pixels than the lake.
     """
-    usual = Config.grid_width * Config.grid_height
-    cells = min(usual, width * height // FEWEST_PIXELS_PER_CELL)
+    usual, pixels = Config.grid_width * Config.grid_height, width * height
+    most = min(max(usual, pixels // MOST_PIXELS_PER_CELL), MOST_FITTING_CELLS)
+    cells = min(most, pixels // FEWEST_PIXELS_PER_CELL)
     grid_width = min(max(1, round(math.sqrt(cells * width / height))), max(1, cells))
     return grid_width, max(1, round(cells / grid_width))
 
@@ -178,6 +226,13 @@ def require_integer(name: str, value: int, lowest: int, highest: int) -> None:
         raise InputError(f"{name} must be a whole number, not {value!r}")
     if not lowest <= value <= highest:
         raise InputError(f"{name} must lie between {lowest:,} and {highest:,}, not {value:,}")
+
+
+def require_one_of(name: str, value: object, allowed: Sequence[object]) -> None:
+    """Raise `InputError` unless `value` is one of the allowed ones."""
+    if not any(value is one or (value == one and type(value) is type(one)) for one in allowed):
+        *most, last = map(str, allowed)
+        raise InputError(f"{name} must be {', '.join(most)} or {last}, not {value!r}")
 
 
 def require_rate(name: str, value: float) -> None:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.config import GRID_CHANNELS, Config
+from kernels.config import Config
 
 
 class State(NamedTuple):
@@ -13,11 +13,11 @@ class State(NamedTuple):
     The `m` and `v` arrays are Adam's running averages; `grid_steps` counts each cell's updates.
     """
 
-    feature_grid: np.ndarray  # (gh, gw, 3) float32
-    grid_m: np.ndarray  # (gh, gw, 3) float32
-    grid_v: np.ndarray  # (gh, gw, 3) float32
+    feature_grid: np.ndarray  # (gh, gw, 3) float32, or with as many channels as were chosen
+    grid_m: np.ndarray  # the same
+    grid_v: np.ndarray  # the same
     grid_steps: np.ndarray  # (gh, gw) int32
-    weights: np.ndarray  # (n,) float32, all matrices one after another, each (fan_in, fan_out)
+    weights: np.ndarray  # (n,) float32, each layer's matrix (fan_in, fan_out), then its biases
     weights_m: np.ndarray  # (n,) float32
     weights_v: np.ndarray  # (n,) float32
 
@@ -30,13 +30,13 @@ def initial_state(config: Config) -> State:
     "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010).
     """
     random = np.random.Generator(np.random.Philox(config.seed))
-    grid_shape = (config.grid_height, config.grid_width, GRID_CHANNELS)
+    grid_shape = (config.grid_height, config.grid_width, config.channels)
     feature_grid = random.uniform(-GRID_SPREAD, GRID_SPREAD, grid_shape).astype(np.float32)
-    matrices = [
-        random.uniform(-1, 1, fan_in * fan_out) * np.sqrt(6 / (fan_in + fan_out))
-        for fan_in, fan_out in config.layer_shapes
-    ]
-    weights = np.concatenate(matrices).astype(np.float32)
+    layers = []
+    for fan_in, fan_out in config.layer_shapes:
+        layers.append(random.uniform(-1, 1, fan_in * fan_out) * np.sqrt(6 / (fan_in + fan_out)))
+        layers.append(np.zeros(fan_out if config.biases else 0))
+    weights = np.concatenate(layers).astype(np.float32)
     return State(
         feature_grid,
         np.zeros_like(feature_grid),

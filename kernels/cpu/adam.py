@@ -9,14 +9,16 @@ from kernels.field_math import adam_step
 
 
 @compiled
-def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
+def adam_grid_rows(
+    begin, end, state, grads, corrections, learning_rate, rates, channels=GRID_CHANNELS
+):
     """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, 3) is summed and cleared.
 
     Three passes over each row: the first and the last run over all its numbers alike and become
     vector instructions, the one between does what differs from cell to cell.
     """
     width = state.grid_steps.shape[1]
-    numbers = width * GRID_CHANNELS
+    numbers = width * channels
     correction_m = np.empty(numbers, np.float32)
     correction_v = np.empty(numbers, np.float32)
     for row in range(begin, end):
@@ -28,13 +30,13 @@ def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
                 partial[i] = float32(0)
 
         for column in range(width):
-            first = column * GRID_CHANNELS
+            first = column * channels
             touched = False
-            for i in range(first, first + GRID_CHANNELS):
+            for i in range(first, first + channels):
                 touched |= gradient[i] != float32(0)
             state.grid_steps[row, column] += touched
             entry = min(state.grid_steps[row, column], corrections.shape[0] - 1)
-            for i in range(first, first + GRID_CHANNELS):
+            for i in range(first, first + channels):
                 # A correction is never below one, so zero can mark the cells to leave alone.
                 correction_m[i] = corrections[entry, 0] if touched else float32(0)
                 correction_v[i] = corrections[entry, 1]

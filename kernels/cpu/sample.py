@@ -42,11 +42,15 @@ def find_corners(uv, texture, corners, blend_weights):
 
 
 @compiled
-def blend_corners(texture, corners, blend_weights, colours):
-    """`field_math.bilinear` of the texels that `find_corners` has found: (3, samples) float32."""
+def blend_corners(texture, corners, blend_weights, colours, channels=COLOURS):
+    """`field_math.bilinear` of the texels that `find_corners` has found: (3, samples) float32.
+
+    channels: of the texture. What is left to its default is a constant to the compiler, here and
+    below.
+    """
     flat = texture.reshape(texture.size)
     for s in range(corners.shape[1]):
-        for channel in range(COLOURS):
+        for channel in range(channels):
             # Unsigned, so Numba emits no check for negative indices.
             i = uint32(channel)
             colours[channel, s] = (
@@ -58,17 +62,20 @@ def blend_corners(texture, corners, blend_weights, colours):
 
 
 @compiled
-def encode(uv, feature_grid, corners, blend_weights, features):
+def encode(
+    uv, feature_grid, corners, blend_weights, features, channels=GRID_CHANNELS,
+    octaves=FOURIER_OCTAVES,
+):  # fmt: skip
     """Leaves `corners` and `blend_weights` as `scatter` will need them."""
     find_corners(uv, feature_grid, corners, blend_weights)
-    blend_corners(feature_grid, corners, blend_weights, features)
+    blend_corners(feature_grid, corners, blend_weights, features, channels)
     for axis in range(2):
         cells = float32(feature_grid.shape[1 - axis])
         for s in range(uv.shape[1]):
-            features[GRID_CHANNELS + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
-    channel = GRID_CHANNELS + SUB_CELL_FEATURES
+            features[channels + axis, s] = sine_of_turns(uv[axis, s] * cells - float32(0.5))
+    channel = channels + SUB_CELL_FEATURES
     for axis in range(2):
-        for octave in range(FOURIER_OCTAVES):
+        for octave in range(octaves):
             waves = float32(1 << octave)
             for s in range(uv.shape[1]):
                 features[channel, s] = sine_of_turns(waves * uv[axis, s])
@@ -77,11 +84,11 @@ def encode(uv, feature_grid, corners, blend_weights, features):
 
 
 @compiled
-def scatter(corners, blend_weights, delta, samples, grad_feature_grid):
+def scatter(corners, blend_weights, delta, samples, grad_feature_grid, channels=GRID_CHANNELS):
     """The way back of `blend_corners`: add to the same texels, with the same weights."""
     flat = grad_feature_grid.reshape(grad_feature_grid.size)
     for s in range(samples):
         for corner in range(4):
-            for channel in range(GRID_CHANNELS):
+            for channel in range(channels):
                 i = corners[corner, s] + uint32(channel)
                 flat[i] += blend_weights[corner, s] * delta[channel, s]

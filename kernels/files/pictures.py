@@ -44,6 +44,12 @@ Row = tuple[str, list[Image.Image]]  # of a sheet: its name, an image for each c
 THINNEST = 12
 
 
+def three_channels(grid: np.ndarray) -> np.ndarray:
+    """The first three channels of a grid (gh, gw, C); the last one again if it has fewer."""
+    last = grid.shape[2] - 1
+    return grid[:, :, [min(channel, last) for channel in range(3)]]
+
+
 def normalise_grid(feature_grid: np.ndarray) -> np.ndarray:
     """Stretch a grid's values, all channels together, over [0, 1]: (gh, gw, 3) float32.
 
@@ -52,7 +58,7 @@ def normalise_grid(feature_grid: np.ndarray) -> np.ndarray:
     does a value that is not finite.
     """
     # float64, since the span of two finite float32 values can overflow float32.
-    grid = np.asarray(feature_grid, dtype=np.float64)
+    grid = three_channels(np.asarray(feature_grid, dtype=np.float64))
     finite = np.isfinite(grid)
     known = grid[finite]
     if known.size == 0:
@@ -131,6 +137,18 @@ def contact_sheet(
         for part in parts
     ]
     return np.asarray(one_below_the_other(bands, note))
+
+
+def panels(pictures: Sequence[np.ndarray], titles: Sequence[str], side: int = 400) -> np.ndarray:
+    """Pictures side by side, each with a title above it.
+
+    pictures: each (H, W) or (H, W, 3), float in [0, 1] or uint8. titles: a line for each; "\\n"
+    begins another. side: the longer side of each, in pixels. Returns (height, width, 3) uint8.
+    """
+    images = [fit(picture, side).convert("RGB") for picture in pictures]
+    lines = [title.split("\n") for title in titles]
+    rows = [("", images)]
+    return np.asarray(lay_out(lines, rows, cell_size(lines, rows)))
 
 
 def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:

@@ -6,6 +6,7 @@ the lines smooth. Every coordinate below is in final pixels; `Sheet` does the sc
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,23 @@ SMALLEST_LOSS = 1e-12
 MOST_DOTS = 50  # on a curve
 
 Point = tuple[float, float]  # x, y in final pixels
+
+
+class Measure(NamedTuple):
+    """What the right panel of a plot shows.
+
+    label: of a value, as `str.format` takes it. baseline: what the first dashed line is called.
+    loss: what the left panel's loss is.
+    """
+
+    title: str
+    unit: str
+    label: str
+    baseline: str = "bilinear"
+    loss: str = "mean squared error of the random batches"
+
+
+PSNR = Measure("PSNR", "of the whole picture, in dB", "{:.1f} dB")
 
 
 class Sheet:
@@ -71,13 +89,15 @@ def loss_plot(
     psnr: ArrayLike,
     baseline_psnr: float,
     best_psnr: float = math.nan,
+    measure: Measure = PSNR,
 ) -> np.ndarray:
     """Draw two panels over the step (log axis): the loss (log axis) and the PSNR in dB.
 
     steps, losses, psnr: equally long sequences of numbers; steps ascend from 1.
     baseline_psnr, best_psnr: in dB, of the bilinear grid that is the image made smaller, and of the
     best one; drawn as dashed lines. Entries that are not finite (NaN for "not measured", infinity
-    for "exact") are left out, a baseline that is not finite too.
+    for "exact") are left out, a baseline that is not finite too. measure: what stands in the place
+    of the PSNR, such as an accuracy; then the baselines are of that.
     Returns an image, (height, width, 3) uint8. Raises ValueError if the lengths differ.
     """
     steps = np.asarray(steps, dtype=np.float64)
@@ -91,19 +111,21 @@ def loss_plot(
     x_axis = StepAxis(steps)
 
     left = Panel(sheet, LEFT, x_axis, LogAxis(losses[np.isfinite(losses)]))
-    left.frame("loss", "mean squared error of the random batches")
+    left.frame("loss", measure.loss)
     left.curve(steps, losses, LOSS_COLOUR, "{:.3g}")
 
     levels = np.append(psnr, (baseline_psnr, best_psnr))
     right = Panel(sheet, panel + LEFT, x_axis, LinearAxis(levels[np.isfinite(levels)]))
-    right.frame("PSNR", "of the whole picture, in dB")
+    right.frame(measure.title, measure.unit)
     # One label above the two lines and one below, however close they are.
     if math.isfinite(best_psnr):
-        right.baseline(best_psnr, f"best bilinear grid {best_psnr:.1f} dB", above=True)
+        label = f"best bilinear grid {measure.label.format(best_psnr)}"
+        right.baseline(best_psnr, label, above=True)
     if math.isfinite(baseline_psnr):
         below = math.isfinite(best_psnr) or starts_above(psnr, baseline_psnr)
-        right.baseline(baseline_psnr, f"bilinear {baseline_psnr:.1f} dB", above=not below)
-    right.curve(steps, psnr, PSNR_COLOUR, "{:.1f} dB")
+        label = f"{measure.baseline} {measure.label.format(baseline_psnr)}"
+        right.baseline(baseline_psnr, label, above=not below)
+    right.curve(steps, psnr, PSNR_COLOUR, measure.label)
     return sheet.finished()
 
 

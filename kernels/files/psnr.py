@@ -22,5 +22,7 @@ def psnr_of_loss(loss: float) -> float:
 
 
 def psnr_label(psnr: float) -> str:
-    """A PSNR in dB as text: "28.91 dB", or "exact" where there is no error."""
-    return f"{psnr:.2f} dB" if np.isfinite(psnr) else "exact"
+    """A PSNR in dB as text: "28.91 dB"; "exact" where there is no error, "diverged" for NaN."""
+    if math.isfinite(psnr):
+        return f"{psnr:.2f} dB"
+    return "exact" if psnr == math.inf else "diverged"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.config import COLOURS, GRID_CHANNELS, Config
+from kernels.config import COLOURS, NETWORK_KNOBS, Config
 from kernels.errors import InputError
 from kernels.files.images import MAX_MEGAPIXELS
 from kernels.files.pictures import FRAME_SIDES, fitted_size
@@ -152,7 +152,7 @@ def load_model(path: Path) -> tuple[Config, State, int, int]:
 def state_layout(config: Config) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """(shape, dtype) of each array of a `State`, before there is one."""
     cells = (config.grid_height, config.grid_width)
-    grid = ((*cells, GRID_CHANNELS), np.dtype(np.float32))
+    grid = ((*cells, config.channels), np.dtype(np.float32))
     weights = ((config.weight_count,), np.dtype(np.float32))
     counts = (cells, np.dtype(np.int32))
     return dict(zip(State._fields, (grid, grid, grid, counts, *3 * (weights,)), strict=True))
@@ -166,6 +166,7 @@ def require_same_run(path: Path, header: dict[str, Any], config: Config, image: 
     theirs = header["config"]
     if not isinstance(theirs, dict):
         raise Unfit("its settings are no table")
+    theirs = {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs  # of older ones
     differences = [
         f"{name} {short(theirs.get(name))} there, {value} here"
         for name, value in config.as_dict().items()
@@ -184,9 +185,12 @@ def require_same_run(path: Path, header: dict[str, Any], config: Config, image: 
 
 
 def read_config(header: dict[str, Any]) -> Config:
-    theirs = header["config"]
-    defaults = Config().as_dict()
-    if not isinstance(theirs, dict) or theirs.keys() != defaults.keys():
+    theirs, defaults = header["config"], Config().as_dict()
+    if not isinstance(theirs, dict):
+        raise Unfit("its settings are no table")
+    # Older files know of one network only.
+    theirs = {name: defaults[name] for name in NETWORK_KNOBS} | theirs
+    if theirs.keys() != defaults.keys():
         raise Unfit("its settings are not those of a run")
     for name, default in defaults.items():
         if type(theirs[name]) not in (type(default), int):

@@ -3,13 +3,13 @@
 from functools import partial
 
 import numpy as np
-from numba import cuda
 
 from kernels.config import Config
 from kernels.errors import InputError
+from kernels.front_end import cuda
 from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
-from kernels.training.cpu_backend import CpuBackend
+from kernels.training.cpu_backend import cpu_backend
 from kernels.training.devices import cuda_is_simulated, first_line, gpu_name, why_no_gpu
 from kernels.training.kept_kernels import keep
 from kernels.training.staged_backends import STAGED_KERNELS, CudaBackend
@@ -42,6 +42,10 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
             f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "train without one with --backend cpu"
         )
+    if not config.is_usual_network and not (
+        config.suits_tensor_cores and name in ("auto", *ON_TENSOR_CORES)
+    ):
+        return for_another_network(name, deterministic)
     if deterministic and name not in ("auto", *ON_TENSOR_CORES):
         raise InputError(
             f"--backend {name} adds gradients in an order that changes from run to run; "
@@ -53,15 +57,34 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
     if obstacle and deterministic:
         raise InputError(f"--backend {name} --deterministic: {obstacle}; try --backend cpu")
     if obstacle:
-        factory = backend_factory("graph")
-        return on_the_gpu("graph", factory, f", in float32 (not {name}: {obstacle})")
+        staged = "graph" if config.is_usual_network else "cuda"
+        note = f", in float32 (not {name}: {obstacle})"
+        return on_the_gpu(staged, backend_factory(staged), note)
     return on_the_gpu(name, backend_factory(name, deterministic))
+
+
+def for_another_network(name: str, deterministic: bool) -> ChosenBackend:
+    """A network with other channels, octaves, activations or biases, on a GPU."""
+    if deterministic:
+        raise InputError(
+            "--deterministic on a GPU is for networks on tensor cores: with 3 or 4 --channels, "
+            "without --octaves, --activation, --output or --biases; take --backend cpu"
+        )
+    if name not in ("auto", "cuda"):
+        raise InputError(
+            f"--backend {name} is made for the usual network, without --octaves, --activation, "
+            "--output or --biases, and --channels 4 needs tensor or persistent; take --backend "
+            "cuda or cpu"
+        )
+    return on_the_gpu("cuda", backend_factory("cuda"), " (the fused kernels have another network)")
 
 
 def first_that_works(config: Config, deterministic: bool) -> ChosenBackend:
     """The fastest backend that this GPU supports and that learns what it should."""
     reason = ""
     for name in FASTEST_FIRST:
+        if name == "graph" and not config.is_usual_network:
+            continue
         if deterministic and name not in ON_TENSOR_CORES:
             raise InputError(f"--deterministic cannot be had here ({reason}); try --backend cpu")
         factory = backend_factory(name, deterministic)
@@ -73,7 +96,7 @@ def first_that_works(config: Config, deterministic: bool) -> ChosenBackend:
 
 
 def on_the_cpu(explanation: str, deterministic: bool = False) -> ChosenBackend:
-    factory = partial(CpuBackend, deterministic=True) if deterministic else CpuBackend
+    factory = partial(cpu_backend, deterministic=True) if deterministic else cpu_backend
     return ChosenBackend("cpu", factory, explanation)
 
 
@@ -109,7 +132,7 @@ def why_not(name: str, config: Config) -> str | None:
         )
     from kernels.fast.sizes import network_size
 
-    if network_size(config.hidden, config.layers).warps == 0:
+    if network_size(config.hidden, config.layers, config.channels).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None
 
@@ -125,6 +148,7 @@ def why_it_does_not_learn(factory: BackendFactory, config: Config) -> str | None
         grid_height=8,
         hidden=config.hidden,
         layers=config.layers,
+        channels=config.channels,
     )
     rates = np.array([[0.01, 0.02]] * 50, np.float32)
     try:

@@ -1,10 +1,19 @@
 """The command line of `train.py`: its options, their defaults, and the `Config` they stand for."""
 
 import argparse
+import re
 from collections.abc import Sequence
 
-from kernels.config import HIDDEN_WIDTHS, MAX_LAYERS, Config
-from kernels.errors import OneLineParser
+from kernels.config import (
+    ACTIVATIONS,
+    HIDDEN_WIDTHS,
+    MAX_CHANNELS,
+    MAX_LAYERS,
+    MAX_OCTAVES,
+    OUTPUT_ACTIVATIONS,
+    Config,
+)
+from kernels.errors import OneLineParser, not_empty
 from kernels.training.choose_backend import BACKENDS
 from kernels.training.option_rules import parse_and_check
 
@@ -12,11 +21,20 @@ BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    usual = Config()
     parser = OneLineParser(
         prog="python train.py",
         description="Train a small neural network to paint a picture.",
     )
+    usual = Config()
+    add_run(parser, usual)
+    add_network(parser, usual)
+    add_outcome(parser)
+    add_rendering(parser)
+    return parse_and_check(parser, arguments)
+
+
+def add_run(parser: argparse.ArgumentParser, usual: Config) -> None:
+    """What is learnt, how long, where and by whose kernels."""
     add = parser.add_argument
     # fmt: off
     add("image", nargs="?", metavar="IMAGE", type=not_empty,
@@ -42,19 +60,46 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--out", metavar="FOLDER", type=not_empty,
         help="folder for everything the run writes (default: runs/NAME, where NAME is the "
         "picture's; with --use runs/NAME-lessons)")
+    # fmt: on
+
+
+def add_network(parser: argparse.ArgumentParser, usual: Config) -> None:
+    """Sizes of the network, and how fast it learns."""
+    add = parser.add_argument
+    # fmt: off
     add("--grid", type=grid_size, default="auto", metavar="WxH",
         help="cells of the feature grid, such as 200x137 (default: auto, about 27,400 cells in the "
-        "shape of the picture; fewer for a small one)")
+        "shape of the picture; fewer for a small one, and for a large one a cell per 17 pixels)")
     add("--hidden", type=int, default=usual.hidden, metavar="N",
         help=f"width of the hidden layers: {either(HIDDEN_WIDTHS)} (default: {usual.hidden})")
     add("--layers", type=int, default=usual.layers, metavar="N",
         help=f"number of hidden layers, 1 to {MAX_LAYERS} (default: {usual.layers})")
+    add("--channels", type=int, default=usual.channels, metavar="N",
+        help=f"numbers that a grid cell stores, 1 to {MAX_CHANNELS} (default: {usual.channels}); "
+        "other than 3 or 4, and the next four, are for the backends cpu, cuda and native")
+    add("--octaves", type=int, default=usual.octaves, metavar="N",
+        help="waves across the picture that describe a point: 1, 2, 4, ..., so many of them, "
+        f"0 to {MAX_OCTAVES} (default: {usual.octaves})")
+    add("--activation", choices=ACTIVATIONS, default=usual.activation, metavar="NAME",
+        help=f"of the hidden layers: {either(ACTIVATIONS)} (default: {usual.activation})")
+    add("--output", choices=OUTPUT_ACTIVATIONS, default=usual.output_activation, metavar="NAME",
+        help=f"activation of the colours, {either(OUTPUT_ACTIVATIONS)} "
+        f"(default: {usual.output_activation})")
+    add("--biases", action="store_true",
+        help="give each unit a bias (default: only the first layer has something like it)")
     add("--lr-mlp", type=float, default=usual.learning_rate_mlp, metavar="RATE",
         help="learning rate of the network, above 0 and at most 10 "
         f"(default: {usual.learning_rate_mlp})")
     add("--lr-grid", type=float, default=usual.learning_rate_grid, metavar="RATE",
         help="learning rate of the feature grid, above 0 and at most 10 "
         f"(default: {usual.learning_rate_grid})")
+    # fmt: on
+
+
+def add_outcome(parser: argparse.ArgumentParser) -> None:
+    """What a run leaves and prints."""
+    add = parser.add_argument
+    # fmt: off
     add("--snapshots", type=step_list, default="log", metavar="STEPS",
         help="when to save pictures: a list such as 1,50,500, or none "
         "(default: log, which is at 1, 10, 100, ... and at the end)")
@@ -72,6 +117,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="print how many seconds each part of the run took (default: no)")
     add("--quiet", action="store_true",
         help="print nothing but the last line (default: say what happens, and how far it is)")
+    # fmt: on
+
+
+def add_rendering(parser: argparse.ArgumentParser) -> None:
+    """Painting with the model of a run, instead of training."""
+    add = parser.add_argument
+    # fmt: off
     add("--render", metavar="MODEL", type=not_empty,
         help="paint with the model.npz of a run, instead of training (default: train)")
     add("--to", metavar="FILE", type=not_empty,
@@ -79,14 +131,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--scale", type=float, default=1.0, metavar="FACTOR",
         help="with --render: size relative to the original, such as 4 or 0.5 (default: 1)")
     # fmt: on
-    return parse_and_check(parser, arguments)
-
-
-def not_empty(text: str) -> str:
-    # In a script, it is a variable that was never set.
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty")
-    return text
 
 
 def either(values: Sequence[object]) -> str:
@@ -99,18 +143,19 @@ def grid_size(text: str) -> tuple[int, int] | None:
     """(width, height) of the feature grid; None for "auto"."""
     if text == "auto":
         return None
-    width, cross, height = text.lower().partition("x")
-    if not (cross and width.isdigit() and height.isdigit()):
+    sides = re.fullmatch("([0-9]{1,18})[xX]([0-9]{1,18})", text)
+    if not sides:
         raise argparse.ArgumentTypeError(f"{text!r} is not auto or WIDTHxHEIGHT, such as 200x137")
-    return int(width), int(height)
+    return int(sides[1]), int(sides[2])
 
 
 def step_list(text: str) -> str | list[int]:
     if text in ("log", "none"):
         return text
-    if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
+    parts = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch("[0-9]{1,18}", part) and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is not log, none or a list such as 1,50,500")
-    return sorted({int(part) for part in text.split(",")})
+    return sorted(set(map(int, parts)))
 
 
 def config_from(
@@ -128,6 +173,11 @@ def config_from(
         layers=options.layers,
         learning_rate_mlp=options.lr_mlp,
         learning_rate_grid=options.lr_grid,
+        channels=options.channels,
+        octaves=options.octaves,
+        activation=options.activation,
+        output_activation=options.output,
+        biases=options.biases,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernels import adam
 from kernels.config import COLOURS, Config
+from kernels.cpu import general
 from kernels.cpu import images as cpu_images
 from kernels.cpu import step as cpu
 from kernels.files.psnr import mean_squared_error
@@ -119,3 +120,54 @@ class CpuBackend:
         cpu_images.downsample(image, small)
         cpu_images.upsample(small, large)
         return large
+
+
+class GeneralCpuBackend(CpuBackend):
+    """The same for networks that `cpu.step` is not made for: `cpu.general` on every core."""
+
+    def __init__(
+        self,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        partitions: int | None = None,
+        deterministic: bool = False,
+    ) -> None:
+        super().__init__(image, config, state, partitions, deterministic)
+        self.workspace = general.make_general_workspace(config, self.partitions)
+        self.network = general.network_of(config)
+
+    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
+        seed, batch = np.uint64(self.config.seed), self.config.batch
+        common = self.parameters, self.workspace, self.network
+        losses = general.train_steps(
+            general.gradient_body(self.image, seed, batch, *common),
+            self.image,
+            seed,
+            first_step,
+            batch,
+            *common,
+            self.corrections,
+            np.asarray(learning_rates, np.float32).reshape(-1, 2),
+            self.config.adam_rates,
+        )
+        self.losses.extend(losses.tolist())
+
+    def render(self, width: int, height: int) -> np.ndarray:
+        image = np.empty((height, width, COLOURS), np.float32)
+        trained = self.parameters.feature_grid, self.parameters.weights
+        common = *trained, self.workspace, self.network
+        general.render(general.paint_body(*common, image), *common, image)
+        return image
+
+
+def cpu_backend(
+    image: np.ndarray,
+    config: Config,
+    state: State,
+    partitions: int | None = None,
+    deterministic: bool = False,
+) -> CpuBackend:
+    """A `BackendFactory`."""
+    kind = CpuBackend if config.is_usual_network else GeneralCpuBackend
+    return kind(image, config, state, partitions, deterministic)

@@ -4,16 +4,16 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numba import cuda, typeof
 
 from kernels import adam
 from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
-from kernels.fast.arrays import StepSettings, fused_arrays, settings_of
+from kernels.fast.arrays import StepSettings, fused_arrays, moves_of_cells, settings_of
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import make_train
-from kernels.launch import blocks_for
+from kernels.front_end import compiled_for_gpu, cuda, typeof
+from kernels.launch import blocks_for, on_gpu
 from kernels.state import State
 from kernels.training.devices import gpu_name
 from kernels.training.graph_backend import Recorded, in_parts
@@ -105,9 +105,11 @@ class FusedBackend(ABC):
         return gpu_name()
 
     @property
-    def variant(self) -> tuple[int, int, bool, bool]:
-        """(hidden, layers, deterministic, vector atomics): what the kernels are made for."""
-        return self.config.hidden, self.config.layers, self.deterministic, self.vector_atomics
+    def variant(self) -> tuple[int, int, bool, bool, int]:
+        """(hidden, layers, deterministic, vector atomics, channels): what kernels are made for."""
+        config = self.config
+        ways = self.deterministic, self.vector_atomics
+        return config.hidden, config.layers, *ways, config.channels
 
     def take_losses(self) -> list[float]:
         errors = self.arrays.squared_errors.copy_to_host().astype(np.float64)
@@ -117,16 +119,16 @@ class FusedBackend(ABC):
     def state(self) -> State:
         shape = self.config.grid_height, self.config.grid_width
 
-        def three(array: Any) -> np.ndarray:
-            channels = array.copy_to_host()[:, :COLOURS]
-            return np.ascontiguousarray(channels).reshape(*shape, COLOURS)
+        def grid(array: Any) -> np.ndarray:
+            used = array.copy_to_host()[:, : self.config.channels]
+            return np.ascontiguousarray(used).reshape(*shape, self.config.channels)
 
         arrays = self.arrays
         return State(
-            feature_grid=three(arrays.feature_grid),
-            grid_m=three(arrays.grid_m),
-            grid_v=three(arrays.grid_v),
-            grid_steps=arrays.grid_v.copy_to_host()[:, COLOURS].astype(np.int32).reshape(shape),
+            feature_grid=grid(arrays.feature_grid),
+            grid_m=grid(arrays.grid_m),
+            grid_v=grid(arrays.grid_v),
+            grid_steps=moves_of_cells(arrays).astype(np.int32).reshape(shape),
             weights=arrays.weights.copy_to_host(),
             weights_m=arrays.weights_m.copy_to_host(),
             weights_v=arrays.weights_v.copy_to_host(),
@@ -156,7 +158,7 @@ class FusedBackend(ABC):
         sums = cuda.device_array(ERROR_SUMS, np.float32)
         self.paint_into(colours, width, height)
         blocks = blocks_for(ERROR_SUMS)
-        add_squared_errors[blocks, THREADS](colours, self.arrays.image, sums)
+        on_gpu(add_squared_errors, blocks, THREADS, colours, self.arrays.image, sums)
         return float(sums.copy_to_host().sum(dtype=np.float64)) / self.image.size
 
     bilinear_baseline = staticmethod(CudaBackend.bilinear_baseline)
@@ -172,7 +174,8 @@ class TensorBackend(Recorded, FusedBackend):
     name = "tensor"
 
     def prepare_kernels(self) -> None:
-        self.first, self.second, self.paint, self.threads = make_fused_kernels(*self.variant)
+        *kernels, self.threads = make_fused_kernels(*self.variant)
+        self.first, self.second, self.paint = map(compiled_for_gpu, kernels)
         self.kernels = self.first, self.second
         self.paint_threads = self.threads
         self.prepare_recording()
@@ -204,10 +207,12 @@ class PersistentBackend(FusedBackend):
     name = "persistent"
 
     def prepare_kernels(self) -> None:
-        _, _, self.paint, self.threads = make_fused_kernels(*self.variant)
+        _, _, paint, self.threads = make_fused_kernels(*self.variant)
+        self.paint = compiled_for_gpu(paint)
         self.paint_threads = self.threads
         small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
-        self.train, _ = make_train(*self.variant, keep_state=small)
+        train, _ = make_train(*self.variant, keep_state=small)
+        self.train = compiled_for_gpu(train)
         self.kernels = (self.train,)
 
     def most_blocks(self) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from kernels.config import THREADS, Config
 from kernels.fast.graph import (
@@ -15,6 +14,7 @@ from kernels.fast.graph import (
     adam_weights_by_clock,
     sample_batch_by_clock,
 )
+from kernels.front_end import compiled_for_gpu, cuda
 from kernels.launch import blocks_for
 from kernels.state import State
 from kernels.training.staged_backends import CudaBackend
@@ -102,7 +102,7 @@ class GraphBackend(Recorded, CudaBackend):
 
     def launch_step(self, stream: Any) -> None:
         def launch(kernel: Any, blocks: Any, threads: Any, *arguments: Any) -> None:
-            kernel[blocks, threads, stream](*arguments)
+            compiled_for_gpu(kernel)[blocks, threads, stream](*arguments)
 
         arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
         clock, learning_rates = self.clock.clock, self.clock.learning_rates

@@ -24,6 +24,7 @@ from numba.core.types import Type
 
 from kernels.cpu.compile import folder_for
 from kernels.files.atomic import write_atomically
+from kernels.front_end import by_successor
 
 OURS = "kernels."
 PLAIN = (int, float, bool, str, type(None))
@@ -76,7 +77,8 @@ class KeptKernels:
 
 def keep(*kernels: Any) -> None:
     """Keep what these kernels will be compiled to, where that is possible."""
-    folder = folder_for("gpu")
+    # The successor's compiled kernels are not of a kind that is known here.
+    folder = None if by_successor() else folder_for("gpu")
     for kernel in kernels:
         if folder is not None and can_be_kept(kernel):
             kernel._cache = KeptKernels(kernel, folder)

@@ -1,13 +1,13 @@
 """The fastest backend: one barrier per step where the batch fits onto the GPU, else two."""
 
 import numpy as np
-from numba import cuda
 
 from kernels.config import Config
 from kernels.fast.arrays import one_barrier_arrays
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.one_barrier import make_train
 from kernels.fast.owners import SAMPLES, fits, one_barrier_size
+from kernels.front_end import compiled_for_gpu, cuda
 from kernels.launch import blocks_for
 from kernels.state import State
 from kernels.training.gpu_backends import PersistentBackend, processors
@@ -21,10 +21,9 @@ class OneBarrierBackend(PersistentBackend):
     """
 
     def prepare_kernels(self) -> None:
-        _, _, self.paint, self.paint_threads = make_fused_kernels(*self.variant)
-        self.train, self.threads = make_train(
-            self.config.hidden, self.config.layers, self.deterministic
-        )
+        _, _, paint, self.paint_threads = make_fused_kernels(*self.variant)
+        train, self.threads = make_train(self.config.hidden, self.config.layers, self.deterministic)
+        self.paint, self.train = compiled_for_gpu(paint), compiled_for_gpu(train)
         self.kernels = (self.train,)
 
     def allocate(self, state: State, corrections: np.ndarray) -> None:
@@ -56,4 +55,5 @@ def takes_one_barrier(config: Config) -> bool:
     """Whether this GPU can train this network and batch with one barrier per step."""
     # Older GPUs add one float at a time.
     new_enough = cuda.get_current_device().compute_capability >= (9, 0)
-    return new_enough and fits(config.hidden, config.layers, config.batch, processors())
+    usual = config.channels == Config.channels
+    return new_enough and usual and fits(config.hidden, config.layers, config.batch, processors())

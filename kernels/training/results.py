@@ -16,7 +16,7 @@ from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
-from kernels.files.psnr import psnr
+from kernels.files.psnr import psnr, psnr_label
 from kernels.training import checkpoint
 from kernels.training.picture_writer import PictureWriter
 from kernels.training.preview import Preview
@@ -93,11 +93,15 @@ class Results:
         steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
         animation = self.folder / "training.gif"
         self.writer.later(pictures.training_gif, animation, frames, steps, decibels)
-        self.writer.save(self.still("prediction"), trainer.render())
+        prediction = trainer.render()
+        self.writer.save(self.still("prediction"), prediction)
         self.writer.save(self.still("ground_truth"), trainer.image)
         baseline, best = trainer.baseline(), trainer.best_baseline()
         self.writer.save(self.still("bilinear"), baseline)
         self.writer.save(self.still("bilinear_best"), best)
+        self.writer.save(
+            self.still("bilinear_and_learned"), side_by_side(trainer.image, baseline, prediction)
+        )
         self.preview.renew(trainer)
         checkpoint.save_model(
             self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
@@ -162,6 +166,15 @@ class Results:
 
     def write_text(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, lambda file: file.write(text.encode()))
+
+
+def side_by_side(image: np.ndarray, baseline: np.ndarray, learned: np.ndarray) -> np.ndarray:
+    """What a grid of that size can do on its own, beside what has been learnt."""
+    titles = [
+        f"{name}\n{psnr_label(psnr(picture, image))}"
+        for name, picture in (("bilinear", baseline), ("learned", learned))
+    ]
+    return pictures.panels([baseline, learned], titles, side=800)
 
 
 def summarise(trainer: Trainer, image_path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +25,10 @@ from kernels.files.folder_lock import locked
 from kernels.training.checkpoint import peek
 
 RECORD, CHECKPOINT, MODEL = "run.json", "checkpoint.npz", "model.npz"
-STILLS = ("prediction", "ground_truth", "bilinear", "bilinear_best", "contact_sheet")
+STILLS = (
+    "prediction", "ground_truth", "bilinear", "bilinear_best", "bilinear_and_learned",
+    "contact_sheet",
+)  # fmt: skip
 OTHERS = (CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png")
 SNAPSHOT = re.compile(r"(prediction|feature)_at_\d+\.(png|ppm)")
 LEAVE_IT = "--out FOLDER to leave it as it is"
@@ -85,12 +88,17 @@ class RunFolder:
 
         Raises `InputError` if the folder cannot be had, or if a file of the user's is in the way.
         """
+        made = not self.path.is_dir()
         make_output_folder(self.path)
-        with locked(self.path):
-            self.refuse_a_run()
-            self.refuse_files_of_others(planned)
-            remove_unfinished(self.path)
-            yield
+        try:
+            with locked(self.path):
+                self.refuse_a_run()
+                self.refuse_files_of_others(planned)
+                remove_unfinished(self.path)
+                yield
+        finally:
+            if made:
+                remove_if_empty(self.path)
 
     def begin(self, planned: set[str], anew: bool) -> None:
         """Remove what an earlier run has left, and write down what this one will write.
@@ -206,3 +214,9 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def remove_if_empty(folder: Path) -> None:
+    """A run that ended before its first file leaves no folder."""
+    with suppress(OSError):  # something is in there, or somebody
+        folder.rmdir()

@@ -4,20 +4,17 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
-from numba import cuda
 
 from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
-from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
+from kernels.config import COLOURS, OUTPUTS, Config
 from kernels.files.psnr import mean_squared_error
+from kernels.front_end import cuda
+from kernels.general.stages import general_stages, workspace_shape
 from kernels.launch import on_gpu
 from kernels.state import State, initial_state
 from kernels.training.devices import gpu_name
 from kernels.training_step import Arrays, Order, Stages
-
-# Training a small network means small grids; Numba's advice to use larger ones is well meant.
-numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
 
 # An array where the kernels run: NumPy's on the CPU, Numba's on a GPU (which has no types).
 DeviceArray = Any
@@ -60,7 +57,7 @@ class StagedBackend(ABC):
         self.config = config
         self.image = image
         self.partitions = 1
-        self.stages = stages
+        self.stages = stages if config.is_usual_network else general_stages(config)
         self.order = order
         batch = config.batch
         self.arrays = Arrays(
@@ -72,8 +69,12 @@ class StagedBackend(ABC):
             loss_sum=self.to_device(np.zeros(1, np.float32)),
             uv=self.empty((batch, 2)),
             target=self.empty((batch, COLOURS)),
-            features=self.empty((batch, FEATURES)),
-            hidden=self.empty((config.layers, batch, config.hidden)),
+            features=self.empty((batch, config.features)),
+            hidden=self.empty(
+                (config.layers, batch, config.hidden)
+                if config.is_usual_network
+                else workspace_shape(config, batch)
+            ),
             outputs=self.empty((batch, OUTPUTS)),
         )
 

@@ -29,7 +29,9 @@ EVENT_SOURCES = {
 }
 OUR_MODULES = ("kernels.", "lessons.", "exercise")
 
-at_work: list[threading.Thread] = []
+# One per thread that works, set when it is done. `Thread.is_alive` would not do: in Python 3.11 and
+# before, a thread whose `join` was interrupted is said to be dead.
+at_work: list[threading.Event] = []
 
 
 def patiently(what: str, work: Callable[[], Result], quiet: bool = False) -> Result:
@@ -39,22 +41,21 @@ def patiently(what: str, work: Callable[[], Result], quiet: bool = False) -> Res
     thread then goes on by itself until its work is done, see `leave`.
     """
     outcome: dict[str, Any] = {}
+    done = threading.Event()
 
     def run() -> None:
         try:
             outcome["value"] = work()
         except BaseException as error:  # raised again where somebody waits for it
             outcome["error"] = error
+        done.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    at_work.append(thread)
-    thread.start()
+    at_work.append(done)
+    threading.Thread(target=run, daemon=True).start()
     with compiled_functions() as names, status_line(quiet) as line:
-        thread.join(SECONDS_BETWEEN_LOOKS)
-        while thread.is_alive():
+        while not done.wait(SECONDS_BETWEEN_LOOKS):
             line.set_description_str(f"{what}: {names[-1]}" if names else what)
-            thread.join(SECONDS_BETWEEN_LOOKS)
-    at_work.remove(thread)
+    at_work.remove(done)
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
@@ -121,7 +122,7 @@ def leave(status: int) -> NoReturn:
     Such a thread cannot be stopped, and would crash if Python tidied up under it: so all of the
     process ends at once. In a notebook, which lives on, it is left to finish.
     """
-    if any(thread.is_alive() for thread in at_work) and "IPython" not in sys.modules:
+    if not all(done.is_set() for done in at_work) and "IPython" not in sys.modules:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
@@ -142,13 +143,13 @@ class TrainingBar(tqdm):
         return fields
 
 
-def training_bar(done: int, steps: int, quiet: bool) -> TrainingBar:
-    """The bar of a run of `steps` steps, of which some are done."""
+def training_bar(done: int, steps: int, quiet: bool, unit: str = "step") -> TrainingBar:
+    """The bar of a run of `steps` steps, or what else is counted, of which some are done."""
     return TrainingBar(
         total=steps,
         initial=done,
         desc="training",
-        unit=" step",
+        unit=f" {unit}",
         disable=quiet,
         **size_of_a_silent_terminal(),
     )

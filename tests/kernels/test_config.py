@@ -41,3 +41,19 @@ def test_sizes_that_do_not_fit_are_refused(tmp_path, old, new, words):
 
 def test_one_octave_fewer_fits(tmp_path):
     assert import_changed(tmp_path, "FOURIER_OCTAVES = 2 ", "FOURIER_OCTAVES = 1 ").ENCODED == 9
+
+
+@pytest.mark.parametrize(
+    ("picture", "grid"),
+    [
+        ((803, 549), (200, 137)),  # the lake
+        ((549, 803), (137, 200)),
+        ((512, 512), (166, 165)),
+        ((20, 10), (10, 5)),  # a cell per four pixels
+        ((1, 1), (1, 1)),
+        ((7680, 4320), (1863, 1048)),  # a cell per 17 pixels
+        ((30_000, 20_000), (1774, 1182)),  # no more than two million
+    ],
+)
+def test_a_grid_has_the_shape_of_its_picture_and_grows_with_it(picture, grid):
+    assert config.fitting_grid(*picture) == grid

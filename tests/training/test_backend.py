@@ -71,7 +71,7 @@ def test_every_class_keeps_the_contract(name, kind):
     assert all(p.default is not p.empty for p in parameters_of(kind)[len(promised) :])
 
 
-@pytest.mark.parametrize("name", ["cpu", "native", "checked"])
+@pytest.mark.parametrize("name", ["cpu", "native", pytest.param("checked", marks=pytest.mark.slow)])
 def test_what_backends_return(name):
     config = Config(steps=5, batch=3, grid_width=3, grid_height=2, hidden=16, layers=1)
     image, before = np.random.default_rng(0).random((4, 5, 3), np.float32), initial_state(config)
@@ -154,10 +154,11 @@ def modules_after(program):
     return {name for name in names if name.partition(".")[0] in ("kernels", "lessons", "tests")}
 
 
+@pytest.mark.slow
 def test_asking_for_a_gpu_loads_no_backend():
     program = "from kernels.training.devices import why_no_gpu\nwhy_no_gpu()"
     needed = (
-        "config", "errors", "field_math", "image_ops", "launch",
+        "config", "errors", "field_math", "front_end", "image_ops", "launch",
         "training", "training.devices", "training.driver",
     )  # fmt: skip
     assert modules_after(program) == {"kernels", *(f"kernels.{name}" for name in needed)}

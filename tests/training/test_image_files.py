@@ -503,6 +503,7 @@ def test_the_longest_name_the_disk_allows(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a limit on file size and a umask")
+@pytest.mark.slow
 def test_a_real_limit_on_file_size_and_ordinary_permissions(tmp_path):
     program = """
 import os, resource, sys

@@ -23,6 +23,7 @@ def test_the_program_paints_the_lake_that_is_kept(tmp_path):
     assert (difference > 0).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_the_lake_is_as_hard_as_a_photograph():
     image = load_image(IMAGES / "lake.png")
     assert image.shape == (550, 800, 3)

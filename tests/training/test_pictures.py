@@ -117,6 +117,7 @@ def test_headers_name_the_step_and_the_psnr():
     assert psnr_label(28.907) == "28.91 dB"
     assert psnr_label(-0.5) == "-0.50 dB"
     assert psnr_label(np.inf) == "exact"
+    assert psnr_label(np.nan) == psnr_label(-np.inf) == "diverged"
 
 
 @pytest.mark.parametrize("shape", SHAPES)

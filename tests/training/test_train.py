@@ -35,7 +35,7 @@ from kernels.cpu import step as cpu
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
 from kernels.state import initial_state
-from kernels.training import checkpoint, picture_writer, preview, trainer
+from kernels.training import checkpoint, devices, picture_writer, preview, trainer
 from kernels.training.command_line import snapshot_steps
 from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend
 from kernels.training.milestones import frame_steps, measured_steps
@@ -43,7 +43,10 @@ from kernels.training.milestones import frame_steps, measured_steps
 TINY = """--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1
     --steps 60 --checkpoint-every 20 --quiet""".split()
 TINY_CONFIG = Config(steps=60, batch=300, grid_width=7, grid_height=5, hidden=16, layers=1)
-FINAL_STILLS = ["prediction", "ground_truth", "bilinear", "bilinear_best", "contact_sheet"]
+FINAL_STILLS = [
+    "prediction", "ground_truth", "bilinear", "bilinear_best", "bilinear_and_learned",
+    "contact_sheet",
+]  # fmt: skip
 OTHERS = """training.gif loss.png loss.csv model.npz summary.json checkpoint.npz
     preview.png run.json""".split()
 SUMMARY_KEYS = """image width height steps batch backend device deterministic partitions threads
@@ -325,13 +328,14 @@ def test_formats_and_snapshots(image, tmp_path):
     assert_files(tmp_path / "ppm", FINAL_STILLS + snapshots(1, 7), "ppm")
     assert (tmp_path / "ppm" / "ground_truth.ppm").read_bytes() == ppm.read_bytes()
     assert run(image, tmp_path / "none", "--steps", 1, "--snapshots", "none") == 0
-    assert_files(tmp_path / "none", FINAL_STILLS[:4])
+    assert_files(tmp_path / "none", FINAL_STILLS[:5])
     assert snapshot_steps("log", 40_000) == [1, 10, 100, 1000, 10_000, 40_000]
 
 
 # ---------------------------------------------------------------- learning
 
 
+@pytest.mark.slow
 def test_training_converges_and_beats_the_baseline(image, tmp_path):
     longer = "--steps 4000 --hidden 32 --layers 2 --checkpoint-every 0".split()
     assert run(image, tmp_path, *longer) == 0
@@ -357,6 +361,7 @@ def test_learning_rates_are_constant_and_then_fall_in_a_straight_line(monkeypatc
     np.testing.assert_allclose(list(seen.values()), np.outer(factors, initial), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything(finished, image, tmp_path):
     assert run(image, tmp_path / "same") == run(image, tmp_path / "other", "--seed", 2) == 0
     assert_same(tmp_path / "same", finished)
@@ -406,6 +411,21 @@ def test_the_native_backend_from_the_command_line(tmp_path):
     assert read_summary(tmp_path / "out")["backend"] == "native"
 
 
+def test_more_memory_than_there_is_ends_in_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(devices, "memory_left", lambda: 4 * 1000)
+    image = save(tmp_path / "two.png", pixels(2, 2))
+    command = [str(image), "--backend", "native", "--steps", "2", "--quiet", "--batch", "500"]
+    assert train.main([*command, "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "not enough memory" in error and "--batch" in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_left_of_the_memory_is_asked_for():
+    assert 1 << 20 < devices.memory_left()
+    assert devices.filled((2, 3), 7, np.int32).tolist() == [[7] * 3] * 2
+
+
 # ---------------------------------------------------------------- kill -9
 
 KILL_AT_WRITE = """
@@ -447,6 +467,7 @@ def kill_at_write(write, moment, image, folder, *arguments):
         ),
     ],
 )
+@pytest.mark.slow
 def test_resume_after_a_kill(image, finished, tmp_path, capsys, write, moment, step):
     kill_at_write(write, moment, image, tmp_path)
     unfinished = len(list(tmp_path.glob(".unfinished-*")))
@@ -521,7 +542,17 @@ def press_control_c(call, image, folder, times=1):
 
 
 # Calls 2, 4 and 9 end at a step with a log entry and a picture, the others between two of them.
-@pytest.mark.parametrize("call, step", [(2, 1), (4, 5), (7, 14), (9, 20), (11, 28), (19, 58)])
+@pytest.mark.parametrize(
+    "call, step",
+    [
+        (2, 1),
+        (7, 14),
+        *(
+            pytest.param(*at, marks=pytest.mark.slow)
+            for at in [(4, 5), (9, 20), (11, 28), (19, 58)]
+        ),
+    ],
+)
 def test_resume_after_control_c(image, finished, tmp_path, capsys, call, step):
     assert press_control_c(call, image, tmp_path) == 130
     assert f"interrupted at step {step};" in capsys.readouterr().out
@@ -532,6 +563,7 @@ def test_resume_after_control_c(image, finished, tmp_path, capsys, call, step):
 
 
 @pytest.mark.parametrize("call, times", [(1, 1), (6, 2)])
+@pytest.mark.slow
 def test_control_c_with_nothing_to_save_or_twice(image, finished, tmp_path, capsys, call, times):
     assert press_control_c(call, image, tmp_path, times) == 130
     assert capsys.readouterr().err == "interrupted\n"

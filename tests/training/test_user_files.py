@@ -258,6 +258,7 @@ def test_messages_say_what_a_file_is(place, name):
     refuse(place, ["--render", name, "--to", "new.png"], NO_MODELS[name])
 
 
+@pytest.mark.slow
 def test_no_message_advises_to_delete_anything():
     for path in [ROOT / "train.py", *ROOT.glob("kernels/**/*.py"), *ROOT.glob("lessons/*/*.py")]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -426,6 +427,7 @@ def folder_of(arguments):
     return out.strip().rpartition(" ")[2]
 
 
+@pytest.mark.slow
 def test_pictures_of_the_same_name_have_folders_of_their_own(place):
     for number, folder in enumerate(("a", "b", "c"), 1):
         os.mkdir(folder)
@@ -643,6 +645,7 @@ BAD_SETTINGS = {
 
 
 @pytest.mark.parametrize("kind", BAD_HEADERS)
+@pytest.mark.slow
 def test_headers_that_cannot_be(place, kind):
     path = place / "run" / f"{kind}.npz"
     header, arrays = opened(path)
@@ -667,6 +670,7 @@ def test_settings_of_a_model_that_cannot_be(place):
 
 
 @pytest.mark.parametrize("kind", BAD_HEADERS)
+@pytest.mark.slow
 def test_arrays_that_cannot_be(place, kind):
     path = place / "run" / f"{kind}.npz"
     header, arrays = opened(path)
@@ -721,6 +725,7 @@ def test_numbers_that_are_none_end_in_a_line(place):
 
 
 @pytest.mark.parametrize("kind", BAD_HEADERS)
+@pytest.mark.slow
 def test_archives_that_claim_to_be_huge(place, kind):
     path = place / "run" / f"{kind}.npz"
     header, arrays = opened(path)
@@ -1004,6 +1009,7 @@ def test_a_second_signal_ends_a_program_that_tidies_up_for_ever():
 @posix
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("program", [["train.py"], ["-m", "lessons"]])
+@pytest.mark.slow
 def test_a_signal_during_the_imports_ends_in_a_line(tmp_path, program, name):
     number = getattr(signal, name)
     package = tmp_path / "numpy"

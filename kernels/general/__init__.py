@@ -1,0 +1,1 @@
+"""The training step for any network of the family: see README.md."""
