@@ -7,9 +7,13 @@ memory takes longer than all of the arithmetic, so each thread first asks for ev
 will need, and only then begins to compute.
 """
 
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
 from numba import cuda, float32, int32, int64, uint32
 
-from kernels.config import COLOURS
+from kernels.config import GRID_CHANNELS
 from kernels.fast.ptx import load_four, store_four
 from kernels.fast.sample import FIXED_POINT
 from kernels.field_math import adam_step
@@ -17,16 +21,9 @@ from kernels.field_math import adam_step
 GROUP = 16  # neighbouring weights that a block sums and moves together
 READS_AT_ONCE = 16
 CELLS_AT_ONCE = 2
-STATE = 10  # numbers that Adam keeps about a cell
 
 
 # ---------------------------------------------------------------- cells of the grid
-
-
-@cuda.jit(device=True)
-def read_floats(grad, cell):
-    red, green, blue, _ = load_four(grad, cell)
-    return red, green, blue
 
 
 @cuda.jit(device=True)
@@ -34,18 +31,27 @@ def clear_floats(grad, cell):
     store_four(grad, cell, float32(0), float32(0), float32(0), float32(0))
 
 
-@cuda.jit(device=True)
-def read_fixed_point(grad, cell):
-    unit = float32(1 / FIXED_POINT)
-    return (
-        float32(grad[cell, 0]) * unit, float32(grad[cell, 1]) * unit, float32(grad[cell, 2]) * unit,
-    )  # fmt: skip
+def make_read_fixed_point(channels):
+    @cuda.jit(device=True)
+    def read_fixed_point(grad, cell):
+        """Four float32, as `load_four` reads them."""
+        unit = float32(1 / FIXED_POINT)
+        fourth = float32(grad[cell, 3]) * unit if channels == 4 else float32(0)
+        return (
+            float32(grad[cell, 0]) * unit, float32(grad[cell, 1]) * unit,
+            float32(grad[cell, 2]) * unit, fourth,
+        )  # fmt: skip
+
+    return read_fixed_point
 
 
-@cuda.jit(device=True)
-def clear_fixed_point(grad, cell):
-    for channel in range(COLOURS):
-        grad[cell, channel] = int64(0)
+def make_clear_fixed_point(channels):
+    @cuda.jit(device=True)
+    def clear_fixed_point(grad, cell):
+        for channel in range(channels):
+            grad[cell, channel] = int64(0)
+
+    return clear_fixed_point
 
 
 @cuda.jit(device=True)
@@ -56,47 +62,75 @@ def corrections_at(corrections, step):
     return corrections[step, 0], corrections[step, 1]
 
 
-@cuda.jit(device=True)
-def read_state(arrays, first, stride, state):
+class CellState(NamedTuple):
     """What Adam keeps about a thread's next cells, those at first and first + stride.
 
-    state: (CELLS_AT_ONCE, STATE) float32, for each cell its parameters, m, v, and how often it has
-    been moved, which is kept in the fourth channel of grid_v.
+    state: (CELLS_AT_ONCE, numbers) float32, for each cell its parameters, m, v, and how often it
+    has been moved. With three channels, this count is the fourth of grid_v.
     """
-    for i in range(CELLS_AT_ONCE):
-        cell = first + i * stride
-        if cell < arrays.feature_grid.shape[0]:
-            state[i, 0], state[i, 1], state[i, 2], _ = load_four(arrays.feature_grid, cell)
-            state[i, 3], state[i, 4], state[i, 5], _ = load_four(arrays.grid_m, cell)
-            state[i, 6], state[i, 7], state[i, 8], state[i, 9] = load_four(arrays.grid_v, cell)
+
+    numbers: int
+    read: Callable
+    write_averages: Callable
 
 
-@cuda.jit(device=True)
-def write_averages(arrays, first, stride, state):
-    """Put m, v and the count back, where they are not kept in registers."""
-    for i in range(CELLS_AT_ONCE):
-        cell = first + i * stride
-        if cell < arrays.feature_grid.shape[0]:
-            none = float32(0)
-            store_four(arrays.grid_m, cell, state[i, 3], state[i, 4], state[i, 5], none)
-            store_four(arrays.grid_v, cell, state[i, 6], state[i, 7], state[i, 8], state[i, 9])
+@cache
+def cell_state(channels):
+    """`CellState` for a grid of 3 or 4 channels."""
+    m, v, count = channels, 2 * channels, 3 * channels
 
-
-def make_read_gradients(read):
     @cuda.jit(device=True)
-    def read_gradients(arrays, first, stride, gradients):
-        """(CELLS_AT_ONCE, 3) float32. Cells beyond the grid get a zero gradient."""
+    def read_state(arrays, first, stride, state):
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
-            red, green, blue = float32(0), float32(0), float32(0)
             if cell < arrays.feature_grid.shape[0]:
-                red, green, blue = read(arrays.grad_feature_grid, cell)
+                state[i, 0], state[i, 1], state[i, 2], p3 = load_four(arrays.feature_grid, cell)
+                state[i, m], state[i, m + 1], state[i, m + 2], m3 = load_four(arrays.grid_m, cell)
+                state[i, v], state[i, v + 1], state[i, v + 2], v3 = load_four(arrays.grid_v, cell)
+                if channels == 4:
+                    state[i, 3], state[i, m + 3], state[i, v + 3] = p3, m3, v3
+                    state[i, count] = arrays.grid_steps[cell]
+                else:
+                    state[i, count] = v3
+
+    @cuda.jit(device=True)
+    def write_averages(arrays, first, stride, state):
+        """Put m, v and the count back, where they are not kept in registers."""
+        for i in range(CELLS_AT_ONCE):
+            cell = first + i * stride
+            if cell < arrays.feature_grid.shape[0]:
+                m3, v3 = float32(0), state[i, count]
+                if channels == 4:
+                    m3, v3 = state[i, m + 3], state[i, v + 3]
+                    arrays.grid_steps[cell] = state[i, count]
+                store_four(arrays.grid_m, cell, state[i, m], state[i, m + 1], state[i, m + 2], m3)
+                store_four(arrays.grid_v, cell, state[i, v], state[i, v + 1], state[i, v + 2], v3)
+
+    return CellState(count + 1, read_state, write_averages)
+
+
+def make_read_gradients(channels, deterministic):
+    read = make_read_fixed_point(channels) if deterministic else load_four
+
+    @cuda.jit(device=True)
+    def read_gradients(arrays, first, stride, gradients):
+        """(CELLS_AT_ONCE, channels) float32. Cells beyond the grid get a zero gradient."""
+        for i in range(CELLS_AT_ONCE):
+            cell = first + i * stride
+            red, green, blue, fourth = float32(0), float32(0), float32(0), float32(0)
+            if cell < arrays.feature_grid.shape[0]:
+                red, green, blue, fourth = read(arrays.grad_feature_grid, cell)
             gradients[i, 0], gradients[i, 1], gradients[i, 2] = red, green, blue
+            if channels == 4:
+                gradients[i, 3] = fourth
 
     return read_gradients
 
 
-def make_move_cells(clear):
+def make_move_cells(channels, deterministic):
+    clear = make_clear_fixed_point(channels) if deterministic else clear_floats
+    m, v, count = channels, 2 * channels, 3 * channels
+
     @cuda.jit(device=True)
     def move_cells(arrays, first, stride, gradients, state, learning_rate, rates):
         """Move those of the cells that a sample has touched; others stay as they are."""
@@ -106,21 +140,21 @@ def make_move_cells(clear):
                 gradients[i, 0] != float32(0)
                 or gradients[i, 1] != float32(0)
                 or gradients[i, 2] != float32(0)
+                or (channels == 4 and gradients[i, 3] != float32(0))
             )
             if touched:
                 clear(arrays.grad_feature_grid, cell)
-                state[i, 9] += float32(1)
-                correction_m, correction_v = corrections_at(arrays.corrections, int32(state[i, 9]))
-                for channel in range(COLOURS):
-                    parameter, m, v = adam_step(
-                        state[i, channel], gradients[i, channel], state[i, 3 + channel],
-                        state[i, 6 + channel], correction_m, correction_v, learning_rate, rates,
-                    )  # fmt: skip
-                    state[i, channel] = parameter
-                    state[i, 3 + channel], state[i, 6 + channel] = m, v
-                store_four(
-                    arrays.feature_grid, cell, state[i, 0], state[i, 1], state[i, 2], float32(0)
+                state[i, count] += float32(1)
+                correction_m, correction_v = corrections_at(
+                    arrays.corrections, int32(state[i, count])
                 )
+                for c in range(channels):
+                    state[i, c], state[i, m + c], state[i, v + c] = adam_step(
+                        state[i, c], gradients[i, c], state[i, m + c], state[i, v + c],
+                        correction_m, correction_v, learning_rate, rates,
+                    )  # fmt: skip
+                fourth = state[i, 3] if channels == 4 else float32(0)
+                store_four(arrays.feature_grid, cell, state[i, 0], state[i, 1], state[i, 2], fourth)
 
     return move_cells
 
@@ -197,10 +231,11 @@ def rows_to_sum(blocks, threads):
 # ---------------------------------------------------------------- all parameters
 
 
-def make_update(threads, deterministic):
+def make_update(threads, deterministic, channels=GRID_CHANNELS):
     """The second part of a step, for blocks of `threads` threads; see `step`."""
-    read_gradients = make_read_gradients(read_fixed_point if deterministic else read_floats)
-    move_cells = make_move_cells(clear_fixed_point if deterministic else clear_floats)
+    numbers, read_state, write_averages = cell_state(channels)
+    read_gradients = make_read_gradients(channels, deterministic)
+    move_cells = make_move_cells(channels, deterministic)
     sum_weights, move_weights = make_weight_updates(threads)
     rows = threads // GROUP
 
@@ -208,10 +243,10 @@ def make_update(threads, deterministic):
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates, state):
         """Move all parameters. arrays: `FusedArrays`; all else as in `kernels.adam`.
 
-        state: what Adam keeps about this thread's first cells (see `read_state`). Its averages
+        state: what Adam keeps about this thread's first cells (see `CellState`). Its averages
         are not written to memory: the caller keeps them, or writes them.
         """
-        gradients = cuda.local.array((CELLS_AT_ONCE, COLOURS), float32)
+        gradients = cuda.local.array((CELLS_AT_ONCE, channels), float32)
         partial_sums = cuda.shared.array((rows, GROUP), float32)
         cell, stride, cells = cuda.grid(1), cuda.gridsize(1), arrays.feature_grid.shape[0]
         group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // GROUP
@@ -227,7 +262,7 @@ def make_update(threads, deterministic):
             move_weights(arrays, group, weight_state, partial_sums, step, learning_rate_mlp, rates)
 
         # What is left, if the grid is large or the blocks are few.
-        rest = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        rest = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
         cell += CELLS_AT_ONCE * stride
         while cell < cells:
             read_gradients(arrays, cell, stride, gradients)

@@ -16,7 +16,8 @@ class FusedArrays(NamedTuple):
     feature_grid: Any  # (gh * gw, 4)
     grad_feature_grid: Any  # (gh * gw, 4); int64 if deterministic
     grid_m: Any  # (gh * gw, 4)
-    grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
+    grid_v: Any  # (gh * gw, 4); with three channels the fourth is what `grid_steps` else holds:
+    grid_steps: Any  # (gh * gw,), how often each cell has been moved; empty with three channels
     weights: Any  # (n,)
     grad_weights: Any  # (`rows_to_sum` * n,): a sum for each block, other rows zero
     weights_m: Any  # (n,)
@@ -48,13 +49,15 @@ def flat_with_four_channels(array):
 def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic=False):
     """`FusedArrays` of NumPy arrays. rows: see `rows_to_sum`. threads: per block."""
     flat = flat_with_four_channels
-    grid = flat(state.feature_grid)
+    grid, steps = flat(state.feature_grid), state.grid_steps
+    with_room = state.feature_grid.shape[2] < 4
     return FusedArrays(
         image=flat(image),
         feature_grid=grid,
         grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
         grid_m=flat(state.grid_m),
-        grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
+        grid_v=flat(np.dstack([state.grid_v, steps]) if with_room else state.grid_v),
+        grid_steps=np.zeros(0, np.float32) if with_room else steps.ravel().astype(np.float32),
         weights=state.weights.copy(),
         grad_weights=np.zeros(rows * len(state.weights), np.float32),
         weights_m=state.weights_m.copy(),
@@ -62,6 +65,13 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
         corrections=corrections,
         squared_errors=np.zeros(blocks * threads, np.float32),
     )
+
+
+def moves_of_cells(arrays):
+    """(gh * gw,) float32 on the host: how often each cell has been moved."""
+    if len(getattr(arrays, "grid_steps", ())):
+        return arrays.grid_steps.copy_to_host()
+    return arrays.grid_v.copy_to_host()[:, 3]
 
 
 class OneBarrierArrays(NamedTuple):

@@ -14,11 +14,12 @@ from numba import cuda, float32, int64, uint32
 from kernels.config import COLOURS
 from kernels.fast.cells import SHARE, VALUE
 from kernels.fast.ptx import load_four, pack_halves
-from kernels.fast.sample import FIXED_POINT, add_floats, corners
+from kernels.fast.sample import FIXED_POINT, corners, make_add_floats
 from kernels.fast.warp_network import GROUP
 from kernels.field_math import neighbours, sine_of_turns
 
 ALL_LANES = 0xFFFFFFFF
+add_floats = make_add_floats(COLOURS)
 
 
 # ---------------------------------------------------------------- colour, two threads per sample
@@ -167,5 +168,6 @@ def scatter_floats(grad, first, group, lane, settings, uv, turn, colours, scale,
         red, green, blue = (
             scale * colours[sample, 0], scale * colours[sample, 1], scale * colours[sample, 2],
         )  # fmt: skip
-        add_floats(grad, uint32(first + p0), s0, red, green, blue)
-        add_floats(grad, uint32(first + p2), s2, red, green, blue)
+        none = float32(0)
+        add_floats(grad, uint32(first + p0), s0, red, green, blue, none)
+        add_floats(grad, uint32(first + p2), s2, red, green, blue, none)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS
-from kernels.fast.adam import clear_fixed_point, clear_floats, read_fixed_point, read_floats
+from kernels.fast.adam import clear_floats, make_clear_fixed_point, make_read_fixed_point
 from kernels.fast.ptx import float_as_word, load_four, pack_bfloat16, store_four, word_as_float
 
 # What a thread keeps of a cell that it reads ...
@@ -152,9 +152,10 @@ class CellKind(NamedTuple):
     unpack_copy: Callable
 
 
-ROUNDED = CellKind(2, 8, read_floats, clear_floats, write_rounded, ask_rounded, unpack_rounded)
+ROUNDED = CellKind(2, 8, load_four, clear_floats, write_rounded, ask_rounded, unpack_rounded)
 EXACT = CellKind(
-    4, 13, read_fixed_point, clear_fixed_point, write_exact, ask_exact, unpack_exact
+    4, 13, make_read_fixed_point(COLOURS), make_clear_fixed_point(COLOURS),
+    write_exact, ask_exact, unpack_exact,
 )  # fmt: skip
 
 

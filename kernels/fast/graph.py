@@ -15,12 +15,12 @@ from functools import cache
 
 from numba import cuda, float32, int32, uint64
 
-from kernels import adam, sampler
-from kernels.config import FEATURES
-from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
+from kernels import adam, front_end, sampler
+from kernels.config import FEATURES, GRID_CHANNELS
+from kernels.fast.adam import CELLS_AT_ONCE
 from kernels.fast.fast_math import fast_math
 from kernels.fast.paint import make_paint
-from kernels.fast.sample import draw_sample, prepare_features
+from kernels.fast.sample import draw_sample
 from kernels.fast.sizes import network_size
 from kernels.fast.step import make_fused_step
 
@@ -69,10 +69,14 @@ def adam_grid_by_clock(
 
 
 @cache
-def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True):
+def make_fused_kernels(
+    hidden, layers, deterministic=False, vector_atomics=True, channels=GRID_CHANNELS
+):
     """(gradient kernel, update kernel, paint kernel, threads per block): see `make_fused_step`."""
-    fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
+    fused = make_fused_step(hidden, layers, deterministic, vector_atomics, channels)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
+    prepare_features = fused.prepare_features
+    numbers, read_state, write_averages = fused.cell_state
 
     @fast_math()
     def gradients_by_clock(clock, arrays, settings):
@@ -94,7 +98,7 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
         position = clock[SECOND_HALF]
         if cuda.grid(1) == 0:
             clock[POSITION] = position + 1
-        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        state = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
         cell, stride = cuda.grid(1), cuda.gridsize(1)
         read_state(arrays, cell, stride, state)
         update(
@@ -103,7 +107,7 @@ def make_fused_kernels(hidden, layers, deterministic=False, vector_atomics=True)
         )  # fmt: skip
         write_averages(arrays, cell, stride, state)
 
-    paint = make_paint(network_size(hidden, layers))
+    paint = make_paint(network_size(hidden, layers, channels))
     return gradients_by_clock, update_by_clock, paint, fused.threads
 
 
@@ -128,15 +132,16 @@ class Recorder:
             builder = self.device.create_graph_builder()
             builder.begin_building()
             # Freeing memory while recording would end up in the graph, or break it.
-            with cuda.defer_cleanup():
+            stream = front_end.recording_stream(builder)
+            with front_end.cuda.defer_cleanup():
                 for _ in range(steps):
-                    self.launch_step(builder)
+                    self.launch_step(stream)
             self.graphs[steps] = builder.end_building().complete()
 
     def replay(self, steps):
         """Run `steps` steps and wait for their end."""
         # What was copied before on the default stream must have arrived.
-        cuda.synchronize()
+        front_end.cuda.synchronize()
         for _ in range(steps // STEPS_PER_GRAPH):
             self.graphs[STEPS_PER_GRAPH].launch(self.stream)
         for _ in range(steps % STEPS_PER_GRAPH):

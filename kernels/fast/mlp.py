@@ -1,7 +1,7 @@
 """The network on tensor cores: 32 samples per warp, forward and backward, without leaving the chip.
 
     features, target (32 samples per warp)
-        ->  gradients of all weights (of a block), gradient of three features (of each sample)
+        ->  gradients of all weights (of a block), of the grid's features (of each sample)
 
 The idea: a tensor core multiplies a 16 x 16 matrix by a 16 x 8 one in a single instruction, if a
 warp holds both in the registers of its 32 lanes, in *fragments* (see `ptx`). The result of one
@@ -37,7 +37,7 @@ from functools import cache
 
 from numba import cuda, float32, uint32
 
-from kernels.config import FEATURES, OUTPUTS
+from kernels.config import COLOURS, FEATURES, OUTPUTS
 from kernels.fast.products import (
     make_backward_products,
     make_forward_products,
@@ -48,8 +48,8 @@ from kernels.fast.relu import make_apply_relu_mask, make_relu, make_relu_and_sto
 from kernels.fast.rows import (
     load_features,
     load_output_delta,
+    make_store_columns,
     store_output_delta,
-    store_three_columns,
     transpose_features,
 )
 from kernels.fast.sizes import FEATURE_TILES, SAMPLE_TILES, USED_OUTPUTS
@@ -107,7 +107,7 @@ def make_forward(size):
     first_words, middle_words = size.first_words, size.middle_words
     words_before_last = size.words_before_last
     forward_first, forward_middle, forward_last = make_forward_products(size)
-    relu = make_relu(unit_tiles)
+    relu, store_columns = make_relu(unit_tiles), make_store_columns(COLOURS)
 
     @cuda.jit(device=True)
     def forward(words, rows, staging, thread):
@@ -123,7 +123,7 @@ def make_forward(size):
             forward_middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
             relu(sums, operand)
         forward_last(words, words_before_last, lane, operand, sums)
-        store_three_columns(sums, staging, warp, lane)
+        store_columns(sums, staging, warp, lane)
 
     return forward
 
@@ -136,7 +136,7 @@ def make_forward_and_store(size):
     first_words, middle_words = size.first_words, size.middle_words
     words_before_last = size.words_before_last
     forward_first, forward_middle, forward_last = make_forward_products(size)
-    relu_and_store = make_relu_and_store(unit_tiles)
+    relu_and_store, store_columns = make_relu_and_store(unit_tiles), make_store_columns(COLOURS)
 
     @cuda.jit(device=True)
     def forward_and_store(
@@ -156,7 +156,7 @@ def make_forward_and_store(size):
             activations = FEATURE_TILES + layer * unit_tiles
             relu_and_store(sums, operand, relu_masks, layer, transposed, activations, warp, lane)
         forward_last(words, words_before_last, lane, operand, sums)
-        store_three_columns(sums, staging, warp, lane)
+        store_columns(sums, staging, warp, lane)
         # From fragments to rows and back: other lanes of the warp wrote what a lane reads.
         cuda.syncwarp()
         squared_error = store_output_delta(staging, thread, target, inside, rows)
@@ -175,13 +175,14 @@ def make_backward(size):
     backward_first, backward_middle, backward_last = make_backward_products(size)
     _, gradient_middle, gradient_last = make_weight_gradients(size)
     apply_relu_mask = make_apply_relu_mask(unit_tiles)
+    store_columns = make_store_columns(size.channels)
 
     @cuda.jit(device=True)
     def backward(
         words, staging, transposed, relu_masks, operand, sums, scale, gradient, base, first_tile,
         thread,
     ):  # fmt: skip
-        """All gradients but that of the first matrix; those of three features go to staging."""
+        """All gradients but that of the first matrix; those of the grid's go to staging."""
         warp, lane = thread >> 5, thread & 31
         # Sums over samples need what all warps have put into shared memory.
         cuda.syncthreads()
@@ -207,7 +208,7 @@ def make_backward(size):
         deltas = FEATURE_TILES + unit_tiles
         apply_relu_mask(sums, operand, relu_masks, 0, transposed, deltas, warp, lane)
         backward_first(words, 0, lane, operand, sums)
-        store_three_columns(sums, staging, warp, lane)
+        store_columns(sums, staging, warp, lane)
         # For the rows that other lanes have written.
         cuda.syncwarp()
 
@@ -227,7 +228,7 @@ def make_forward_backward(size):
         """Take a warp's samples through the network and back; all warps of the block at once.
 
         One thread is one sample; `target` (three float32) and `inside` (or beyond the batch) are
-        its own. staging receives the gradients of the first three features, without `scale`.
+        its own. staging receives the gradients of the grid's features, without `scale`.
         gradient, float32 from `base` on, is set by the block's first tile of samples, and added to
         by later ones, times `scale`. Returns the sum of squared errors of the sample. What is left
         to do is `finish_gradient`: the caller may send the features' gradients on their way before.

@@ -138,7 +138,7 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
         cells = uint32(arrays.feature_grid.shape[0])
         copy, before = uint32(((i - 2) & 3) * cells), uint32(((i - 1) & 3) * cells)
         ask_copy(arrays.cell_copies, uint32(copy + index), uint32(TURNS * cells), asked)
-        gradients[0], gradients[1], gradients[2] = read_gradient(
+        gradients[0], gradients[1], gradients[2], _ = read_gradient(
             arrays.grad_cells, uint32(before + index)
         )
         return index
@@ -211,7 +211,7 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
         for i in range(int32(steps)):
             # What the last step has added.
             before = uint32(((i - 1) & 3) * cells)
-            gradients[0], gradients[1], gradients[2] = read_gradient(
+            gradients[0], gradients[1], gradients[2], _ = read_gradient(
                 arrays.grad_cells, uint32(before + index)
             )
             read_sums(arrays.grad_weights, ((i - 1) & 3) * sum_rows, warp, lane, tile_gradients)

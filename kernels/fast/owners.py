@@ -93,7 +93,7 @@ def make_owners(kind, clear_weights, sum_rows):
     @cuda.jit(device=True)
     def ask_own(arrays, i, cell, own, gradients, next_corrections):
         before = uint32(((i - 1) & 3) * uint32(arrays.feature_grid.shape[0]))
-        gradients[0], gradients[1], gradients[2] = read_gradient(
+        gradients[0], gradients[1], gradients[2], _ = read_gradient(
             arrays.grad_cells, uint32(before + cell)
         )
         (

@@ -10,7 +10,7 @@ from numba import cuda, float32, int32, uint32
 from kernels.config import COLOURS, FEATURES
 from kernels.fast.fast_math import fast_math
 from kernels.fast.mlp import make_forward, make_pack_weights
-from kernels.fast.sample import corners, encode_grid, encode_position
+from kernels.fast.sample import corners, make_encoding
 from kernels.fast.sizes import FEATURE_PITCH, WARP
 from kernels.field_math import pixel_centre, sigmoid
 
@@ -20,6 +20,7 @@ def make_paint(size):
     """The kernel for one `NetworkSize`; launch it with `size.threads` threads per block."""
     words_size, samples = size.words, size.threads
     pack_weights, forward = make_pack_weights(size), make_forward(size)
+    encode_position, _, encode_grid = make_encoding(size.channels)
 
     @fast_math()
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):

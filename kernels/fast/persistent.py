@@ -19,11 +19,11 @@ from functools import cache
 
 from numba import cuda, float32, uint32
 
-from kernels.config import FEATURES
-from kernels.fast.adam import CELLS_AT_ONCE, STATE, read_state, write_averages
+from kernels.config import FEATURES, GRID_CHANNELS
+from kernels.fast.adam import CELLS_AT_ONCE
 from kernels.fast.fast_math import fast_math
 from kernels.fast.ptx import arrive, arrived
-from kernels.fast.sample import draw_sample, prepare_features
+from kernels.fast.sample import draw_sample
 from kernels.fast.step import make_fused_step
 
 
@@ -48,14 +48,19 @@ def wait_at_barrier(counter, barrier):
 
 
 @cache
-def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_state=True):
+def make_train(
+    hidden, layers, deterministic=False, vector_atomics=True, channels=GRID_CHANNELS,
+    keep_state=True,
+):  # fmt: skip
     """(kernel, threads per block) for one size of network; arguments as in `make_fused_step`.
 
     keep_state: what Adam keeps about a thread's first cells stays in its registers from step to
     step. Without, more blocks fit onto the GPU at once, which large batches make use of.
     """
-    fused = make_fused_step(hidden, layers, deterministic, vector_atomics)
+    fused = make_fused_step(hidden, layers, deterministic, vector_atomics, channels)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
+    prepare_features = fused.prepare_features
+    numbers, read_state, write_averages = fused.cell_state
 
     @fast_math()
     def train(arrays, learning_rates, first_step, settings, counter):
@@ -64,7 +69,7 @@ def make_train(hidden, layers, deterministic=False, vector_atomics=True, keep_st
         arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
         uint32, zero.
         """
-        state = cuda.local.array((CELLS_AT_ONCE, STATE), float32)
+        state = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
         cell, stride = cuda.grid(1), cuda.gridsize(1)
         if keep_state:
             read_state(arrays, cell, stride, state)

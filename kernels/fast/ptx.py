@@ -23,12 +23,17 @@ from kernels.fast import ptx_numpy
 FLOAT, WORD, ADDRESS = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 
-def emulated_by(emulation):
-    """Decorate the typing of an instruction: makes the function that kernels call."""
+def emulated_by(emulation, text=None):
+    """Decorate the typing of an instruction: makes the function that kernels call.
+
+    text: the instruction, in which $0, $1, ... stand for results and then arguments; None if that
+    of the typing.
+    """
 
     def decorate(typing):
         function = intrinsic(typing)
         function.emulation = emulation
+        function.text = text or getattr(typing, "text", None)
         return function
 
     return decorate
@@ -61,6 +66,7 @@ def packing(text):
 
         return signature(types.uint32, types.float32, types.float32), generate
 
+    typing.text = text
     return typing
 
 
@@ -73,6 +79,7 @@ def word_to_word(text):
 
         return signature(types.uint32, types.uint32), generate
 
+    typing.text = text
     return typing
 
 
@@ -106,23 +113,28 @@ mask_of_positive_halves = emulated_by(ptx_numpy.mask_of_positive_halves)(
 )
 
 
-@emulated_by(ptx_numpy.select_16_bits)
+SELECT_BYTES = "prmt.b32 $0, $1, $2, $3;"
+# Bytes 1 0 of each of two words, or 3 2: the second word's bytes are called 4 to 7.
+LOWER_BYTES, UPPER_BYTES = 0x5410, 0x7632
+
+
+@emulated_by(ptx_numpy.select_16_bits, SELECT_BYTES)
 def select_16_bits(context, first, second, upper):
     """One word of the lower 16 bits of two words (upper = 0), or of their upper 16 bits (1)."""
 
     def generate(context, builder, signature_, arguments):
         first, second, upper = arguments
-        # Bytes 1 0 of each word, or 3 2: the second word's bytes are called 4 to 7.
-        lower_bytes, upper_bytes = WORD(0x5410), WORD(0x7632)
-        choice = builder.select(builder.trunc(upper, ir.IntType(1)), upper_bytes, lower_bytes)
-        return emit(
-            builder, "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", [WORD], [first, second, choice]
-        )
+        is_upper = builder.trunc(upper, ir.IntType(1))
+        choice = builder.select(is_upper, WORD(UPPER_BYTES), WORD(LOWER_BYTES))
+        return emit(builder, SELECT_BYTES, "=r,r,r,r", [WORD], [first, second, choice])
 
     return signature(types.uint32, types.uint32, types.uint32, types.uint32), generate
 
 
-@emulated_by(ptx_numpy.word_as_float)
+SAME_BITS = "mov.b32 $0, $1;"
+
+
+@emulated_by(ptx_numpy.word_as_float, SAME_BITS)
 def word_as_float(context, word):
     """The float32 with the same bits: what is stored as floats may be something else."""
 
@@ -132,7 +144,7 @@ def word_as_float(context, word):
     return signature(types.float32, types.uint32), generate
 
 
-@emulated_by(ptx_numpy.float_as_word)
+@emulated_by(ptx_numpy.float_as_word, SAME_BITS)
 def float_as_word(context, number):
     def generate(context, builder, signature_, arguments):
         return builder.bitcast(arguments[0], WORD)
@@ -169,6 +181,7 @@ def multiplying(kind):
 
         return signature(result, *[types.uint32] * 6, *[types.float32] * 4), generate
 
+    typing.text = text
     return typing
 
 
@@ -176,13 +189,15 @@ multiply_halves = emulated_by(ptx_numpy.multiply_halves)(multiplying("f16"))
 multiply_bfloat16 = emulated_by(ptx_numpy.multiply_bfloat16)(multiplying("bf16"))
 
 
-@emulated_by(ptx_numpy.transpose_8x8)
+TRANSPOSE = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
+
+
+@emulated_by(ptx_numpy.transpose_8x8, TRANSPOSE)
 def transpose_8x8(context, words):
     """Transpose 8 x 8 16-bit floats; lane 4 r + c holds row r, columns 2 c and 2 c + 1."""
 
     def generate(context, builder, signature_, arguments):
-        text = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;"
-        return emit(builder, text, "=r,r", [WORD], arguments, True)
+        return emit(builder, TRANSPOSE, "=r,r", [WORD], arguments, True)
 
     return signature(types.uint32, types.uint32), generate
 
@@ -205,7 +220,12 @@ def index_types(array):
     return array, types.int64
 
 
-@emulated_by(ptx_numpy.load_four)
+LOAD_FOUR = "ld.global.v4.f32 {$0, $1, $2, $3}, [$4];"
+STORE_FOUR = "st.global.v4.f32 [$0], {$1, $2, $3, $4};"
+ADD_FOUR = "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
+
+
+@emulated_by(ptx_numpy.load_four, LOAD_FOUR)
 def load_four(context, array, row):
     """The four floats of array[row], as one load of 16 bytes.
 
@@ -218,14 +238,14 @@ def load_four(context, array, row):
     def generate(context, builder, signature_, arguments):
         pointer = pointer_to_four(context, builder, array, *arguments)
         address = builder.ptrtoint(pointer, ADDRESS)
-        text = "ld.global.v4.f32 {$0, $1, $2, $3}, [$4];"
-        struct = emit(builder, text, "=f,=f,=f,=f,l,~{memory}", [FLOAT] * 4, [address], True)
+        registers = "=f,=f,=f,=f,l,~{memory}"
+        struct = emit(builder, LOAD_FOUR, registers, [FLOAT] * 4, [address], True)
         return as_tuple(context, builder, kind, struct)
 
     return signature(kind, *argument_types), generate
 
 
-@emulated_by(ptx_numpy.store_four)
+@emulated_by(ptx_numpy.store_four, STORE_FOUR)
 def store_four(context, array, row, x, y, z, w):
     """array[row] = x, y, z, w, as one store of 16 bytes."""
     argument_types = index_types(array)
@@ -241,16 +261,15 @@ def store_four(context, array, row, x, y, z, w):
     return signature(types.none, *argument_types, *[types.float32] * 4), generate
 
 
-@emulated_by(ptx_numpy.add_four)
+@emulated_by(ptx_numpy.add_four, ADD_FOUR)
 def add_four(context, array, row, x, y, z, w):
     """Atomically add x, y, z, w to array[row]; needs compute capability 9.0."""
     argument_types = index_types(array)
 
     def generate(context, builder, signature_, arguments):
         pointer = pointer_to_four(context, builder, array, *arguments[:2])
-        text = "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
         address = builder.ptrtoint(pointer, ADDRESS)
-        emit(builder, text, "l,f,f,f,f,~{memory}", [], [address, *arguments[2:]], True)
+        emit(builder, ADD_FOUR, "l,f,f,f,f,~{memory}", [], [address, *arguments[2:]], True)
         return context.get_dummy_value()
 
     return signature(types.none, *argument_types, *[types.float32] * 4), generate
@@ -265,7 +284,11 @@ def address_of(context, builder, array_type, array):
     return builder.ptrtoint(made.data, ADDRESS)
 
 
-@emulated_by(ptx_numpy.arrive)
+ARRIVE = "red.release.gpu.global.add.u32 [$0], 1;"
+ARRIVED = "ld.acquire.gpu.global.u32 $0, [$1];"
+
+
+@emulated_by(ptx_numpy.arrive, ARRIVE)
 def arrive(context, counter):
     """Add 1 to counter[0] (uint32); whoever sees it also sees all that was written before.
 
@@ -276,20 +299,19 @@ def arrive(context, counter):
     def generate(context, builder, signature_, arguments):
         context.active_code_library.use_cooperative = True
         address = address_of(context, builder, counter, arguments[0])
-        emit(builder, "red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", [], [address], True)
+        emit(builder, ARRIVE, "l,~{memory}", [], [address], True)
         return context.get_dummy_value()
 
     return signature(types.none, counter), generate
 
 
-@emulated_by(ptx_numpy.arrived)
+@emulated_by(ptx_numpy.arrived, ARRIVED)
 def arrived(context, counter):
     """Read counter[0] (uint32); what was written before an `arrive` seen here can be read now."""
 
     def generate(context, builder, signature_, arguments):
         address = address_of(context, builder, counter, arguments[0])
-        text = "ld.acquire.gpu.global.u32 $0, [$1];"
-        return emit(builder, text, "=r,l,~{memory}", [WORD], [address], True)
+        return emit(builder, ARRIVED, "=r,l,~{memory}", [WORD], [address], True)
 
     return signature(types.uint32, counter), generate
 
@@ -307,6 +329,7 @@ def barrier_of_some(text):
 
         return signature(types.none, types.int32, types.int32), generate
 
+    typing.text = text
     return typing
 
 

@@ -4,13 +4,14 @@ Around the network one thread is one sample: it knows the sample's features and 
 a sample's numbers are spread over the lanes of a warp, in fragments (see `ptx`). Two arrays in
 shared memory lie between the two, with one row per sample: `rows` (samples, FEATURE_PITCH) uint32
 holds features as halves and the deltas of the outputs as bfloat16, two per word; `staging`
-(samples, 3) float32 holds the three columns that leave the network. The lanes that read a row
+(samples, size.columns) float32 holds the columns that leave the network. The lanes that read a row
 belong to the warp that has written it, so `syncwarp` is enough between the two.
 """
 
+from functools import cache
+
 from numba import cuda, float32, uint32
 
-from kernels.config import COLOURS
 from kernels.fast.products import store_transposed
 from kernels.fast.ptx import halves_to_bfloat16, pack_bfloat16
 from kernels.fast.sizes import FEATURE_WORDS, SAMPLE_TILES, WARP
@@ -38,19 +39,25 @@ def transpose_features(operand, transposed, warp, lane):
             store_transposed(transposed, side, SAMPLE_TILES * warp + tile, lane, upper, lower)
 
 
-@cuda.jit(device=True)
-def store_three_columns(sums, staging, warp, lane):
-    """The first three columns of the sums, from fragments to one row per sample."""
-    row, first_column = lane >> 2, 2 * (lane & 3)
-    if first_column >= COLOURS:
-        return
-    for tile in range(SAMPLE_TILES):
-        sample = WARP * warp + 16 * tile + row
-        staging[sample, first_column] = sums[tile, 0, 0]
-        staging[sample + 8, first_column] = sums[tile, 0, 2]
-        if first_column + 1 < COLOURS:
-            staging[sample, first_column + 1] = sums[tile, 0, 1]
-            staging[sample + 8, first_column + 1] = sums[tile, 0, 3]
+@cache
+def make_store_columns(columns):
+    """columns: 3 for colours, or as many as the grid has channels."""
+
+    @cuda.jit(device=True)
+    def store_columns(sums, staging, warp, lane):
+        """The first columns of the sums, from fragments to one row per sample."""
+        row, first_column = lane >> 2, 2 * (lane & 3)
+        if first_column >= columns:
+            return
+        for tile in range(SAMPLE_TILES):
+            sample = WARP * warp + 16 * tile + row
+            staging[sample, first_column] = sums[tile, 0, 0]
+            staging[sample + 8, first_column] = sums[tile, 0, 2]
+            if first_column + 1 < columns:
+                staging[sample, first_column + 1] = sums[tile, 0, 1]
+                staging[sample + 8, first_column + 1] = sums[tile, 0, 3]
+
+    return store_columns
 
 
 @cuda.jit(device=True)

@@ -8,9 +8,9 @@ Loops over them have constant ends then, and arrays of registers stay registers 
 from functools import cache
 from typing import NamedTuple
 
-from kernels.config import COLOURS, FEATURES
+from kernels.config import COLOURS, FEATURES, GRID_CHANNELS, WARP
 
-WARP = 32  # lanes; a warp takes 32 samples
+# A warp takes as many samples as it has lanes.
 SAMPLE_TILES = 2  # of 16 samples per warp: two chains of products that do not wait for each other
 TILE_UNITS = 8  # units that one instruction computes
 K_BLOCK = 16  # inputs that one instruction sums over
@@ -20,11 +20,14 @@ FEATURE_WORDS = FEATURES // 2  # two features per word
 # A row also holds two words of deltas. 12 r + c meets no bank twice for r < 8, c < 4.
 FEATURE_PITCH = FEATURE_WORDS + 4
 USED_OUTPUTS = 8  # of 16: the first three are colours, the others never change
+MOST_CHANNELS = 4  # of the grid: a cell is read, and added to, as one row of four floats
 SHARED_BYTES = 48 * 1024  # per block, on every GPU
 
 
 class NetworkSize(NamedTuple):
     """`layers` hidden layers of `hidden` units, and the warps per block that work on them.
+
+    `channels` are those of the grid: the first features, whose gradients leave the network.
 
     Weights lie in shared memory as `words`: two inputs' weights to one unit per uint32, rows 8
     words longer than there are units (see `products`). `transposed` holds tiles of 8 units, as
@@ -35,6 +38,12 @@ class NetworkSize(NamedTuple):
     hidden: int
     layers: int
     warps: int
+    channels: int = GRID_CHANNELS
+
+    @property
+    def columns(self):
+        """Columns of `staging`: three colours, or the gradients of the grid's channels."""
+        return max(COLOURS, self.channels)
 
     @property
     def threads(self):
@@ -103,19 +112,19 @@ class NetworkSize(NamedTuple):
     @property
     def shared_bytes(self):
         transposed = (self.output_deltas + 1) * TILE_UNITS * self.threads * 2
-        # Features and deltas, three staged columns, ReLU masks; one float when weights are moved.
-        words_per_thread = FEATURE_PITCH + COLOURS + SAMPLE_TILES * self.layers + 1
+        # Features and deltas, staged columns, ReLU masks; one float when weights are moved.
+        words_per_thread = FEATURE_PITCH + self.columns + SAMPLE_TILES * self.layers + 1
         return 4 * self.words + transposed + 4 * self.threads * words_per_thread
 
 
 @cache
-def network_size(hidden, layers):
+def network_size(hidden, layers, channels=GRID_CHANNELS):
     """`NetworkSize` with as many warps per block as fit into shared memory; 0 if none does.
 
-    hidden: 16, 32 or 64. layers: 1 to 4.
+    hidden: 16, 32 or 64. layers: 1 to 4. channels: of the grid, 3 or 4.
     """
     for warps in (4, 2, 1):
-        size = NetworkSize(hidden, layers, warps)
+        size = NetworkSize(hidden, layers, warps, channels)
         if size.shared_bytes <= SHARED_BYTES:
             return size
-    return NetworkSize(hidden, layers, 0)
+    return NetworkSize(hidden, layers, 0, channels)

@@ -21,18 +21,10 @@ from typing import NamedTuple
 
 from numba import cuda, float32, uint32
 
-from kernels.config import COLOURS
-from kernels.fast.adam import make_update
+from kernels.config import COLOURS, GRID_CHANNELS
+from kernels.fast.adam import CellState, cell_state, make_update
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
-from kernels.fast.sample import (
-    add_fixed_point,
-    add_floats,
-    add_floats_singly,
-    draw_sample,
-    encode_grid,
-    make_scatter,
-    prepare_features,
-)
+from kernels.fast.sample import draw_sample, make_encoding, make_scatter
 from kernels.fast.sizes import FEATURE_PITCH, network_size
 
 
@@ -42,25 +34,35 @@ class FusedStep(NamedTuple):
     threads: int  # per block; also its samples
     gradients: Callable
     update: Callable
+    prepare_features: Callable  # of the block's first tile, before `gradients`
+    cell_state: CellState
 
 
 @cache
-def make_fused_step(hidden, layers, deterministic=False, vector_atomics=True):
+def make_fused_step(
+    hidden, layers, deterministic=False, vector_atomics=True, channels=GRID_CHANNELS
+):
     """`FusedStep` for one size of network.
 
-    vector_atomics: whether the GPU adds four floats at once (compute capability 9.0).
+    vector_atomics: whether the GPU adds four floats at once (compute capability 9.0). channels: of
+    the grid, 3 or 4.
     """
-    size = network_size(hidden, layers)
-    add = add_floats if vector_atomics else add_floats_singly
-    scatter = make_scatter(add_fixed_point if deterministic else add)
+    size = network_size(hidden, layers, channels)
+    scatter = make_scatter(channels, deterministic, vector_atomics)
     return FusedStep(
-        size.threads, make_gradients(size, scatter), make_update(size.threads, deterministic)
+        size.threads,
+        make_gradients(size, scatter),
+        make_update(size.threads, deterministic, channels),
+        make_encoding(channels).prepare_features,
+        cell_state(channels),
     )
 
 
 def make_gradients(size, scatter):
     """The first part. size: `NetworkSize`. scatter: what `make_scatter` makes."""
     threads = samples = size.threads
+    columns = size.columns
+    _, prepare_features, encode_grid = make_encoding(size.channels)
     words_size, transposed_shape = size.words, size.transposed_shape
     relu_masks_shape = size.relu_masks_shape
     pack_weights, forward_backward = make_pack_weights(size), make_forward_backward(size)
@@ -75,7 +77,7 @@ def make_gradients(size, scatter):
         """
         words = cuda.shared.array(words_size, uint32)
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)
-        staging = cuda.shared.array((samples, COLOURS), float32)
+        staging = cuda.shared.array((samples, columns), float32)
         transposed = cuda.shared.array(transposed_shape, uint32, alignment=8)
         relu_masks = cuda.shared.array(relu_masks_shape, uint32)
 
@@ -101,8 +103,7 @@ def make_gradients(size, scatter):
             if inside:
                 scatter(
                     arrays.grad_feature_grid, u, v, settings.grid_width, settings.grid_height,
-                    scale * staging[thread, 0], scale * staging[thread, 1],
-                    scale * staging[thread, 2],
+                    scale, staging, thread,
                 )  # fmt: skip
             finish_gradient(transposed, scale, arrays.grad_weights, base, first_tile, thread)
             first += stride
