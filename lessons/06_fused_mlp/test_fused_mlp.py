@@ -1,18 +1,66 @@
 """Checks of lesson 6: networks of one tile and of several, whole and ragged batches."""
 
 import itertools
+import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
-from lessons.grading.mistakes import Left, Mistake, expect_all
-from lessons.grading.output import sentinel_of
+from lessons.grading.checks.case import check
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.exchange.output import sentinel_of
+from lessons.reference import warm_ups as reference_warm_ups
 
 FEATURES, OUTPUTS = 16, 16
 TILE = 16
 BLOCK_SAMPLES = 64
+
+
+@check("relu_unit")
+def test_relu_unit(case):
+    case.explain = explained_unit
+    # With 69 samples, rows 5 to 15 of the second block have none at all.
+    for batch in (64, 200, 69, 1):
+        sums, weights = case.random((batch, TILE), -1, 1), case.random(TILE, -1, 1)
+        outputs = case.output((batch,))
+        counts = case.measure("launch_relu_unit", sums, weights, outputs)
+        expected = reference_warm_ups.relu_unit(sums, weights)
+        known = {**wrong_units(sums, weights), **parts_of_outputs(case, expected)}
+        case.expect(outputs, expected, "outputs", candidates=known)
+    require_read_across(case, counts, sums, "sums")
+
+
+@check("mix_units")
+def test_mix_units(case):
+    case.explain = explained_mixture
+    for batch, layers in ((64, 1), (20, 0), (150, 2), (69, 1), (1, 4), (200, 3)):
+        features, outputs = case.random((batch, FEATURES), -1, 1), case.output((batch, FEATURES))
+        counts = case.measure("launch_mix_units", features, layers, outputs)
+        expected = reference_warm_ups.mix_units(features, layers)
+        known = {**parts_of_outputs(case, expected), **wrong_mixtures(features, layers, expected)}
+        case.expect(outputs, expected, "outputs", candidates=known)
+    case.budget(
+        "reads of outputs, which is only written",
+        yours=counts.of(outputs).reads / outputs.array.size,
+        ours=0,
+        allowed=0.1,
+        diagnosis="activations read back",
+        sentence="activations are read back from `outputs`, which is global memory: what the next "
+        "layer needs stays in shared memory, and outputs is written once, at the end.",
+        line=counts.busiest_line("reads", outputs),
+    )
+    warps = len(features) // BLOCK_SAMPLES + 1
+    case.budget(
+        "barriers per layer",
+        yours=counts.everything().barriers / (layers * 8 * warps),
+        ours=1,
+        allowed=4.5,
+        diagnosis="too many barriers",
+        sentence="a layer needs one barrier, if it writes to the buffer that it does not read.",
+    )
+    require_read_across(case, counts, features, "features")
 
 
 @check("one_hidden_layer")
@@ -29,7 +77,7 @@ def test_wide_and_deep(case):
 @check("ragged_batch")
 def test_ragged_batch(case):
     # With 69 samples, rows 5 to 15 of the second block have none at all.
-    for batch in (1, 69, 150):
+    for batch in (1, 150, 69):
         evaluate(case, batch, hidden=16, layers=1)
 
 
@@ -140,7 +188,357 @@ def expect_network(case, network):
     right_outputs, activations = reference.mlp_forward(features, network.matrices)
     right = right_outputs, np.stack(activations[1:])
     left = [Left("outputs", outputs, right[0]), Left("hidden", stored, right[1])]
-    expect_all(case, left, {**written_in_part(right), **wrong_values(network)})
+    expect_all(case, left, lambda: {**written_in_part(case, right), **wrong_values(network)})
+
+
+def require_read_across(case, counts, rows, name):
+    """That each number is read once, by neighbouring threads: 32 bytes are 8 numbers."""
+    times = counts.of(rows).sectors * 8 / rows.size
+    case.budget(
+        f"how often the bytes of {name} are moved from global memory",
+        yours=times,
+        ours=1,
+        allowed=2.2,
+        diagnosis="not read together",
+        sentence=f"the bytes of {name} are moved {times:.1f} times. Let the sixteen threads of a "
+        "row read the sixteen numbers of a sample, once, and put them into shared memory: there "
+        "any thread can read any of them.",
+        line=counts.busiest_line("sectors", rows),
+    )
+
+
+# ---------------------------------------------------------------- the warm-ups' known mistakes
+
+
+def explained_unit(found):
+    """What a finding in `relu_unit` says."""
+    if found.kind == "out-of-bounds" and found.message.startswith("outputs["):
+        return (
+            "In the second step a thread takes sample row * TILE + column of the block, if that is "
+            "below TILE_SAMPLES, and stores it at first_sample + row * TILE + column, if that is "
+            "below the batch."
+        )
+    if found.kind == "uninitialised":
+        return (
+            "In the first step each thread stores number `column` of four samples: row + j * TILE "
+            "for each j. In the second, a sample has sixteen numbers."
+        )
+    return ""
+
+
+def explained_mixture(found):
+    """What a finding in `mix_units` says."""
+    if found.kind != "uninitialised":
+        return ""
+    if last_index(found.message) >= TILE:
+        return "After unit 15 comes unit 0: the neighbour is (column + 1) % TILE."
+    return (
+        "Loading fills buffer 0, for all four samples of each thread, with zeros beyond the batch. "
+        "Layers are counted from 0: layer 0 reads buffer 0 and fills buffer 1. The results are in "
+        "buffer layers % 2."
+    )
+
+
+def last_index(message):
+    """The last index of the element that a message begins with; -1 if there is none."""
+    numbers = re.match(r"\w+\[([\d, ]+)\]", message)
+    return int(numbers[1].split(",")[-1]) if numbers else -1
+
+
+def parts_of_outputs(case, expected):
+    """code -> (outputs, sentence), where some samples were never written."""
+    parts = parts_of_batch(case, expected)
+    return {code: (kept(expected, rows), sentence) for code, (rows, sentence) in parts.items()}
+
+
+def wrong_units(sums, weights):
+    """What `relu_unit` leaves if it is wrong: code -> (outputs, sentence)."""
+    sums, weights = sums.astype(np.float64), weights.astype(np.float64)
+    activations = np.maximum(sums, 0)
+    return {
+        **wrong_relus(sums, weights, activations),
+        **wrong_sums_of_units(weights, activations),
+        **wrong_samples_of_units(weights, activations),
+    }
+
+
+def wrong_relus(sums, weights, activations):
+    where = "The ReLU belongs to each of the sixteen sums, before it meets its weight"
+    return {
+        "ReLU forgotten": (sums @ weights, f"There is no ReLU: {where[4:]}."),
+        "ReLU on the output": (np.maximum(sums @ weights, 0), f"{where}, not to the total."),
+        "ReLU twice": (
+            np.maximum(activations @ weights, 0),
+            "The total has a ReLU, too: only the sums get one, an output may be negative.",
+        ),
+        "ReLU of the products": (
+            np.maximum(sums * weights, 0).sum(axis=1),
+            f"{where}: here it takes the products.",
+        ),
+        "running ReLU": (
+            running_relu(activations * weights),
+            "The total has a ReLU in each round: only the sums get one, before the products.",
+        ),
+        "running ReLU, and no other": (
+            running_relu(sums * weights),
+            f"The total has a ReLU in each round. {where}.",
+        ),
+        "weights rectified": (
+            activations @ np.maximum(weights, 0),
+            "The weights went through the ReLU, too: only the sums do.",
+        ),
+        "abs for ReLU": (
+            np.abs(sums) @ weights,
+            "Negative sums became positive: ReLU makes them zero, abs does not.",
+        ),
+        "negative part": (
+            np.minimum(sums, 0) @ weights,
+            "The negative sums are kept, and the positive ones made zero: ReLU is max(x, 0).",
+        ),
+    }
+
+
+def running_relu(products):
+    total = np.zeros(len(products))
+    for product in products.T:
+        total = np.maximum(total + product, 0)
+    return total
+
+
+def wrong_sums_of_units(weights, activations):
+    own = np.arange(len(activations)) % TILE  # the column of a sample's thread
+    one = "the unit has sixteen weights, weights[i] for activation i."
+    return {
+        "one weight for all": (
+            activations.sum(axis=1) * weights[own],
+            f"All activations of a sample are multiplied by one weight: {one}",
+        ),
+        "first weight for all": (
+            activations.sum(axis=1) * weights[0],
+            f"All activations are multiplied by weights[0]: {one}",
+        ),
+        "no weights": (activations.sum(axis=1), f"There are no weights in it: {one}"),
+        "last product only": (
+            activations[:, -1] * weights[-1],
+            "Only the last product is there: add to the total, with +=.",
+        ),
+        "first product only": (
+            activations[:, 0] * weights[0],
+            "Only the first product is there: the loop goes over all sixteen activations.",
+        ),
+        "first product left out": (
+            activations[:, 1:] @ weights[1:],
+            "The first product is missing: i begins at 0.",
+        ),
+        "next weight": (
+            activations[:, :-1] @ weights[1:],
+            "Each activation meets the next one's weight: activation i belongs to weights[i].",
+        ),
+        "features of the thread": (
+            activations[np.arange(len(activations)), own] * weights.sum(),
+            "One activation of each sample is multiplied by all weights: in the loop, i counts "
+            "the activations, too.",
+        ),
+        "last product missing": (
+            activations[:, :-1] @ weights[:-1],
+            "The last product is missing: the loop ends one too early.",
+        ),
+        "weights from the end": (
+            activations @ weights[::-1],
+            "The weights are taken from the end: activation i belongs to weights[i].",
+        ),
+        "mean": (activations @ weights / TILE, "This is the mean of the products: add them up."),
+    }
+
+
+def wrong_samples_of_units(weights, activations):
+    samples = np.arange(len(activations))
+    block = samples // BLOCK_SAMPLES
+    padded = np.zeros((len(samples) + BLOCK_SAMPLES, TILE))
+    padded[: len(samples)] = activations
+    first = np.stack([padded[64 * b : 64 * b + TILE] for b in range(block[-1] + 1)])
+    return {
+        "16 outputs of 64": (
+            kept(activations @ weights, samples % BLOCK_SAMPLES < TILE),
+            "Only 16 of the block's 64 samples have an output: in the second step 64 threads take "
+            "one each, number row * TILE + column.",
+        ),
+        "samples, not numbers": (
+            (first[:, :, samples % TILE] * weights[:, np.newaxis]).sum(axis=1)[block, samples],
+            "The sum goes over samples: tile[local_sample, i], with i from 0 to 15, are the "
+            "sixteen activations of one sample.",
+        ),
+        "samples mixed up": (
+            mixed(activations) @ weights,
+            "The samples are mixed up: some lines count them as row + j * TILE, others as "
+            "row * SAMPLES_PER_THREAD + j.",
+        ),
+        "first block again": (
+            activations[samples % BLOCK_SAMPLES] @ weights,
+            "Every block computes the samples of the first one: begin at blockIdx.x * "
+            "TILE_SAMPLES.",
+        ),
+    }
+
+
+def wrong_mixtures(features, layers, expected):
+    """What `mix_units` leaves if it is wrong: code -> (outputs, sentence)."""
+    start = features.astype(np.float64)
+    steps = {**wrong_steps(), **other_weights()}
+    results = {
+        code: (repeated(step, start, layers), sentence) for code, (step, sentence) in steps.items()
+    }
+    return {
+        **results,
+        **wrong_layers(start, layers),
+        "samples mixed up": (
+            mixed(expected),
+            "The samples are mixed up: some lines count them as row + j * TILE, others as "
+            "row * SAMPLES_PER_THREAD + j.",
+        ),
+    }
+
+
+def wrong_steps():
+    """What becomes of the units in a wrong layer: code -> (function of (B, 16), sentence)."""
+    relu, following = FUNCTIONS["relu"], partial(np.roll, shift=-1, axis=1)
+    neighbour = "its neighbour is (column + 1) % TILE: unit 0 comes after the last one."
+    end = np.arange(TILE) == TILE - 1
+    return {
+        "ReLU forgotten": (
+            lambda a: a - following(a),
+            "There is no ReLU: each layer ends with max(x, 0).",
+        ),
+        "abs for ReLU": (
+            lambda a: np.abs(a - following(a)),
+            "Negative differences became positive: ReLU makes them zero, abs does not.",
+        ),
+        "difference reversed": (
+            lambda a: relu(following(a) - a),
+            "The difference is reversed: unit u minus unit u + 1.",
+        ),
+        "unit before": (
+            lambda a: relu(a - np.roll(a, 1, axis=1)),
+            "The unit before is subtracted: it is the following one, column + 1.",
+        ),
+        "unit before, reversed": (
+            lambda a: relu(np.roll(a, 1, axis=1) - a),
+            "Each unit is subtracted from the one before: unit u minus unit u + 1.",
+        ),
+        "sum, not difference": (
+            lambda a: relu(a + following(a)),
+            "The two units are added: the second weight is -1.",
+        ),
+        "nothing after the last unit": (
+            lambda a: relu(a - np.where(end, 0, following(a))),
+            f"After the last unit comes nothing: {neighbour}",
+        ),
+        "last unit after itself": (
+            lambda a: relu(a - np.where(end, a, following(a))),
+            f"The last unit is its own neighbour, and becomes zero: {neighbour}",
+        ),
+        "last unit stays": (
+            lambda a: np.where(end, a, relu(a - following(a))),
+            f"The last unit stays as it is: {neighbour}",
+        ),
+        "ReLU too early": (
+            lambda a: relu(a) - relu(following(a)),
+            "The ReLU takes each unit before the difference: it belongs after it.",
+        ),
+        "ReLU of the unit": (
+            lambda a: relu(a) - following(a),
+            "The ReLU takes the unit before the difference: it belongs after it.",
+        ),
+        "ReLU of the neighbour": (
+            lambda a: a - relu(following(a)),
+            "The ReLU takes the neighbour before the difference: it belongs after it.",
+        ),
+        "one buffer": (
+            overwritten,
+            "A layer overwrites the activations that it still reads: write to the other buffer, "
+            "1 - source.",
+        ),
+        "neighbouring samples": (
+            lambda a: relu(a - next_samples(a)),
+            "The next sample's unit is subtracted: a sample has nothing to do with another. It is "
+            "the next unit of the same one, column + 1.",
+        ),
+    }
+
+
+def other_weights():
+    """As `wrong_steps`, with each other small weight and neighbour."""
+    found = {}
+    for own, other, place in itertools.product((-2, -1, 1, 2), (-2, -1, 0, 1, 2), (-2, -1, 1, 2)):
+
+        def step(units, own=own, other=other, place=place):
+            return np.maximum(own * units + other * np.roll(units, -place, axis=1), 0)
+
+        found[f"{own} and {other} at {place:+}"] = (
+            step,
+            f"Each layer computes max(0, {own} * unit u + {other} * unit u{place:+}): it is unit u "
+            "minus unit u + 1.",
+        )
+    del found["1 and -1 at +1"]
+    return found
+
+
+def wrong_layers(start, layers):
+    """Layers that are right, but too many, too few, or begin or end elsewhere."""
+    always = "How many layers there are is an argument, `layers`: it is not always the same."
+    again = "Every layer reads the features again: source is layer % 2, and each layer reads what "
+    again += "the one before has written."
+    difference = repeated(lambda a: a - np.roll(a, -1, axis=1), start, layers)
+    return {
+        "ReLU at the end only": (
+            np.maximum(difference, 0),
+            "Only the last layer has a ReLU: each layer has one.",
+        ),
+        "ReLU on the features": (
+            reference_warm_ups.mix_units(np.maximum(start, 0), layers),
+            "The features went through the ReLU: it comes after the difference, in each layer.",
+        ),
+        "features again": (
+            reference_warm_ups.mix_units(start, min(layers, 1)),
+            again,
+        ),
+        "features again, in turns": (reference_warm_ups.mix_units(start, layers % 2), again),
+        "one layer too few": (
+            reference_warm_ups.mix_units(start, max(0, layers - 1)),
+            "These are the activations of the layer before the last: the loop ends one too early, "
+            "or the results are taken from the wrong buffer. After `layers` layers they are in "
+            "buffer layers % 2.",
+        ),
+        "one layer too many": (
+            reference_warm_ups.mix_units(start, layers + 1),
+            "There is one layer too many: range(layers).",
+        ),
+        **{
+            f"always {number} layers": (reference_warm_ups.mix_units(start, number), always)
+            for number in range(5)
+        },
+    }
+
+
+def next_samples(units):
+    """Of each block of 64 the samples one further on, after the last the first; zeros beyond."""
+    padded = np.zeros((-(-len(units) // BLOCK_SAMPLES), BLOCK_SAMPLES, units.shape[1]))
+    padded.reshape(-1, units.shape[1])[: len(units)] = units
+    return np.roll(padded, -1, axis=1).reshape(-1, units.shape[1])[: len(units)]
+
+
+def repeated(step, units, layers):
+    for _ in range(layers):
+        units = step(units)
+    return units
+
+
+def overwritten(units):
+    """A layer in one buffer, unit by unit."""
+    units = units.copy()
+    for unit in range(TILE):
+        units[:, unit] = np.maximum(units[:, unit] - units[:, (unit + 1) % TILE], 0)
+    return units
 
 
 # ---------------------------------------------------------------- mistakes that are known
@@ -152,10 +550,22 @@ def explained(found):
         return next(
             (text for beginning, text in OUTSIDE if found.message.startswith(beginning)), ""
         )
-    if found.kind == "uninitialised" and found.message.startswith("activations["):
+    if found.kind == "uninitialised" and last_index(found.message) >= TILE:
         return (
-            "Each unit of a layer has to be stored before the next layer reads it: thread column "
-            "stores unit unit_tile + column of each tile, for all four of its samples."
+            "fan_in is 16 in the first layer, then the number of units of the layer before: so "
+            "many activations there are, and the product reads number input_tile + k. Each "
+            "has to be stored, as unit unit_tile + column."
+        )
+    if found.kind == "uninitialised":
+        return (
+            "Layer 0 reads buffer 0, source = layer % 2. And each unit of a layer has to be stored "
+            "before the next layer reads it: thread column stores unit unit_tile + column of each "
+            "tile, for all four of its samples, also those beyond the batch."
+        )
+    if found.kind == "race" and re.search(r"(writes|reads|race:) totals?\[", found.message):
+        return (
+            "If all threads share these totals: a thread needs four of its own, in "
+            "cuda.local.array(SAMPLES_PER_THREAD, float32)."
         )
     return ""
 
@@ -169,13 +579,25 @@ OUTSIDE = (
     (
         "hidden[",
         "hidden has `layers` entries for `batch` samples of `width` units; the last of the "
-        "layers + 1 matrices makes `outputs`. Take the sizes from hidden.shape, and guard samples "
-        "beyond the batch.",
+        "layers + 1 matrices makes `outputs`. Take the sizes from hidden.shape, and store only if "
+        "sample < batch: not local_sample, which counts within the block.",
     ),
     (
         "weights[",
-        "The matrices are (16, width), (width, width) ... (width, 16): the offset grows by "
-        "fan_in * fan_out, and the last layer has OUTPUTS units.",
+        "The matrices are (16, width), (width, width) ... (width, 16). After each layer the offset "
+        "grows by its fan_in * fan_out, and only then fan_in changes; the last layer has OUTPUTS "
+        "units. The weights of input i are from offset + i * fan_out on.",
+    ),
+    ("features[", "A sample beyond the batch has no features: store zeros in their place."),
+    (
+        "weight_tile[",
+        "A tile has 16 inputs and 16 units: k goes from 0 to TILE - 1, and the loop over "
+        "input_tile brings the other inputs.",
+    ),
+    (
+        "activations[",
+        "A block has 64 samples of up to 64 units: row + j * TILE says which sample of the block, "
+        "input_tile + k which activation, and the first index is 0 or 1.",
     ),
 )
 
@@ -184,20 +606,19 @@ def wrong_values(network):
     """code -> `Mistake` for wrong terms, in all layers."""
     features, weights, _, _ = network.arrays
     found = {}
-    for code, (terms, sentence) in MISTAKES.items():
+    for code, (terms, sentence) in {**MISTAKES, **wrong_indices()}.items():
         outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
         found[code] = Mistake(sentence, {"outputs": outputs, "hidden": np.stack(hidden)})
     return found
 
 
-def written_in_part(right):
-    """code -> `Mistake` for results of which a part was never written."""
-    outputs, hidden = right
+def parts_of_batch(case, outputs):
+    """code -> (which samples were written, sentence)."""
     batch = len(outputs)
-    samples = np.arange(batch)
+    samples = np.arange(batch).reshape(-1, *[1] * (outputs.ndim - 1))
     place = samples % BLOCK_SAMPLES
     overlapping = 16 * ((batch - 1) // BLOCK_SAMPLES) + BLOCK_SAMPLES
-    parts = {
+    return {
         "16 samples of 64": (
             place < 16,
             "Only the first 16 of the block's 64 samples were computed: each thread has four.",
@@ -208,22 +629,26 @@ def written_in_part(right):
         ),
         "last block missing": (
             samples < batch // BLOCK_SAMPLES * BLOCK_SAMPLES,
-            "The last block, which is not full, never ran: round the number of blocks up.",
+            "The last block, which is not full, never ran: round the number of blocks up."
+            if case.clues().own_launch
+            else "The last block, which is not full, has written nothing: its threads have left. "
+            "One whose sample is beyond the batch may not return: the others need it.",
         ),
         "first block only": (
             samples < BLOCK_SAMPLES,
-            "Only the samples of block 0 were computed: begin at blockIdx.x * TILE_SAMPLES.",
+            "Only the samples of block 0 were computed: begin at cuda.blockIdx.x * TILE_SAMPLES.",
         ),
     }
+
+
+def written_in_part(case, right):
+    """code -> `Mistake` for results of which a part was never written."""
+    outputs, hidden = right
     found = {
         code: Mistake(
-            sentence,
-            {
-                "outputs": kept(outputs, written[:, np.newaxis]),
-                "hidden": kept(hidden, written[:, np.newaxis]),
-            },
+            sentence, {"outputs": kept(outputs, written), "hidden": kept(hidden, written)}
         )
-        for code, (written, sentence) in parts.items()
+        for code, (written, sentence) in parts_of_batch(case, outputs).items()
     }
     found["outputs never written"] = Mistake(
         "The hidden layers are right, but outputs were never written: there are layers + 1 "
@@ -249,6 +674,10 @@ def kept(array, written):
     return np.where(written, array, sentinel_of(np.dtype(np.float32)))
 
 
+RIGHT_WEIGHT = "k", "column"
+RIGHT_ACTIVATION = "input_tile", "k"
+
+
 class Terms(NamedTuple):
     """What can be wrong in a layer, each of it in all layers."""
 
@@ -261,6 +690,12 @@ class Terms(NamedTuple):
     buffers: str = "two"
     order: str = "right"  # of the samples
     fan_in_stays: bool = False
+    product: str = "times"
+    weight_index: tuple = RIGHT_WEIGHT  # how the product reads the weight tile
+    activation_index: tuple = RIGHT_ACTIVATION  # and the activations of a sample
+    units: str = "width"  # of hidden layers
+    begin: float = 0.0  # of each total
+    sample: str = "own"  # whose activations a product reads
 
 
 FUNCTIONS = {
@@ -272,6 +707,14 @@ FUNCTIONS = {
     "abs": np.abs,
     "leaky": lambda x: np.where(x > 0, x, 0.01 * x),
     "sigmoid of relu": lambda x: reference.sigmoid(np.maximum(x, 0)),
+    "inputs": lambda x: x,
+    "sigmoid twice": lambda x: reference.sigmoid(reference.sigmoid(x)),
+    "exp": np.exp,
+    "negative part": lambda x: np.minimum(x, 0),
+    "softplus": lambda x: np.log1p(np.exp(x)),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "clipped": lambda x: np.clip(x, 0, 1),
+    "half of tanh": lambda x: (1 + np.tanh(x)) / 2,
 }
 
 
@@ -279,54 +722,103 @@ def forward(features, weights, sizes, terms):
     """(outputs, hidden layers) in float64, tile by tile as the kernel does it."""
     batch = len(features)
     buffer = np.zeros((batch, 64))
-    buffer[:, :FEATURES] = mixed(features) if terms.order == "mixed" else features
+    buffer[:, :FEATURES] = REORDERED[terms.order](features)
     first_buffer = buffer.copy()
     totals = np.zeros((batch, TILE))
     hidden = []
     offset = 0
-    for number, (width, fan_out) in enumerate(sizes):
-        fan_in = FEATURES if terms.fan_in_stays else width
+    for number, (width, units) in enumerate(sizes):
         last = number == len(sizes) - 1
+        few = terms.units == "OUTPUTS"
+        fan_out = OUTPUTS if few else units
+        fan_in = FEATURES if terms.fan_in_stays or few else width
         matrix = weights[offset : offset + fan_in * fan_out].reshape(fan_in, fan_out)
         matrix = misread(matrix, weights, terms.matrix)
         function = FUNCTIONS[terms.last if last else terms.between]
         source = first_buffer if terms.buffers == "always the first" else buffer
+        source = other_samples(source) if terms.sample == "row * 4 + j" else source
+        inputs = np.pad(source, ((0, 0), (0, fan_out)))[:, :fan_out]
         results, kept_values = [], []
         if terms.totals == "once per layer":
             totals = np.zeros((batch, TILE))
         for unit in range(0, fan_out, TILE):
-            if terms.totals in ("new", "relu in between"):
-                totals = np.zeros((batch, TILE))
-            totals = add_products(totals, source, matrix[:, unit : unit + TILE], terms, last)
+            if terms.totals in ("new", "relu in between", "one for four"):
+                totals = np.full((batch, TILE), terms.begin)
+            totals = add_products(totals, source, matrix, unit, terms, last)
             results.append(function(totals))
             kept_values.append(results[-1] if last else FUNCTIONS[terms.stored](totals))
+            if terms.stored == "inputs" and not last:
+                kept_values[-1] = inputs[:, unit : unit + TILE]
+            if terms.totals == "one for four":
+                totals = four_together(totals)
+                results[-1] = function(totals)
+                kept_values[-1] = results[-1]
             if terms.buffers == "one":
                 buffer[:, unit : unit + TILE] = results[-1]
-        hidden.append(np.hstack(kept_values))
+        never = np.full((batch, units - fan_out), sentinel_of(np.dtype(np.float32)))
+        hidden.append(np.hstack([*kept_values, never]))
         buffer = buffer.copy()
         buffer[:, :fan_out] = np.hstack(results)
         offset += fan_in * fan_out
     return hidden[-1], hidden[:-1]
 
 
-def add_products(totals, source, columns, terms, last):
-    """The totals of one tile of units: columns is (fan_in, 16)."""
+def add_products(totals, source, matrix, unit, terms, last):
+    """The totals of one tile of units, which begins at `unit`."""
+    columns = matrix[:, unit : unit + TILE]
+    indices = terms.weight_index, terms.activation_index
     for first in range(0, len(columns), TILE):
+        if indices != (RIGHT_WEIGHT, RIGHT_ACTIVATION):
+            tile = columns[first : first + TILE]
+            totals = totals + indexed_products(source, tile, first, unit, terms)
+            continue
         if terms.tiles == "first only" and first > 0:
             break
         values = (
             source[:, :TILE] if terms.tiles == "first inputs" else source[:, first : first + 16]
         )
         rows = columns[:TILE] if terms.tiles == "first rows" else columns[first : first + 16]
-        totals = totals + values @ rows
+        if terms.product == "times":
+            totals = totals + values @ rows
+        else:
+            totals = totals + values.sum(axis=1)[:, np.newaxis] + rows.sum(axis=0)
         if terms.totals == "relu in between" and not last:
             totals = np.maximum(totals, 0)
     return totals
 
 
+def indexed_products(source, tile, first, unit, terms):
+    """What wrong indices in the loop over k add up: (batch, 16)."""
+    samples = np.arange(len(source))[:, np.newaxis, np.newaxis]
+    places = {
+        "k": np.arange(TILE)[np.newaxis, :, np.newaxis],
+        "row": samples % TILE,
+        "column": np.arange(TILE)[np.newaxis, np.newaxis],
+    }
+    weights = tile[tuple(places[name] for name in terms.weight_index)]
+    begin, place = terms.activation_index
+    start = {"input_tile": first, "unit_tile": unit, "0": 0}[begin]
+    products = weights * source[samples, start + places[place]]
+    return np.broadcast_to(products, (len(source), TILE, TILE)).sum(axis=1)
+
+
+def four_together(totals):
+    """One total for the four samples of a thread, 16 apart; zeros beyond the batch."""
+    result = totals.copy()
+    for sample in range(len(totals)):
+        block, place = divmod(sample, BLOCK_SAMPLES)
+        first = block * BLOCK_SAMPLES + place % TILE
+        result[sample] = totals[first : (block + 1) * BLOCK_SAMPLES : TILE].sum(axis=0)
+    return result
+
+
 def misread(matrix, weights, how):
     """A matrix as a wrong index reads it."""
     fan_in, fan_out = matrix.shape
+    if how == "first units":
+        return np.tile(matrix[:, :TILE], fan_out // TILE)
+    if how == "rectified":
+        return np.maximum(matrix, 0)
     if how == "transposed":
         return matrix.reshape(fan_out, fan_in).T
     if how == "first again":
@@ -349,7 +841,54 @@ def mixed(features):
     return result
 
 
+def other_samples(source):
+    """What is read at row * 4 + j in place of row + j * 16; zeros beyond the batch."""
+    samples = np.arange(len(source))
+    place = samples % BLOCK_SAMPLES
+    origin = samples - place + place % TILE * 4 + place // TILE
+    return np.where((origin < len(source))[:, np.newaxis], source[origin % len(source)], 0)
+
+
+def of_the_row(features):
+    """Thread (column, row) loads feature `row`: all features of a sample are the same one."""
+    place = np.arange(len(features)) % TILE
+    return np.tile(features[np.arange(len(features)), place][:, np.newaxis], FEATURES)
+
+
+REORDERED = {
+    "right": lambda features: features,
+    "mixed": lambda features: mixed(features),
+    "feature of the row": of_the_row,
+    "reversed": lambda features: features[:, ::-1],
+    "rectified": lambda features: np.maximum(features, 0),
+}
+
+
+def wrong_indices():
+    """Each other way to read the weight tile and the activations: code -> (`Terms`, sentence)."""
+    found = {}
+    for index in itertools.product(("k", "row", "column"), repeat=2):
+        read = ", ".join(index)
+        found[f"weight_tile[{read}]"] = (
+            Terms(weight_index=index),
+            f"The weight tile is read as weight_tile[{read}]: what thread column needs in round k "
+            "is weight_tile[k, column].",
+        )
+    for begin, place in itertools.product(("input_tile", "unit_tile", "0"), ("k", "row", "column")):
+        found[f"activation {begin} + {place}"] = (
+            Terms(activation_index=(begin, place)),
+            f"The activation that is read is number {begin} + {place} of a sample: in round k it "
+            "is number input_tile + k.",
+        )
+    return {code: mistake for code, mistake in found.items() if mistake[0] != Terms()}
+
+
 MISTAKES = {
+    "sixteen units in all layers": (
+        Terms(units="OUTPUTS"),
+        "Hidden layers have only 16 units here: fan_out is OUTPUTS in the last layer, and width in "
+        "the others.",
+    ),
     "stored before ReLU": (
         Terms(stored="same"),
         "hidden holds the sums before the ReLU; the backward pass needs the values after it.",
@@ -382,6 +921,63 @@ MISTAKES = {
         Terms(last="minus"),
         "The outputs are 1 minus what they should be: the sigmoid is 1 / (1 + exp(-x)), with a "
         "minus.",
+    ),
+    "sigmoid twice": (
+        Terms(last="sigmoid twice"),
+        "The outputs have gone through the sigmoid twice: once is enough.",
+    ),
+    "softsign for the sigmoid": (
+        Terms(last="softsign"),
+        "The outputs are x / (1 + |x|): the sigmoid is 1 / (1 + exp(-x)).",
+    ),
+    "clipped": (
+        Terms(last="clipped"),
+        "The outputs are cut off at 0 and 1: the sigmoid is 1 / (1 + exp(-x)).",
+    ),
+    "sigmoid of 2 x": (
+        Terms(last="half of tanh"),
+        "The outputs are the sigmoid of twice the sum: it is 1 / (1 + exp(-x)).",
+    ),
+    "inputs stored": (
+        Terms(stored="inputs"),
+        "hidden holds what the layer has read: store what it has made, the value after the ReLU.",
+    ),
+    "totals begin at 1": (
+        Terms(begin=1.0),
+        "Each total begins at 1: it begins at float32(0).",
+    ),
+    "other samples read": (
+        Terms(sample="row * 4 + j"),
+        "The products read other samples, row * SAMPLES_PER_THREAD + j: totals[j] belongs to "
+        "row + j * TILE.",
+    ),
+    "exp for the sigmoid": (
+        Terms(last="exp"),
+        "The last layer has an exp: the sigmoid is 1 / (1 + exp(-x)).",
+    ),
+    "tanh in hidden layers": (
+        Terms(between="tanh", stored="tanh"),
+        "The hidden layers have a tanh: they need a ReLU, max(x, 0).",
+    ),
+    "negative part": (
+        Terms(between="negative part", stored="negative part"),
+        "The hidden layers keep what is negative: ReLU is max(x, 0).",
+    ),
+    "softplus": (
+        Terms(between="softplus", stored="softplus"),
+        "The hidden layers have log(1 + exp(x)): they need a ReLU, max(x, 0).",
+    ),
+    "ReLU of the weights": (
+        Terms(matrix="rectified"),
+        "Negative weights count as zero: the ReLU belongs to the sum, not to the weights.",
+    ),
+    "ReLU of the weights only": (
+        Terms(matrix="rectified", between="same", stored="same"),
+        "The ReLU takes the weights: it belongs to the sum of the products.",
+    ),
+    "ReLU of the features": (
+        Terms(order="rectified"),
+        "Negative features count as zero: the ReLU belongs to the sums of each hidden layer.",
     ),
     "tanh for the sigmoid": (
         Terms(last="tanh"),
@@ -449,6 +1045,29 @@ MISTAKES = {
     "always the first buffer": (
         Terms(buffers="always the first"),
         "Every layer reads the features again: source has to be layer % 2.",
+    ),
+    "one total for four samples": (
+        Terms(totals="one for four"),
+        "The four samples of a thread are added together: each needs a total of its own, "
+        "totals[j].",
+    ),
+    "first units again": (
+        Terms(matrix="first units"),
+        "Each tile of units is computed with the weights of the first 16: fetch unit "
+        "unit_tile + column.",
+    ),
+    "sum of weight and activation": (
+        Terms(product="plus"),
+        "Weight and activation are added: multiply them.",
+    ),
+    "feature of the row": (
+        Terms(order="feature of the row"),
+        "All sixteen features of a sample are the same one: thread (column, row) loads feature "
+        "`column` of its samples.",
+    ),
+    "features reversed": (
+        Terms(order="reversed"),
+        "The features are in reverse order: feature `column` belongs into place `column`.",
     ),
     "samples mixed up": (
         Terms(order="mixed"),

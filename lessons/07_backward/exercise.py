@@ -1,6 +1,10 @@
 """Lesson 7: the backward pass. From the error back to every weight and every grid cell.
 
-Write `backward` and `scatter`; the story is in README.md beside this file.
+Write `backward` and `scatter`, after two small kernels to warm up; the story is in README.md beside
+this file.
+
+    relu_backward           gradients, activations (B, units)  ->  activations, now deltas
+    add_weight_gradients    activations, deltas (B, 16)  ->  grad_weights (16, 16), added to
 
     uv, features, hidden, outputs, target, weights
         ->  grad_weights (n,), grad_feature_grid (gh, gw, 3), loss_sum (1,)      all added to
@@ -25,6 +29,36 @@ from kernels.config import (
 )
 from kernels.field_math import corner_weights, neighbours
 from kernels.launch import blocks_for, on_gpu
+
+
+@cuda.jit
+def relu_backward(gradients, activations):
+    """Replace activations (B, units) by deltas: the gradient where one is above 0, elsewhere 0.
+
+    gradients: (B, units), those of the activations. Both float32, of any size. One thread per
+    element.
+    """
+    raise NotImplementedError("write me")
+
+
+def launch_relu_backward(gradients, activations, launch=on_gpu):
+    samples, units = activations.shape
+    blocks = blocks_for(units, TILE), blocks_for(samples, TILE)
+    launch(relu_backward, blocks, (TILE, TILE), gradients, activations)
+
+
+@cuda.jit
+def add_weight_gradients(activations, deltas, grad_weights):
+    """Add activations^T @ deltas to grad_weights (16, 16); both (B, 16), all float32.
+
+    Blocks of 16 x 16 threads and 64 samples; one atomic addition per weight and block.
+    """
+    raise NotImplementedError("write me")
+
+
+def launch_add_weight_gradients(activations, deltas, grad_weights, launch=on_gpu):
+    blocks = blocks_for(activations.shape[0], TILE_SAMPLES)
+    launch(add_weight_gradients, blocks, (TILE, TILE), activations, deltas, grad_weights)
 
 
 @cuda.jit

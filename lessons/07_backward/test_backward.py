@@ -5,23 +5,70 @@ addition that is not atomic, or a thread that leaves, shows in every check.
 """
 
 import itertools
+import re
 from typing import NamedTuple
 
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
-from lessons.grading.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.case import check
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.reference import warm_ups as reference_warm_ups
 
 GRID_SHAPE = 5, 7, 3
 BLOCK_SAMPLES = 64
+THREADS = "grid", 2, (16, 16)  # of `relu_backward`: one per element
 RAGGED = 69  # two blocks; in the second, rows 5 to 15 have no sample at all
+
+
+@check("relu_backward")
+def test_relu_backward(case):
+    case.explain = explained_mask
+    for shape in ((64, 16), (33, 40), (1, 1), (19, 5)):
+        gradients = case.random(shape, -1, 1)
+        # As behind a ReLU: half of them are exactly zero, and some are tiny.
+        before = np.maximum(case.random(shape, -1, 1), 0)
+        before.flat[::7] *= np.float32(2.0**-60)
+        activations = case.output(shape, initial=before)
+        counts = case.measure("launch_relu_backward", gradients, activations)
+        expected = reference_warm_ups.relu_backward(gradients, before)
+        known = wrong_masks(gradients, before)
+        case.expect(activations, expected, "activations", threads=THREADS, candidates=known)
+        case.require_many_threads(counts, activations)
+
+
+@check("add_weight_gradients")
+def test_add_weight_gradients(case):
+    for batch in (64, RAGGED, 1, 200):
+        activations, deltas = case.random((batch, 16), -1, 1), case.random((batch, 16), -1, 1)
+        before = case.random((16, 16), 1, 2)
+        grad_weights = case.output((16, 16), initial=before)
+        arrays = activations, deltas, grad_weights
+        counts = case.measure("launch_add_weight_gradients", *arrays)
+        expected = before + reference_warm_ups.add_weight_gradients(activations, deltas)
+        known = wrong_products(activations, deltas, before.astype(np.float64))
+        case.expect(grad_weights, expected, "grad_weights", candidates=known)
+    blocks = -(-len(deltas) // BLOCK_SAMPLES)
+    expect_one_addition(case, counts, grad_weights, blocks)
+    fetched = counts.of(activations, deltas).reads / (activations.size + deltas.size)
+    case.budget(
+        "reads of each activation and delta from global memory",
+        yours=fetched,
+        ours=1,
+        allowed=2.2,
+        diagnosis="read again and again",
+        sentence=f"each activation and each delta is read {fetched:.0f} times from global memory, "
+        "once for each of sixteen weights. Fetch those of the block's 64 samples into shared "
+        "memory first.",
+        line=counts.busiest_line("reads", activations, deltas),
+    )
 
 
 @check("loss")
 def test_loss(case):
     for batch in (64, 133):
-        net = network(case, batch=batch, hidden=16, layers=1)
+        # Three hidden layers: what is added once per layer is four times the loss, and not three.
+        net = network(case, batch=batch, hidden=16, layers=3)
         _, _, loss_sum = run(case, net)
         expect_loss(case, net, loss_sum)
 
@@ -36,7 +83,7 @@ def test_last_layer(case):
 
 @check("all_layers")
 def test_all_layers(case):
-    for batch, hidden, layers in ((64, 16, 2), (RAGGED, 32, 1), (33, 16, 4), (20, 64, 1)):
+    for batch, hidden, layers in ((64, 16, 2), (RAGGED, 32, 2), (33, 16, 4), (20, 64, 1)):
         net = network(case, batch, hidden, layers)
         grad_weights, _, _ = run_in_blocks(case, net)
         compare_weights(case, net, grad_weights.array, np.s_[:])
@@ -58,18 +105,7 @@ def test_few_atomics(case):
     compare_weights(case, net, grad_weights.array, np.s_[:])
     expect_loss(case, net, loss_sum)
     blocks = 2
-    per_weight = additions(counts, grad_weights) / grad_weights.array.size / blocks
-    case.budget(
-        "additions to each weight's gradient per 64 samples",
-        yours=per_weight,
-        ours=1,
-        # Blocks of 16 samples would do, too.
-        allowed=4.5,
-        diagnosis="too many atomics",
-        sentence=f"each weight's gradient gets {per_weight:.0f} atomic additions per 64 samples, "
-        "and they queue up. Add up in the block first, and make one for all of its samples.",
-        line=counts.busiest_line("atomics", grad_weights),
-    )
+    expect_one_addition(case, counts, grad_weights, blocks)
     per_block = additions(counts, loss_sum) / blocks
     case.budget(
         "additions to the loss per 64 samples",
@@ -165,21 +201,58 @@ def measure(case, net):
 
 
 def explained(found):
-    """What an index outside an array says in this lesson."""
+    """What an index outside an array, or a value that nobody wrote, says in this lesson."""
+    if found.kind == "uninitialised":
+        return next((text for name, text in UNWRITTEN.items() if f"{name}[" in found.message), "")
+    if found.kind == "race" and re.search(r"(writes|reads|race:) totals?\[", found.message):
+        return (
+            "If all threads share these totals: a thread needs four of its own, in "
+            "cuda.local.array(SAMPLES_PER_THREAD, float32)."
+        )
     if found.kind != "out-of-bounds":
         return ""
     return next((text for name, text in OUTSIDE.items() if f"{name}[" in found.message), "")
 
 
+UNWRITTEN = {
+    "tiles": "What is read in tiles has to be stored: a delta for each of sixteen columns, zero "
+    "from column 3 on; activations for all 64 samples, zero beyond the batch.",
+    "squared_errors": "Each of the 256 threads stores its sum of squares, also one that has no "
+    "sample or no colour: a zero.",
+}
 OUTSIDE = {
+    "features": "The first layer has FEATURES = 16 inputs, the others have `width`; a sample past "
+    "the batch has none: zeros.",
     "squared_errors": "The reduction begins with active = 128: half of the 256 sums.",
     "grad_feature_grid": "The grid is indexed [row, column, channel]: v counts rows, u columns, "
-    "and only the first three features came from it.",
+    "and only the first three features came from it: the channel is the thread's column.",
+    "uv": "A sample past the batch has no place in the grid: scatter is called if sample < batch.",
     "hidden": "The inputs of layer l are hidden[l - 1], those of layer 0 are the features; only "
     "samples within the batch are there.",
-    "weights": "Going back, the offset begins at weights.shape[0], and each layer subtracts "
-    "fan_in * fan_out.",
+    "weights": "Going back, the offset begins at weights.shape[0], and each layer subtracts its "
+    "fan_in * fan_out before it uses it. The weight from input i to unit u is at offset + i * "
+    "fan_out + u.",
+    "tiles": "A block has 64 samples of up to 64 units: the first index is 0 or 1, then comes "
+    "row + j * TILE or s, then the input or the unit.",
+    "weight_tile": "A tile has 16 inputs and 16 units: k goes from 0 to TILE - 1.",
+    "outputs": "There is an output for each sample of the batch: guard those beyond.",
+    "target": "There is a target for each sample of the batch, and for three colours.",
 }
+
+
+def expect_one_addition(case, counts, grad_weights, blocks):
+    per_weight = additions(counts, grad_weights) / grad_weights.array.size / blocks
+    case.budget(
+        "additions to each weight's gradient per 64 samples",
+        yours=per_weight,
+        ours=1,
+        # Blocks of 16 samples would do, too.
+        allowed=4.5,
+        diagnosis="too many atomics",
+        sentence=f"each weight's gradient gets {per_weight:.0f} atomic additions per 64 samples, "
+        "and they queue up. Add up in the block first, and make one for all of its samples.",
+        line=counts.busiest_line("atomics", grad_weights),
+    )
 
 
 def additions(counts, array):
@@ -193,6 +266,225 @@ def inputs_of(net):
 def outputs_of(case, net, already=0.0):
     shapes = net.weights.shape, GRID_SHAPE, (1,)
     return tuple(case.output(shape, initial=np.full(shape, already)) for shape in shapes)
+
+
+# ---------------------------------------------------------------- the warm-ups' known mistakes
+
+
+def explained_mask(found):
+    """What a finding in `relu_backward` says."""
+    if found.kind != "race":
+        return ""
+    return (
+        "Several threads change the same element. One thread per element is enough, that at (unit, "
+        "sample): it needs no loop, and no barrier."
+    )
+
+
+def wrong_masks(gradients, before):
+    """What `relu_backward` leaves if it is wrong: code -> (activations, sentence)."""
+    passed = before > 0
+    half = np.arange(before.size).reshape(before.shape) % before.shape[-1] < 16
+    by = "the mask looks at the activation, activations[sample, unit] > 0."
+    return {
+        "nothing changed": (
+            before,
+            "activations are as they were: the delta takes the place of the activation.",
+        ),
+        "mask of the gradient": (
+            np.where(gradients > 0, gradients, 0),
+            f"Gradients above zero pass, whatever the activation is: {by}",
+        ),
+        "both masks": (
+            np.where(passed & (gradients > 0), gradients, 0),
+            f"Negative gradients are made zero as well: a gradient may be negative, and {by}",
+        ),
+        "mask forgotten": (
+            gradients,
+            "Every gradient passes. Where the activation is zero, the ReLU has stopped the sum: "
+            "nothing passes there. With >= 0 in place of > 0 everything passes, too.",
+        ),
+        "mask reversed": (
+            np.where(passed, 0, gradients),
+            "The mask is reversed: a gradient passes where the activation is above zero.",
+        ),
+        "times the activation": (
+            gradients * before,
+            "The gradient is multiplied by the activation: the slope of a ReLU is 1 or 0.",
+        ),
+        "divided by the activation": (
+            np.where(passed, gradients / np.where(passed, before, 1), 0),
+            "The gradient is divided by the activation: the slope of a ReLU is 1 or 0.",
+        ),
+        "both multiplied where it passes": (
+            np.where(passed & (gradients > 0), gradients * before, 0),
+            "The gradient is multiplied by the activation: the slope of a ReLU is 1 or 0.",
+        ),
+        "the mask itself": (
+            passed,
+            "These are the ones and zeros of the mask: what passes is the gradient.",
+        ),
+        "added": (
+            np.where(passed, before + gradients, 0),
+            "The gradient is added to the activation: it takes its place.",
+        ),
+        "added everywhere": (
+            before + gradients,
+            "The gradient is added to the activation: it takes its place, where it passes.",
+        ),
+        "gradient kept for itself": (
+            np.where(passed, before, 0) * (gradients > 0),
+            "The activation passes where the gradient is above zero: it is the other way round.",
+        ),
+        "activation where it stopped": (
+            np.where(passed, before, gradients),
+            "The two are exchanged: where the activation is above zero, the gradient takes its "
+            "place.",
+        ),
+        "sign reversed": (
+            np.where(passed, -gradients, 0),
+            "The sign is reversed: the gradient passes as it is.",
+        ),
+        **{
+            f"threshold {threshold}": (
+                np.where(before > threshold, gradients, 0),
+                "Where the activation is small, nothing passes: above zero means > 0.",
+            )
+            for threshold in (1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5)
+        },
+        "first tile of units": (
+            np.where(half, np.where(passed, gradients, 0), before),
+            "Only the first 16 units were changed: the grid has two directions, units and samples.",
+        ),
+    }
+
+
+def wrong_products(activations, deltas, before):
+    """What `add_weight_gradients` leaves if it is wrong: code -> (grad_weights, sentence)."""
+    inputs, units = activations.astype(np.float64), deltas.astype(np.float64)
+    added = {**wrong_samples(inputs, units), **wrong_factors(inputs, units)}
+    results = {code: (before + sums, sentence) for code, (sums, sentence) in added.items()}
+    results["overwritten"] = (
+        inputs.T @ units,
+        "What grad_weights held before is gone: add to it, so that all blocks add up.",
+    )
+    return results
+
+
+def wrong_samples(inputs, units):
+    """Sums over other samples than all, each once: code -> (what is added, sentence)."""
+    batch = len(inputs)
+    samples = np.arange(batch)
+    right = inputs.T @ units
+    place = (samples % BLOCK_SAMPLES)[:, np.newaxis]
+    blocks = -(-batch // BLOCK_SAMPLES)
+    # How many blocks take a sample, if each begins 16 further on than the one before.
+    first = np.arange(blocks) * 16
+    taken = ((samples[:, np.newaxis] >= first) & (samples[:, np.newaxis] < first + 64)).sum(axis=1)
+    last = np.minimum(samples // BLOCK_SAMPLES * BLOCK_SAMPLES + BLOCK_SAMPLES, batch) - 1
+    return {
+        "16 samples of 64": (
+            (inputs * (place < 16)).T @ units,
+            "Only the first 16 of the block's 64 samples count: the sum goes over TILE_SAMPLES.",
+        ),
+        "one sample of 16": (
+            (inputs * (place % 16 == 0)).T @ units,
+            "Only every sixteenth sample counts: the sum goes over all of the block's samples.",
+        ),
+        "last sample only": (
+            inputs[np.unique(last)].T @ units[np.unique(last)] * (batch % BLOCK_SAMPLES == 0),
+            "Of each block only the last sample counts: add to the total, with +=.",
+        ),
+        "running total": (
+            (inputs * (4 - place // 16)).T @ units,
+            "The total is added several times while it grows: add it once, after all samples.",
+        ),
+        "own samples only": (
+            np.stack(
+                [
+                    inputs[place[:, 0] % 16 == row, row] @ units[place[:, 0] % 16 == row]
+                    for row in range(16)
+                ]
+            ),
+            "A thread adds up its own four samples only: for its weight it goes over all of the "
+            "block's, which others have fetched.",
+        ),
+        "last sample missing": (
+            (inputs * (place < BLOCK_SAMPLES - 1)).T @ units,
+            "The last sample of each block is missing: the loop ends one too early.",
+        ),
+        "first block only": (
+            inputs[:BLOCK_SAMPLES].T @ units[:BLOCK_SAMPLES],
+            "Only the samples of block 0 count: begin at blockIdx.x * TILE_SAMPLES.",
+        ),
+        "first block again": (
+            inputs[:BLOCK_SAMPLES].T @ units[:BLOCK_SAMPLES] * blocks,
+            "Every block adds the samples of the first one: begin at blockIdx.x * TILE_SAMPLES.",
+        ),
+        "blocks overlap": (
+            (inputs * taken[:, np.newaxis]).T @ units,
+            "The blocks overlap: block b begins with sample b * TILE_SAMPLES, not b * TILE.",
+        ),
+        "every block adds all": (
+            right * blocks,
+            "Every block adds up the whole batch: it has 64 samples, s goes over TILE_SAMPLES.",
+        ),
+    }
+
+
+def wrong_factors(inputs, units):
+    """Sums of other products, or in other places: code -> (what is added, sentence)."""
+    right = inputs.T @ units
+    own = np.diag(right)
+    divided = "The sum is divided by how many samples there are: add the sum itself. The loss is a "
+    divided += "mean, so each delta is divided already."
+    return {
+        "transposed": (
+            right.T,
+            "Rows and columns are exchanged: a row of grad_weights belongs to an input, a column "
+            "to a unit: the weight of thread (column, row) is [row, column].",
+        ),
+        "mean": (right / len(inputs), divided),
+        "mean over the block": (right / BLOCK_SAMPLES, divided),
+        "two of the same column": (
+            np.tile(own, (16, 1)),
+            "Both numbers are taken from column `column`: the activation is that of input `row`.",
+        ),
+        "two of the same row": (
+            np.tile(own[:, np.newaxis], (1, 16)),
+            "Both numbers are taken from column `row`: the delta is that of unit `column`.",
+        ),
+        "activations squared": (
+            inputs.T @ inputs,
+            "The activations meet themselves: the other factor is the delta.",
+        ),
+        "deltas squared": (
+            units.T @ units,
+            "The deltas meet themselves: the other factor is the activation.",
+        ),
+        "masked": (
+            np.maximum(inputs, 0).T @ units,
+            "Negative activations are left out: a feature may be negative, and no mask belongs "
+            "here.",
+        ),
+        "sum, not product": (
+            inputs.sum(axis=0)[:, np.newaxis] + units.sum(axis=0),
+            "Activation and delta are added: multiply them, sample by sample.",
+        ),
+        "sums multiplied": (
+            inputs.sum(axis=0)[:, np.newaxis] * units.sum(axis=0),
+            "First each is summed, then multiplied: multiply sample by sample, then sum.",
+        ),
+        "subtracted": (
+            -right,
+            "The sum is subtracted: add it. Which way a weight moves, lesson 8 decides.",
+        ),
+        "every thread adds": (
+            right * 256,
+            "Each weight gets its sum from every thread: a thread adds for its own weight only.",
+        ),
+        "nothing added": (0 * right, "grad_weights is as it was: nothing was added to it."),
+    }
 
 
 # ---------------------------------------------------------------- gradients, right and wrong
@@ -219,6 +511,25 @@ class Terms(NamedTuple):
     fan_out_stays: bool = False
     totals_go_on: bool = False
     delta: str = "new"
+    sums: float = 1.0  # what the weights' sums are multiplied by
+    inputs: str = "right"  # which activations each layer takes for its inputs
+    matrix: str = "right"  # which weights the delta goes back through
+    factor_of_totals: str = "delta"
+    left_out: str = ""
+    # How the products for a weight are indexed, and how the weight tile is read on the way back.
+    activation_index: tuple = ("input_tile", "row")
+    delta_index: tuple = ("unit_tile", "column")
+    place: tuple = ("input_tile", "row", "unit_tile", "column")
+    tile_index: tuple = ("column", "k")
+    units: str = "all"  # on the way back
+    error: str = "right"
+    slope_of: str = "output"
+
+    @property
+    def indices_right(self):
+        right = Terms()
+        mine = self.activation_index, self.delta_index, self.place
+        return mine == (right.activation_index, right.delta_index, right.place)
 
 
 SLOPES = {
@@ -227,6 +538,9 @@ SLOPES = {
     "half": lambda y: 1 - y,
     "other half": lambda y: y,
     "tanh": lambda y: 1 - y * y,
+    "plus": lambda y: y * (1 + y),
+    "square": lambda y: y * y,
+    "square of the rest": lambda y: (1 - y) ** 2,
 }
 
 
@@ -234,27 +548,45 @@ def gradients(net, terms=None):
     """The chain rule in float64, with these `Terms`."""
     terms = terms or Terms()
     delta = output_delta(net, terms)
-    inputs = [net.features.astype(np.float64), *net.hidden.astype(np.float64)]
+    inputs = inputs_of_layers(net, terms.inputs)
     flat = net.weights.astype(np.float64)
     found = np.zeros(flat.size)
     width = net.hidden.shape[2]
     offset, fan_out = flat.size, 16
     totals = np.zeros((len(delta), 16))
     front = 0
-    for layer in range(len(inputs) - 1, -1, -1):
+    layers = len(inputs) - 1
+    for layer in range(layers, -1, -1):
         activations = inputs[layer]
         fan_in = 16 if layer == 0 else width
         offset -= fan_in * fan_out
         place = front if terms.from_the_front else offset
         here = slice(place, place + fan_in * fan_out)
-        matrix = flat[here].reshape(fan_in, fan_out)
-        back = delta @ (matrix.T if terms.transposed else turned(matrix))
+        at = slice(0, fan_in * fan_out) if terms.matrix == "first" else here
+        matrix = flat[at].reshape(fan_in, fan_out)
+        through = activations[:, :fan_out] if terms.factor_of_totals == "activations" else delta
+        if through.shape[1] < fan_out:
+            through = delta
+        back = through @ (matrix.T if terms.transposed else turned(matrix))
+        if terms.tile_index != Terms().tile_index:
+            back = misread_tiles(matrix, delta, terms)
+        if terms.units == "first tile":
+            back = delta[:, :16] @ matrix[:, :16].T
         if terms.totals_go_on:
             back = running(back, totals)
         masked = back * mask_of(terms, back, activations, delta, inputs)
+        masked_layer = {"last only": layers, "first only": 1}.get(terms.mask, layer)
+        if layer != masked_layer:
+            masked = back
+        if terms.delta == "added":
+            masked = masked + activations * (activations > 0)
         below = masked if layer > 0 or terms.mask_features else back
         with_activations = below if terms.delta == "before the weights" else activations
-        product = with_activations.T @ delta
+        product = with_activations.T @ delta * terms.sums
+        if not terms.indices_right:
+            product = indexed_products(with_activations, delta, terms)
+        if terms.left_out == ("first" if layer == 0 else "last" if layer == layers else "others"):
+            product = 0 * product
         found[here] += (product.T if terms.stored_transposed else product).ravel()
         delta = activations if terms.delta == "over itself" and layer > 0 else below
         front += fan_in * fan_out
@@ -265,14 +597,87 @@ def gradients(net, terms=None):
     return Gradients(found, below)
 
 
+def inputs_of_layers(net, which):
+    """The activations that each layer was fed with, (B, fan_in), or what is taken for them."""
+    features, hidden = net.features.astype(np.float64), net.hidden.astype(np.float64)
+    if which == "hidden from the end":
+        hidden = hidden[::-1]
+    if which == "outputs":
+        hidden = hidden.copy()
+        tiles = hidden.shape[2] // 16
+        hidden[-1] = np.tile(net.outputs.astype(np.float64), tiles)
+    if which == "first hidden":
+        hidden = np.repeat(hidden[:1], len(hidden), axis=0)
+    if which == "last hidden":
+        hidden = np.repeat(hidden[-1:], len(hidden), axis=0)
+    if which == "features":
+        tiles = hidden.shape[2] // 16
+        hidden = np.repeat(np.tile(features, tiles)[np.newaxis], len(hidden), axis=0)
+    return [features, *hidden]
+
+
+def indexed_products(activations, delta, terms):
+    """What wrong indices in the products for the weights add up: (fan_in, fan_out)."""
+    shape = activations.shape[1], delta.shape[1]
+    inputs, units = np.indices(shape)
+    names = {
+        "input_tile": inputs // 16 * 16,
+        "unit_tile": units // 16 * 16,
+        "row": inputs % 16,
+        "column": units % 16,
+        "0": 0 * inputs,
+    }
+    every = activations.T @ delta
+    first, second = (
+        sum(names[name] for name in index) % size
+        for index, size in zip((terms.activation_index, terms.delta_index), shape, strict=True)
+    )
+    row, column = (
+        sum(names[name] for name in terms.place[i : i + 2]) % size
+        for i, size in zip((0, 2), shape, strict=True)
+    )
+    result = np.zeros(shape)
+    np.add.at(result, (row, column), every[first, second])
+    return result
+
+
+def misread_tiles(matrix, delta, terms):
+    """The gradients of the inputs, if each weight tile is read with wrong indices."""
+    fan_in, fan_out = matrix.shape
+    samples = np.arange(len(delta))[:, np.newaxis, np.newaxis]
+    places = {
+        "k": np.arange(16)[np.newaxis, :, np.newaxis],
+        "row": samples % 16,
+        "column": np.arange(16)[np.newaxis, np.newaxis],
+    }
+    index = tuple(places[name] for name in terms.tile_index)
+    result = np.zeros((len(delta), fan_in))
+    for unit in range(0, fan_out, 16):
+        of_units = delta[:, unit : unit + 16, np.newaxis]
+        for first in range(0, fan_in, 16):
+            products = matrix[first : first + 16, unit : unit + 16][index] * of_units
+            result[:, first : first + 16] += products.sum(axis=1)
+    return result
+
+
 def output_delta(net, terms):
     outputs = net.outputs.astype(np.float64)
     columns = 16 if terms.padding else 3
     error = outputs[:, :columns].copy()
     error[:, :3] -= net.target
+    if terms.error == "above zero":
+        error = np.maximum(error, 0)
+    if terms.error == "sign":
+        error = np.sign(error)
+    if terms.error == "squared":
+        error = error**2
     delta = np.zeros(outputs.shape)
     count = net.target.size if terms.count is None else terms.count
     slope = SLOPES[terms.slope](outputs[:, :columns])
+    if terms.slope_of == "target":
+        slope = SLOPES[terms.slope](net.target.astype(np.float64))
+    if terms.slope_of == "error":
+        slope = SLOPES[terms.slope](error)
     delta[:, :columns] = terms.factor * error / count * slope
     if terms.samples is not None:
         delta[np.arange(len(delta)) % BLOCK_SAMPLES >= terms.samples] = 0
@@ -282,10 +687,20 @@ def output_delta(net, terms):
 def mask_of(terms, back, activations, delta, inputs):
     if terms.mask == "none":
         return 1.0
+    if terms.mask == "never":
+        return 0.0
+    if terms.mask == "reversed":
+        return activations <= 0
+    if terms.mask == "times":
+        return activations
+    if terms.mask == "both":
+        return (activations > 0) & (back > 0)
     if terms.mask == "gradient":
         return back > 0
     if terms.mask == "delta above" and delta.shape == back.shape:
         return delta > 0
+    if terms.mask == "block 0":
+        return activations[np.arange(len(activations)) % BLOCK_SAMPLES] > 0
     if terms.mask == "first layer" and inputs[1].shape == back.shape:
         return inputs[1] > 0
     return activations > 0
@@ -307,8 +722,8 @@ def running(back, totals):
     return result
 
 
-def mistakes_of_slopes():
-    """What the derivatives of ReLU and sigmoid can lack: code -> (`Terms`, sentence)."""
+def mistakes_of_masks():
+    """What the derivative of ReLU can lack: code -> (`Terms`, sentence)."""
     return {
         "ReLU mask forgotten": (
             Terms(mask="none"),
@@ -331,6 +746,33 @@ def mistakes_of_slopes():
             Terms(mask_features=True),
             "The features are masked, too: they came from no ReLU, so every gradient passes.",
         ),
+        "mask reversed": (
+            Terms(mask="reversed"),
+            "The mask is reversed: a gradient passes where the activation is above zero.",
+        ),
+        "nothing passes": (
+            Terms(mask="never"),
+            "No gradient passes any ReLU: it passes where the activation is above zero.",
+        ),
+        "times the activation": (
+            Terms(mask="times"),
+            "The gradient is multiplied by the activation: the slope of a ReLU is 1 or 0.",
+        ),
+        "mask of both": (
+            Terms(mask="both"),
+            "Negative gradients are stopped as well: the mask looks at the activation only.",
+        ),
+        "mask of block 0": (
+            Terms(mask="block 0"),
+            "The mask is that of other samples, those of the first block: local_sample counts "
+            "within the block, sample within the batch.",
+        ),
+    }
+
+
+def mistakes_of_slopes():
+    """What the derivative of the sigmoid, or of the square, can lack."""
+    return {
         "sigmoid's slope forgotten": (
             Terms(slope="none"),
             "The sigmoid's derivative is missing: output * (1 - output).",
@@ -343,6 +785,38 @@ def mistakes_of_slopes():
             Terms(slope="other half"),
             "The sigmoid's derivative is output * (1 - output): the factor 1 - output is missing.",
         ),
+        "1 + output": (
+            Terms(slope="plus"),
+            "The sigmoid's derivative is output * (1 - output), with a minus.",
+        ),
+        "output squared": (
+            Terms(slope="square"),
+            "The sigmoid's derivative is output * (1 - output), not output * output.",
+        ),
+        "1 - output squared": (
+            Terms(slope="square of the rest"),
+            "The sigmoid's derivative is output * (1 - output), not (1 - output) squared.",
+        ),
+        "slope of the target": (
+            Terms(slope_of="target"),
+            "The sigmoid's slope is that of the output, output * (1 - output), not of the target.",
+        ),
+        "slope of the error": (
+            Terms(slope_of="error"),
+            "The sigmoid's slope is that of the output, output * (1 - output), not of the error.",
+        ),
+        "errors above zero": (
+            Terms(error="above zero"),
+            "Negative errors count as zero: an error has a sign, and delta keeps it.",
+        ),
+        "sign of the error": (
+            Terms(error="sign"),
+            "delta has the sign of the error only: the derivative of error squared is 2 * error.",
+        ),
+        "error squared": (
+            Terms(error="squared"),
+            "delta has the error squared: its derivative is 2 * error.",
+        ),
         "slope of tanh": (
             Terms(slope="tanh"),
             "1 - output * output is the derivative of tanh; that of the sigmoid is "
@@ -351,10 +825,132 @@ def mistakes_of_slopes():
     }
 
 
+def mistakes_of_places():
+    """What can be taken from, or put into, a wrong place: code -> (`Terms`, sentence)."""
+    inputs = "The inputs of layer l are hidden[l - 1], those of layer 0 the features"
+    return {
+        "hidden from the end": (
+            Terms(inputs="hidden from the end"),
+            f"{inputs}: here they are taken in the other order.",
+        ),
+        "outputs for inputs": (
+            Terms(inputs="outputs"),
+            f"{inputs}: here the last layer takes the outputs, what it has made.",
+        ),
+        "first hidden layer": (
+            Terms(inputs="first hidden"),
+            f"{inputs}: here every layer takes the first hidden layer.",
+        ),
+        "last hidden layer": (
+            Terms(inputs="last hidden"),
+            f"{inputs}: here every layer takes the last hidden layer.",
+        ),
+        "features for all layers": (
+            Terms(inputs="features"),
+            f"{inputs}: here every layer takes the features.",
+        ),
+        "first matrix again": (
+            Terms(matrix="first"),
+            "The gradient goes back through the weights of the first matrix each time: fetch them "
+            "from offset on, weights[offset + (input_tile + row) * fan_out + ...].",
+        ),
+        "activations on the way back": (
+            Terms(factor_of_totals="activations"),
+            "The totals multiply weights by activations: on the way back they take the delta, "
+            "tiles[current].",
+        ),
+        "first matrix left out": (
+            Terms(left_out="first"),
+            "The first matrix has no gradient: there are layers + 1 matrices, and layer 0 is the "
+            "last to be done.",
+        ),
+        "last matrix left out": (
+            Terms(left_out="last"),
+            "The last matrix has no gradient: there are layers + 1 matrices.",
+        ),
+        "tiles transposed": (
+            Terms(activation_index=("input_tile", "column"), delta_index=("unit_tile", "row")),
+            "In each tile rows and columns are exchanged: thread (column, row) takes the "
+            "activation of input_tile + row, the delta of unit_tile + column, and adds at the "
+            "weight from that input to that unit.",
+        ),
+    }
+
+
+def mistakes_of_indices():
+    """Each other index in the products and in the weight tile: code -> (`Terms`, sentence)."""
+    found = {}
+    starts, offsets = ("input_tile", "unit_tile", "0"), ("row", "column")
+    for start, offset in itertools.product(starts, offsets):
+        found[f"activation {start} + {offset}"] = (
+            Terms(activation_index=(start, offset)),
+            f"The weights' products take the activation of input {start} + {offset}: it is input "
+            "input_tile + row.",
+        )
+        found[f"delta {start} + {offset}"] = (
+            Terms(delta_index=(start, offset)),
+            f"The weights' products take the delta of unit {start} + {offset}: it is unit "
+            "unit_tile + column.",
+        )
+    for place in (
+        ("0", "row", "unit_tile", "column"),
+        ("input_tile", "row", "0", "column"),
+        ("input_tile", "column", "unit_tile", "row"),
+        ("unit_tile", "row", "input_tile", "column"),
+    ):
+        there = f"({place[0]} + {place[1]}) * fan_out + {place[2]} + {place[3]}"
+        found[f"weight {there}"] = (
+            Terms(place=place),
+            f"The sums are added at offset + {there}: the weight is that from input input_tile + "
+            "row to unit unit_tile + column.",
+        )
+    for index in itertools.product(("k", "row", "column"), repeat=2):
+        read = ", ".join(index)
+        found[f"weight_tile[{read}]"] = (
+            Terms(tile_index=index),
+            f"On the way back the weight tile is read as weight_tile[{read}]: what thread column "
+            "needs in round k is weight_tile[column, k].",
+        )
+    return {code: mistake for code, mistake in found.items() if mistake[0] != Terms()}
+
+
 def known_mistakes(net):
     """code -> (`Terms`, sentence)."""
     return {
+        **mistakes_of_masks(),
         **mistakes_of_slopes(),
+        **mistakes_of_scale(net),
+        **mistakes_on_the_way(),
+        **mistakes_of_places(),
+        **mistakes_of_indices(),
+    }
+
+
+def mistakes_of_scale(net):
+    """What the first delta, or a sum, can be multiplied by: code -> (`Terms`, sentence)."""
+    colours = net.target.size
+    return {
+        "divided by sixteen outputs": (
+            Terms(count=16 * len(net.uv)),
+            "Divide by 3 B: three of the sixteen outputs are colours.",
+        ),
+        "divided twice": (
+            Terms(count=colours**2),
+            "The mean's division by 3 B is there twice.",
+        ),
+        "divided by the colours": (
+            Terms(count=3),
+            "Divide by 3 B: the mean goes over the batch, too.",
+        ),
+        "sums divided by the block": (
+            Terms(sums=1 / BLOCK_SAMPLES),
+            "The sum over the samples is divided by 64: the delta has the mean in it already.",
+        ),
+        "sums divided by the batch": (
+            Terms(sums=1 / len(net.uv)),
+            "The sum over the samples is divided by the batch: the delta has the mean in it "
+            "already.",
+        ),
         "2 forgotten": (
             Terms(factor=1.0),
             "The 2 is missing: the derivative of error squared is 2 * error.",
@@ -379,6 +975,12 @@ def known_mistakes(net):
             Terms(padding=True),
             "Sixteen outputs have a delta: those that are no colours must get zero.",
         ),
+    }
+
+
+def mistakes_on_the_way():
+    """What can go wrong from layer to layer: code -> (`Terms`, sentence)."""
+    return {
         "weights not transposed": (
             Terms(transposed=False),
             "On the way back the weights are used transposed: the sum goes over the units.",
@@ -386,7 +988,8 @@ def known_mistakes(net):
         "gradient stored transposed": (
             Terms(stored_transposed=True),
             "The gradients stand in the places of the transposed matrix: input i, unit u is at "
-            "offset + i * fan_out + u.",
+            "offset + i * fan_out + u. Thread (column, row) takes the activation of input `row` "
+            "and the delta of unit `column`.",
         ),
         "offset from the front": (
             Terms(from_the_front=True),
@@ -396,6 +999,23 @@ def known_mistakes(net):
         "fan_out stays": (
             Terms(fan_out_stays=True),
             "fan_out stays 16: the layer below has as many units as this one has inputs.",
+        ),
+        "first tile of units": (
+            Terms(units="first tile"),
+            "On the way back only the first 16 units count: the loop over unit_tile goes up to "
+            "fan_out.",
+        ),
+        "mask of the last layer only": (
+            Terms(mask="last only"),
+            "Only the last hidden layer has its mask: each one has.",
+        ),
+        "mask of the first layer only": (
+            Terms(mask="first only"),
+            "Only the first hidden layer has its mask: each one has.",
+        ),
+        "added to the activation": (
+            Terms(delta="added"),
+            "The total is added to the activation: it takes its place.",
         ),
         "totals go on": (
             Terms(totals_go_on=True),
@@ -422,13 +1042,47 @@ def known_mistakes(net):
 
 
 def expect_loss(case, net, loss_sum, already=0.0):
-    outputs, target = net.outputs.astype(np.float64), net.target
-    error = outputs[:, :3] - target
-    squares = error**2
-    count = target.size
-    place = np.arange(len(error)) % BLOCK_SAMPLES
-    rest = np.sum(outputs[:, 3:] ** 2)
-    sums = {
+    error = net.outputs[:, :3].astype(np.float64) - net.target
+    count = net.target.size
+    loss = np.array([np.sum(error**2) / count])
+    known = {**wrong_scales(net, error), **wrong_terms(net, error), **wrong_trees(error)}
+    mistakes = {
+        code: Mistake(sentence, {"loss_sum": np.array([total / count])})
+        for code, (total, sentence) in known.items()
+    }
+    tolerance = case.check.tolerance * loss.max()
+    got = loss_sum if already == 0 else loss_sum.array - already
+    expect_all(case, [Left("loss_sum", got, loss, tolerance)], mistakes)
+
+
+def wrong_scales(net, error):
+    """What multiplies the loss, if it is wrong: code -> (3 B times the result, sentence)."""
+    squares, count = error**2, error.size
+    return {
+        "divided by sixteen outputs": (
+            squares.sum() * 3 / 16,
+            "Divide by 3 B: three of the sixteen outputs are colours.",
+        ),
+        "divided by the colours": (
+            squares.sum() * len(error),
+            "Divide by 3 B: the mean goes over the batch, too.",
+        ),
+        "divided twice": (
+            squares.sum() / count,
+            "The mean's division by 3 B is there twice.",
+        ),
+        "added by every thread": (
+            squares.sum() * 256,
+            "Every thread adds the block's sum: one of them, thread 0, is enough.",
+        ),
+        "half of the loss": (
+            squares.sum() / 2,
+            "This is half of the mean: there is no factor 1/2 in our loss.",
+        ),
+        "twice the loss": (
+            squares.sum() * 2,
+            "This is twice the mean: the factor 2 belongs to the derivative.",
+        ),
         "not divided": (
             squares.sum() * count,
             "This is the sum: divide by batch times channels.",
@@ -441,14 +1095,77 @@ def expect_loss(case, net, loss_sum, already=0.0):
             squares.sum() * count / (3 * BLOCK_SAMPLES),
             "The mean is over the batch, not over the 64 samples of a block: divide by 3 B.",
         ),
-        "added by every thread": (
-            squares.sum() * 256,
-            "Every thread adds the block's sum: one of them, thread 0, is enough.",
+        "added in each layer": (
+            squares.sum() * (len(net.hidden) + 1),
+            "The loss is added once per layer: it is added once, before the layers.",
+        ),
+    }
+
+
+def wrong_terms(net, error):
+    """What is added up, if it is wrong: code -> (3 B times the result, sentence)."""
+    squares, count = error**2, error.size
+    rest = np.sum(net.outputs[:, 3:].astype(np.float64) ** 2)
+    deltas = output_delta(net, Terms())
+    number = np.arange(len(error))
+    beyond = -len(error) % BLOCK_SAMPLES
+    # Each thread's samples are 16 apart: the last of them within the batch.
+    last = (number % BLOCK_SAMPLES >= 48) | (number + 16 >= len(error))
+    return {
+        "largest block": (
+            np.bincount(np.arange(len(error)) // BLOCK_SAMPLES, squares.sum(axis=1)).max(),
+            "Only the block with the largest sum counts: add with cuda.atomic.add.",
+        ),
+        "root": (
+            np.sqrt(squares.sum() / count) * count,
+            "This is the root of the mean: the loss is the mean itself.",
+        ),
+        "delta squared": (
+            np.sum(deltas**2),
+            "The deltas are squared: the loss adds the squares of output - target.",
+        ),
+        "last sample of each thread": (
+            squares[last].sum(),
+            "Of a thread's four samples only the last counts: add up, squared_error += ...",
+        ),
+        "last sample again": (
+            squares.sum() + beyond * squares[-1].sum(),
+            "The last sample counts again in place of each that is beyond the batch: those add "
+            "nothing.",
         ),
         "16 samples of 64": (
-            squares[place < 16].sum(),
+            squares[number % BLOCK_SAMPLES < 16].sum(),
             "Only the first 16 of the block's 64 samples count: each thread has four.",
         ),
+        "all outputs count": (
+            squares.sum() + rest,
+            "All sixteen outputs count: only the first three, the colours, have a target.",
+        ),
+        "errors above zero": (
+            np.sum(np.maximum(error, 0) ** 2),
+            "Negative errors count as zero: they are squared like the others.",
+        ),
+        "errors below zero": (
+            np.sum(np.minimum(error, 0) ** 2),
+            "Positive errors count as zero: they are squared like the others.",
+        ),
+        "outputs squared": (
+            np.sum(net.outputs[:, :3].astype(np.float64) ** 2),
+            "The outputs are squared: square the errors, output - target.",
+        ),
+        "absolute error": (
+            np.abs(error).sum(),
+            "This is the mean of the errors' sizes: square them.",
+        ),
+        "error not squared": (error.sum(), "This is the mean of the errors: square them."),
+    }
+
+
+def wrong_trees(error):
+    """What a wrong reduction leaves: code -> (3 B times the result, sentence)."""
+    squares = error**2
+    place = np.arange(len(error)) % BLOCK_SAMPLES
+    return {
         "reduction stops too early": (
             squares[:, [0, 2]].sum(),
             "The reduction ends one round too early: with active = 1, thread 0 adds its "
@@ -466,68 +1183,75 @@ def expect_loss(case, net, loss_sum, already=0.0):
             squares[place % 16 < 8].sum(),
             "Half of the threads are left out: the reduction begins with active = 128.",
         ),
-        "all outputs count": (
-            squares.sum() + rest,
-            "All sixteen outputs count: only the first three, the colours, have a target.",
-        ),
-        "absolute error": (
-            np.abs(error).sum(),
-            "This is the mean of the errors' sizes: square them.",
-        ),
-        "error not squared": (error.sum(), "This is the mean of the errors: square them."),
-        "half of the loss": (
-            squares.sum() / 2,
-            "This is half of the mean: there is no factor 1/2 in our loss.",
-        ),
-        "twice the loss": (
-            squares.sum() * 2,
-            "This is twice the mean: the factor 2 belongs to the derivative.",
-        ),
     }
-    loss = np.array([squares.sum() / count])
-    mistakes = {
-        code: Mistake(sentence, {"loss_sum": np.array([total / count])})
-        for code, (total, sentence) in sums.items()
-    }
-    tolerance = case.check.tolerance * loss.max()
-    got = loss_sum if already == 0 else loss_sum.array - already
-    expect_all(case, [Left("loss_sum", got, loss, tolerance)], mistakes)
 
 
 def compare_weights(case, net, got, part):
     expected = gradients(net).weights[part]
-    mistakes = {
-        code: Mistake(sentence, {"grad_weights": gradients(net, terms).weights[part]})
-        for code, (terms, sentence) in known_mistakes(net).items()
-    }
     tolerance = case.check.tolerance * np.abs(expected).max()
+
+    def mistakes():
+        return {
+            code: Mistake(sentence, {"grad_weights": gradients(net, terms).weights[part]})
+            for code, (terms, sentence) in known_mistakes(net).items()
+        }
+
     expect_all(case, [Left("grad_weights", got[part], expected, tolerance)], mistakes)
 
 
 def compare_grid(case, net, got):
     features = gradients(net).features
     expected = scattered(net.uv, features)
-    results = {
-        code: (scattered(net.uv, gradients(net, terms).features), sentence)
-        for code, (terms, sentence) in known_mistakes(net).items()
-        if terms.delta == "new" and not terms.fan_out_stays
-    }
-    results |= scatter_mistakes(net.uv, features)
     tolerance = case.check.tolerance * np.abs(expected).max()
-    mistakes = {
-        code: Mistake(sentence, {"grad_feature_grid": result})
-        for code, (result, sentence) in results.items()
-    }
+
+    def mistakes():
+        results = {
+            code: (scattered(net.uv, gradients(net, terms).features), sentence)
+            for code, (terms, sentence) in known_mistakes(net).items()
+            if terms.delta == "new" and not terms.fan_out_stays
+        }
+        results |= scatter_mistakes(net.uv, features, net.features.astype(np.float64))
+        results |= same_weight_for_all(net.uv, features)
+        return {
+            code: Mistake(sentence, {"grad_feature_grid": result})
+            for code, (result, sentence) in results.items()
+        }
+
     expect_all(case, [Left("grad_feature_grid", got, expected, tolerance)], mistakes)
 
 
-def scatter_mistakes(uv, features):
+def scatter_mistakes(uv, features, net_features):
     """code -> (grad_feature_grid, sentence)."""
     first = (np.arange(len(uv)) % BLOCK_SAMPLES < 16)[:, np.newaxis]
     shared = scattered(uv, features).sum(axis=2)
     one_channel = np.zeros(GRID_SHAPE)
     one_channel[:, :, 0] = shared
     return {
+        "features scattered": (
+            scattered(uv, net_features),
+            "The features are scattered: it is their gradients, totals[j], that go to the grid.",
+        ),
+        "the same for each corner": (
+            scattered(uv, features, weigh=lambda weights: np.full_like(weights, 0.25)),
+            "Each corner got a quarter: it gets as much as it gave, its corner weight.",
+        ),
+        "bottom row missing": (
+            scattered(uv, features, weigh=lambda weights: weights * [1, 1, 0, 0]),
+            "The two corners at the bottom got nothing: there are four corners.",
+        ),
+        "right column missing": (
+            scattered(uv, features, weigh=lambda weights: weights * [1, 0, 1, 0]),
+            "The two corners on the right got nothing: there are four corners.",
+        ),
+        "top and bottom exchanged": (
+            scattered(uv, features, weigh=lambda weights: weights[:, [2, 3, 0, 1]]),
+            "Top and bottom are exchanged: w0 and w1 belong to the cells of row `top`.",
+        ),
+        "left and right exchanged": (
+            scattered(uv, features, weigh=lambda weights: weights[:, [1, 0, 3, 2]]),
+            "Left and right are exchanged: w0 and w2 belong to the cells of column `left`.",
+        ),
+        "added twice": (2 * scattered(uv, features), "Each gradient was added twice."),
         "corner weights forgotten": (
             scattered(uv, features, weigh=lambda weights: np.ones_like(weights)),
             "Each corner got the whole gradient: multiply it by the corner's weight.",
@@ -564,10 +1288,25 @@ def scatter_mistakes(uv, features):
             scattered(uv, features * first),
             "Only the first of each thread's four samples was scattered.",
         ),
+        "cells of block 0": (
+            scattered(uv[np.arange(len(uv)) % BLOCK_SAMPLES], features),
+            "The gradients go to the cells of other samples, those of the first block: uv has the "
+            "index `sample`, which counts within the batch.",
+        ),
         "nearest cell": (
             nearest(uv, features),
             "The nearest cell got everything: divide it among the four corners.",
         ),
+    }
+
+
+def same_weight_for_all(uv, features):
+    return {
+        f"w{corner} for all corners": (
+            scattered(uv, features, weigh=lambda weights, c=corner: weights[:, [c] * 4]),
+            f"All four corners got the weight w{corner}: each has its own.",
+        )
+        for corner in range(4)
     }
 
 

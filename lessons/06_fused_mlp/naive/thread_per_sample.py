@@ -1,5 +1,5 @@
 """A thread per sample keeps its activations to itself, and fetches every weight alone."""
-# points: 2
+# points: 4
 
 from numba import cuda, float32
 

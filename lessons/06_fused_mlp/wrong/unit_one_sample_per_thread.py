@@ -1,0 +1,27 @@
+"""Sixteen of the block's 64 samples are loaded."""
+# caught by: relu_unit
+# diagnosis: uninitialised
+
+from numba import cuda, float32
+
+from kernels.config import TILE, TILE_PITCH, TILE_SAMPLES
+from kernels.field_math import relu
+
+
+@cuda.jit
+def relu_unit(sums, weights, outputs):
+    activations = cuda.shared.array((TILE_SAMPLES, TILE_PITCH), float32)
+    column, row = cuda.threadIdx.x, cuda.threadIdx.y
+    first_sample = cuda.blockIdx.x * TILE_SAMPLES
+    batch = sums.shape[0]
+    sample = first_sample + row
+    if sample < batch:
+        activations[row, column] = relu(sums[sample, column])
+    cuda.syncthreads()
+    thread = row * TILE + column
+    sample = first_sample + thread
+    if thread < TILE_SAMPLES and sample < batch:
+        total = float32(0)
+        for i in range(TILE):
+            total += activations[thread, i] * weights[i]
+        outputs[sample] = total

@@ -1,0 +1,42 @@
+"""Two sums of 32 samples, added at the end."""
+
+from numba import cuda, float32
+from numba.extending import register_jitable
+
+from kernels.config import (
+    BLOCK_THREADS,
+    COLOURS,
+    FEATURES,
+    GRID_CHANNELS,
+    OUTPUTS,
+    SAMPLES_PER_THREAD,
+    TILE,
+    TILE_PITCH,
+    TILE_SAMPLES,
+    WEIGHT_PITCH,
+)
+from kernels.field_math import corner_weights, neighbours
+
+
+@cuda.jit
+def add_weight_gradients(activations, deltas, grad_weights):
+    a = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    d = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    column = cuda.threadIdx.x
+    row = cuda.threadIdx.y
+    first_sample = cuda.blockIdx.x * TILE_SAMPLES
+    batch = activations.shape[0]
+    for j in range(SAMPLES_PER_THREAD):
+        s = row + j * TILE
+        if first_sample + s < batch:
+            a[s, column] = activations[first_sample + s, column]
+            d[s, column] = deltas[first_sample + s, column]
+        else:
+            a[s, column] = float32(0)
+            d[s, column] = float32(0)
+    cuda.syncthreads()
+    first, second = float32(0), float32(0)
+    for s in range(32):
+        first += a[s, row] * d[s, column]
+        second += a[s + 32, row] * d[s + 32, column]
+    cuda.atomic.add(grad_weights, (row, column), first + second)

@@ -1,0 +1,16 @@
+"""Only samples are guarded."""
+# caught by: relu_backward
+# diagnosis: out-of-bounds
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def relu_backward(gradients, activations):
+    unit, sample = cuda.grid(2)
+    if sample >= activations.shape[0]:
+        return
+    if activations[sample, unit] > float32(0):
+        activations[sample, unit] = gradients[sample, unit]
+    else:
+        activations[sample, unit] = float32(0)

@@ -1,0 +1,30 @@
+"""Activation and delta both come from the thread's own column."""
+# caught by: add_weight_gradients
+# diagnosis: two of the same column
+
+from numba import cuda, float32
+
+from kernels.config import SAMPLES_PER_THREAD, TILE, TILE_SAMPLES
+
+
+@cuda.jit
+def add_weight_gradients(activations, deltas, grad_weights):
+    inputs = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    units = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    column, row = cuda.threadIdx.x, cuda.threadIdx.y
+    first_sample = cuda.blockIdx.x * TILE_SAMPLES
+    for j in range(SAMPLES_PER_THREAD):
+        local_sample = row + j * TILE
+        sample = first_sample + local_sample
+        activation = float32(0)
+        delta = float32(0)
+        if sample < activations.shape[0]:
+            activation = activations[sample, column]
+            delta = deltas[sample, column]
+        inputs[local_sample, column] = activation
+        units[local_sample, column] = delta
+    cuda.syncthreads()
+    total = float32(0)
+    for s in range(TILE_SAMPLES):
+        total += inputs[s, column] * units[s, column]
+    cuda.atomic.add(grad_weights, (row, column), total)
