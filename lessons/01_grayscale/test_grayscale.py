@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
 WEIGHTS = 0.2126, 0.7152, 0.0722
+OUR_SECTORS = 11.3  # per request, in a picture of 37 x 70
 
 
 @check("luminance")
@@ -28,6 +29,10 @@ def test_luminance(case):
         "0-255": (
             255 * reference.grayscale(colours),
             "The values go up to 255; here colours and brightness go from 0 to 1.",
+        ),
+        "a product": (
+            (colours * np.array(WEIGHTS)).prod(axis=1),
+            "The three are multiplied with each other: they should be added.",
         ),
         **other_weights(colours, got),
     }
@@ -66,20 +71,26 @@ def test_one_thread_per_pixel(case):
     )
     together = counts.of(gray).writes / counts.of(gray).requests
     case.budget(
-        "threads that write one after the other, of 32",
+        "times that 32 threads write together, per 32 pixels",
         yours=32 / together,
-        ours=32 / 20,  # of the 32 threads of a warp, some have no pixel
+        ours=32 * 5 * 19 / (height * width),  # at the edges, some of the 32 have no pixel
         allowed=8,
         diagnosis="threads without work",
         sentence=f"of 32 threads that run together, {together:.1f} write a pixel: a thread should "
         "have its own pixel, and no loop over a row or over the picture.",
         line=counts.busiest_line("writes", gray),
     )
+    image_reads = counts.of(image)
+    case.compare(
+        "sectors per request, where image is read",
+        yours=image_reads.sectors / max(1, image_reads.requests),
+        ours=OUR_SECTORS,
+    )
 
 
 @check("float32")
 def test_float32(case):
-    make_gray(case, 5, 18)
+    make_gray(case, 18, 37)
 
 
 @check("whole_photo")

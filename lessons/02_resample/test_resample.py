@@ -1,11 +1,24 @@
 """Checks of lesson 2. No size is a multiple of another, and no picture is square."""
 
+import itertools
+import operator
+
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
+
+
+def explained(found):
+    """What a refusal within `blend` says of the indices that it is given."""
+    if found.kind in ("compile", "unsupported") and "must be a whole number" in found.message:
+        return (
+            "low and high of neighbours are such indices: low = int32(math.floor(position)), since "
+            "math.floor gives a number with a point in a kernel"
+        )
+    return ""
 
 
 @check("between_pixels")
@@ -16,7 +29,7 @@ def test_between_pixels(case):
 
 
 def between_pixels_of(case, size):
-    coordinates = np.concatenate([[0.0, 0.3, 0.5, 0.75, 0.85, 0.999], case.random(4)]).astype(
+    coordinates = np.concatenate([[0.0, 0.12, 0.3, 0.5, 0.75, 0.85, 0.999], case.random(4)]).astype(
         np.float32
     )
     got = np.array([case.call("neighbours", u, size) for u in coordinates], np.float64)
@@ -87,8 +100,84 @@ def between_pixels_of(case, size):
             between(coordinates, size, half=-0.5),
             "Half a pixel is added: subtract it, since the centre of pixel 0 is at 0.5 / size.",
         ),
+        **other_neighbours(got, coordinates, size),
     }
     case.expect(got, right, "neighbours", candidates=candidates)
+
+
+# What each part of neighbours can be made of, the right one first: words -> how.
+POSITIONS = {
+    "coordinate * size - 0.5": lambda u, size: u * size - 0.5,
+    "coordinate * size": lambda u, size: u * size,
+    "coordinate * size + 0.5": lambda u, size: u * size + 0.5,
+    "coordinate * (size - 1)": lambda u, size: u * (size - 1),
+    "coordinate * size - 1": lambda u, size: u * size - 1,
+    "(coordinate - 0.5) * size": lambda u, size: (u - 0.5) * size,
+    "coordinate / size - 0.5": lambda u, size: u / size - 0.5,
+}
+WHOLE = {"math.floor": np.floor, "int()": np.trunc, "round()": np.rint, "math.ceil": np.ceil}
+LOWS = {
+    "clamped to 0": lambda whole, size: np.maximum(whole, 0),
+    "not clamped": lambda whole, size: whole,
+    "clamped to 1": lambda whole, size: np.maximum(whole, 1),
+    "its absolute value": lambda whole, size: np.abs(whole),
+}
+HIGHS = {
+    "clamped, one more than the floor": lambda whole, low, size: np.minimum(whole + 1, size - 1),
+    "one more than the floor, not clamped": lambda whole, low, size: whole + 1,
+    "clamped to size": lambda whole, low, size: np.minimum(whole + 1, size),
+    "one more than the clamped low": lambda whole, low, size: np.minimum(low + 1, size - 1),
+    "one more than the clamped low, and not clamped": lambda whole, low, size: low + 1,
+    "low itself": lambda whole, low, size: low,
+    "the floor itself": lambda whole, low, size: np.minimum(whole, size - 1),
+}
+FRACTIONS = {
+    "position - floor": lambda position, whole, low: position - whole,
+    "position - the clamped low": lambda position, whole, low: position - low,
+    "floor - position": lambda position, whole, low: whole - position,
+    "1 - (position - floor)": lambda position, whole, low: 1 - (position - whole),
+    "the position": lambda position, whole, low: position,
+    "position - floor, at least 0": lambda position, whole, low: np.maximum(position - low, 0),
+}
+
+
+def other_neighbours(got, coordinates, size):
+    """A candidate with one or two parts made otherwise, if there is one that fits."""
+    parts = {
+        "the position": POSITIONS, "the whole number": WHOLE, "low": LOWS, "high": HIGHS,
+        "the fraction": FRACTIONS,
+    }  # fmt: skip
+    right = [next(iter(ways)) for ways in parts.values()]
+    names = "low", "high", "fraction"
+    best = neighbours_made_of(right, coordinates.astype(np.float64), size)
+    for order in itertools.permutations(range(3)):
+        if got.shape == best.shape and np.allclose(got, best[:, order], rtol=0, atol=1e-5):
+            returned = ", ".join(names[i] for i in order)
+            return {"returned in another order": (
+                best[:, order], f"It returns ({returned}), and should return (low, high, fraction)."
+            )}  # fmt: skip
+    choices = itertools.product(*parts.values())
+    for chosen in sorted(choices, key=lambda one: sum(map(operator.ne, one, right))):
+        wrong = [
+            f"{part} is {way}, and should be {best}"
+            for part, way, best in zip(parts, chosen, right, strict=True)
+            if way != best
+        ]
+        if not 1 <= len(wrong) <= 2:
+            continue
+        result = neighbours_made_of(chosen, coordinates.astype(np.float64), size)
+        if got.shape == result.shape and np.allclose(got, result, rtol=0, atol=1e-5):
+            return {"made of something else": (result, f"{'; '.join(wrong)}.")}
+    return {}
+
+
+def neighbours_made_of(chosen, coordinates, size):
+    position, whole, low, high, fraction = chosen
+    at = POSITIONS[position](coordinates, size)
+    floor = WHOLE[whole](at)
+    first = LOWS[low](floor, size)
+    columns = first, HIGHS[high](floor, first, size), FRACTIONS[fraction](at, floor, first)
+    return np.stack(columns, axis=1)
 
 
 def weights_of_corners(case):
@@ -111,11 +200,45 @@ def weights_of_corners(case):
             "A weight is a product: how near in x, times how near in y.",
         ),
     }
+    names = "top left", "top right", "bottom left", "bottom right"
+    for order in itertools.permutations(range(4)):
+        candidates.setdefault(
+            f"order {order}",
+            (
+                corners[:, order],
+                f"The weights are those of {', '.join(names[i] for i in order)}: they should be in "
+                f"the order {', '.join(names)}.",
+            ),
+        )
+    candidates |= other_weights(got, corners, {"x": x, "1 - x": 1 - x, "y": y, "1 - y": 1 - y})
     case.expect(got, corners, "corner_weights", candidates=candidates)
+
+
+def other_weights(got, corners, factors):
+    """A candidate in which each wrong weight is a product or a sum of two other factors."""
+    if got.shape != corners.shape:
+        return {}
+    pairs = list(itertools.combinations_with_replacement(factors, 2))
+    known = {f"({one}) * ({other})": factors[one] * factors[other] for one, other in pairs}
+    known |= {f"({one}) + ({other})": factors[one] + factors[other] for one, other in pairs}
+    known |= factors
+    result, wrong = corners.copy(), []
+    for number, corner in enumerate(("top left", "top right", "bottom left", "bottom right")):
+        if np.allclose(got[:, number], corners[:, number], rtol=0, atol=1e-5):
+            continue
+        fits = (name for name, values in known.items() if np.allclose(got[:, number], values))
+        here = next(fits, None)
+        if here is None:
+            return {}
+        should = next(n for n, values in known.items() if np.allclose(corners[:, number], values))
+        result[:, number] = known[here]
+        wrong.append(f"the weight of the corner at the {corner} is {here}, and should be {should}")
+    return {"other factors": (result, f"{'; '.join(wrong)}.")} if wrong else {}
 
 
 @check("upsample")
 def test_upsample(case):
+    case.explain = explained
     for small_shape, height, width in (((5, 7, 3), 20, 33), ((4, 3, 3), 9, 14), ((1, 1, 3), 3, 5)):
         small, large = case.photo(small_shape), case.output((height, width, 3))
         counts = case.measure("launch_over_pixels", case.student("upsample"), small, large)
@@ -136,9 +259,19 @@ def test_upsample(case):
                 reference.bilinear(small, centres[:, ::-1]).reshape(expected.shape),
                 "u and v are exchanged: u goes to the right, v down.",
             ),
-            "counted by height": (
-                reference.bilinear(small, counted_by_height(height, width)).reshape(expected.shape),
-                "The number of a pixel is y * width + x: a row has `width` pixels.",
+            **{
+                f"numbered {name}": (
+                    reference.bilinear(small, places).reshape(expected.shape),
+                    f"The number of a pixel is y * width + x, and not {name}: a row has `width` "
+                    "pixels, and y counts the rows.",
+                )
+                for name, places in counted_otherwise(height, width).items()
+            },
+            "centres of the small picture": (
+                reference.bilinear(
+                    small, places_of(np.arange(height * width), *small.shape[:2])
+                ).reshape(expected.shape),
+                "pixel_centre gets the size of small: these are pixels of large.",
             ),
             **same_channel(expected),
         }
@@ -175,6 +308,17 @@ def test_overlap(case):
                 np.array([outer_length(c, cells, t, texels) for c, t in pairs]),
                 "What both cover begins at the later beginning, max, and ends at the earlier end, "
                 "min.",
+            ),
+            "the whole cell": (
+                np.full_like(expected, texels / cells),
+                "This is the length of the whole cell: what it has in common with the texel begins "
+                "at the later beginning, and ends at the earlier end.",
+            ),
+            "begin and end exchanged": (-expected, "The length is negative: it is end - begin."),
+            "units exchanged": (
+                np.array([exchanged_units(c, cells, t, texels) for c, t in pairs]),
+                "The units are exchanged: the cell goes from cell * texels, the texel from "
+                "texel * cells.",
             ),
         }
         case.expect(got, expected, "overlap", candidates=candidates)
@@ -225,6 +369,7 @@ def test_downsample(case):
                 weighted_mean(image, width, height, weigh_rows=False),
                 "The overlap along y is forgotten: a weight is a product of both overlaps.",
             ),
+            **other_means(image, width, height),
             **same_channel(expected),
         }
         case.expect(small, expected, "small", THREADS, candidates=candidates)
@@ -251,6 +396,7 @@ def test_only_its_cell(case):
 
 @check("float32")
 def test_float32(case):
+    case.explain = explained
     image, small, large = case.photo((9, 8, 3)), case.output((4, 5, 3)), case.output((7, 9, 3))
     case.run("launch_over_pixels", case.student("downsample"), image, small)
     case.expect(small, reference.area_downsample(image, 5, 4), "small", THREADS)
@@ -296,6 +442,11 @@ def outer_length(cell, cells, texel, texels):
     return (end - begin) * texels
 
 
+def exchanged_units(cell, cells, texel, texels):
+    begin = max(cell * cells, texel * texels)
+    return (min((cell + 1) * cells, (texel + 1) * texels) - begin) / cells
+
+
 def same_channel(expected):
     """The results of writing one channel to all three."""
     running = {
@@ -313,10 +464,20 @@ def same_channel(expected):
     }
 
 
-def counted_by_height(height, width):
-    """The centres of the pixels number y * height + x."""
+def counted_otherwise(height, width):
+    """How else a pixel may be numbered -> the centres that pixel_centre gives for that."""
     y, x = np.divmod(np.arange(height * width), width)
-    number = y * height + x
+    numbers = {
+        "y * height + x": y * height + x,
+        "x * height + y": x * height + y,
+        "x * width + y": x * width + y,
+        "x * y": x * y,
+        "x + y": x + y,
+    }
+    return {name: places_of(number, height, width) for name, number in numbers.items()}
+
+
+def places_of(number, height, width):
     row = np.minimum(number // width, height - 1)
     return np.stack([(number % width + 0.5) / width, (row + 0.5) / height], axis=1)
 
@@ -329,6 +490,99 @@ def weighted_mean(
     columns = overlaps(width, image.shape[1], last_column, weigh_columns)
     area = image.shape[0] / height * image.shape[1] / width
     return np.einsum("ya,xb,abc->yxc", rows, columns, image.astype(np.float64)) / area
+
+
+def other_means(image, width, height):
+    """Means that weigh, divide or share out otherwise than they should."""
+    rows = overlaps(height, image.shape[0], last=True, weigh=True)
+    columns = overlaps(width, image.shape[1], last=True, weigh=True)
+    area = image.shape[0] / height * image.shape[1] / width
+    pixels = image.astype(np.float64)
+    touched_rows, touched_columns = (rows > 0).astype(float), (columns > 0).astype(float)
+    number = touched_rows.sum(axis=1)[:, None] * touched_columns.sum(axis=1)
+    weighed = np.einsum("ya,xb,abc->yxc", rows, columns, pixels)
+    added = np.einsum("ya,xb,abc->yxc", rows, touched_columns, pixels)
+    added += np.einsum("ya,xb,abc->yxc", touched_rows, columns, pixels)
+    weights = rows.sum(axis=1)[:, None] * touched_columns.sum(axis=1)
+    weights = weights + touched_rows.sum(axis=1)[:, None] * columns.sum(axis=1)
+    added_sentence = "The overlaps are added: a weight is their product, the area that is covered."
+    whole_rows = cells_of_whole_pixels(height, image.shape[0])
+    whole_columns = cells_of_whole_pixels(width, image.shape[1])
+    signed_rows = cells_of_whole_pixels(height, image.shape[0], signed=True)
+    signed_columns = cells_of_whole_pixels(width, image.shape[1], signed=True)
+    whole_sentence = (
+        "All cells have the same whole number of pixels: cell `row` begins in row "
+        "row * height // rows, and not at row * (height // rows)."
+    )
+    return {
+        "divided by the number of pixels": (
+            weighed / number[..., None],
+            "The sum is divided by the number of pixels that the cell touches: divide by its area, "
+            "in which a pixel counts as much as is covered of it.",
+        ),
+        "overlaps added": (added / weights[..., None], added_sentence),
+        "overlaps added, divided by the area": (added / area, added_sentence),
+        "cells of whole pixels": (
+            np.einsum("ya,xb,abc->yxc", whole_rows, whole_columns, pixels),
+            whole_sentence,
+        ),
+        "columns and rows exchanged": (
+            reference.area_downsample(image, height, width).swapaxes(0, 1),
+            "Columns and rows are exchanged: area_average(image, column, row, columns, rows, "
+            "channel), and x counts the columns.",
+        ),
+        "last rows left out": (
+            mean_of(overlaps(height, image.shape[0], last=False, weigh=True), columns, pixels),
+            "The last row of each cell is left out: range ends before its second number.",
+        ),
+        "last columns left out": (
+            mean_of(rows, overlaps(width, image.shape[1], last=False, weigh=True), pixels),
+            "The last column of each cell is left out: range ends before its second number.",
+        ),
+        "last rows and columns left out": (
+            mean_of(
+                overlaps(height, image.shape[0], last=False, weigh=True),
+                overlaps(width, image.shape[1], last=False, weigh=True),
+                pixels,
+            ),
+            "The last row and column of each cell are left out: range ends before its second "
+            "number.",
+        ),
+        **{
+            f"divided by {number}": (
+                weighed / number,
+                f"The sum is divided by {number}: divide by the area of the cell, in pixels.",
+            )
+            for number in range(2, 33)
+            if abs(number - area) > 1e-3
+        },
+        "rows of whole pixels": (mean_of(signed_rows, columns, pixels), whole_sentence),
+        "columns of whole pixels": (mean_of(rows, signed_columns, pixels), whole_sentence),
+        "cells of whole pixels, weighed": (
+            mean_of(signed_rows, signed_columns, pixels),
+            whole_sentence,
+        ),
+    }
+
+
+def mean_of(rows, columns, pixels):
+    sums = rows.sum(axis=1)[:, None] * columns.sum(axis=1)
+    return np.einsum("ya,xb,abc->yxc", rows, columns, pixels) / sums[..., None]
+
+
+def cells_of_whole_pixels(cells, texels, signed=False):
+    """(cells, texels): texels // cells pixels for each cell, and the last pixels in none.
+
+    They all count the same; or, signed, as much as `overlap` says, which may be less than nothing.
+    """
+    result = np.zeros((cells, texels))
+    wide = max(texels // cells, 1)
+    for cell in range(cells):
+        for texel in range(cell * wide, min((cell + 1) * wide, texels)):
+            begin = max(cell * texels, texel * cells)
+            covered = min((cell + 1) * texels, (texel + 1) * cells) - begin
+            result[cell, texel] = covered / cells if signed else 1 / wide
+    return result
 
 
 def overlaps(cells, texels, last, weigh):

@@ -1,18 +1,23 @@
 """Checks of lesson 3. Random numbers have known answers, and are compared bit for bit."""
 
+import itertools
+
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
 
 THREADS = ("grid", 1, 128)
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 150, 16_384
-BIG = (1 << 40) + 12345  # a seed and a step that need more than 32 bits
+BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
+LOW, ALL = 2**32 - 1, 2**64 - 1
+PROBE = 11  # a sample that is equal to no step
 
 
 @check("random_uv")
 def test_random_uv(case):
-    for seed, step in ((case.seed, 7), (BIG, BIG + 1)):
+    case.explain = explained
+    for seed, step in ((BIG_SEED, BIG_STEP), (case.seed, 7)):
         got = np.array([draw(case, sample, step, seed) for sample in range(12)])
         expected = reference.draw_uv(12, step, seed)
         again = np.array([draw(case, sample, step, seed) for sample in range(12)])
@@ -22,16 +27,12 @@ def test_random_uv(case):
             "the same sample, step and seed gave other numbers when asked again: a generator with "
             "a state (random, np.random) does that. Make them with philox4x32.",
         )
-        candidates = {
-            code: (alter(12, step, seed), sentence)
-            for code, (alter, sentence) in KNOWN_DRAWS.items()
-        }
-        case.expect(got, expected, name="uv", candidates=candidates)
+        case.expect(got, expected, "uv", candidates=other_draws(got, expected, step, seed))
 
 
 @check("batch")
 def test_batch(case):
-    for batch, step, shape in ((SMALL_BATCH, 1, (9, 14, 3)), (RAGGED_BATCH, 400, (12, 5, 3))):
+    for batch, step, shape in ((SMALL_BATCH, 5, (9, 14, 3)), (RAGGED_BATCH, 400, (12, 5, 3))):
         check_batch(case, batch, step, shape)
 
 
@@ -67,6 +68,10 @@ def check_centres(case, first, height, width):
             "These are the corners of the pixels: their centres are half a pixel further.",
         ),
         "axes exchanged": (expected[:, ::-1], "u and v are exchanged."),
+        "width and height exchanged": (
+            centres(numbers % height, np.minimum(numbers // height, width - 1), height, width),
+            "Width and height are exchanged: it is pixel_centre(pixel, width, height).",
+        ),
         "divided by height": (
             centres(numbers % width, np.minimum(numbers // height, height - 1), width, height),
             "The row is pixel // width: a row has `width` pixels.",
@@ -115,6 +120,7 @@ def centres(column, row, width, height):
 
 
 def check_batch(case, batch, step, shape, engine=None):
+    case.explain = explained
     image = case.photo(shape)
     uv, target = case.output((batch, 2)), case.output((batch, 3))
     arguments = image, case.seed, step, uv, target
@@ -124,11 +130,9 @@ def check_batch(case, batch, step, shape, engine=None):
     else:
         counts = case.measure("launch_sample_batch", *arguments)
     expected_uv, expected = reference.sample(image, step, case.seed, batch)
-    known = {
-        code: (alter(batch, step, case.seed), sentence)
-        for code, (alter, sentence) in KNOWN_DRAWS.items()
-        if batch <= RAGGED_BATCH
-    }
+    known = {}
+    if batch <= RAGGED_BATCH:
+        known = other_draws(uv.array, expected_uv, step, case.seed)
     case.expect(uv, expected_uv, name="uv", threads=THREADS, tolerance=0, candidates=known)
     height, width, _ = shape
     rows = np.minimum((expected_uv[:, 1] * height).astype(int), height - 1)
@@ -144,6 +148,17 @@ def check_batch(case, batch, step, shape, engine=None):
         ),
         "red and blue exchanged": (expected[:, ::-1], "Red and blue are exchanged."),
         "nothing but red": (expected[:, [0, 0, 0]], "All three channels hold red."),
+        **{
+            f"order {order}": (
+                expected[:, order],
+                "The channels are in another order: red, green and blue go into 0, 1 and 2.",
+            )
+            for order in itertools.permutations(range(3))
+        },
+        "no colours": (
+            np.full(expected.shape, float(target.sentinel)),
+            "target is never written: it gets the colours that bilinear returns.",
+        ),
     }
     if batch <= RAGGED_BATCH:
         _, next_colours = reference.sample(image, step + 1, case.seed, batch)
@@ -157,6 +172,43 @@ def check_batch(case, batch, step, shape, engine=None):
 
 
 # ---------------------------------------------------------------- draws, right and wrong
+
+
+def explained(found):
+    """What a refusal within the given functions says of the student's own."""
+    if found.kind == "compile" and any(n in found.message for n in ("philox4x32", "random_uv")):
+        return (
+            "philox4x32 computes with uint64 alone: write uint64(...) around each bare number that "
+            "it gets (0, LOW_32_BITS), and around the sample of cuda.grid"
+        )
+    if found.kind == "out-of-bounds" and "in blend" in found.message:
+        return (
+            "bilinear takes u and v from 0 to 1, and multiplies them with the image's size itself: "
+            "what do random_uv and the lookup give it?"
+        )
+    return ""
+
+
+def other_draws(got, expected, step, seed):
+    """The candidates for wrong draws; where u or v is right, it is taken as it is."""
+    batch = len(got)
+    right = (np.asarray(got) == expected).all(axis=0)
+    if right.all():
+        return {}
+    known = {code: (f(batch, step, seed), say) for code, (f, say) in KNOWN_DRAWS.items()}
+    known.update(other_wirings(got, step, seed))
+    known.update(other_shifts(got, step, seed))
+    known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
+    known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
+    middles = (expected + 2.0**-25).astype(np.float32).astype(np.float64)
+    known["half added"] = (
+        middles,
+        "Half is added to a word: it is word >> 8, times 2**-24, no more.",
+    )
+    return {
+        code: (np.where(right, expected, result), sentence)
+        for code, (result, sentence) in known.items()
+    }
 
 
 def draw(case, sample, step, seed):
@@ -275,7 +327,10 @@ KNOWN_DRAWS = {
         seed_ignored,
         "The same points for every seed: the seed is Philox's key.",
     ),
-    "one word": (one_word, "u and v are the same number: take two of the four words."),
+    "one word": (
+        one_word,
+        "u and v are the same number: take two of the four words, and store both.",
+    ),
     "axes exchanged": (exchanged, "u and v are exchanged: u is made from the first word."),
     "32 bits": (
         all_bits,
@@ -294,3 +349,109 @@ KNOWN_DRAWS = {
         "Every block draws the same points: threadIdx counts within a block.",
     ),
 }
+
+
+# ---------------------------------------------------------------- what goes where, wrongly
+
+PLACES = "counter_0", "counter_1", "counter_2", "counter_3", "key_0", "key_1"
+RIGHT_PLACES = (
+    "the sample", "the lower half of the step", "the upper half of the step", "0",
+    "the lower half of the seed", "the upper half of the seed",
+)  # fmt: skip
+
+
+def parts_of(name, number):
+    """What can be made of a step or a seed: words -> number."""
+    return {
+        f"the lower half of the {name}": number & LOW,
+        f"the upper half of the {name}": number >> 32,
+        f"the whole {name}": number,
+        f"the {name} shifted to the left": number << 32 & ALL,
+        f"16 bits of the {name}": number & 0xFFFF,
+        f"31 bits of the {name}": number & 0x7FFFFFFF,
+        f"the {name} without its lower 16 bits": number >> 16,
+        f"the {name} before": number - 1 & ALL,
+        f"the {name} after": number + 1 & ALL,
+    }
+
+
+def parts_of_sample(sample, step):
+    return {
+        "the sample": sample,
+        "the sample + 1": sample + 1,
+        "the sample + the step": sample + step & ALL,
+        "the sample times the step": sample * step & ALL,
+        "the sample xor the step": sample ^ step,
+    }
+
+
+def wirings():
+    """What may go into the six places of Philox instead: one place wrong, or some exchanged."""
+    parts = [*parts_of_sample(0, 0), "0", *parts_of("step", 0), *parts_of("seed", 0)]
+    for place, part in itertools.product(range(6), parts):
+        yield (*RIGHT_PLACES[:place], part, *RIGHT_PLACES[place + 1 :])
+    counters, keys = RIGHT_PLACES[:4], RIGHT_PLACES[4:]
+    for order, pair in itertools.product(itertools.permutations(counters), (keys, keys[::-1])):
+        yield (*order, *pair)
+    for of_step, of_seed in zip(parts_of("step", 0), parts_of("seed", 0), strict=True):
+        yield ("the sample", of_step, RIGHT_PLACES[2], "0", of_seed, RIGHT_PLACES[5])
+        yield ("the sample", RIGHT_PLACES[1], of_step, "0", RIGHT_PLACES[4], of_seed)
+
+
+def other_wirings(got, step, seed):
+    """Candidates with one place of Philox filled wrongly, or several; those that fit one sample."""
+    found = {}
+    for wiring in wirings():
+        if wiring == RIGHT_PLACES:
+            continue
+        if np.array_equal(wired(wiring, PROBE, step, seed), got[PROBE]):
+            wrong = [
+                f"{place} is {part}, and should be {right}"
+                for place, part, right in zip(PLACES, wiring, RIGHT_PLACES, strict=True)
+                if part != right
+            ]
+            result = np.array([wired(wiring, sample, step, seed) for sample in range(len(got))])
+            found["wrong places"] = result, f"{'; '.join(wrong)}."
+            break
+    return found
+
+
+def wired(wiring, sample, step, seed):
+    values = {
+        **parts_of_sample(sample, step),
+        "0": 0,
+        **parts_of("step", step),
+        **parts_of("seed", seed),
+    }
+    numbers = [values[part] for part in wiring]
+    return as_unit(philox_of_64_bits(numbers[:4], numbers[4:])[:2])
+
+
+def philox_of_64_bits(counter, key):
+    """As in a kernel, where counters and keys may have more than 32 bits, and products wrap."""
+    counter_0, counter_1, counter_2, counter_3 = counter
+    key_0, key_1 = key
+    for _ in range(10):
+        product_a, product_b = 0xD2511F53 * counter_0 & ALL, 0xCD9E8D57 * counter_2 & ALL
+        counter_0, counter_1 = product_b >> 32 ^ counter_1 ^ key_0, product_b & LOW
+        counter_2, counter_3 = product_a >> 32 ^ counter_3 ^ key_1, product_a & LOW
+        key_0, key_1 = key_0 + 0x9E3779B9 & LOW, key_1 + 0xBB67AE85 & LOW
+    return counter_0, counter_1, counter_2, counter_3
+
+
+def other_shifts(got, step, seed):
+    """Candidates with the right words, shifted and multiplied by other numbers than 8 and 2**-24.
+
+    More than one may fit a single sample; all of them have to fit in the end.
+    """
+    drawn = words(len(got), step, seed)[:, :2]
+    found = {}
+    for shift, power in itertools.product(range(32), range(8, 41)):
+        result = (drawn >> shift).astype(np.float32).astype(np.float64) * 2.0**-power
+        if (shift, power) != (8, 24) and np.array_equal(result[PROBE], got[PROBE]):
+            found[f"shifted by {shift}"] = (
+                result,
+                f"A word is shifted to the right by {shift} bits and multiplied by 2**-{power}: it "
+                "should be 8 bits, and 2**-24.",
+            )
+    return found

@@ -1,14 +1,18 @@
 """Checks of lesson 4. The grid is not square, and the batch not a multiple of a block."""
 
+import itertools
+
 import numpy as np
 
 from lessons import reference
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
+from lessons.grading.exchange.output import sentinel_of
 
 THREADS = ("grid", 1, 128)
 GRID_SHAPES = (5, 7, 3), (6, 4, 3)
 SMALL_BATCH, RAGGED_BATCH = 37, 150
 FOURIER, PADDING = slice(5, 13), slice(13, 16)
+NOT_WRITTEN = sentinel_of(np.dtype(np.float32))
 
 
 @check("grid")
@@ -34,6 +38,7 @@ def check_grid(case, uv, grid, features):
             reference.encode(uv, grid)[:, 1:4],
             "Everything is one channel too early: red belongs into channel 0.",
         ),
+        **not_written(expected, "Channels 0 to 2"),
     }
     case.expect(features.array[:, :3], expected, "grid_channels", THREADS, candidates=candidates)
 
@@ -73,6 +78,10 @@ def check_sub_cell(case, uv, grid, features):
             "Both channels are made of v: the first belongs to u, and the grid's width.",
         ),
         "exchanged": (expected[:, ::-1], "Channels 3 and 4 are exchanged: u comes first."),
+        "u and v exchanged": (
+            np.sin(2 * np.pi * (uv[:, ::-1] * sizes - 0.5)),
+            "u and v are exchanged: u belongs to the grid's width, v to its height.",
+        ),
         "cosine": (
             np.cos(2 * np.pi * (uv * sizes - 0.5)),
             "These are cosines: take sine_of_turns of the fraction itself.",
@@ -93,6 +102,11 @@ def check_sub_cell(case, uv, grid, features):
             np.stack([expected[:, 0], np.sin(2 * np.pi * uv[:, 0].astype(np.float64))], axis=1),
             "Channel 4 holds the first wave: the waves begin at channel 5.",
         ),
+        "two waves too early": (
+            waves(uv.astype(np.float64))[:, :2],
+            "Channels 3 and 4 hold the first two waves: these begin at channel 5.",
+        ),
+        **not_written(expected, "Channels 3 and 4"),
         "sine of a whole number": (
             0 * expected,
             "The sine of a whole number of turns is 0: neighbours returns (low, high, fraction), "
@@ -106,6 +120,9 @@ def check_sub_cell(case, uv, grid, features):
                 f"The size {width} x {height} is written in; this grid has {grid.shape[1]} x "
                 f"{grid.shape[0]}: take feature_grid.shape.",
             )
+    candidates |= channel_by_channel(
+        features.array[:, 3:5], expected, 3, known_cell_waves(uv.astype(np.float64), sizes)
+    )
     name = "sub_cell_channels"
     case.expect(features.array[:, 3:5], expected, name, THREADS, candidates=candidates)
 
@@ -136,6 +153,25 @@ def check_waves(case, uv, grid, features):
             waves(uv, factors=(2, 4)),
             "The waves are doubled before the first octave is written.",
         ),
+        "one octave early": (
+            waves(uv, factors=(0, 1)),
+            "The first octave has no wave at all, a sine of 0: the octaves have one and two waves.",
+        ),
+        "octaves exchanged": (waves(uv, factors=(2, 1)), "The octave of two waves comes first."),
+        "quarter multiplied": (
+            waves(uv, factors=(1, 2), quarters=(0.25, 0.5)),
+            "The quarter turn is multiplied by the number of waves: add it after that.",
+        ),
+        "one minus the sine": (
+            waves(uv, quarter=0) * ([1, -1] * 4) + [0, 1] * 4,
+            "One minus the sine is no cosine: a cosine is the sine of a quarter turn more.",
+        ),
+        "turns are no radians": (
+            waves(2 * np.pi * uv),
+            "The angle was multiplied by 2 pi, which sine_of_turns does itself.",
+        ),
+        **moved(waves(uv), features.array[:, FOURIER]),
+        **not_written(expected, "Channels 5 to 12"),
         "axes exchanged": (waves(uv[:, ::-1]), "The waves of u and v are exchanged."),
         "one axis": (waves(uv[:, [0, 0]]), "Both halves are waves of u: the second belongs to v."),
         "goes on doubling": (
@@ -185,6 +221,8 @@ def check_waves(case, uv, grid, features):
             np.hstack([waves(uv)[:, :7], np.ones((len(uv), 1))]),
             "The ones begin at channel 13; here one stands in channel 12.",
         ),
+        # Only where no mistake has a name.
+        **channel_by_channel(features.array[:, FOURIER], expected, 5, known_waves(uv)),
     }
     name = "wave_channels"
     case.expect(features.array[:, FOURIER], expected, name, THREADS, candidates=candidates)
@@ -200,8 +238,19 @@ def test_whole_batch(case):
 def check_features(case, uv, grid, features):
     """All channels, the last ones first, since no other check looks at them."""
     ones = np.ones((len(uv), 3))
+    constant = float(np.median(features.array[:, PADDING]))
+    last_wave = waves(uv.astype(np.float64))[:, 7]
     candidates = {
-        "zeros": (0 * ones, "Channels 13 to 15 are zeros: with ones, their weights act as a bias.")
+        "last wave too late": (
+            np.column_stack([last_wave, ones[:, :2]]),
+            "Channel 13 holds the last wave, which belongs into channel 12.",
+        ),
+        "zeros": (0 * ones, "Channels 13 to 15 are zeros: with ones, their weights act as a bias."),
+        **not_written(ones, "Channels 13 to 15, the ones,"),
+        "another number": (
+            np.full_like(ones, constant),
+            f"Channels 13 to 15 hold {constant:.4g}, and should hold 1 (set, not added to).",
+        ),
     }
     name = "last_channels"
     case.expect(features.array[:, PADDING], ones, name, THREADS, candidates=candidates)
@@ -216,7 +265,15 @@ def test_float32(case):
     check_features(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[0]))
 
 
+def explained(found):
+    """What an index outside the grid, within the given lookup, says of its coordinates."""
+    if found.kind == "out-of-bounds" and "in blend" in found.message:
+        return "bilinear takes u and v from 0 to 1, and multiplies them with the grid's size itself"
+    return ""
+
+
 def encoded(case, batch, grid_shape, engine=None):
+    case.explain = explained
     uv, grid = case.random((batch, 2)), case.random(grid_shape, -1, 1)
     features = case.output((batch, 16))
     if engine:
@@ -226,15 +283,93 @@ def encoded(case, batch, grid_shape, engine=None):
     return uv, grid, features
 
 
-def waves(uv, factors=(1, 2), quarter=0.25):
-    """The eight Fourier channels; the arguments are what can be got wrong."""
+def waves(uv, factors=(1, 2), quarter=0.25, quarters=None):
+    """The eight Fourier channels; the arguments are what can be got wrong.
+
+    quarters: what is added for a cosine in each octave; None for `quarter` in both.
+    """
     columns = [
         np.sin(2 * np.pi * (factor * uv[:, axis] + shift))
         for axis in range(2)
-        for factor in factors
-        for shift in (0, quarter)
+        for factor, own in zip(factors, quarters or (quarter, quarter), strict=True)
+        for shift in (0, own)
     ]
     return np.stack(columns, axis=1)
+
+
+NUMBERS = {0: "no", 0.5: "half a", 1: "one", 2: "two", 3: "three", 4: "four", 8: "eight"}
+SHIFTS = {0: "sine", 0.25: "cosine", 0.5: "negative sine", 0.75: "negative cosine"}
+
+
+def known_waves(uv):
+    """Waves of one coordinate, in words -> its values for all samples; those that belong first."""
+    shifts = {**SHIFTS, **{n / 24: f"sine, {n}/24 of a turn early," for n in range(24) if n % 6}}
+    return {
+        f"the {name} of {word} wave{'s' * (number > 1)} of {'uv'[axis]}": np.sin(
+            2 * np.pi * (number * uv[:, axis] + shift)
+        )
+        for number, word in sorted(NUMBERS.items(), key=lambda pair: pair[0] not in (1, 2))
+        for shift, name in shifts.items()
+        for axis in range(2)
+    }
+
+
+def known_cell_waves(uv, sizes):
+    """The same of a position in a grid of which the size may be wrong."""
+    found = {}
+    for axis, less in itertools.product(range(2), (0, 1, -1)):
+        fraction = np.mod(uv[:, axis] * (sizes[axis] - less) - 0.5, 1)
+        cells = {0: "", 1: ", in a grid of one cell less", -1: ", in a grid of one cell more"}[less]
+        for number, (shift, name) in itertools.product((1, 0.5, 2, 4), SHIFTS.items()):
+            what = "the fraction" if number == 1 else f"{number} times the fraction"
+            found[f"the {name} of {what} along {'uv'[axis]}{cells}"] = np.sin(
+                2 * np.pi * (number * fraction + shift)
+            )
+    return found
+
+
+def channel_by_channel(got, expected, first, known):
+    """A candidate in which each wrong channel is a known wave, or ones, or not written."""
+    samples = len(got)
+    known = {**known, "ones": np.ones(samples), "nothing": np.full(samples, NOT_WRITTEN)}
+    result, wrong = expected.copy(), []
+    for channel in range(expected.shape[1]):
+        if np.allclose(got[:, channel], expected[:, channel], rtol=0, atol=1e-4):
+            continue
+        here = like(got[:, channel], known)
+        if here is None:
+            return {}
+        should = like(expected[:, channel], known)
+        wrong.append(f"channel {first + channel} holds {here}, and should hold {should}")
+        result[:, channel] = known[here]
+    if not wrong:
+        return {}
+    more = f" (and {len(wrong) - 2} more)" if len(wrong) > 2 else ""
+    return {"other waves": (result, f"{'; '.join(wrong[:2])}{more}.")}
+
+
+def like(values, known):
+    """The words for these values; None if they are not known."""
+    fits = (np.allclose(values, other, rtol=0, atol=1e-4) for other in known.values())
+    return next((name for name, fit in zip(known, fits, strict=True) if fit), None)
+
+
+def moved(expected, got):
+    """The eight channels if they begin one to three places too early or too late."""
+    found = {}
+    for places in (-3, -2, -1, 1, 2, 3):
+        result = got.astype(np.float64)
+        if places > 0:
+            result[:, places:] = expected[:, :-places]
+        else:
+            result[:, :places] = expected[:, -places:]
+        begin = 5 + places
+        found[f"begin at {begin}"] = result, f"The waves begin at channel {begin}, and should at 5."
+    return found
+
+
+def not_written(expected, names):
+    return {"not written": (np.full(expected.shape, NOT_WRITTEN), f"{names} are never written.")}
 
 
 def counted_by_one(uv):

@@ -1,8 +1,10 @@
 """Checks of lesson 5. The three sizes differ, and are no multiples of a tile."""
 
+import itertools
+
 import numpy as np
 
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
 TILE = 16
@@ -87,8 +89,14 @@ def require_tiles(case, counts, a, b, c):
 
 def expect_product(case, a, b, c):
     a, b = a.astype(np.float64), b.astype(np.float64)
-    candidates = {**wrong_sums(a, b), **wrong_tiles(a, b)}
-    case.expect(c, a @ b, "c", THREADS, candidates=candidates)
+    expected = a @ b
+    case.expect(
+        c,
+        expected,
+        "c",
+        THREADS,
+        candidates=lambda: {**wrong_sums(a, b), **wrong_rounds(a, b), **wrong_tiles(a, b)},
+    )
 
 
 # ---------------------------------------------------------------- wrong in known ways
@@ -125,6 +133,11 @@ def wrong_sums(a, b):
             "The numbers are added; they should be multiplied, and the products added.",
         ),
     }
+    if k % TILE:
+        results["padded with ones"] = (
+            a @ b + (tiles(k) - k),
+            "Beyond the edges the tiles hold ones, and 1 * 1 is added: put zeros there.",
+        )
     rows, columns = tiles(m), tiles(n)
     if rows < k and rows != whole:
         results["as many tiles as rows"] = (
@@ -139,17 +152,20 @@ def wrong_sums(a, b):
     if max(m, k, n) <= TILE and m == k == n:
         results["row and column exchanged"] = (
             np.full((m, n), np.trace(a * b.diagonal())),
-            "row and column are exchanged: column, row = cuda.grid(2), x first.",
+            "row and column are exchanged, or x and y: x counts columns, in cuda.grid(2) and in "
+            "cuda.threadIdx.",
         )
     if m < k:
         results["as many as rows"] = (
             a[:, :m] @ b[:m],
-            "The sum has as many products as a has rows; its length is a.shape[1].",
+            "Only as many products are summed as a has rows: a loop, or the guard of a fetch, "
+            "compares with m, and should with k = a.shape[1].",
         )
     if n < k:
         results["as many as columns"] = (
             a[:, :n] @ b[:n],
-            "The sum has as many products as c has columns; its length is a.shape[1].",
+            "Only as many products are summed as c has columns: a loop, or the guard of a fetch, "
+            "compares with n, and should with k = a.shape[1].",
         )
     if k > TILE:
         results["only 16 products"] = (
@@ -159,8 +175,46 @@ def wrong_sums(a, b):
     if m == k == n:
         results["transposed factor"] = (a.T @ b, "a is read with its indices exchanged.")
         results["transposed second factor"] = (a @ b.T, "b is read with its indices exchanged.")
+        results["written the other way round"] = (
+            (a @ b).T,
+            "Rows and columns of the result are exchanged: it is c[row, column] = total.",
+        )
         results["factors exchanged"] = (b @ a, "This is b @ a: the order of factors matters.")
     return results
+
+
+def wrong_rounds(a, b):
+    """What rounds give that begin in other places than 0, 16, 32, ..."""
+    k = a.shape[1]
+    numbers = np.arange(k)
+
+    def from_places(starts):
+        weights = sum(((numbers >= s) & (numbers < s + TILE)).astype(float) for s in starts)
+        return (a * weights) @ b
+
+    again = sum((numbers < min(TILE, k - s)).astype(float) for s in range(0, k, TILE))
+    return {
+        "rounds one apart": (
+            from_places(range(k)),
+            "The rounds are one apart: start goes up by TILE each time, range(0, k, TILE).",
+        ),
+        "start not multiplied": (
+            from_places(range(-(-k // TILE))),
+            "start is the number of the round: multiply it by TILE.",
+        ),
+        "every second tile": (
+            from_places(range(0, k, 2 * TILE)),
+            "Every second tile is left out: start goes up by TILE each time.",
+        ),
+        "rounds half a tile apart": (
+            from_places(range(0, k, TILE // 2)),
+            "The rounds are half a tile apart: start goes up by TILE each time.",
+        ),
+        "first tiles again": (
+            (a * again) @ b,
+            "Every round multiplies the first tiles again: fetch from start on.",
+        ),
+    }
 
 
 def wrong_tiles(a, b):
@@ -169,9 +223,9 @@ def wrong_tiles(a, b):
     left = cut(a).transpose(0, 2, 1, 3)  # (p, t, y, x): a_tile of each block and round
     right = cut(b).transpose(2, 0, 1, 3)  # (q, t, y, x)
 
-    def product(subscripts, first=left, second=right):
+    def product(subscripts, first=left, second=right, more=()):
         rows, columns = a.shape[0], b.shape[1]
-        result = np.einsum(f"{subscripts}->pyqx", first, second)
+        result = np.einsum(f"{subscripts}->pyqx", first, second, *more)
         return result.reshape(len(left) * TILE, -1)[:rows, :columns]
 
     first_of_a = np.repeat(left[:, :1], left.shape[1], axis=1)
@@ -217,7 +271,40 @@ def wrong_tiles(a, b):
             product("ptyi,qtx", left, np.einsum("qtxx->qtx", right)),
             "All threads of a column fetch the same number of b: its row is start + y.",
         ),
+        "rows of the first block": (
+            product("ptyi,qtix", np.repeat(left[:1], len(left), axis=0)),
+            "Every block fetches the first rows of a: the row is that of cuda.grid, not y.",
+        ),
+        "columns of the first block": (
+            product("ptyi,qtix", left, np.repeat(right[:1], len(right), axis=0)),
+            "Every block fetches the first columns of b: the column is that of cuda.grid, not x.",
+        ),
+        "both are the tile of b": (
+            both_tiles(right, len(left), "qtyi,qtix->yqx", a, b),
+            "Both tiles hold numbers of b: they need a shared array each.",
+        ),
+        **other_indices(product, a, b),
     }
+
+
+def both_tiles(tiles_of_b, blocks_down, subscripts, a, b):
+    """A tile of b multiplied by itself, for all blocks of a column."""
+    once = np.einsum(subscripts, tiles_of_b, tiles_of_b)
+    result = np.repeat(once[None], blocks_down, axis=0).reshape(blocks_down * TILE, -1)
+    return result[: a.shape[0], : b.shape[1]]
+
+
+def other_indices(product, a, b):
+    """a_tile and b_tile, each read with any two of y, x and i; for small matrices alone."""
+    if a.shape[0] * a.shape[1] * b.shape[1] > 100_000:
+        return {}
+    ones = np.ones(TILE)
+    found = {}
+    for of_a, of_b in itertools.product(itertools.product("yxi", repeat=2), repeat=2):
+        read = f"a_tile[{', '.join(of_a)}] * b_tile[{', '.join(of_b)}]"
+        result = product(f"pt{''.join(of_a)},qt{''.join(of_b)},y,x,i", more=(ones, ones, ones))
+        found[read] = result, f"The tiles are read as {read}: it is a_tile[y, i] * b_tile[i, x]."
+    return found
 
 
 def tiles(size):

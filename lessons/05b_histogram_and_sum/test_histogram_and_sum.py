@@ -1,8 +1,10 @@
 """Checks of lesson 5b. Each brightness is well inside a bin that is known before it is computed."""
 
+from functools import partial
+
 import numpy as np
 
-from lessons.grading.case import check
+from lessons.grading.checks.case import check
 
 BLOCK_THREADS, PIXELS_PER_THREAD = 256, 16
 BLOCK_PIXELS = BLOCK_THREADS * PIXELS_PER_THREAD
@@ -11,6 +13,11 @@ NUMBER_OF_BINS = (
 )
 THREADS_OF_PIXELS = (
     "a thread's first pixel is cuda.grid(1), its next one cuda.gridsize(1) further on"
+)
+
+INDEX_OF_A_SUM = (
+    "a block's array has a place for each of its threads, cuda.threadIdx.x, and in the first round "
+    "`active` is 128, half of them."
 )
 
 
@@ -65,7 +72,8 @@ def test_few_additions(case):
 
 @check("sum_tree")
 def test_sum_tree(case):
-    for size in (BLOCK_THREADS, 2 * BLOCK_PIXELS + 77, 1, 300, BLOCK_PIXELS + BLOCK_THREADS):
+    # First one block, whose threads have several values: a mistake in them shows, and few threads.
+    for size in (1000, 2 * BLOCK_PIXELS + 77, 1, BLOCK_THREADS, BLOCK_PIXELS + BLOCK_THREADS):
         add_up(case, size)
 
 
@@ -141,6 +149,23 @@ def inside(case, numbers, bins):
     return ((numbers + case.rng.uniform(0.1, 0.9, len(numbers))) / bins).astype(np.float32)
 
 
+def outside_shared(found, advice):
+    """What an index outside shared memory, or outside total, says in this lesson."""
+    if found.kind == "out-of-bounds" and found.message.startswith("total["):
+        return "total has one element, total[0]: all blocks add to the same."
+    inside_block = found.kind == "out-of-bounds" and f"({BLOCK_THREADS},)" in found.message
+    return f"Shared memory: {advice}" if inside_block else ""
+
+
+def explained_sum(found):
+    if found.kind == "race" and "one statement reads" in found.message:
+        return (
+            "In a round of the tree a thread adds the partial sum that lies `active` places "
+            "further on: those are read, and nobody writes them."
+        )
+    return outside_shared(found, INDEX_OF_A_SUM)
+
+
 # ---------------------------------------------------------------- histograms
 
 
@@ -159,13 +184,31 @@ def count(case, launch, pixels, bins, used, engine=None):
         return before + np.bincount(numbers, weights, minlength=bins)
 
     several = launch == "launch_histogram_shared"
+    case.explain = partial(outside_shared, advice="there may be more bins than threads: MAX_BINS.")
     blocks = -(-pixels // (BLOCK_PIXELS if several else BLOCK_THREADS))
     candidates = {
         **wrong_pixels(result, pixels, blocks, bins),
+        **handed_over_by_grid(result, numbers, blocks),
         **wrong_additions(result() - before, before, blocks),
     }
+    for code, place in (("index and value exchanged", 1), ("index written in", 0)):
+        if place < bins:
+            candidates[code] = added_at(place, before, numbers)
     case.expect(counts, result(), "counts", candidates=candidates)
     return brightness, counts, counted
+
+
+def added_at(place, before, numbers):
+    """What one gets by adding to this place always, and its sentence."""
+    counts = before.astype(np.float64)
+    counts[place] += numbers.sum() if place else len(numbers)
+    if place:
+        return (
+            counts,
+            "The bins were added to counts[1]: cuda.atomic.add(array, index, value), the index "
+            "first.",
+        )
+    return counts, "All pixels are counted in bin 0: the index is the pixel's bin."
 
 
 def run(case, launch, values, result, engine):
@@ -203,6 +246,10 @@ def wrong_pixels(result, pixels, blocks, bins):
             result(np.full(pixels, float(blocks))),
             f"Every block counts all pixels: {THREADS_OF_PIXELS}.",
         ),
+        "first block's counts": (
+            result(pixel % threads < BLOCK_THREADS),
+            "Only the pixels of block 0 arrive: every block hands over its counts.",
+        ),
         "first threads only": (
             result((pixel % threads < BLOCK_THREADS) * float(blocks)),
             f"Every block counts the pixels of the first one: {whose}",
@@ -212,6 +259,17 @@ def wrong_pixels(result, pixels, blocks, bins):
             "The last pixel is missing: a guard or a loop ends one too early.",
         ),
     }
+
+
+def handed_over_by_grid(result, numbers, blocks):
+    """Bins are handed over from the number in the grid on: later blocks leave the first out."""
+    pixel = np.arange(len(numbers))
+    block = pixel % (blocks * BLOCK_THREADS) // BLOCK_THREADS
+    sentence = (
+        "Blocks after the first leave bins out when they hand over: each begins at "
+        "cuda.threadIdx.x, not at cuda.grid(1)."
+    )
+    return {"handed over by grid": (result(numbers >= block * BLOCK_THREADS), sentence)}
 
 
 def wrong_additions(added, before, blocks):
@@ -304,6 +362,10 @@ def wrong_bins(exact, bins):
             np.floor(exact * (bins - 1)),
             "There are `bins` parts of equal size: multiply by bins, not by bins - 1.",
         ),
+        "divided": (
+            np.minimum(np.floor(exact / bins), bins - 1),
+            "brightness is divided by the number of bins, which makes it smaller: multiply.",
+        ),
         "256 bins": (np.minimum(np.floor(exact * 256), 255), NUMBER_OF_BINS),
         "255 bins": (np.minimum(np.floor(exact * 255), 254), NUMBER_OF_BINS),
         "fixed bins": (np.minimum(np.floor(exact * 256), bins - 1), NUMBER_OF_BINS),
@@ -320,16 +382,17 @@ def add_up(case, size, engine=None):
     values = case.random(size)
     before = case.random(1, 5, 6)
     total = case.output((1,), initial=before)
+    case.explain = explained_sum
     counted = run(case, "launch_sum_tree", values, total, engine)
     exact = values.astype(np.float64)
     blocks = -(-size // BLOCK_PIXELS)
-    # The partial sum of each thread, block by block.
+    # The sum of each thread's own values, block by block.
     padded = np.zeros(blocks * BLOCK_PIXELS)
     padded[:size] = exact
-    partial = padded.reshape(PIXELS_PER_THREAD, blocks, BLOCK_THREADS).sum(axis=0)
+    sums = padded.reshape(PIXELS_PER_THREAD, blocks, BLOCK_THREADS).sum(axis=0)
     candidates = {
         name: (before + added, sentence)
-        for name, (added, sentence) in wrong_sums(exact, partial).items()
+        for name, (added, sentence) in wrong_sums(exact, sums).items()
         if np.isfinite(added).all()
     }
     candidates["stored, not added to"] = (
@@ -340,35 +403,47 @@ def add_up(case, size, engine=None):
     return values, total, counted
 
 
-def wrong_sums(exact, partial):
-    """What known mistakes add up. partial: (blocks, threads), the sum of each thread's values."""
-    threads = partial.shape[1]
-    blocks = partial.shape[0]
+def wrong_sums(exact, sums):
+    """What known mistakes add up. sums: (blocks, threads), the sum of each thread's values."""
+    threads = sums.shape[1]
+    blocks = sums.shape[0]
     known = {
         "tree stops early": (
-            partial[:, ::2].sum(),
+            sums[:, ::2].sum(),
             "The last round of the tree is missing: it goes on as long as active > 0, also with 1.",
         ),
         "tree begins too small": (
-            partial[:, : threads // 2].sum(),
+            sums[:, : threads // 2].sum(),
             "Half of the partial sums never get into the tree: in the first round, 128 threads "
             "add those of 128 others.",
         ),
         "rounds left out": (
-            tree(partial, (128, 32, 8, 2))[:, 0].sum(),
+            tree(sums, (128, 32, 8, 2))[:, 0].sum(),
             "Every second round of the tree is left out: halve active once per round.",
         ),
         "other rounds left out": (
-            tree(partial, (64, 16, 4, 1))[:, 0].sum(),
+            tree(sums, (64, 16, 4, 1))[:, 0].sum(),
             "Every second round of the tree is left out: halve active once per round.",
         ),
+        "tree upside down": (
+            tree(sums, (1, 2, 4, 8, 16, 32, 64, 128))[:, 0].sum(),
+            "The rounds of the tree run the wrong way: active is 128 first, then 64, down to 1.",
+        ),
+        "one sum for all": (
+            one_sum_for_all(sums),
+            "All threads of a round add the same partial sum: thread i adds number i + active.",
+        ),
+        "begun at one": (
+            exact.sum() + sums.size,
+            "Each thread's own sum is one too large: it begins at float32(0).",
+        ),
         "last thread only": (
-            partial[:, -1].sum(),
+            sums[:, -1].sum(),
             "Only the partial sum of the last thread arrives: in each round, add to what is there, "
             "and in the end take the sum at 0.",
         ),
         "first block's sum": (
-            partial[0].sum(),
+            sums[0].sum(),
             "Only block 0 adds to total: in each block there is a thread 0, cuda.threadIdx.x == 0.",
         ),
         "indices added": (
@@ -376,7 +451,7 @@ def wrong_sums(exact, partial):
             "The indices are added up, and not the values.",
         ),
         "last value of each thread": (
-            exact[-partial.size :].sum(),
+            exact[-sums.size :].sum(),
             "Of each thread only its last value arrives: add to own_sum, with +=.",
         ),
         "squares": ((exact * exact).sum(), "The squares are added up, and not the values."),
@@ -385,19 +460,19 @@ def wrong_sums(exact, partial):
             f"Values are added by several blocks: {THREADS_OF_PIXELS}, not cuda.blockDim.x.",
         ),
         "no tree": (
-            partial[:, 0].sum(),
+            sums[:, 0].sum(),
             "Only the partial sum of thread 0 arrives: first the tree adds up those of all.",
         ),
         "every thread adds": (
-            tree(partial).sum(),
+            tree(sums).sum(),
             "Every thread adds its partial sum to total: after the tree, only thread 0 does.",
         ),
         "every thread adds the block's sum": (
-            partial.sum() * threads,
+            sums.sum() * threads,
             "Every thread adds the sum of the block to total: only thread 0 does.",
         ),
         "first values only": (
-            exact[: partial.size].sum(),
+            exact[: sums.size].sum(),
             f"Only one value per thread is added: {THREADS_OF_PIXELS}, up to the end.",
         ),
         "first block only": (
@@ -409,14 +484,34 @@ def wrong_sums(exact, partial):
             exact.sum() * blocks,
             f"Every block adds up all values: {THREADS_OF_PIXELS}.",
         ),
+        "every block adds the first threads' values": (
+            sums[0].sum() * blocks,
+            "Every block adds the values of the first one: cuda.threadIdx counts within a block, "
+            "cuda.grid(1) over all of them.",
+        ),
+        "whole numbers": (
+            np.floor(sums).sum(),
+            "The partial sums lose what is behind the point: their array holds float32.",
+        ),
+        "first value of each thread missing": (
+            exact[sums.size :].sum(),
+            "The first value of each thread is missing: it begins at cuda.grid(1).",
+        ),
         "mean": (exact.mean(), "This is the mean: add the sum itself."),
     }
     return {name: (np.array([added]), sentence) for name, (added, sentence) in known.items()}
 
 
-def tree(partial, rounds=(128, 64, 32, 16, 8, 4, 2, 1)):
+def one_sum_for_all(sums):
+    sums = sums.copy()
+    for active in (128, 64, 32, 16, 8, 4, 2, 1):
+        sums[:, :active] += sums[:, active : active + 1]
+    return sums[:, 0].sum()
+
+
+def tree(sums, rounds=(128, 64, 32, 16, 8, 4, 2, 1)):
     """What is in shared memory after these rounds of the tree."""
-    partial = partial.copy()
+    sums = sums.copy()
     for active in rounds:
-        partial[:, :active] += partial[:, active : 2 * active]
-    return partial
+        sums[:, :active] += sums[:, active : 2 * active]
+    return sums

@@ -1,6 +1,6 @@
 """The guard says `and`: a thread that is outside in one direction only is not stopped."""
 # caught by: every_pixel
-# diagnosis: out-of-bounds
+# diagnosis: `and` or `or`
 
 from numba import cuda
 

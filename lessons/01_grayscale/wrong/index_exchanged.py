@@ -1,6 +1,6 @@
 """Arrays are indexed [x, y]: the row has to come first."""
 # caught by: every_pixel
-# diagnosis: out-of-bounds
+# diagnosis: two indices exchanged
 
 from numba import cuda
 

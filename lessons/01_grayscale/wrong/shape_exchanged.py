@@ -1,6 +1,6 @@
 """gray.shape is unpacked as (width, height): the guard stops the wrong threads."""
 # caught by: every_pixel
-# diagnosis: out-of-bounds
+# diagnosis: two indices exchanged
 
 from numba import cuda
 

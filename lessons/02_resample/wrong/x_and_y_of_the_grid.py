@@ -1,6 +1,6 @@
 """pixel_centre is given y * height + x."""
 # caught by: upsample
-# diagnosis: counted by height
+# diagnosis: numbered y * height + x
 
 from numba import cuda
 

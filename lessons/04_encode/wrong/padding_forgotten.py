@@ -1,6 +1,6 @@
 """The last three channels are left as they were."""
 # caught by: whole_batch
-# diagnosis: never written
+# diagnosis: not written
 
 from numba import cuda, float32
 

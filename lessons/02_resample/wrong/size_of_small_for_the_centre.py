@@ -1,0 +1,20 @@
+"""pixel_centre gets the size of the small picture."""
+# caught by: upsample
+# diagnosis: pixel_centre gets the size of small
+
+from numba import cuda
+
+from kernels.field_math import pixel_centre
+
+
+@cuda.jit
+def upsample(small, large):
+    x, y = cuda.grid(2)
+    height, width, _ = large.shape
+    if x >= width or y >= height:
+        return
+    u, v = pixel_centre(y * width + x, small.shape[1], small.shape[0])
+    red, green, blue = bilinear(small, u, v)
+    large[y, x, 0] = red
+    large[y, x, 1] = green
+    large[y, x, 2] = blue

@@ -1,0 +1,26 @@
+"""Each thread adds up values that lie side by side."""
+
+from numba import cuda, float32
+
+from kernels.config import BLOCK_THREADS
+
+
+@cuda.jit
+def sum_tree(values, total):
+    partial_sums = cuda.shared.array(BLOCK_THREADS, float32)
+    thread = cuda.threadIdx.x
+    own = float32(0)
+    each = (values.shape[0] + cuda.gridsize(1) - 1) // cuda.gridsize(1)
+    first = cuda.grid(1) * each
+    for i in range(first, min(first + each, values.shape[0])):
+        own += values[i]
+    partial_sums[thread] = own
+    cuda.syncthreads()
+    active = BLOCK_THREADS // 2
+    while active > 0:
+        if thread < active:
+            partial_sums[thread] += partial_sums[thread + active]
+        cuda.syncthreads()
+        active //= 2
+    if thread == 0:
+        cuda.atomic.add(total, 0, partial_sums[0])
