@@ -6,13 +6,14 @@ zero and always were, some are tiny.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels.config import AdamRates
-from lessons.grading.case import check
-from lessons.grading.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.case import check
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all
 
 LIST_THREADS = ("grid", 1, 128)
 USUAL_BETAS = (0.9, 0.99), (0.9, 0.999)
@@ -40,7 +41,7 @@ def test_one_step(case):
             Left(name, values[:, place], right.result[name])
             for name, place in (("m", 1), ("v", 2), ("parameters", 0))
         ]
-        expect_all(case, left, adam_mistakes(inputs, row, settings))
+        expect_all(case, left, partial(adam_mistakes, inputs, row, settings), line_to_look_at)
 
 
 @check("weights")
@@ -89,6 +90,7 @@ def move_weights(case, settings, step):
     row = settings.table[min(step, len(settings.table) - 1)]
     mistakes = {
         **row_mistakes(inputs, step, settings),
+        **argument_mistakes(inputs, row, settings),
         **adam_mistakes(inputs, row, settings),
         **clearing_mistakes(inputs, row, settings),
     }
@@ -111,7 +113,8 @@ def move_grid(case, settings, shape):
     right = grid_result(inputs, steps, settings)
     mistakes = grid_mistakes(inputs, steps, settings)
     left = [Left("steps", counted, right["steps"], tolerance=0)]
-    compare(case, (grad_grid, m, v, grid), right, mistakes, None, left)
+    look = partial(cells_to_look_at, touched_cells(inputs[1]))
+    compare(case, (grad_grid, m, v, grid), right, mistakes, None, left, look)
 
 
 # ---------------------------------------------------------------- inputs
@@ -225,13 +228,27 @@ class Step:
         with np.errstate(invalid="ignore", divide="ignore"):
             return m / (np.sqrt(v) + self.epsilon)
 
-    def clipped_root(self, v):
-        return np.sqrt(np.maximum(v, 0))
-
 
 def without_epsilon(s):
     with np.errstate(invalid="ignore", divide="ignore"):
         return s.leaves(by=s.new_m * s.correct_m / np.sqrt(s.new_v * s.correct_v))
+
+
+def epsilon_added_to_m(s):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        m = s.new_m * s.correct_m + s.epsilon
+        return s.leaves(by=m / np.sqrt(s.new_v * s.correct_v))
+
+
+def epsilon_multiplied(s):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(s.new_v * s.correct_v)
+        return s.leaves(by=s.new_m * s.correct_m / (root * s.epsilon))
+
+
+def rate_in_m(s):
+    m = s.beta1 * s.m + (1 - s.beta1) * s.gradient * s.rate
+    return s.leaves(m=m, by=s.by(m, s.new_v) / s.rate)
 
 
 def v_of_gradients(s):
@@ -361,6 +378,45 @@ ADAM_MISTAKES = {
         lambda s: s.leaves(m=s.beta1 * s.m + (1 - s.beta1) * s.gradient**2),
         "m is an average of the squared gradient: that is v.",
     ),
+    "v of m": (
+        lambda s: s.leaves(v=s.beta2 * s.v + (1 - s.beta2) * s.new_m**2),
+        "v is an average of m squared: it should be one of the gradient squared.",
+    ),
+    "gradient descent": (
+        lambda s: s.leaves(by=s.gradient),
+        "The step is the gradient times the learning rate: Adam's is m divided by the root of v.",
+    ),
+    "learning rate in m": (
+        rate_in_m,
+        "The learning rate is in m: m is an average of gradients, and the rate belongs to the "
+        "step.",
+    ),
+    "not divided": (
+        lambda s: s.leaves(by=s.new_m * s.correct_m),
+        "The step is not divided by the root of v.",
+    ),
+    "corrected by that of m": (
+        lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_m, s.new_v * s.correct_m)),
+        "v is corrected by the factor of m: its own is correction_v.",
+    ),
+    "corrected by that of v": (
+        lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_v, s.new_v * s.correct_v)),
+        "m is corrected by the factor of v: its own is correction_m.",
+    ),
+    "epsilon multiplied": (
+        epsilon_multiplied,
+        "The root is multiplied by epsilon: add it.",
+    ),
+    "epsilon as a limit": (
+        lambda s: s.leaves(
+            by=s.new_m * s.correct_m / np.sqrt(np.maximum(s.new_v * s.correct_v, s.epsilon))
+        ),
+        "epsilon is the smallest that v may be: add it to the root.",
+    ),
+    "epsilon added to m": (
+        epsilon_added_to_m,
+        "epsilon is added to m: it belongs to the root of v, below the line.",
+    ),
     "nothing moves": (
         lambda s: {"m": s.m, "v": s.v, "parameters": s.parameter},
         "Nothing has changed: neither the parameter nor its averages.",
@@ -382,6 +438,8 @@ def adam_mistakes(inputs, row, settings):
         beta1=rates.beta2,
         beta2=rates.beta1,
     )
+    found["beta1 in v"] = other("v forgets by beta1: its own is beta2.", beta2=rates.beta1)
+    found["beta2 in m"] = other("m forgets by beta2: its own is beta1.", beta1=rates.beta2)
     found["forgets the wrong way"] = other(
         "beta and 1 - beta are exchanged: the past counts beta, the new gradient the rest.",
         beta1=1 - rates.beta1,
@@ -417,6 +475,11 @@ def row_mistakes(inputs, step, settings):
         return Mistake(sentence, Step(inputs, values, settings).result)
 
     return {
+        "indices of the table exchanged": row(
+            table[:2, min(step, 1)],
+            "The indices of the table are exchanged: corrections[row, 0] is the factor of m, "
+            "corrections[row, 1] that of v.",
+        ),
         "one row too early": row(
             table[min(step - 1, last)],
             "The corrections are those of the step before: row t belongs to step t.",
@@ -465,6 +528,35 @@ def clearing_mistakes(inputs, row, settings):
         ),
         "cleared too early": Mistake(
             "The gradient was cleared before it was used: m and v saw a zero.", cleared.result
+        ),
+    }
+
+
+def argument_mistakes(inputs, row, settings):
+    """What is left if `adam_step` is given something else than it should be."""
+    parameter, gradient, m, v = inputs
+    right = Step(inputs, row, settings).result
+    old = {"parameters": parameter, "m": m, "v": v}
+    return {
+        "m and v exchanged": Mistake(
+            "adam_step gets v in the place of m: its arguments are parameter, gradient, m, v.",
+            Step((parameter, gradient, v, m), row, settings).result,
+        ),
+        "parameter and gradient exchanged": Mistake(
+            "adam_step gets the gradient in the place of the parameter: the parameter comes first.",
+            Step((gradient, parameter, m, v), row, settings).result,
+        ),
+        "averages not stored": Mistake(
+            "m and v are as they were: store what adam_step returns.", {"m": m, "v": v}
+        ),
+        "parameters not stored": Mistake(
+            "The parameters are as they were: store the first of the three that adam_step returns.",
+            {"parameters": parameter},
+        ),
+        "zero gradients skipped": Mistake(
+            "Weights whose gradient is zero were left out: a weight moves in every step. Only "
+            "cells of the grid wait.",
+            {name: np.where(gradient == 0, old[name], right[name]) for name in old},
         ),
     }
 
@@ -525,6 +617,20 @@ def grid_mistakes(inputs, steps, settings):
             "The gradient of some channels is still there: clear all three.", {"gradient": gradient}
         )
     parameter, gradient, m, v = inputs
+    found["averages not stored"] = Mistake(
+        "m and v are as they were: store what adam_step returns.", {**right, "m": m, "v": v}
+    )
+    found["parameters not stored"] = Mistake(
+        "The grid is as it was: store the first of the three that adam_step returns.",
+        {**right, "parameters": parameter},
+    )
+    # The others see it, or the zero that channel 0 has left.
+    for code, seen in (("channel 0 for all", [1, 1, 1]), ("channel 0 for all, cleared", [1, 0, 0])):
+        first_channels = parameter, gradient[:, :, :1] * np.float32(seen), m, v
+        found[code] = Mistake(
+            "All channels move by the gradient of channel 0: each has its own.",
+            grid_result(first_channels, steps, settings, touched_cells(gradient)),
+        )
     no_gradient = parameter, np.zeros_like(gradient), m, v
     touched = touched_cells(gradient)
     found["cleared too early"] = Mistake(
@@ -580,6 +686,15 @@ def cell_mistakes(gradient, steps, settings):
     counted = steps + touched
     mistakes = {
         **counting_mistakes(steps, touched, has),
+        "the wrong way round": (
+            {"touched": ~touched},
+            "It is the touched cells that stay, and the others move: the test is the wrong way "
+            "round.",
+        ),
+        "begun anew": (
+            {"steps_left": np.where(touched, 1, steps), "entry": np.ones_like(steps)},
+            "A touched cell begins again at step 1: it counts on from where it was.",
+        ),
         "all channels needed": (
             {"touched": has.all(axis=2)},
             "A cell counts as touched only if all three gradients are there: one is enough.",
@@ -609,9 +724,31 @@ def cell_mistakes(gradient, steps, settings):
             {"entry": counted + 1},
             "The correction is that of the next step: row t belongs to step t.",
         ),
+        "channel by channel, all counted": (
+            {"touched": has, "steps_left": steps + 1},
+            "Every cell counts a step, and channels without a gradient are left out: ask once, "
+            "before the count, whether the cell was touched.",
+        ),
         "channel by channel": (
             {"touched": has},
             "A channel without a gradient was left out, although its cell was touched.",
+        ),
+        "channel 0 only": (
+            {"touched": touched[:, :, np.newaxis] & np.array([True, False, False])},
+            "Only channel 0 is moved: does the loop over the channels end too early, by a return?",
+        ),
+        "last channel left out": (
+            {"touched": touched[:, :, np.newaxis] & np.array([True, True, False])},
+            "The last channel is never moved: for channel in range(GRID_CHANNELS).",
+        ),
+        "row 0 only": (
+            {"touched": touched & (np.arange(len(steps)) == 0)[:, np.newaxis]},
+            "Only the cells of row 0 are moved: the launch has one direction, so cuda.grid(1) is "
+            "the number of the cell; its row is cell // width.",
+        ),
+        "steps held at the end of the table": (
+            {"steps_left": np.where(touched, np.minimum(counted, len(settings.table) - 1), steps)},
+            "steps does not count beyond the end of the table: only the row stays at the last one.",
         ),
         "table in a circle": (
             {"entry": counted % len(settings.table)},
@@ -631,7 +768,7 @@ def cell_mistakes(gradient, steps, settings):
     return mistakes
 
 
-def compare(case, arrays, right, mistakes, threads, left=()):
+def compare(case, arrays, right, mistakes, threads, left=(), look=None):
     gradient, m, v, parameters = arrays
     left = [
         *left,
@@ -641,4 +778,37 @@ def compare(case, arrays, right, mistakes, threads, left=()):
         ),
         Left("gradient", gradient, np.zeros(gradient.shape), tolerance=0, threads=threads),
     ]
-    expect_all(case, left, mistakes)
+    expect_all(case, left, mistakes, look or line_to_look_at)
+
+
+# ---------------------------------------------------------------- where a mistake is
+
+
+def line_to_look_at(wrong):
+    """(code, sentence) for a mistake that nobody knows, by what it has left right."""
+    if "m" in wrong and "v" not in wrong:
+        return "m", "v is right, and m is not: look at the line of m, and at what is handed to it."
+    if "v" in wrong and "m" not in wrong:
+        return "v", "m is right, and v is not: look at the line of v, and at what is handed to it."
+    if set(wrong) == {"parameters"}:
+        return (
+            "the step",
+            "m and v are right, and the parameter is not: look at the line that moves it, and at "
+            "the corrections that it gets.",
+        )
+    return None
+
+
+def cells_to_look_at(touched, wrong):
+    """The same for the grid, where it may also be the wrong cells that are moved."""
+    cells = {name: places.reshape(*touched.shape, -1).any(axis=2) for name, places in wrong.items()}
+    changed = [name for name, places in cells.items() if (places & ~touched).any()]
+    if changed:
+        return (
+            "untouched cells changed",
+            f"Cells that no sample touched have changed, in {', '.join(changed)}: leave all of "
+            "theirs as it is.",
+        )
+    if set(wrong) == {"steps"}:
+        return "steps", "Only the steps are wrong: a cell that was touched counts one more."
+    return line_to_look_at({name: places for name, places in wrong.items() if name != "steps"})

@@ -12,9 +12,10 @@ from kernels.adam import bias_corrections
 from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.state import State
 from kernels.training_step import Arrays, Stages
-from lessons import reference, reference_training
-from lessons.grading.case import check
-from lessons.grading.mistakes import same
+from lessons import reference
+from lessons.grading.checks.case import check
+from lessons.grading.checks.mistakes import same
+from lessons.reference import training as reference_training
 
 IMAGE_SHAPE = 9, 14, 3
 STEP_STAGES = "sample_batch", "encode", "mlp_forward", "backward", "adam_weights", "adam_grid"
@@ -58,6 +59,12 @@ def test_several_steps(case):
     first_step = int(case.rng.integers(2, 9))
     arrays = with_an_old_batch(case, random_arrays(case, config))
     expected = expect_steps(arrays, config, first_step, rates)
+    case.advice = {
+        "is out of bounds for axis 0": "The first row of learning_rates belongs to first_step: it "
+        "is row 0, and not row first_step.",
+        "too many values to unpack": "learning_rates has a row for each step, and a row has two "
+        "rates: for rate_mlp, rate_grid in learning_rates.",
+    }
     case.run("training_steps", Stages(), arrays, config, first_step, rates)
     compare(case, arrays, expected, config, first_step, rates)
 
@@ -335,6 +342,8 @@ def mistake_in_calls(calls, stages, numbers, count=1):
     made = {stage: [call for call in calls if call.stage == stage] for stage in stages}
     missing = [stage for stage in stages if not made[stage]]
     if len(missing) == len(stages):
+        if count > 1:
+            return "no step taken", "No step was taken: the loop has a round for each row of rates."
         return "no stage called", "None of the stages was called: it is they that do the work."
     if {"encode", "mlp_forward"} <= set(missing):
         return "network not asked", "The network was not asked about the batch: call evaluate."

@@ -1,0 +1,16 @@
+"""v forgets by beta1."""
+# caught by: one_step
+# diagnosis: v forgets by beta1
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta1 * v + (float32(1) - rates.beta1) * gradient * gradient
+    parameter -= learning_rate * (correction_m * m) / (math.sqrt(correction_v * v) + rates.epsilon)
+    return parameter, m, v

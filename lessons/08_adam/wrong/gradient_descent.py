@@ -1,0 +1,14 @@
+"""The step is the gradient times the rate."""
+# caught by: one_step
+# diagnosis: gradient descent
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * gradient * gradient
+    parameter -= learning_rate * gradient
+    return parameter, m, v

@@ -1,0 +1,16 @@
+"""v is an average of m squared."""
+# caught by: one_step
+# diagnosis: v of m
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * m * m
+    parameter -= learning_rate * (correction_m * m) / (math.sqrt(correction_v * v) + rates.epsilon)
+    return parameter, m, v

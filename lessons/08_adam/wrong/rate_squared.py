@@ -1,0 +1,21 @@
+"""The step is multiplied by the rate twice."""
+# caught by: one_step
+# diagnosis: look at the line that moves it
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * gradient * gradient
+    parameter -= (
+        learning_rate
+        * learning_rate
+        * (correction_m * m)
+        / (math.sqrt(correction_v * v) + rates.epsilon)
+    )
+    return parameter, m, v

@@ -1,0 +1,41 @@
+"""The age of a cell is held at the last row of the table."""
+# caught by: grid
+# diagnosis: held at the end of the table
+
+from numba import cuda, float32
+
+from kernels.config import GRID_CHANNELS
+from kernels.field_math import adam_step
+
+
+@cuda.jit
+def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rate, rates):
+    cell = cuda.grid(1)
+    height, width = steps.shape
+    if cell >= height * width:
+        return
+    row = cell // width
+    column = cell % width
+    touched = False
+    for channel in range(GRID_CHANNELS):
+        if grad_feature_grid[row, column, channel] != float32(0):
+            touched = True
+    if not touched:
+        return
+    steps[row, column] = min(steps[row, column] + 1, corrections.shape[0] - 1)
+    t = steps[row, column]
+    for channel in range(GRID_CHANNELS):
+        p, new_m, new_v = adam_step(
+            feature_grid[row, column, channel],
+            grad_feature_grid[row, column, channel],
+            m[row, column, channel],
+            v[row, column, channel],
+            corrections[t, 0],
+            corrections[t, 1],
+            learning_rate,
+            rates,
+        )
+        feature_grid[row, column, channel] = p
+        m[row, column, channel] = new_m
+        v[row, column, channel] = new_v
+        grad_feature_grid[row, column, channel] = float32(0)
