@@ -22,6 +22,7 @@ import time
 import webbrowser
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 try:
     from tqdm import tqdm
@@ -31,20 +32,19 @@ try:
     from lessons.course.exercises import (
         START,
         keep_backup,
-        kernels_of,
         solution_text,
-        unwritten,
         write_exercise,
     )
+    from lessons.course.index import rows_of_part
     from lessons.course.lesson import Check, Lesson, find_lesson, lessons
     from lessons.course.progress import CourseProgress
+    from lessons.grading.checks.result import Result
+    from lessons.grading.checks.run import checks_of, run_check
     from lessons.grading.classroom import autograder, handout
     from lessons.grading.classroom import command as classroom
-    from lessons.grading.evidence import PICTURES
-    from lessons.grading.result import Result
-    from lessons.grading.run import checks_of, run_check
-    from lessons.grading.submission import Submission
-    from lessons.grading.worker_pool import WorkerPool
+    from lessons.grading.pictures.evidence import PICTURES
+    from lessons.grading.supervisor.worker_pool import WorkerPool
+    from lessons.grading.untrusted.submission import Submission
 except ModuleNotFoundError as missing:
     sys.exit(
         f"error: the package {missing.name} is not installed; in the project's top folder, run "
@@ -132,34 +132,14 @@ def show_status(options: Namespace) -> int:
     progress = CourseProgress()
     everything = lessons()
     current = progress.next_lesson(everything)
-    for lesson in everything:
-        arrow = "->" if lesson is current and not progress.is_done(lesson) else "  "
-        points = f"{progress.points(lesson):2} of {lesson.points}"
-        name = lesson.title.partition(":")[0]
-        what = f"{name:<19} {', '.join(kernels_of(lesson))}{note_on(lesson, progress)}"
-        print(f"{arrow} {lesson.number:>2}  {points}  {lesson.hours:>3g} h  {what}")
-    got = sum(progress.points(lesson) for lesson in everything)
-    hours = sum(lesson.hours for lesson in everything if not progress.is_done(lesson))
-    left = f"; about {hours:g} hours are left" if hours else ""
-    print(f"{got} of {sum(lesson.points for lesson in everything)} points{left}")
+    for _, part in groupby(everything, key=lambda lesson: lesson.part):
+        print("\n".join(rows_of_part(list(part), progress, current)))
     if progress.is_done(current):
         print("all done: python train.py --use lessons trains the lake with your kernels")
         return EXIT_OK
     print(f"next: read {nearby(current.folder / 'README.md')}, write {nearby(current.exercise)},")
     print(f"      then python -m lessons check {current.number}")
     return EXIT_OK
-
-
-def note_on(lesson: Lesson, progress: CourseProgress) -> str:
-    """What there is to say about a lesson besides its points; "" if nothing."""
-    if not lesson.exercise.exists():
-        return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
-    if progress.scores(lesson) and not progress.is_current(lesson):
-        return "  (changed since it was checked)"
-    missing = unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
-    if missing and len(missing) < len(lesson.blank):
-        return f"  (to write: {', '.join(missing)})"
-    return ""
 
 
 def nearby(path: Path) -> Path:
@@ -231,6 +211,8 @@ def what_comes_next(lesson: Lesson) -> str:
     lines = []
     if lesson.number in CONTRIBUTIONS:
         lines.append("your kernels can train the lake: python train.py --use lessons")
+    if (lesson.folder / "__main__.py").exists():
+        lines.append(f"yours at work: python -m lessons.{lesson.name} --use lessons")
     lines += next_lines(lesson)
     lines.append(f"ours, to compare: python -m lessons solution {lesson.number}")
     return "\n".join(lines)

@@ -20,10 +20,10 @@ from lessons.course.cells import completed, definitions
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import ROOT, Lesson, find_lesson
 from lessons.course.progress import CourseProgress
-from lessons.grading.result import Result
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
-from lessons.grading.worker_pool import WorkerPool
+from lessons.grading.checks.result import Result
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.submission import Submission
 from lessons.lab.source import python_function
 
 PICTURE, REPLAY = "picture: ", "replay: "

@@ -11,6 +11,7 @@ a file `solutions/02_resample.py` there, those of that file.
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from kernels.errors import InputError
@@ -27,6 +28,7 @@ class Earlier(NamedTuple):
     name: str  # of the lesson
     text: bytes  # UTF-8
     functions: dict[str, list[str]]  # module of kernels/ -> names
+    path: Path
 
     @property
     def names(self) -> list[str]:
@@ -50,5 +52,5 @@ def earlier_files(lesson: Lesson) -> Sequence[Earlier]:
             text = as_utf8(path.read_bytes())
         except OSError:
             raise InputError(f"{lesson.name} builds on {name}, but there is no {path}") from None
-        found.append(Earlier(name, text, functions))
+        found.append(Earlier(name, text, functions, path))
     return found

@@ -4,13 +4,16 @@
 
     title           one line
     hours           how long it takes somebody who knows Python, about
+    builds_on       numbers of the earlier lessons that it builds on, such as ["1", "5b"]; in part
+                    one, where the lessons are taken in their order, there is none
     [exercise]      header: the docstring of exercise.py; blank: the functions that a student
                     writes; keep_comments: those of them whose comments stay in exercise.py to
-                    guide the student, so each has to make sense without the code around it
+                    guide the student, so each has to make sense without the code around it;
+                    warm_ups: those of them that come first and on which nothing builds
     [[exercise.part]]   a file of kernels/, and which of its functions exercise.py holds
     [[check]]       name, title, points, timeout (seconds), tolerance and the reason for it, the
                     functions it needs, three hints; gpu = true if it means nothing without a GPU;
-                    doubles = true if it alone looks for double precision
+                    doubles = true if it looks for double precision, and others need not
 """
 
 import hashlib
@@ -28,6 +31,8 @@ except ModuleNotFoundError:  # Python 3.10
 LESSONS = Path(__file__).resolve().parent.parent
 ROOT = LESSONS.parent
 POINTS_PER_LESSON = 10
+PARTS = {1: "part one", 2: "part two"}
+FIRST_OF_PART_TWO = 10
 HINTS_PER_CHECK = 3
 
 
@@ -65,6 +70,8 @@ class Lesson(NamedTuple):
     keep_comments: list[str]  # those of them whose comments exercise.py keeps
     parts: list[Part]
     checks: list[Check]
+    builds_on: list[str]  # numbers of earlier lessons
+    warm_ups: list[str]  # names of functions of `blank` that no other one builds on
 
     @property
     def exercise(self) -> Path:
@@ -77,8 +84,18 @@ class Lesson(NamedTuple):
         return self.name.partition("_")[0]
 
     @property
+    def part(self) -> int:
+        """The part of the course that it is in: the lake is part one, the systems after it two."""
+        return 1 if int(self.short_name[:2]) < FIRST_OF_PART_TWO else 2
+
+    @property
     def points(self) -> int:
         return sum(check.points for check in self.checks)
+
+    @property
+    def main_checks(self) -> list[Check]:
+        """Those that look at more than a warm-up."""
+        return [check for check in self.checks if not set(check.needs) <= set(self.warm_ups)]
 
     def check(self, name: str) -> Check:
         for check in self.checks:
@@ -131,6 +148,8 @@ def read_lesson(folder: Path) -> Lesson:
             keep_comments=exercise.get("keep_comments", []),
             parts=[Part(**part) for part in exercise["part"]],
             checks=[Check(**check) for check in content["check"]],
+            builds_on=[str(number) for number in content.get("builds_on", [])],
+            warm_ups=exercise.get("warm_ups", []),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be used: {type(error).__name__}: {error}") from error
@@ -149,6 +168,13 @@ def require_sense(lesson: Lesson, path: Path) -> None:
     for name in lesson.keep_comments:
         if name not in lesson.blank:
             raise InputError(f"{path}: {name} keeps its comments, but is not to be written")
+    for name in lesson.warm_ups:
+        if name not in lesson.blank:
+            raise InputError(f"{path}: {name} is a warm-up, but is not to be written")
+    for check in lesson.main_checks:
+        needless = set(check.needs) & set(lesson.warm_ups)
+        if needless:
+            raise InputError(f"{path}: {check.name} would wait for the warm-up {needless.pop()}")
     for check in lesson.checks:
         if not re.fullmatch("[a-z0-9_]+", check.name):
             raise InputError(f"{path}: {check.name!r} is no name for a check")

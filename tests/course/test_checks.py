@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 from lessons.course.lesson import lessons
+from lessons.grading.checks.run import checks_of
 from lessons.grading.prove_checks import (
     naive_kernels,
     points_row,
@@ -14,8 +15,7 @@ from lessons.grading.prove_checks import (
     skeleton_row,
     wrong_row,
 )
-from lessons.grading.run import checks_of
-from lessons.grading.worker_pool import WorkerPool
+from lessons.grading.supervisor.worker_pool import WorkerPool
 
 ALL = lessons()
 EVERY_CHECK = [(lesson, check) for lesson in ALL for check in lesson.checks]
@@ -28,13 +28,18 @@ def workers():
     found.stop()
 
 
-# Hundreds of files, each graded: of every lesson the first wrong one is a quick test, of all of
-# them every fourth is a slow one, and the rest belongs to the thorough tests.
-SLOW_OF_ALL = 4
+# Hundreds of files, each graded: of every lesson of part one the first wrong one is a quick test,
+# of all of them every 24th is a slow one, and the rest belongs to the thorough tests.
+SLOW_OF_ALL = 24
 
 
 def is_slow(lesson, check):
-    """Whether a check compiles the reference for the CPU, in a lesson after the first."""
+    """Whether the reference's test is a slow one: of a lesson, only its first check is quick.
+
+    It is slow, too, where it compiles the reference for the CPU, in a lesson after the first.
+    """
+    if check is not lesson.checks[0]:
+        return True
     return lesson is not ALL[0] and '"native"' in inspect.getsource(checks_of(lesson)[check.name])
 
 
@@ -82,7 +87,7 @@ def test_reference_passes(lesson, check, workers):
             lesson,
             path,
             id=named(lesson, path.stem),
-            marks=[slow_or_thorough(number)] if number else [],
+            marks=[slow_or_thorough(number)] if number or lesson.part == 2 else [],
         )
         for lesson in ALL
         for number, path in enumerate(sorted((lesson.folder / "wrong").glob("*.py")))

@@ -18,7 +18,9 @@ NAMES = [lesson.name for lesson in ALL]
 
 
 def test_the_lessons_are_in_order():
-    assert [lesson.number for lesson in ALL] == "1 2 3 4 5 5b 6 7 8 9".split()
+    assert [lesson.number for lesson in ALL if lesson.part == 1] == "1 2 3 4 5 5b 6 7 8 9".split()
+    part_two = [int(lesson.number) for lesson in ALL if lesson.part == 2]
+    assert part_two == sorted(set(part_two)) and ALL == sorted(ALL, key=lambda one: one.part)
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=NAMES)
@@ -55,8 +57,38 @@ def test_the_table_of_lessons_is_true():
         (row,) = [line for line in table.splitlines() if f"({lesson.name}/README.md)" in line]
         assert row.startswith(f"| [{lesson.number} ")
         assert row.split("|")[2].strip() == f"{lesson.hours:g}"
-    hours = sum(lesson.hours for lesson in ALL)
-    assert f"{hours:g} in\nall" in table or f"{hours:g} in all" in table
+    hours = sum(lesson.hours for lesson in ALL if lesson.part == 1)
+    assert f"{hours:g} hours in all" in table.replace("\n", " ")
+
+
+def test_what_a_lesson_builds_on_is_told():
+    """In its lesson.toml and in the table."""
+    table = (LESSONS / "README.md").read_text(encoding="utf-8")
+    for lesson in ALL:
+        numbers = [earlier.number for earlier in ALL[: ALL.index(lesson)]]
+        assert [n for n in numbers if n in lesson.builds_on] == lesson.builds_on
+        assert bool(lesson.builds_on) == (lesson.part == 2)
+        if lesson.builds_on:
+            (row,) = [line for line in table.splitlines() if f"({lesson.name}/README.md)" in line]
+            assert row.split("|")[5].strip() == ", ".join(lesson.builds_on)
+
+
+def test_the_map_names_what_there_is():
+    """Which kernel returns where: each was written in the lesson that the map says."""
+    text = (LESSONS / "README.md").read_text(encoding="utf-8")
+    table = text.partition("### Which kernel returns where")[2].partition("Part two builds")[0]
+    header, *rows = [line for line in table.splitlines() if line.startswith("| ")]
+    columns = re.findall(r" (\d+) ", header)
+    assert columns == [lesson.number for lesson in ALL if lesson.part == 2]
+    numbers = []
+    for row in rows:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        number = re.search(r"\((\w+)\)$", cells[0])[1]
+        written = {name for part in find_lesson(number).parts for name in part.functions}
+        assert set(re.findall(r"`(\w+)`", cells[0])) <= written, cells[0]
+        assert set(cells[1 : 1 + len(columns)]) == {"x", ""}, row
+        numbers.append(number)
+    assert set(numbers) == {lesson.number for lesson in ALL if lesson.part == 1}
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=NAMES)
@@ -159,6 +191,12 @@ def test_kept_functions_use_those_of_the_student():
         ("timeout = 20", "timeout =", "cannot be used"),
         ('needs = ["luminance"]', 'needs = ["sepia"]', "needs sepia"),
         ("blank = [", 'keep_comments = ["sepia"]\nblank = [', "sepia keeps its comments"),
+        ("blank = [", 'warm_ups = ["sepia"]\nblank = [', "sepia is a warm-up"),
+        (
+            "blank = [",
+            'warm_ups = ["luminance"]\nblank = [',
+            "would wait for the warm-up luminance",
+        ),
         ('title = "Grayscale', 'name = "Grayscale', "cannot be used"),
         ("hours = 1.5", 'hours = "one"', "cannot be used"),
     ],
@@ -174,7 +212,7 @@ def test_a_lesson_that_cannot_be_graded_is_refused(tmp_path, old, new, words):
 
 
 def test_unknown_lessons_and_checks_are_named():
-    with pytest.raises(InputError, match="there is no lesson 12"):
-        find_lesson(12)
+    with pytest.raises(InputError, match="there is no lesson 99"):
+        find_lesson(99)
     with pytest.raises(InputError, match="has no check 'nothing'"):
         find_lesson(1).check("nothing")

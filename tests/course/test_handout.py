@@ -1,5 +1,6 @@
 """A handout: no solution is left in it, and every check runs."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -62,10 +63,34 @@ def test_what_an_earlier_lesson_gives_is_known(handout):
         assert f'"{name}"' in nine
 
 
+def test_what_a_lesson_calls_it_is_said_to_build_on(handout):
+    for lesson in LESSONS:
+        text = (handout / "lessons" / lesson.name / "earlier.json").read_text()
+        called = {other.number for other in LESSONS if other.name in json.loads(text)}
+        assert lesson.part == 1 or called <= set(lesson.builds_on), lesson.name
+
+
+def test_what_the_checks_import_is_there(handout):
+    for path in handout.glob("lessons/*/test_*.py"):
+        for name in SourceFile(path.read_text(encoding="utf-8"), None).imports.values():
+            if name.module.startswith("kernels."):
+                assert handout.joinpath(*name.module.split(".")).with_suffix(".py").exists()
+
+
 def test_an_exercise_begins_as_in_the_project(handout):
     for lesson in LESSONS:
         folder = handout / "lessons" / lesson.name
         assert (folder / "exercise.py").read_text() == exercise_text(lesson)
+
+
+def test_the_command_of_a_lesson_says_that_it_is_not_there(handout):
+    ran = subprocess.run(
+        [sys.executable, "-m", "lessons.16_classifier", "--use", "lessons"],
+        cwd=handout, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2 and ran.stdout == ""
+    assert ran.stderr.startswith("error: ") and ran.stderr.count("\n") == 1
+    assert not (handout / "lessons" / "01_grayscale" / "__main__.py").exists()
 
 
 def test_it_is_not_written_over_something(handout):

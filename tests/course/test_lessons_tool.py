@@ -12,11 +12,11 @@ from kernels.config import Config
 from kernels.errors import InputError
 from kernels.state import initial_state
 from lessons import __main__ as tool
-from lessons.course import doctor, progress
+from lessons.course import doctor, index, progress
 from lessons.course import lesson as lesson_files
-from lessons.course.exercises import exercise_text, solution_text
+from lessons.course.exercises import assemble, exercise_text, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson
-from lessons.grading import student_backend
+from lessons.grading import student_backend, student_functions
 
 
 @pytest.fixture
@@ -45,11 +45,16 @@ def solve_and_pass(number):
     progress.CourseProgress().record(lesson, {check.name: check.points for check in lesson.checks})
 
 
+def test_a_row_names_not_too_many_kernels():
+    assert index.first_of(list("abcd")) == "a, b, c, d"
+    assert index.first_of(list("abcdefg")) == "a, b, c and 4 more"
+
+
 def test_status_shows_where_you_are_and_what_is_next(course, capsys):
     assert tool.main([]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("->  1   0 of 10  1.5 h  Grayscale           grayscale\n")
-    assert "    8   0 of 10  2.5 h  Adam                adam_weights, adam_grid\n" in printed
+    assert printed.startswith("->  1   0 of 10  1.5 h  Grayscale              grayscale\n")
+    assert "    8   0 of 10  2.5 h  Adam                   adam_weights, adam_grid\n" in printed
     assert "0 of 20 points; about 4 hours are left" in printed
     assert "python -m lessons check 1" in printed
 
@@ -228,6 +233,7 @@ def test_use_refuses_what_is_not_there(course, use, words):
         student_backend.student_backend(use, "native", force=True)
 
 
+@pytest.mark.slow
 def test_use_refuses_a_stage_that_fails_unless_forced(course):
     lesson = find_lesson(8)
     text = solution_text(lesson).replace("math.sqrt", "math.exp")
@@ -237,6 +243,20 @@ def test_use_refuses_a_stage_that_fails_unless_forced(course):
         student_backend.student_backend("lessons:8", "native", force=False)
     chosen = student_backend.student_backend("lessons:8", "native", force=True)
     assert backend_of(chosen).stages.adam_grid.__module__ == "exercise_of_lesson_8"
+
+
+@pytest.mark.parametrize("number", ["6", "7"])
+def test_use_needs_no_warm_up(number, tmp_path):
+    """Neither written nor passed: no training step is made of it."""
+    lesson = find_lesson(number)._replace(folder=tmp_path)
+    text = assemble(lesson, lesson.warm_ups)
+    assert unwritten(text, lesson.blank) == lesson.warm_ups != []
+    lesson.exercise.write_text(text, encoding="utf-8")
+    assert student_functions.is_written(lesson)
+    lesson.exercise.write_text(exercise_text(lesson), encoding="utf-8")
+    assert not student_functions.is_written(lesson)
+    checked = {name for check in lesson.main_checks for name in check.needs}
+    assert checked == set(lesson.blank) - set(lesson.warm_ups)
 
 
 def test_use_of_all_lessons_says_which_fails_and_takes_ours(course, monkeypatch):
@@ -267,7 +287,7 @@ def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
     def refuse(*_):
         raise AssertionError("graded again")
 
-    monkeypatch.setattr(student_backend, "run_check", refuse)
+    monkeypatch.setattr(student_functions, "run_check", refuse)
     student_backend.student_backend("lessons:8", "native", force=False)
     with open(find_lesson(8).exercise, "a") as file:
         file.write("\n# changed\n")

@@ -97,6 +97,7 @@ def stored_text(cell):
     return "".join(results[0]["data"]["text/plain"]) if results else ""
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_noticed(project):
     path = project / "lessons" / NOTEBOOK.name
     cells = [{"cell_type": "code", "source": [text]} for text in ("x = 1", "x / 0")]

@@ -1,0 +1,1 @@
+"""What the commands `python -m lessons.NN_name` share."""

@@ -1,0 +1,136 @@
+"""The command of a lesson, `python -m lessons.NN_name`: its options, and how it ends."""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kernels.config import MAX_SEED, MAX_STEPS, require_integer
+from kernels.errors import InputError, OneLineParser, not_empty
+from kernels.files.atomic import OBSTACLES, unwritable
+from kernels.program import complain, complain_of_interruption
+from lessons.capstones.device import BACKENDS
+from lessons.capstones.run import Run
+from lessons.course.lesson import ROOT
+
+LAKE = ROOT / "images" / "lake.png"
+
+
+def no_options(parser: argparse.ArgumentParser) -> None:
+    """A lesson without options of its own."""
+
+
+def add_image(parser: argparse.ArgumentParser) -> None:
+    """The option of a lesson that learns a picture: `options.image`, a Path."""
+    parser.add_argument(
+        "image", nargs="?", type=path, default=LAKE, metavar="IMAGE",
+        help="the picture to learn (default: the lake)",
+    )  # fmt: skip
+
+
+def path(text: str) -> Path:
+    """An argument's type for argparse: a path that is not empty."""
+    return Path(not_empty(text))
+
+
+class Command(NamedTuple):
+    """What a lesson's command does, and what it is told.
+
+    lesson: the name of its folder, such as "13_siren". description: one sentence, for --help.
+    work: does it; takes the `Run`, returns the last line that is printed. steps: the default of
+    --steps; None if there is nothing to train, and no such option. add_options: gives the parser
+    those of the lesson, each with its default in the help.
+    """
+
+    lesson: str
+    description: str
+    work: Callable[[Run], str]
+    steps: int | None = None
+    add_options: Callable[[argparse.ArgumentParser], None] = no_options
+
+    @property
+    def number(self) -> str:
+        """As people write it, such as "13"."""
+        return self.lesson.partition("_")[0].lstrip("0")
+
+    def parse(self, arguments: Sequence[str] | None = None) -> argparse.Namespace:
+        """Raises `InputError` for options that cannot be used."""
+        parser = OneLineParser(
+            prog=f"python -m lessons.{self.lesson}", description=self.description
+        )
+        self.add_options(parser)
+        add = parser.add_argument
+        # fmt: off
+        if self.steps is not None:
+            add("--steps", type=int, default=self.steps, metavar="N",
+                help=f"training steps, 1 or more (default: {self.steps:,})")
+        add("--seed", type=int, default=1, metavar="N",
+            help="what all random numbers follow from, 0 or more (default: 1)")
+        add("--backend", choices=BACKENDS, default="auto", metavar="NAME",
+            help="where the kernels run: cuda, which needs a GPU; native, compiled for the CPU; or "
+            "auto (default: auto, the GPU if there is one)")
+        add("--use", choices=("lessons",), metavar="lessons",
+            help="run the kernels of your exercise.py: lessons (default: ours)")
+        add("--force", action="store_true",
+            help="with --use: take kernels that fail their checks too (default: refuse them)")
+        add("--out", metavar="FOLDER", type=not_empty,
+            help=f"folder for everything the run writes (default: runs/{self.lesson}; with --use "
+            f"runs/{self.lesson}-lessons)")
+        add("--overwrite", action="store_true",
+            help="begin anew in the place of the run that lies in the folder (default: leave it)")
+        add("--quiet", action="store_true",
+            help="print nothing but the last line (default: say what happens, and how far it is)")
+        # fmt: on
+        options = parser.parse_args(arguments)
+        self.require_sense(options)
+        return options
+
+    def require_sense(self, options: argparse.Namespace) -> None:
+        if self.steps is not None:
+            require_integer("--steps", options.steps, 1, MAX_STEPS)
+        require_integer("--seed", options.seed, 0, MAX_SEED)
+        if options.force and not options.use:
+            raise InputError("--force is only for --use")
+
+    def main(self, arguments: Sequence[str] | None = None) -> int:
+        """Run the command; returns the exit status. What the user can mend ends in one line."""
+        try:
+            options = self.parse(arguments)
+            run = Run(self.lesson, self.number, options, self.folder_of(options))
+            run.folder.require_consent()
+            verdict = self.work(run)
+        except InputError as error:
+            return complain(error)
+        except OSError as error:
+            # Numba keeps compiled code on the disk, and lets a full one surprise us.
+            if error.errno not in OBSTACLES:
+                raise
+            return complain(unwritable(error.filename or "compiled code", error))
+        except MemoryError:
+            return complain("not enough memory for this; close other programs, or choose less")
+        except KeyboardInterrupt as interruption:
+            return complain_of_interruption(interruption)
+        if run.interrupted_by:
+            print(f"interrupted at step {run.step:,} of {options.steps:,}")
+        print(f"{verdict}; in {run.folder.path}" if run.folder.begun else verdict)
+        return 128 + run.interrupted_by if run.interrupted_by else 0
+
+    def folder_of(self, options: argparse.Namespace) -> Path:
+        if options.out:
+            return Path(options.out)
+        return Path("runs") / (self.lesson + ("-lessons" if options.use else ""))
+
+
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """An argument's type for argparse: an int in a range."""
+
+    def parse(text: str) -> int:
+        value = int(text) if re.fullmatch("[0-9]{1,12}", text) else -1
+        if not lowest <= value <= highest:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no whole number from {lowest:,} to {highest:,}"
+            )
+        return value
+
+    return parse

@@ -1,0 +1,231 @@
+"""One run of a lesson's command: its loop, what it measures, and what it leaves behind."""
+
+import argparse
+import csv
+import io
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numba
+import numpy as np
+
+from kernels.files import plot
+from kernels.files.atomic import write_atomically
+from kernels.files.images import save_image
+from kernels.files.pictures import training_gif
+from kernels.training import waiting
+from kernels.training.interruption import Interruption
+from kernels.training.results import versions
+from lessons.capstones.device import Device, choose_device
+from lessons.capstones.folder import CapstoneFolder
+from lessons.capstones.stages import StageChooser
+
+Result = TypeVar("Result")
+
+SUMMARY, TABLE, PLOT = "summary.json", "loss.csv", "loss.png"
+
+
+class Run:
+    """What a lesson's `work` is given.
+
+    options: the command line. folder: where the run writes. stages("13", names): functions of a
+    lesson, ours or the student's. step: how many steps are done. seconds: how long they took.
+    interrupted_by: the number of the signal that ended the loop, or 0.
+    """
+
+    def __init__(self, lesson: str, number: str, options: argparse.Namespace, path: Path) -> None:
+        self.lesson = lesson
+        self.options = options
+        self.folder = CapstoneFolder(path, lesson, options.overwrite)
+        self.stages = StageChooser(number, bool(options.use), options.force, self.say)
+        self.history: dict[int, dict[str, float]] = {}
+        self.step = 0
+        self.seconds = 0.0
+        self.in_loop = False
+        self.interrupted_by = 0
+        self.bar: Any = None
+        self.loops: list[Any] = []
+
+    @cached_property
+    def device(self) -> Device:
+        """Where the kernels run. Raises `InputError` if what --backend asks for cannot be had."""
+        name = self.options.backend
+        return self.patiently("looking for a GPU", lambda: choose_device(name))
+
+    @property
+    def author(self) -> str:
+        """Whose kernels run, in words."""
+        return "your exercise.py" if self.options.use else "kernels/"
+
+    def say(self, text: str) -> None:
+        """Print a line, unless --quiet is given."""
+        if not self.options.quiet:
+            print(text)
+
+    def patiently(self, what: str, work: Callable[[], Result]) -> Result:
+        """The value of `work()`; meanwhile a line tells what is being compiled. See `waiting`."""
+        return waiting.patiently(what, work, self.options.quiet)
+
+    # ------------------------------------------------------------ the loop
+
+    def steps(self, most: int | None = None, unit: str = "step") -> Iterator[int]:
+        """The numbers of the steps, 1 to `most` (--steps), with a progress bar.
+
+        unit: what is counted, as the bar says it. Ctrl-C ends it after the step at work; what comes
+        behind the loop is still done. Raises `KeyboardInterrupt` if no step is done.
+        """
+        total = self.options.steps if most is None else most
+        loop = self.counted(total, unit)
+        self.loops.append(loop)
+        return loop
+
+    def counted(self, total: int, unit: str) -> Iterator[int]:
+        with (
+            Interruption() as interrupted,
+            waiting.training_bar(0, total, self.options.quiet, unit) as bar,
+        ):
+            self.bar = bar
+            begin = time.perf_counter()
+            self.in_loop = True
+            for step in range(1, total + 1):
+                if interrupted() or self.interrupted_by:
+                    break
+                yield step
+                self.step = step
+                bar.update()
+            self.device.synchronize()
+            self.seconds += time.perf_counter() - begin
+            self.in_loop = False
+            self.interrupted_by = self.interrupted_by or interrupted.number
+        if self.interrupted_by and self.step == 0:
+            raise KeyboardInterrupt(self.interrupted_by)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is done in this block, such as painting, does not count as training time."""
+        self.device.synchronize()
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.device.synchronize()
+            if self.in_loop:
+                self.seconds -= time.perf_counter() - begin
+
+    def log(self, step: int, **values: float) -> None:
+        """Note what was measured at a step: `loss`, and what else the lesson measures.
+
+        They become columns of loss.csv, and the last ones stand beside the progress bar.
+        """
+        self.history.setdefault(step, {}).update({key: float(values[key]) for key in values})
+        if self.bar is not None:
+            latest = {key: value for row in self.history.values() for key, value in row.items()}
+            self.bar.set_postfix_str(
+                ", ".join(f"{key} {value:.5g}" for key, value in latest.items()), refresh=False
+            )
+
+    # ------------------------------------------------------------ what it leaves behind
+
+    @contextmanager
+    def writing(self, *names: str, inputs: Iterable[Path] = ()) -> Iterator[None]:
+        """In this block the folder is this run's, and it may write files of these names.
+
+        Beside them come summary.json, loss.csv and loss.png. inputs: files that the run reads, and
+        so must not replace. Until the first file is written, what lies in the folder stays.
+        """
+        _ = self.device  # complains, if it has to, before anything is written
+        with self.folder.in_use({*names, SUMMARY, TABLE, PLOT}, inputs):
+            try:
+                yield
+            finally:
+                for loop in self.loops:
+                    loop.close()
+
+    def save(self, name: str, write: Callable[[BinaryIO], Any]) -> None:
+        """Make a file hold what `write(file)` writes, whole or not at all."""
+        self.begin(name)
+        write_atomically(self.folder.path / name, write)
+
+    def save_text(self, name: str, text: str) -> None:
+        self.save(name, lambda file: file.write(text.encode()))
+
+    def save_picture(self, name: str, picture: np.ndarray) -> None:
+        """picture: (H, W) or (H, W, 3), float in [0, 1] or uint8. name: such as "lake.png"."""
+        self.begin(name)
+        save_image(self.folder.path / name, picture)
+
+    def save_animation(
+        self,
+        name: str,
+        frames: Sequence[np.ndarray],
+        steps: Sequence[int],
+        psnr: Sequence[float | None],
+    ) -> None:
+        """A GIF of pictures of one size, each with its step and PSNR in dB (None: no text)."""
+        self.begin(name)
+        training_gif(self.folder.path / name, frames, steps, psnr)
+
+    def begin(self, name: str) -> None:
+        assert name in self.folder.planned, f"{name} is not among the files of run.writing(...)"
+        self.folder.begin()
+
+    def finish(
+        self,
+        summary: dict[str, Any],
+        measure: plot.Measure = plot.PSNR,
+        baseline: float = math.nan,
+    ) -> None:
+        """Write the table and the plot of what was logged, and at last summary.json.
+
+        summary: what the lesson adds to it. measure: what the plot's right panel shows, the first
+        column beside the loss. baseline: a dashed line there.
+        """
+        if self.history:
+            self.save_curve(measure, baseline)
+        content = {**self.summary(), **summary, "versions": versions()}
+        # JSON knows neither infinity nor NaN.
+        finite = {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in content.items()
+        }
+        self.save_text(SUMMARY, json.dumps(finite, indent=2) + "\n")
+
+    def summary(self) -> dict[str, Any]:
+        """What the run was, and what it cost."""
+        ours = {
+            "lesson": self.lesson,
+            "kernels": "exercise.py" if self.options.use else "kernels/",
+            "backend": self.device.name,
+            "device": self.device.description,
+            "threads": numba.get_num_threads(),
+            "seed": self.options.seed,
+        }
+        if self.step == 0:
+            return ours
+        return {
+            **ours,
+            "steps": self.step,
+            "seconds_train": self.seconds,
+            "us_per_step": self.seconds / self.step * 1e6,
+        }
+
+    def save_curve(self, measure: plot.Measure, baseline: float) -> None:
+        steps = sorted(self.history)
+        columns = list(dict.fromkeys(["loss", *(key for s in steps for key in self.history[s])]))
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(("step", *columns))
+        for step in steps:
+            writer.writerow((step, *(self.history[step].get(column, "") for column in columns)))
+        self.save_text(TABLE, table.getvalue())
+        losses, measured = (
+            [self.history[step].get(column, math.nan) for step in steps]
+            for column in (*columns, "")[:2]
+        )
+        self.save_picture(PLOT, plot.loss_plot(steps, losses, measured, baseline, measure=measure))

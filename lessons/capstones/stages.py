@@ -1,0 +1,101 @@
+"""Whose functions run: those of `kernels/`, or the student's."""
+
+import functools
+import importlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from kernels.errors import InputError
+from lessons.course.lesson import Lesson, find_lesson
+from lessons.grading.student_functions import failures_of, is_written, load
+
+
+def our_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:
+    """Functions of `kernels/` that the exercise of a lesson holds, by name."""
+    module_of = {name: part.module for part in lesson.parts for name in part.functions}
+    modules = {name: importlib.import_module(module_of[name]) for name in names}
+    return SimpleNamespace(**{name: getattr(modules[name], name) for name in modules})
+
+
+def student_stages(lesson: Lesson, names: Iterable[str], force: bool) -> SimpleNamespace:
+    """The same functions, of the student's file.
+
+    force: take them even if they fail their checks. Raises `InputError` if they are not written, or
+    do not pass.
+    """
+    reason = why_not(lesson, force)
+    if reason:
+        raise InputError(f"--use lessons: {reason}")
+    return SimpleNamespace(**{name: explained(lesson, load(lesson, name)) for name in names})
+
+
+def why_not(lesson: Lesson, force: bool) -> str:
+    """Why the student's functions of a lesson cannot be taken; "" if they can."""
+    if not is_written(lesson):
+        return f"{lesson.name} is not written yet; see python -m lessons"
+    failures = {} if force else failures_of([lesson])
+    return "".join(f"{reason}, or add --force" for reason in failures.values())
+
+
+def explained(lesson: Lesson, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The student's function; what it raises becomes an `InputError` that says where."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **by_name: Any) -> Any:
+        try:
+            return function(*arguments, **by_name)
+        except InputError as error:
+            raise InputError(f"your {function.__name__} of {lesson.name}: {error}") from None
+        except Exception as error:
+            raise InputError(
+                f"your {function.__name__} of {lesson.name} fails with "
+                f"{type(error).__name__}: {error}{line_of(error, lesson.exercise)}"
+            ) from None
+
+    return call
+
+
+def line_of(error: BaseException, file: Path) -> str:
+    """The last line of a file that an exception came through, in words."""
+    line, step = 0, error.__traceback__
+    while step is not None:
+        if Path(step.tb_frame.f_code.co_filename) == file:
+            line = step.tb_lineno
+        step = step.tb_next
+    return f" (line {line})" if line else ""
+
+
+class StageChooser:
+    """Whose functions a command takes.
+
+    own: the lesson that the command belongs to. use: whether --use lessons is given. force:
+    whether --force is. say: prints a line.
+    """
+
+    def __init__(self, own: str, use: bool, force: bool, say: Callable[[str], None]) -> None:
+        self.own = own
+        self.use = use
+        self.force = force
+        self.say = say
+
+    def __call__(self, number: str, names: Iterable[str]) -> SimpleNamespace:
+        """The functions of a lesson, by name, and a line that says whose they are.
+
+        number: such as "13". Without --use they are ours. With it, the command's own lesson has to
+        be the student's: raises `InputError` if it is not written or does not pass. For another
+        lesson that is not written or does not pass, ours take its place.
+        """
+        lesson = find_lesson(number)
+        names = list(names)
+        if not self.use:
+            return our_stages(lesson, names)
+        if number != self.own:
+            reason = why_not(lesson, self.force)
+            if reason:
+                self.say(f"lesson {number}: ours ({reason.removesuffix(', or add --force')})")
+                return our_stages(lesson, names)
+        found = student_stages(lesson, names, self.force)
+        self.say(f"lesson {number}: yours ({', '.join(names)})")
+        return found
