@@ -1,0 +1,599 @@
+"""Checks of lesson 10. What the host does is seen on the lab's stand-in, which notes each step."""
+
+import numpy as np
+
+from lessons import reference
+from lessons.grading.checks.case import check
+from lessons.grading.checks.host_run import run_host_code
+from lessons.grading.exchange.output import Output
+from lessons.lab.host.steps import LAUNCH, RECORD, TIME, TO_DEVICE
+from lessons.reference import transfers as reference_transfers
+
+BLOCK_SHAPES = (32, 1), (1, 32), (32, 32), (16, 16), (8, 8), (1, 1)
+BLOCK = 32, 8  # x, y: that of the host's launches
+SIZES_AND_BLOCKS = (
+    ((70, 37), (16, 16)), ((64, 32), (32, 1)), ((70, 37), (1, 32)), ((33, 1), (32, 32)),
+    ((3, 70, 37), (3, 32, 2)), ((70, 37, 3), (1, 1, 3)), ((4, 9, 9), (3, 8, 4)),
+    ((5, 4), (1, 1)),
+)  # fmt: skip
+SECTOR_NUMBERS = 8  # float32 in a sector of 32 bytes
+
+
+@check("cpu_loop")
+def test_cpu_loop(case):
+    case.advice = {
+        "is out of bounds for axis": "small is (H // factor, W // factor), height first: what does "
+        "not fill a square is left out."
+    }
+    y, x = np.indices((16, 16))
+    toy = (x // 2 + 8 * (y // 2)).astype(np.float32)
+    small = case.call("shrink_on_cpu", toy, 2)
+    expected = np.arange(64).reshape(8, 8)
+    case.expect(small, expected, "the toy", candidates=wrong_means(toy, 2))
+    for shape, factor in (((9, 14), 2), ((13, 10), 3), ((8, 21), 4)):
+        image = case.random(shape)
+        small = case.call("shrink_on_cpu", image, factor)
+        expect_small(case, small, image, factor)
+
+
+@check("shrink")
+def test_shrink(case):
+    # Sizes that are no multiples of the block: whether they are rounded up well is asked later.
+    count_blocks(case, [((70, 37), (16, 16)), ((35, 22), (16, 16))])
+    case.explain = explained
+    for shape, factor in (((45, 70), 2), ((70, 39), 3), ((37, 90), 4), ((5, 6), 1)):
+        shrink_in_blocks(case, case.random(shape), factor, (16, 16))
+
+
+@check("shapes")
+def test_shapes(case):
+    count_blocks(case, SIZES_AND_BLOCKS)
+    image = case.random((75, 142))
+    for block in BLOCK_SHAPES:
+        small, counts = shrink_in_blocks(case, image, 2, block)
+        if block != (1, 1):
+            case.require_many_threads(counts, small)
+        sectors = counts.of(image, small).sectors * 32 / small.array.size
+        case.notes.append(f"block {block}: {sectors:.1f} sectors per 32 numbers")
+    wide = case.random((16, 128))  # whole warps and whole sectors
+    small, counts = shrink_in_blocks(case, wide, 2, (32, 1))
+    case.budget(
+        "sectors per 32 numbers of a wide picture, in blocks of 32 x 1",
+        yours=counts.of(wide, small).sectors * 32 / small.array.size,
+        ours=4 * 8 + 4,  # 4 reads of every other number of 64 in a row, one write of 32
+        allowed=64,
+        diagnosis="not side by side",
+        sentence="threads that are neighbours along x should read and write neighbours.",
+        line=counts.busiest_line("sectors", wide),
+    )
+
+
+@check("few_sectors")
+def test_few_sectors(case):
+    for shape in ((7, 45, 3), (70, 5, 3), (9, 11, 4), (4, 6, 1)):
+        tinted_with(case, shape)
+    image, tinted, counts = tinted_with(case, (16, 64, 3))
+    case.budget(
+        "requests per 32 numbers, read and written",
+        yours=counts.of(image, tinted).requests * 32 / image.size,
+        ours=2,
+        allowed=3,
+        diagnosis="empty places in a warp",
+        sentence="a warp has 32 places, and here most of them have no thread: the block is too "
+        "small. Or are the two exchanged? launch(kernel, blocks, block, ...).",
+    )
+    case.budget(
+        "sectors per 32 numbers, read and written",
+        yours=counts.of(image, tinted).sectors * 32 / image.size,
+        ours=2 * 32 / SECTOR_NUMBERS,
+        allowed=1.5 * 2 * 32 / SECTOR_NUMBERS,
+        diagnosis="not side by side",
+        sentence="the 32 threads of a warp read numbers that lie apart, and each sector brings "
+        "others along for nothing. Threads are numbered along x first: let x count what lies side "
+        "by side in memory, and make the block wide enough for 32 of it.",
+        line=counts.busiest_line("sectors", image),
+    )
+
+
+@check("there_and_back")
+def test_there_and_back(case):
+    case.explain = explained
+    sizes = [((45, 70), 2), ((30, 37), 4)]
+    for shape, factor in sizes:
+        image = case.photo((*shape, 1))[..., 0].copy()
+        run = run_host_code(case, "shrink_on_gpu", image, factor, count=True)
+        require_launches(case, run, 1)
+        expect_small(case, run.result, image, factor)
+        require_few_copies(case, run, image.nbytes + np.asarray(run.result).nbytes)
+        require_few_threads(case, run, image.shape, factor)
+    case.advice = {"the hardware allows": "kernel[blocks, threads](...): the blocks come first."}
+    large = case.random(case.size(native=(549, 803), checked=(75, 90)))
+    # By 1, so that there are more blocks than a block may have threads.
+    for factor in (2, 1):
+        run = run_host_code(case, "shrink_on_gpu", large, factor, engine="native")
+        expect_small(case, run.result, large, factor)
+
+
+@check("queue")
+def test_queue(case):
+    # Two of the same size: what one of them leaves behind may be taken for the other's.
+    for shapes in (((19, 37), (19, 37), (33, 8)), ((5, 5),)):
+        photos = [case.photo((*shape, 3)) for shape in shapes]
+        run = run_host_code(case, "gray_in_a_queue", photos)
+        require_launches(case, run, len(photos))
+        expect_grays(case, run.result, photos)
+
+
+@check("one_wait")
+def test_one_wait(case):
+    photos = [case.photo((9, 14, 3)) for _ in range(5)]
+    run = run_host_code(case, "gray_in_a_queue", photos, count=True)
+    expect_grays(case, run.result, photos)
+    require_named_streams(case, run)
+    waits = run.waits()
+    hidden = [step for step in waits if step.do not in ("host waits", LAUNCH)]
+    case.budget(
+        "times that the host waits, for 5 photographs",
+        yours=len(waits),
+        ours=1,
+        allowed=2,
+        diagnosis="hidden waits" if hidden else "waits for each",
+        sentence="a copy that names no stream, or that goes to ordinary memory, makes the host "
+        "wait: name the stream, and copy into cuda.pinned_array."
+        if hidden
+        else "the host waits for each photograph before it asks for the next: ask for all of them "
+        "first, then wait once.",
+        line=(hidden or waits)[0].line if waits else 0,
+    )
+
+
+@check("two_streams")
+def test_two_streams(case):
+    case.explain = explained
+    for shape in ((45, 70, 3), (18, 23, 3)):
+        photo = case.photo(shape)
+        run = run_host_code(case, "gray_half_quarter", photo, count=True)
+        require_launches(case, run, 3)
+        expect_three(case, run.result, photo)
+        require_two_streams(case, run)
+    large = case.photo((*case.size(native=(549, 803), checked=(37, 53)), 3))
+    run = run_host_code(case, "gray_half_quarter", large, engine="native")
+    expect_three(case, run.result, large)
+
+
+@check("events")
+def test_events(case):
+    case.explain = explained
+    image, launches = case.random((21, 34)), 5
+    run = run_host_code(case, "timed_shrink", image, 2, launches, count=True)
+    small, milliseconds = pair(case, run.result)
+    expect_small(case, small, image, 2)
+    require_timed(case, run, launches)
+    (told,) = [step.value for step in run.steps if step.do == TIME][-1:]
+    case.require(
+        float(milliseconds) > 0,
+        "events exchanged",
+        "the time is below zero: ask the first event, start.elapsed_time(end).",
+    )
+    candidates = {
+        "all launches together": (
+            np.array(told),
+            "This is the time of all launches: divide it by how many there were.",
+        ),
+        "seconds": (
+            np.array(told / launches / 1000),
+            "elapsed_time gives milliseconds already.",
+        ),
+        "first launch counted": (
+            np.array(told / (launches + 1)),
+            "The first launch is not between the events: divide by `launches`.",
+        ),
+    }
+    expected = np.array(told / launches)
+    case.expect(
+        np.float64(milliseconds), expected, "milliseconds", tolerance=1e-9, candidates=candidates
+    )
+    if case.on_gpu:
+        small, milliseconds = pair(case, run_host_code(case, "timed_shrink", image, 2, 5).result)
+        expect_small(case, small, image, 2)
+        case.require(milliseconds > 0, "no time", "a launch takes more than 0 milliseconds.")
+
+
+@check("float32")
+def test_float32(case):
+    image = case.random((20, 22))
+    shrink_in_blocks(case, image, 2, (16, 16))
+    tinted_with(case, (6, 9, 3))
+    results = {
+        "shrink_on_cpu": case.call("shrink_on_cpu", image, 2),
+        "shrink_on_gpu": run_host_code(case, "shrink_on_gpu", image, 2).result,
+    }
+    for name, small in results.items():
+        expect_small(case, small, image, 2)
+        kind = np.asarray(small).dtype
+        case.require(
+            kind == np.float32,
+            "float64 array",
+            f"what {name} returns holds {kind}: say np.float32 where you make the array.",
+        )
+
+
+def explained(found):
+    """What a finding within `shrink` says in this lesson."""
+    if found.kind == "out-of-bounds" and found.message.startswith(("image[", "small[")):
+        return (
+            "small has as many rows and columns as whole squares fit into the image, shape // "
+            "factor; a thread beyond small.shape goes home."
+        )
+    if found.kind == "compile" and "an array of float32 with 1 dimension" in found.message:
+        return "shrink takes a gray picture (H, W): is it given the photograph (H, W, 3)?"
+    return ""
+
+
+# ---------------------------------------------------------------- the kernels
+
+
+def shrink_in_blocks(case, image, factor, block):
+    """Returns (small, how often the kernel has touched what)."""
+    small = case.output((image.shape[0] // factor, image.shape[1] // factor))
+    counts = case.measure("launch_shrink", image, small, factor, block)
+    expect_small(case, small, image, factor, block)
+    return small, counts
+
+
+def expect_small(case, small, image, factor, block=(16, 16)):
+    expected = reference_transfers.shrink(image, factor)
+    threads = ("grid", 2, block)
+    require_started(case, small, expected, "small")
+    case.expect(small, expected, "small", threads, candidates=wrong_means(image, factor))
+
+
+def wrong_means(image, factor):
+    height, width = (size // factor for size in image.shape)
+    exact = np.asarray(image, np.float64)[: height * factor, : width * factor]
+    squares = exact.reshape(height, factor, width, factor)
+    wide = np.pad(np.asarray(image, np.float64), ((0, factor), (0, factor)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(wide, (factor, factor))
+    mean = squares.mean(axis=(1, 3))
+    return {
+        "sum, not mean": (
+            squares.sum(axis=(1, 3)),
+            "This is the sum of each square: divide by factor * factor.",
+        ),
+        "divided by factor": (
+            squares.sum(axis=(1, 3)) / factor,
+            "A square has factor * factor numbers: divide by that, not by factor.",
+        ),
+        "first of each square": (
+            squares[:, 0, :, 0],
+            "Only the first number of each square arrives: add up all of them.",
+        ),
+        "last of each square": (
+            squares[:, -1, :, -1] / (factor * factor),
+            "Only the last number of each square is left: add to total, with +=.",
+        ),
+        "squares overlap": (
+            windows[:height, :width].mean(axis=(2, 3)),
+            "The squares overlap: that of small[y, x] begins at row y * factor, column x * factor.",
+        ),
+        "last row of each square missing": (
+            squares[:, :-1].sum(axis=(1, 3)) / (factor * factor),
+            "The last row of each square is missing: range(a, b) ends before b.",
+        ),
+        "last column of each square missing": (
+            squares[:, :, :, :-1].sum(axis=(1, 3)) / (factor * factor),
+            "The last column of each square is missing: range(a, b) ends before b.",
+        ),
+        "total never begins anew": (
+            squares.sum(axis=(1, 3)).cumsum().reshape(height, width) / factor**2,
+            "Each number has those before it in it: total begins at zero for each square.",
+        ),
+        "squares begin too early": (
+            np.roll(exact, 1, axis=(0, 1)).reshape(height, factor, width, factor).mean(axis=(1, 3)),
+            "The squares begin one too early: that of small[y, x] begins at row y * factor, column "
+            "x * factor.",
+        ),
+        "two rows and columns of each square": (
+            squares[:, :2, :, :2].sum(axis=(1, 3)) / factor**2,
+            "Only two rows and two columns of each square are added up: both loops have `factor` "
+            "rounds.",
+        ),
+        "divided by 4": (
+            squares.sum(axis=(1, 3)) / 4,
+            "The sum is divided by 4, always: divide by factor * factor.",
+        ),
+        "row 0 of each square": (
+            squares[:, 0].mean(axis=2),
+            "Only one row of each square is added up: there are factor rows and factor columns.",
+        ),
+        "a factor of 2": (
+            np.asarray(image, np.float64)[: 2 * height, : 2 * width]
+            .reshape(height, 2, width, 2)
+            .mean(axis=(1, 3))
+            if factor >= 2
+            else mean + 1,
+            "This is made with a factor of 2: the factor is an argument, and here it is another.",
+        ),
+    }
+
+
+def count_blocks(case, sizes_and_blocks):
+    for size, block in sizes_and_blocks:
+        got = case.call("blocks_to_cover", size, block)
+        both = np.array([size, block])
+        case.require(
+            isinstance(got, tuple)
+            and len(got) == len(size)
+            and all(isinstance(number, (int, np.integer)) for number in got),
+            "not a tuple",
+            f"blocks_to_cover({size}, {block}) gives {str(got)[:60]}: it should be a tuple of "
+            f"{len(size)} whole numbers, one for each direction.",
+        )
+        candidates = {
+            "rounded down": (
+                both[0] // both[1],
+                "The numbers of blocks are rounded down: the last threads would be missing.",
+            ),
+            "one block too many": (
+                both[0] // both[1] + 1,
+                "One block too many where the size is a multiple of the block: round up, which is "
+                "(items + threads - 1) // threads.",
+            ),
+            "threads, not blocks": (
+                -(-both[0] // both[1]) * both[1],
+                "These are threads: divide by the block's size, rounded up, and leave it at that.",
+            ),
+            "swapped": (
+                -(-both[0][::-1] // both[1]),
+                "x and y are exchanged: the sizes come in the order of the block's shape.",
+            ),
+            "rounded to the nearest": (
+                np.rint(both[0] / both[1]),
+                "Rounded to the nearest: up is what covers everything.",
+            ),
+        }
+        name = f"blocks_to_cover({size}, {block})"
+        case.expect(np.array(got), -(-both[0] // both[1]), name, candidates=candidates)
+
+
+def tinted_with(case, shape):
+    """Returns (image, tinted, how often the kernel has touched them)."""
+    image = case.random(shape, 0.1, 1)
+    gains = case.random(shape[2], 0.4, 1.6)
+    tinted = case.output(shape)
+    counts = case.measure("launch_tint", image, gains, tinted)
+    exact = np.asarray(image, np.float64)
+    rolled = np.roll(gains, 1) if shape[2] > 1 else gains + 1
+    candidates = {
+        "not held at 1": (exact * gains, "Some colours are above 1: take the smaller of it and 1."),
+        "red's gain for all": (
+            np.minimum(exact * gains[0], 1),
+            "Every channel gets the gain of red: gains[channel].",
+        ),
+        "another channel's gain": (
+            np.minimum(exact * rolled, 1),
+            "The channels get each other's gains.",
+        ),
+        "gain held at 1": (
+            exact * np.minimum(gains, 1),
+            "The gain is held at 1: it is the product that may not be above 1.",
+        ),
+        "larger, not smaller": (
+            np.maximum(exact * gains, 1),
+            "Of the product and 1, take the smaller one: min, not max.",
+        ),
+        "added": (np.minimum(exact + gains, 1), "The gain is added: multiply."),
+        "as it was": (exact, "This is the image as it was: multiply each channel by its gain."),
+    }
+    case.expect(tinted, reference_transfers.tint(image, gains), "tinted", candidates=candidates)
+    return image, tinted, counts
+
+
+# ---------------------------------------------------------------- the host
+
+
+def require_launches(case, run, needed):
+    """That so many kernels were started. Nobody tells what was started on a GPU."""
+    started = len(run.launches())
+    case.require(
+        started >= needed or not run.steps,
+        "kernels missing",
+        f"kernels were started {started} times, where {needed} times are needed: "
+        "kernel[blocks, threads](...) starts one.",
+    )
+
+
+def require_started(case, got, expected, name):
+    """That each number was written; on the stand-in, what is not written on the device is NaN."""
+    values = np.asarray(got.array if isinstance(got, Output) else got)
+    if values.dtype.kind != "f" or values.shape != np.shape(expected):
+        return  # the comparison tells what it is
+    missing = np.isnan(values)
+    height, width = values.shape
+    y, x = np.indices(values.shape)
+    columns, rows = BLOCK
+
+    def started(across, down):  # where threads are, if so many blocks are started
+        return (x < across * columns) & (y < down * rows)
+
+    causes = (
+        (
+            started(-(-height // columns), -(-width // rows)),
+            "exchanged",
+            "width and height are exchanged: the blocks are counted for (width, height), x first",
+        ),
+        (started(1, 1), "one block", "only one block was started: blocks_to_cover says how many"),
+        (
+            started(width // columns, height // rows),
+            "rounded down",
+            "the number of blocks is rounded down",
+        ),
+    )
+    for threads, code, cause in causes:
+        case.require(
+            not missing.any() or not (missing == ~threads).all(),
+            code,
+            f"{int(missing.sum()):,} of {values.size:,} numbers of {name} were never written: "
+            f"{cause}.",
+        )
+    case.require(
+        not missing.any(),
+        "never written",
+        f"{int(missing.sum()):,} of {values.size:,} numbers of {name} were never written: are "
+        "there too few blocks, or are blocks and threads of the launch exchanged?",
+    )
+
+
+def require_few_threads(case, run, shape, factor):
+    height, width = (size // factor for size in shape)
+    columns, rows = BLOCK
+    case.budget(
+        "threads started",
+        yours=sum(step.size for step in run.launches()),
+        ours=-(-width // columns) * -(-height // rows) * columns * rows,
+        allowed=2048,
+        diagnosis="threads without work",
+        sentence="many threads have nothing to do: there is one for each number of small, not of "
+        "the image.",
+        line=run.launches()[0].line if run.steps else 0,
+    )
+
+
+def require_few_copies(case, run, needed):
+    there = [step for step in run.copies() if step.do == TO_DEVICE]
+    copied = sum(step.size for step in run.copies())
+    case.budget(
+        "bytes copied between host and device",
+        yours=copied,
+        ours=needed,
+        allowed=needed + 64,
+        diagnosis="copied for nothing",
+        sentence="more is copied than the image there and the result back. cuda.device_array makes "
+        "room on the device without copying anything.",
+        line=there[-1].line if len(there) > 1 else 0,
+    )
+
+
+def expect_grays(case, grays, photos):
+    case.require(
+        isinstance(grays, (list, tuple)) and len(grays) == len(photos),
+        "not a list",
+        f"gray_in_a_queue should return a list of {len(photos)} arrays, one for each photograph.",
+    )
+    expected = [reference.grayscale(photo) for photo in photos]
+    for number, (gray, photo) in enumerate(zip(grays, photos, strict=True)):
+        others = {}
+        if photos[-1].shape == photo.shape and len(photos) > 1:
+            others = {
+                "the last photograph": (
+                    expected[-1],
+                    "Every array holds the last photograph: each needs an array of its own.",
+                )
+            }
+        name = f"gray of photograph {number}"
+        require_started(case, gray, expected[number], name)
+        case.expect(gray, expected[number], name, ("grid", 2, (32, 8)), candidates=others)
+
+
+def expect_three(case, result, photo):
+    case.require(
+        isinstance(result, (list, tuple)) and len(result) == 3,
+        "not three",
+        "gray_half_quarter should return three arrays: gray, half, quarter.",
+    )
+    gray = reference.grayscale(photo)
+    shapes = [(gray.shape[0] // factor, gray.shape[1] // factor) for factor in (1, 2, 4)]
+    got = [np.shape(array) for array in result]
+    case.require(
+        got == shapes or sorted(got) != sorted(shapes),
+        "another order",
+        "the three arrays come in another order: return gray, half, quarter.",
+    )
+    require_started(case, result[0], gray, "gray")
+    case.expect(result[0], gray, "gray", ("grid", 2, (32, 8)))
+    for small, factor, name in ((result[1], 2, "half"), (result[2], 4, "quarter")):
+        candidates = wrong_means(gray, factor)
+        expected = reference_transfers.shrink(gray, factor)
+        require_started(case, small, expected, name)
+        case.expect(small, expected, name, candidates=candidates)
+
+
+def require_two_streams(case, run):
+    launches = [number for number, step in enumerate(run.steps) if step.do == LAUNCH]
+    steps = [run.steps[number] for number in launches]
+    between = [step for step in run.steps[launches[0] : launches[-1]] if step.waits]
+    case.budget(
+        "times that the host waits between the kernels",
+        yours=len(between),
+        ours=0,
+        allowed=0,
+        diagnosis="waits in between",
+        sentence="the host stands still between the kernels: what one stream needs of another, an "
+        "event tells it, and the host goes on.",
+        line=between[0].line if between else 0,
+    )
+    streams = {step.stream for step in steps[-2:]}
+    case.require(
+        len(streams) == 2,
+        "one stream",
+        "half and quarter are in the same stream, so one begins when the other has ended: give "
+        "quarter a stream of its own.",
+    )
+    require_named_streams(case, run)
+
+
+def require_named_streams(case, run):
+    case.require(
+        all(step.stream != 0 for step in run.launches()),
+        "default stream",
+        "a kernel is in the default stream, which waits for all others, and they for it: name the "
+        "stream, kernel[blocks, threads, stream].",
+    )
+
+
+def pair(case, result):
+    case.require(
+        isinstance(result, (list, tuple)) and len(result) == 2,
+        "not a pair",
+        "timed_shrink should return two things: small, and milliseconds.",
+    )
+    return result
+
+
+def require_timed(case, run, launches):
+    """That there are two events, and between them the launches and nothing else."""
+    records = [number for number, step in enumerate(run.steps) if step.do == RECORD]
+    times = [step for step in run.steps if step.do == TIME]
+    case.require(
+        len(records) >= 2 and bool(times),
+        "no events",
+        "the time between two events is asked for: record one before the launches and one after "
+        "them, then start.elapsed_time(end).",
+    )
+    before, timed = run.steps[: records[0]], run.steps[records[0] + 1 : records[-1]]
+    started = [step for step in timed if step.do == LAUNCH]
+    case.require(
+        any(step.do == LAUNCH for step in before),
+        "compiled by the clock",
+        "the first launch of a kernel compiles it, which takes longer than all others together: "
+        "start it once before the first event.",
+    )
+    case.require(
+        len(started) == launches,
+        "launches not timed",
+        f"{len(started)} launches are between the events: it should be {launches}.",
+    )
+    others = [step for step in timed if step.do != LAUNCH]
+    case.require(
+        not others,
+        "more by the clock",
+        f"between the events is something else than the launches ({others[0].do if others else ''},"
+        f" line {others[0].line if others else 0}): only what is to be timed belongs there.",
+    )
+    streams = {run.steps[number].stream for number in (records[0], records[-1])}
+    case.require(
+        streams == {step.stream for step in started},
+        "events of another stream",
+        "the events are recorded in another stream than the launches, and tell its time: "
+        "event.record(stream), with the stream of the launches.",
+    )

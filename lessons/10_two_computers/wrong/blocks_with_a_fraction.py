@@ -1,0 +1,7 @@
+"""blocks_to_cover divides with /."""
+# caught by: shrink
+# diagnosis: not a tuple
+
+
+def blocks_to_cover(size, block):
+    return tuple((s + b - 1) / b for s, b in zip(size, block, strict=True))

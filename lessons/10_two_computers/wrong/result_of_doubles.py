@@ -1,0 +1,16 @@
+"""The array on the device holds doubles, since nobody has said what it should hold."""
+# caught by: float32
+# diagnosis: slow
+
+from numba import cuda
+
+from kernels.transfers.block_shapes import blocks_to_cover, shrink
+from kernels.transfers.host_code import BLOCK
+
+
+def shrink_on_gpu(image, factor):
+    height, width = image.shape[0] // factor, image.shape[1] // factor
+    image_on_gpu = cuda.to_device(image)
+    small_on_gpu = cuda.device_array((height, width))
+    shrink[blocks_to_cover((width, height), BLOCK), BLOCK](image_on_gpu, small_on_gpu, factor)
+    return small_on_gpu.copy_to_host()
