@@ -1,0 +1,295 @@
+"""Lesson 11: many become one. Sums, maxima and running sums, by shuffles and without atomics.
+
+Write the functions marked "write me"; the story is in README.md beside this file.
+
+    values (n,)  ->  one number per block  ->  one number      in two launches
+
+Check your work with `python -m lessons check 11`.
+"""
+
+import math
+
+from numba import cuda, float32, int32, int64
+from numba.extending import register_jitable
+
+from kernels.config import BLOCK_THREADS, THREADS, WARP
+from kernels.launch import blocks_for, on_gpu
+from kernels.reductions.columns import MAX_COLUMNS
+from kernels.reductions.prefix_sum import PART, parts_for
+from kernels.reductions.sums import ALL_LANES, WARPS
+
+
+@register_jitable
+def warp_sum(value, lanes):
+    """The sum of `value` over `lanes` neighbouring lanes, in all of them; lanes: 2, 4, 8, 16, 32.
+
+    All 32 lanes of the warp call it. With 8, each of the four groups has a sum of its own.
+    """
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def block_sum(value, warp_sums):
+    """The sum of `value` over a block of BLOCK_THREADS threads, in all of them.
+
+    warp_sums: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
+    there is one barrier in it. The last that is done with warp_sums is a read: before anybody
+    writes to it again, as a second call does, there has to be another barrier.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def sum_blocks(values, partials):
+    """partials (blocks,): the sum of each block's part of values (n,), both float32; no atomics.
+
+    Blocks of BLOCK_THREADS threads, each with several values.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def sum_groups(values, lanes, sums):
+    """sums (n,): of each of values (n,), the sum of its group of `lanes`; both float32.
+
+    One thread per value; what `warp_sum` does, to look at.
+    """
+    i = cuda.grid(1)
+    value = values[i] if i < values.shape[0] else float32(0)
+    total = warp_sum(value, lanes)
+    if i < values.shape[0]:
+        sums[i] = total
+
+
+def launch_sum(values, partials, total, launch=on_gpu):
+    """partials: of any length, one per block; `blocks_for_values` is a good one."""
+    launch(sum_blocks, partials.shape[0], BLOCK_THREADS, values, partials)
+    launch(sum_blocks, 1, BLOCK_THREADS, partials, total)
+
+
+def launch_sum_groups(values, lanes, sums, launch=on_gpu):
+    launch(sum_groups, blocks_for(values.shape[0]), THREADS, values, lanes, sums)
+
+
+@register_jitable
+def larger(first, second):
+    """The larger of two float32; NaN if one of them is NaN, as in NumPy."""
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def block_max(value, warp_maxima):
+    """The maximum of `value` over a block of BLOCK_THREADS threads, in all of them.
+
+    warp_maxima: (WARPS,) float32 in shared memory. All threads of the block call it, and put a
+    barrier between two calls, as with `block_sum`.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def max_blocks(values, partials):
+    """partials (blocks,): the maximum of each block's part of values (n,), both float32.
+
+    A block without a value has -inf, one with a NaN has NaN.
+    """
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def comes_first(value, index, other, other_index):
+    """Whether (value, index) is to be taken, and not (other, other_index).
+
+    A NaN comes before every number, a larger value before a smaller one; of equal values, or two
+    NaNs, the one with the lower index.
+    """
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def warp_argmax(value, index, lanes):
+    """(value, index) of the pair that comes first among `lanes` neighbouring lanes."""
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def block_argmax(value, index, warp_values, warp_indices):
+    """The index of the pair that comes first in a block, in all of its threads: int32.
+
+    warp_values (WARPS,) float32, warp_indices (WARPS,) int32: in shared memory, see `block_max`.
+    All threads of the block call it, those without a value with -inf and 0.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def argmax_blocks(values, candidates):
+    """candidates (blocks,) int32: where in values (n,) float32 the maximum of each block's part is.
+
+    A block without a value has 0. n: at most 2^31 - 1, as an index is an int32.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def argmax_candidates(values, candidates, result):
+    """result (1,) int32: which of candidates (blocks,) int32 is where values (n,) is largest.
+
+    One block; there may be more candidates than threads.
+    """
+    warp_values = cuda.shared.array(WARPS, float32)
+    warp_indices = cuda.shared.array(WARPS, int32)
+
+    value, index = float32(-math.inf), int32(0)
+    for i in range(cuda.threadIdx.x, candidates.shape[0], BLOCK_THREADS):
+        candidate = candidates[i]
+        own = values[candidate]
+        if comes_first(own, candidate, value, index):
+            value, index = own, candidate
+    index = block_argmax(value, index, warp_values, warp_indices)
+    if cuda.threadIdx.x == 0:
+        result[0] = index
+
+
+def launch_max(values, partials, largest, launch=on_gpu):
+    """partials: of any length, one per block; `sums.blocks_for_values` is a good one."""
+    launch(max_blocks, partials.shape[0], BLOCK_THREADS, values, partials)
+    launch(max_blocks, 1, BLOCK_THREADS, partials, largest)
+
+
+def launch_argmax(values, candidates, index, launch=on_gpu):
+    """candidates: as the partials of `launch_max`, but int32."""
+    launch(argmax_blocks, candidates.shape[0], BLOCK_THREADS, values, candidates)
+    launch(argmax_candidates, 1, BLOCK_THREADS, values, candidates, index)
+
+
+@cuda.jit
+def column_sums_by_warps(gradient, sums):
+    """Add the columns of gradient (rows, columns) to sums (columns,), both float32.
+
+    One thread per row, and one atomic addition per warp and column.
+    """
+    row = cuda.grid(1)
+    rows, columns = gradient.shape
+
+    # A thread without a row stays: the others of its warp wait for it in each shuffle.
+    for column in range(columns):
+        value = gradient[row, column] if row < rows else float32(0)
+        total = warp_sum(value, WARP)
+        if cuda.threadIdx.x % WARP == 0:
+            cuda.atomic.add(sums, column, total)
+
+
+@cuda.jit
+def column_sums_by_blocks(gradient, sums):
+    """Add the columns of gradient (rows, columns) to sums (columns,), both float32.
+
+    One thread per row, and one atomic addition per block of BLOCK_THREADS rows, and column.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def column_sums_of_blocks(gradient, partials):
+    """partials (blocks, columns): the column sums of each block's rows of gradient (rows, columns).
+
+    Both float32; no atomics, and one barrier. At most MAX_COLUMNS columns: of each, every warp can
+    keep its sum in shared memory.
+    """
+    raise NotImplementedError("write me")
+
+
+def launch_column_sums_by_warps(gradient, sums, launch=on_gpu):
+    blocks = blocks_for(gradient.shape[0], BLOCK_THREADS)
+    launch(column_sums_by_warps, blocks, BLOCK_THREADS, gradient, sums)
+
+
+def launch_column_sums_by_blocks(gradient, sums, launch=on_gpu):
+    blocks = blocks_for(gradient.shape[0], BLOCK_THREADS)
+    launch(column_sums_by_blocks, blocks, BLOCK_THREADS, gradient, sums)
+
+
+def launch_column_sums(gradient, partials, sums, launch=on_gpu):
+    """Sets sums (1, columns). partials: (blocks, columns), with any number of blocks.
+
+    Raises `ValueError` for more than MAX_COLUMNS columns: their sums would not fit into a block.
+    """
+    if gradient.shape[1] > MAX_COLUMNS:
+        raise ValueError(
+            f"{gradient.shape[1]} columns, and a block has room for the sums of {MAX_COLUMNS}: "
+            "take kernels.classifier.column_sums, where a thread has a column"
+        )
+    launch(column_sums_of_blocks, partials.shape[0], BLOCK_THREADS, gradient, partials)
+    launch(column_sums_of_blocks, 1, BLOCK_THREADS, partials, sums)
+
+
+@register_jitable
+def warp_prefix(value):
+    """The sum of `value` over the lanes of a warp up to this one, itself included."""
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def sums_of_parts(counts, part_sums):
+    """part_sums (parts,): the sums of the parts of counts (n,), both int32. One block per part."""
+    warp_sums = cuda.shared.array(WARPS, int32)
+    first = cuda.blockIdx.x * PART
+
+    own_sum = int32(0)
+    for i in range(first + cuda.threadIdx.x, min(first + PART, counts.shape[0]), BLOCK_THREADS):
+        own_sum += counts[i]
+    total = block_sum(own_sum, warp_sums)
+    if cuda.threadIdx.x == 0:
+        part_sums[cuda.blockIdx.x] = total
+
+
+@cuda.jit
+def prefix_sum(counts, part_sums, running):
+    """running (n,): the sums of counts (n,) from the first up to each. One block per part.
+
+    part_sums (parts,): what `sums_of_parts` has written. All int32.
+    """
+    raise NotImplementedError("write me")
+
+
+def launch_prefix_sum(counts, part_sums, running, launch=on_gpu):
+    """part_sums: (parts_for(n),) int32."""
+    parts = parts_for(counts.shape[0])
+    launch(sums_of_parts, parts, BLOCK_THREADS, counts, part_sums)
+    launch(prefix_sum, parts, BLOCK_THREADS, counts, part_sums, running)
+
+
+@cuda.jit
+def find_levels(running, per_mille, levels):
+    """levels (k,): the first bin up to which per_mille[k] of 1,000 pixels lie, at least one pixel.
+
+    running (bins,): the running sum of a histogram of one pixel or more. per_mille (k,): 0 to
+    1,000. All int32; a thousand times a running sum may not fit into one. One thread per bin.
+    """
+    raise NotImplementedError("write me")
+
+
+@cuda.jit
+def stretch(colours, levels, bins, stretched):
+    """stretched (n,): colours (n,) with the bin levels[0] at 0 and levels[1] at 1, both float32.
+
+    levels (2,) int32: bins of a histogram of `bins` bins. What lies beyond them is 0 or 1.
+    """
+    i = cuda.grid(1)
+    if i >= colours.shape[0]:
+        return
+
+    dark = float32(levels[0]) / float32(bins)
+    bright = float32(levels[1] + 1) / float32(bins)
+    value = (colours[i] - dark) / (bright - dark)
+    stretched[i] = min(max(value, float32(0)), float32(1))
+
+
+def launch_find_levels(running, per_mille, levels, launch=on_gpu):
+    blocks = blocks_for(running.shape[0])
+    launch(find_levels, blocks, THREADS, running, per_mille, levels)
+
+
+def launch_stretch(colours, levels, bins, stretched, launch=on_gpu):
+    blocks = blocks_for(colours.shape[0])
+    launch(stretch, blocks, THREADS, colours, levels, bins, stretched)

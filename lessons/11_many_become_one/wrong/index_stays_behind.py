@@ -1,0 +1,21 @@
+"""The larger value is taken over, and the index is not."""
+# caught by: argmax
+# diagnosis: index left behind
+
+from numba import cuda
+from numba.extending import register_jitable
+
+from kernels.reductions.maximum import comes_first
+from kernels.reductions.sums import ALL_LANES
+
+
+@register_jitable
+def warp_argmax(value, index, lanes):
+    step = lanes // 2
+    while step > 0:
+        other = cuda.shfl_xor_sync(ALL_LANES, value, step)
+        other_index = cuda.shfl_xor_sync(ALL_LANES, index, step)
+        if comes_first(other, other_index, value, index):
+            value = other
+        step //= 2
+    return value, index

@@ -1,0 +1,21 @@
+"""A maximum that begins at a low number, and not at the lowest."""
+# caught by: max
+# diagnosis: begun too high
+
+import math
+
+from numba import cuda, float32
+
+from kernels.reductions.maximum import block_max, larger
+from kernels.reductions.sums import WARPS
+
+
+@cuda.jit
+def max_blocks(values, partials):
+    warp_maxima = cuda.shared.array(WARPS, float32)
+    own = float32(-1e9)
+    for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
+        own = larger(own, values[i])
+    largest = block_max(own, warp_maxima)
+    if cuda.threadIdx.x == 0:
+        partials[cuda.blockIdx.x] = largest

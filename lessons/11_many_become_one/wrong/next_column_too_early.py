@@ -1,0 +1,20 @@
+"""No barrier before the next column: warp_sums is written while others still read it."""
+# caught by: column_sums
+# diagnosis: race
+
+from numba import cuda, float32
+
+from kernels.reductions.sums import WARP, WARPS, block_sum, warp_sum
+
+
+@cuda.jit
+def column_sums_by_blocks(gradient, sums):
+    warp_sums = cuda.shared.array(WARPS, float32)
+    row = cuda.grid(1)
+    rows, columns = gradient.shape
+
+    for column in range(columns):
+        value = gradient[row, column] if row < rows else float32(0)
+        total = block_sum(value, warp_sums)
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.add(sums, column, total)

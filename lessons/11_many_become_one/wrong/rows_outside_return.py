@@ -1,0 +1,24 @@
+"""A thread without a row returns, and the shuffles of its warp wait for it."""
+# caught by: column_sums
+# diagnosis: a thread without a value stays
+
+from numba import cuda, float32
+
+from kernels.reductions.sums import WARPS, block_sum
+
+
+@cuda.jit
+def column_sums_by_blocks(gradient, sums):
+    warp_sums = cuda.shared.array(WARPS, float32)
+    row = cuda.grid(1)
+    rows, columns = gradient.shape
+    if row >= rows:
+        return
+    for column in range(columns):
+        value = float32(0)
+        if row < rows:
+            value = gradient[row, column]
+        total = block_sum(value, warp_sums)
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.add(sums, column, total)
+        cuda.syncthreads()

@@ -1,0 +1,20 @@
+"""The step of the shuffles grows by one."""
+# caught by: prefix_sum
+# diagnosis: steps of one
+
+from numba import cuda
+from numba.extending import register_jitable
+
+from kernels.reductions.sums import ALL_LANES, WARP
+
+
+@register_jitable
+def warp_prefix(value):
+    lane = cuda.threadIdx.x % WARP
+    step = 1
+    while step < WARP:
+        below = cuda.shfl_up_sync(ALL_LANES, value, step)
+        if lane >= step:
+            value += below
+        step += 1
+    return value

@@ -1,0 +1,22 @@
+"""The pair that comes first is given away, and the other one kept."""
+# caught by: argmax
+# diagnosis: the other is kept
+
+from numba import cuda
+from numba.extending import register_jitable
+
+from kernels.reductions.maximum import comes_first
+from kernels.reductions.sums import ALL_LANES
+
+
+@register_jitable
+def warp_argmax(value, index, lanes):
+    step = lanes // 2
+    while step > 0:
+        other = cuda.shfl_xor_sync(ALL_LANES, value, step)
+        other_index = cuda.shfl_xor_sync(ALL_LANES, index, step)
+        if comes_first(value, index, other, other_index):
+            value = other
+            index = other_index
+        step //= 2
+    return value, index
