@@ -1,0 +1,1 @@
+"""Matrix products, from rung to rung faster. README.md has the order."""

@@ -1,0 +1,873 @@
+"""Checks of lesson 12. Sizes are no multiples of a tile, and no two of them are alike."""
+
+import numpy as np
+
+from lessons.grading.checks.case import check
+from lessons.reference import products as reference
+
+SIDE, PER_THREAD, WIDTH, DEPTH = 16, 4, 64, 16
+WARPS = SIDE**2 // 32  # of a block
+RAGGED = 70, 48, 67  # m, k, n: two blocks each way, three whole rounds
+CUT = 21, 37, 30  # one block, and a round that is cut
+PART = 128  # of the product on tensor cores
+
+
+@check("registers")
+def test_registers(case):
+    case.explain = why_not_in_the_tile
+    for size in (CUT, RAGGED):
+        multiply(case, "launch_product_registers", *size)
+
+
+@check("few_reads")
+def test_few_reads(case):
+    m, k, n = 64, 32, 192
+    a, b, c = matrices(case, m, k, n)
+    counts = case.measure("launch_product_registers", a, b, c)
+    expect_product(case, a, b, c)
+    case.budget(
+        "reads of shared memory per product",
+        yours=counts.shared().shared_reads / (m * k * n),
+        ours=2 / PER_THREAD,
+        allowed=1.25 * 2 / PER_THREAD,
+        diagnosis="read for every product",
+        sentence="a number of a tile is read again for each product that it is part of. Four of a "
+        "and four of b are enough for sixteen products: read them into local arrays first.",
+        line=counts.busiest_line("shared_reads"),
+    )
+    fetched_once(case, counts, a, n // WIDTH, "a")
+    fetched_once(case, counts, b, m // WIDTH, "b")
+
+
+def fetched_once(case, counts, matrix, blocks, name):
+    reads = counts.of(matrix).reads / matrix.size
+    case.budget(
+        f"reads of each number of {name} from global memory",
+        yours=reads,
+        ours=blocks,
+        allowed=1.5 * blocks,
+        diagnosis="fetched again and again",
+        sentence=f"each number of {name} is read {reads:.0f} times from global memory. {blocks} "
+        "blocks need it, and each of them should fetch it once.",
+        line=counts.busiest_line("reads", matrix),
+    )
+
+
+@check("double_buffered")
+def test_double_buffered(case):
+    case.explain = why_not_two_rounds
+    for size in (CUT, RAGGED, (9, 16, 11)):
+        multiply(case, "launch_product_double_buffered", *size)
+
+
+@check("one_barrier")
+def test_one_barrier(case):
+    m, k, n = 33, 80, 20
+    a, b, c = matrices(case, m, k, n)
+    counts = case.measure("launch_product_double_buffered", a, b, c)
+    expect_product(case, a, b, c)
+    rounds = k // DEPTH
+    waited = counts.everything().barriers
+    case.budget(
+        "barriers that a thread waits at",
+        yours=waited / WARPS,
+        ours=rounds,
+        # One more, before the loop or behind it, costs nothing.
+        allowed=rounds + 1,
+        diagnosis="two barriers per round",
+        sentence=f"there are {rounds} rounds. With room for two of them, the next one overwrites "
+        "nothing that is still read: one barrier per round, between storing and multiplying.",
+    )
+    require_tiles(case, counts)
+
+
+@check("transposed")
+def test_transposed(case):
+    for size in (CUT, RAGGED):
+        multiply_nt(case, *size)
+        multiply_tn(case, *size)
+
+
+@check("neighbours")
+def test_neighbours(case):
+    m, k, n = 64, 32, 64
+    a, b, c = case.random((m, k), -1, 1), case.random((n, k), -1, 1), case.output((m, n))
+    counts = case.measure("launch_product_nt", a, b, c)
+    case.expect(c, reference.product_nt(a, b), "c", candidates=wrong_nt(a, b))
+    fetched = counts.of(a, b)
+    case.budget(
+        "sectors of global memory per 8 numbers fetched",
+        yours=8 * fetched.sectors / (a.size + b.size),
+        ours=1,
+        allowed=1.5,
+        diagnosis="neighbours read far apart",
+        sentence="threads that are neighbours read numbers that lie far apart, and of each sector "
+        "of 32 bytes that moves, most is not used. x counts fastest: let it go along the row.",
+        line=counts.busiest_line("sectors", a, b),
+    )
+    shared = counts.shared()
+    case.budget(
+        "passes per request to shared memory",
+        yours=shared.shared_passes / max(1, shared.shared_requests),
+        ours=1,
+        allowed=1.2,
+        diagnosis="bank conflicts",
+        sentence="threads of a warp want different words of one bank, and wait for each other: the "
+        "rows of a tile are PITCH words long, so that a turned piece lies in all banks.",
+        line=counts.busiest_line("shared_passes"),
+    )
+
+
+@check("epilogue")
+def test_epilogue(case):
+    x = np.array([-3.1, -1.2, -0.4, 0.3, 0.9, 2.2], np.float32)
+    got = [case.call("gelu", number) for number in x]
+    case.expect(np.array(got), reference.gelu(x), "gelu", candidates=wrong_gelu(x))
+    for size in (CUT, (70, 40, 67)):
+        c, counts = multiply_bias_gelu(case, *size)
+    touched = counts.of(c)
+    case.budget(
+        "times that each element of c is read or written",
+        yours=(touched.reads + touched.writes) / c.array.size,
+        ours=1,
+        allowed=1.2,
+        diagnosis="c read again",
+        sentence="what is in c already is read again, or written twice. The sums are in registers: "
+        "finish them there, after the last round and before `store`.",
+        line=counts.busiest_line("reads", c) or counts.busiest_line("writes", c),
+    )
+
+
+@check("tensor_cores")
+def test_tensor_cores(case):
+    case.explain = why_no_fragment
+    for m, k, n in ((24, 30, 21), (130, 96, 133)):
+        a, b, words, c = halves(case, m, k, n)
+        case.run("launch_product_halves", *words, c)
+        expect_fragments(case, a, b, words, c)
+    m, k, n = 128, 32, 128
+    a, b, words, c = halves(case, m, k, n)
+    counts = case.measure("launch_product_halves", *words, c)
+    expect_fragments(case, a, b, words, c)
+    # Per warp and 16 inner indices: 64 rows and 32 columns, eight words of each.
+    ours = 8 * (64 + 32) / (64 * 32 * 16)
+    case.budget(
+        "words of shared memory per 1,000 products",
+        yours=1000 * counts.shared().shared_reads / (m * k * n),
+        ours=1000 * ours,
+        allowed=1300 * ours,
+        diagnosis="fragments read again",
+        sentence="a fragment is read again for each product that it is part of. Those of all rows "
+        "fit into registers: read them first, then those of one column after the other.",
+        line=counts.busiest_line("shared_reads"),
+    )
+
+
+def expect_fragments(case, a, b, words, c):
+    known = wrong_fragments(a, b) | wrong_sums(a, b) | rounded_words(a, b, *words)
+    case.expect(c, reference.product_nt(a, b), "c", candidates=known)
+
+
+def why_not_in_the_tile(found):
+    if found.kind == "uninitialised" and "_tile[" in found.message:
+        return (
+            "a thread stores LOADS numbers of each tile: keep_turned in row top + x, and in the "
+            "columns y + i * SIDE"
+        )
+    return ""
+
+
+def why_not_two_rounds(found):
+    if found.kind == "out-of-bounds" and "_tile[" in found.message:
+        return "the tiles have room for two rounds: (TWO_ROUNDS, PITCH)"
+    if found.kind == "uninitialised" and "sums[" in found.message:
+        return "clear(sums) comes before the loop"
+    if found.kind == "uninitialised" and "_tile[" not in found.message:
+        return "what the first round stores has to be loaded before the loop"
+    if found.kind in ("race", "uninitialised"):
+        return (
+            "if there is a barrier between storing and multiplying, two rounds use the same half: "
+            "`top` changes from round to round, from 0 to DEPTH and back, and whoever stores or "
+            "multiplies begins at row `top` of both tiles"
+        )
+    return ""
+
+
+def why_no_fragment(found):
+    """What a lane mostly has in mind that reads what is not its own."""
+    if found.kind not in ("race", "uninitialised", "out-of-bounds"):
+        return ""
+    return (
+        "a lane reads words here that its warp does not have. A round has WORDS words per row, and "
+        "a warp has WARP_ROWS rows of a_tile, WARP_COLUMNS of b_tile: lane is threadIdx.x % WARP, "
+        "group is lane // 4, from 0 to 7, and place is lane % 4, from 0 to 3. Pieces are 16 rows "
+        "of a_tile, and 8 of b_tile"
+    )
+
+
+@check("float32")
+def test_float32(case):
+    multiply(case, "launch_product_registers", 18, 20, 17)
+    multiply(case, "launch_product_double_buffered", 18, 20, 17)
+    multiply_nt(case, 18, 20, 17)
+    multiply_tn(case, 18, 20, 17)
+    multiply_bias_gelu(case, 18, 20, 17)
+
+
+@check("large")
+def test_large(case):
+    m, k, n = case.size(native=(200, 150, 270), checked=(66, 40, 70))
+    multiply(case, "launch_product_double_buffered", m, k, n, "native")
+    multiply_tn(case, m, k, n, "native")
+    multiply_bias_gelu(case, m, k, n, "native")
+
+
+# ---------------------------------------------------------------- running
+
+
+def matrices(case, m, k, n):
+    return case.random((m, k), -1, 1), case.random((k, n), -1, 1), case.output((m, n))
+
+
+def multiply(case, launch, m, k, n, engine=None):
+    a, b, c = matrices(case, m, k, n)
+    run(case, launch, a, b, c, engine)
+    expect_product(case, a, b, c)
+
+
+def run(case, launch, a, b, c, engine):
+    """On the checked simulator also see whether there are tiles: else it is lesson 5 again."""
+    if engine:
+        case.run(launch, a, b, c, engine=engine)
+        return
+    require_tiles(case, case.measure(launch, a, b, c))
+
+
+def require_tiles(case, counts):
+    case.require(
+        counts.shared().shared_reads > 0,
+        "no tiles",
+        "nothing is read from shared memory: each thread reads all its numbers from global memory, "
+        "again and again, and waits for each of them.",
+    )
+
+
+def expect_product(case, a, b, c):
+    right = reference.product(a, b)
+    row, column = np.indices(right.shape)
+    height, width = (-(-size // WIDTH) * WIDTH for size in right.shape)
+    exchanged = (row < width) & (column < height)
+    known = {
+        "blocks exchanged": (
+            np.where(exchanged, right, c.sentinel),
+            "The numbers of a block are exchanged: blockIdx.y counts parts of rows, blockIdx.x "
+            "parts of columns.",
+        )
+    }
+    case.expect(c, right, "c", candidates=known | wrong_products(a, b))
+
+
+def multiply_nt(case, m, k, n, engine=None):
+    a, b, c = case.random((m, k), -1, 1), case.random((n, k), -1, 1), case.output((m, n))
+    run(case, "launch_product_nt", a, b, c, engine)
+    case.expect(c, reference.product_nt(a, b), "c", candidates=wrong_nt(a, b))
+
+
+def multiply_tn(case, m, k, n, engine=None):
+    a, b, c = case.random((k, m), -1, 1), case.random((k, n), -1, 1), case.output((m, n))
+    run(case, "launch_product_tn", a, b, c, engine)
+    case.expect(c, reference.product_tn(a, b), "c", candidates=wrong_tn(a, b))
+
+
+def multiply_bias_gelu(case, m, k, n, engine=None):
+    """Returns (c, how often each array was touched; None on the native engine)."""
+    a, b, c = matrices(case, m, k, n)
+    bias = case.random(n, -1, 1)
+    arguments = "launch_product_bias_gelu", a, b, bias, c
+    counts = case.run(*arguments, engine=engine) if engine else case.measure(*arguments)
+    case.expect(
+        c, reference.product_bias_gelu(a, b, bias), "c", candidates=wrong_epilogues(a, b, bias)
+    )
+    return c, counts
+
+
+def halves(case, m, k, n):
+    """(a, b as they are after rounding, (their words), c)."""
+    a, b = case.random((m, k), -1, 1), case.random((n, k), -1, 1)
+    words = reference.words_of_halves(a), reference.words_of_halves(b)
+    return (*map(reference.rounded_to_halves, (a, b)), words, case.output((m, n)))
+
+
+# ---------------------------------------------------------------- wrong in known ways
+
+
+def wrong_products(a, b):
+    """What known mistakes make of a (m, k) @ b (k, n)."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return {**wrong_rounds(a, b), **wrong_places(a, b), **wrong_tiles(a, b)}
+
+
+def wrong_rounds(a, b):
+    """Sums that leave something out, or take something else."""
+    k = a.shape[1]
+    last = (k - 1) // DEPTH * DEPTH
+    inner = np.arange(k)
+    known = {
+        "last product only": (
+            (a[:, -1:] @ b[-1:]) * (k % DEPTH == 0),
+            "Only the last product is left: add to sums, with +=, instead of replacing it.",
+        ),
+        "last round only": (
+            a[:, last:] @ b[last:],
+            "Only the last round counts: sums are cleared once, before the loop over rounds.",
+        ),
+        "last index missing": (
+            a[:, inner % DEPTH != DEPTH - 1] @ b[inner % DEPTH != DEPTH - 1],
+            "The last inner index of each round is missing: a round has DEPTH of them.",
+        ),
+        "one index per round": (
+            a[:, ::DEPTH] @ b[::DEPTH],
+            "Each round multiplies its first inner index only: go over all DEPTH of them.",
+        ),
+        "four indices per round": (
+            a[:, inner % DEPTH < 4] @ b[inner % DEPTH < 4],
+            "Each round multiplies its first four inner indices only; a round has DEPTH of them.",
+        ),
+        "plus": (
+            a.sum(axis=1)[:, None] + b.sum(axis=0),
+            "The numbers are added; they should be multiplied, and the products added.",
+        ),
+    }
+    if k > DEPTH:
+        rounds = np.arange(last, -1, -DEPTH)
+        a_first = padded(a, 1, len(rounds) * DEPTH)[:, inner % DEPTH]
+        b_first = padded(b, len(rounds) * DEPTH, 1)[inner % DEPTH]
+        known |= {
+            "last round missing": (
+                a[:, :last] @ b[:last],
+                "The last round is missing: the loop goes up to the end of the inner index, and "
+                "what is loaded last has to be multiplied as well.",
+            ),
+            "first round missing": (
+                a[:, DEPTH:] @ b[DEPTH:],
+                "The first round is missing: it has to be loaded before the loop.",
+            ),
+            "first round again": (
+                a_first @ b_first,
+                "Every round multiplies what the first one has loaded: load from inner on.",
+            ),
+            "a stays in the first round": (
+                a_first @ b,
+                "a is loaded from its first round again and again: its column is inner + x.",
+            ),
+            "a round late": (
+                a[:, :last] @ b[:last] + a[:, :DEPTH] @ b[:DEPTH],
+                "The first round is multiplied twice, and the last one not at all: in the loop, "
+                "the next round is loaded, from inner + DEPTH on.",
+            ),
+            "rounds one apart": (
+                a[:, :-DEPTH] @ b[DEPTH:],
+                "a and b of different rounds are multiplied: both are loaded from the same inner "
+                "index on.",
+            ),
+        }
+    return known
+
+
+def wrong_places(a, b):
+    """Products that are right, of the wrong rows and columns."""
+    m, n = a.shape[0], b.shape[1]
+    whole = padded(a, WIDTH, 1) @ padded(b, 1, WIDTH)  # whole parts of c
+    i, thread = np.divmod(np.arange(WIDTH), SIDE)  # of what a thread stores
+
+    def taken(rows, columns):
+        """c, if the element of row r and column q of a part is that of rows[r], columns[q]."""
+        parts = whole.reshape(-1, WIDTH, whole.shape[1] // WIDTH, WIDTH)
+        return parts[:, rows][:, :, :, columns].reshape(whole.shape)[:m, :n]
+
+    six = whole.reshape(-1, PER_THREAD, SIDE, whole.shape[1] // WIDTH, PER_THREAD, SIDE)
+    same = np.stack([six[:, number, :, :, number] for number in range(PER_THREAD)], axis=1)
+    same = np.repeat(same[:, :, :, :, None], PER_THREAD, axis=4)
+    equal = np.einsum("piyqjy->piqjy", six)[:, :, None]  # rows and columns of the same number
+    own, side_by_side = np.arange(WIDTH), PER_THREAD * thread + i
+    which = "the numbers of thread (x, y) are SIDE apart: y + i * SIDE and x + i * SIDE."
+    return {
+        "i and j exchanged": (
+            six.swapaxes(1, 4).reshape(whole.shape)[:m, :n],
+            "i and j are exchanged: sums[i, j] belongs to row i and column j, so it is "
+            "a_numbers[i] * b_numbers[j].",
+        ),
+        "x and y exchanged": (
+            six.swapaxes(2, 5).reshape(whole.shape)[:m, :n],
+            "x and y are exchanged: y counts the rows, so it belongs to a_tile, and x to b_tile.",
+        ),
+        "side by side": (taken(side_by_side, side_by_side), f"Rows and columns: {which}"),
+        "x for both": (
+            np.repeat(equal, SIDE, axis=2).reshape(whole.shape)[:m, :n],
+            "Rows and columns are both counted by x: y counts the rows, so it belongs to a_tile.",
+        ),
+        "y for both": (
+            np.repeat(equal.swapaxes(2, 5), SIDE, axis=5).reshape(whole.shape)[:m, :n],
+            "Rows and columns are both counted by y: x counts columns, so it belongs to b_tile.",
+        ),
+        "rows one apart": (taken(thread + i, own), f"Rows: {which}"),
+        "columns one apart": (taken(own, thread + i), f"Columns: {which}"),
+        "rows and columns one apart": (taken(thread + i, thread + i), f"Both: {which}"),
+        "rows side by side": (taken(side_by_side, own), f"Rows: {which}"),
+        "columns side by side": (taken(own, side_by_side), f"Columns: {which}"),
+        "same number for both": (
+            same.reshape(whole.shape)[:m, :n],
+            "sums[i, j] takes the same of four numbers from both: a_numbers[i] * b_numbers[j].",
+        ),
+        "first block again": (
+            np.tile(padded(a[:WIDTH], WIDTH, 1), (len(whole) // WIDTH, 1))[:m] @ b,
+            "Every block loads the same rows of a: they begin at `first`.",
+        ),
+        "one row for all": (
+            taken(thread, own),
+            "All four rows of a thread get the numbers of the first: the row is y + i * SIDE.",
+        ),
+        "one column for all": (
+            taken(own, thread),
+            "All four columns of a thread get the numbers of the first: it is x + j * SIDE.",
+        ),
+        "one element for all": (
+            taken(thread, thread),
+            "All elements of a thread get the sum of the first: rows are y + i * SIDE, columns "
+            "x + j * SIDE.",
+        ),
+    }
+
+
+def wrong_tiles(a, b):
+    """Products of tiles whose elements are not where they should be."""
+    # p, q: row and column of a block; t: the round; k: the inner index; r, c: within the tile.
+    left = padded(a, WIDTH, DEPTH)
+    left = left.reshape(-1, WIDTH, left.shape[1] // DEPTH, DEPTH).transpose(0, 2, 3, 1)
+    right = padded(b, DEPTH, WIDTH)
+    right = right.reshape(-1, DEPTH, right.shape[1] // WIDTH, WIDTH).transpose(2, 0, 1, 3)
+    thread = np.arange(SIDE * SIDE)
+    y, x = np.divmod(thread, SIDE)
+    straight = np.empty((2, DEPTH, WIDTH), int)  # what the thread that stores here has read
+    turned = np.empty((2, DEPTH, WIDTH), int)
+    for i in range(PER_THREAD):
+        row, column = thread // WIDTH + i * PER_THREAD, thread % WIDTH
+        straight[:, x, y + i * SIDE] = row, column
+        turned[:, row, column] = x, y + i * SIDE
+
+    def product(first, second, subscripts="ptkr,qtkc->prqc"):
+        result = np.einsum(subscripts, first, second)
+        return result.reshape(-1, len(right) * WIDTH)[: a.shape[0], : b.shape[1]]
+
+    def scrambled(tiles, places):
+        return tiles[:, :, places[0], places[1]]
+
+    halfway = (
+        "A tile is turned in one half only: keep stores what load has read, and keep_turned what "
+        "load_turned has."
+    )
+    replaced = np.broadcast_to(scrambled(right, straight), (len(left), *right.shape))
+    pieces = left.reshape(*left.shape[:2], SIDE, PER_THREAD, SIDE)
+    not_turned = pieces.swapaxes(2, 4).reshape(left.shape)
+    return {
+        "a not turned": (
+            product(not_turned, right),
+            "What a thread has read of row y and column x of a lies in row y of the tile, too. The "
+            "tile's row is the inner index: tile[top + x, y + i * SIDE].",
+        ),
+        "a loaded as b": (
+            product(loaded_as_b(a, len(left), left.shape[1]), right),
+            "a is read from row `inner` and column `first` on: for load_turned the row is `first` "
+            "+ y + i * SIDE, and the column inner + x.",
+        ),
+        "b loaded as a": (
+            product(left, loaded_as_b(b.T, len(right), right.shape[1])),
+            "b is read from row `first` and column `inner` on: load takes the row first, `inner`, "
+            "and then the column.",
+        ),
+        "a along its row": (
+            product(loaded_along(a, len(left), left.shape[1]), right),
+            "The four numbers of a thread come from one row of a: they come from four rows, first "
+            "+ y + i * SIDE, and one column.",
+        ),
+        "a turned in one half only": (product(scrambled(left, straight), right), halfway),
+        "a kept as it is": (product(scrambled(left, turned), right), halfway),
+        "b turned in one half only": (product(left, scrambled(right, straight)), halfway),
+        "b kept as it is": (product(left, scrambled(right, turned)), halfway),
+        "b in the place of a": (
+            product(replaced, right, "pqtkr,qtkc->prqc"),
+            "What was loaded of a is lost: b is loaded into the same array before a is stored. "
+            "Both are on their way at once, and need an array each.",
+        ),
+    }
+
+
+def loaded_as_b(a, blocks, rounds):
+    """Tiles of a (blocks, rounds, DEPTH, WIDTH) whose row and column begin are exchanged."""
+    size = max(blocks * WIDTH, rounds * DEPTH) + WIDTH
+    table = read_as(a, size, size)
+    tiles = np.empty((blocks, rounds, DEPTH, WIDTH))
+    for block in range(blocks):
+        for number in range(rounds):
+            rows = slice(number * DEPTH, number * DEPTH + WIDTH)
+            columns = slice(block * WIDTH, block * WIDTH + DEPTH)
+            tiles[block, number] = table[rows, columns].T
+    return tiles
+
+
+def loaded_along(a, blocks, rounds):
+    """Tiles of a (blocks, rounds, DEPTH, WIDTH) whose threads read columns 16 apart of one row."""
+    size = max(blocks * WIDTH, rounds * DEPTH) + WIDTH
+    table = read_as(a, size, size)
+    tiles = np.empty((blocks, rounds, DEPTH, WIDTH))
+    for block in range(blocks):
+        for number in range(rounds):
+            for i in range(PER_THREAD):
+                rows = slice(block * WIDTH, block * WIDTH + SIDE)
+                column = number * DEPTH + i * SIDE
+                part = table[rows, column : column + DEPTH].T
+                tiles[block, number, :, i * SIDE : (i + 1) * SIDE] = part
+    return tiles
+
+
+def padded(matrix, rows, columns):
+    """The matrix with zeros up to multiples of rows and columns."""
+    m, n = matrix.shape
+    result = np.zeros((-(-m // rows) * rows, -(-n // columns) * columns))
+    result[:m, :n] = matrix
+    return result
+
+
+def read_as(matrix, rows, columns):
+    """What is read of a matrix as if it had this shape: zeros outside."""
+    result = np.zeros((rows, columns))
+    inside = matrix[:rows, :columns]
+    result[: inside.shape[0], : inside.shape[1]] = inside
+    return result
+
+
+def wrong_nt(a, b):
+    """What known mistakes make of a (m, k) @ b.T, b (n, k)."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    (m, k), n = a.shape, b.shape[0]
+    blocks = -(-n // WIDTH)
+    again = np.tile(b[:WIDTH], (blocks, 1))[:n]
+    of_rows = [
+        a[row : row + WIDTH] @ read_as(b[row:], n, k)[np.arange(n) % WIDTH].T
+        for row in range(0, m, WIDTH)
+    ]
+    return {
+        "operands exchanged": (
+            read_as(b @ a.T, m, n),
+            "a and b are exchanged: rows of c are rows of a, its columns are rows of b.",
+        ),
+        "b not turned": (
+            a @ read_as(b, k, n),
+            "b is read as if it were (k, n): it is (n, k) here, so it is turned, as a is.",
+        ),
+        "columns of the first block": (
+            a @ again.T,
+            "Every block reads the same rows of b: they begin at first_column.",
+        ),
+        "rows in place of columns": (
+            np.concatenate(of_rows),
+            "b is read from first_row on: its rows are the columns of c, from first_column on.",
+        ),
+        **wrong_products(a, b.T),
+    }
+
+
+def wrong_tn(a, b):
+    """What known mistakes make of a.T @ b, a (k, m), b (k, n)."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    k, m = a.shape
+    seen = min(-(-m // DEPTH) * DEPTH, k)  # if the loop goes to a.shape[1]
+    plain = wrong_products(a.T, b)
+    plain["a loaded as b"] = (
+        plain["a loaded as b"][0],
+        "a is read from row first_row and column `inner` on: load takes the row first, which is "
+        "`inner`, and then the column.",
+    )
+    return {
+        "a turned": (
+            read_as(a, m, k) @ b,
+            "a is read as if it were (m, k): it is (k, m) here, so it is not turned.",
+        ),
+        "as many rounds as c has rows": (
+            a[:seen].T @ b[:seen],
+            "The loop ends with the columns of a: the inner index goes over its rows, a.shape[0].",
+        ),
+        "both": (
+            read_as(a, m, k)[:, :seen] @ b[:seen],
+            "a is read as if it were (m, k): it is (k, m) here. It is not turned, and the inner "
+            "index goes over its rows.",
+        ),
+        **plain,
+    }
+
+
+def wrong_gelu(x):
+    x = x.astype(np.float64)
+    slope, cube = np.sqrt(2 / np.pi), 0.044715
+    inside = slope * (x + cube * x**3)
+    formula = "gelu is x / 2 times 1 + tanh(SLOPE * (x + CUBE * x * x * x))."
+    return {
+        "relu": (np.maximum(x, 0), f"This is a ReLU; {formula}"),
+        "nothing activated": (x, f"What comes out is x itself; {formula}"),
+        "tanh alone": (np.tanh(inside), f"This is the tanh alone; {formula}"),
+        "not times x": ((1 + np.tanh(inside)) / 2, f"x itself is missing in front; {formula}"),
+        "twice as large": (x * (1 + np.tanh(inside)), f"The half is missing; {formula}"),
+        "minus": (x / 2 * (1 - np.tanh(inside)), f"The sign before tanh is wrong; {formula}"),
+        "tan, not tanh": (
+            x / 2 * (1 + np.tan(inside)),
+            f"This is the tangent of an angle: math.tanh; {formula}",
+        ),
+        "bracket closed too early": (
+            x / 2 * (1 + np.tanh(slope * (x + cube) * x**3)),
+            f"The bracket is closed before x * x * x: CUBE goes with it; {formula}",
+        ),
+        "no cube": (x / 2 * (1 + np.tanh(slope * x)), f"The cube is missing; {formula}"),
+        "square, not cube": (
+            x / 2 * (1 + np.tanh(slope * (x + cube * x**2))),
+            f"x * x is the square: the formula has the cube; {formula}",
+        ),
+        "slope for x only": (
+            x / 2 * (1 + np.tanh(slope * x + cube * x**3)),
+            f"SLOPE goes with the cube as well; {formula}",
+        ),
+        "slope missing": (x / 2 * (1 + np.tanh(x + cube * x**3)), f"SLOPE is missing; {formula}"),
+        "one missing": (x / 2 * np.tanh(inside), f"The 1 is missing; {formula}"),
+        "sigmoid form": (
+            x / (1 + np.exp(-1.702 * x)),
+            f"This is the form with a sigmoid, which differs in the third digit; {formula}",
+        ),
+    }
+
+
+def wrong_epilogues(a, b, bias):
+    """What known mistakes make of gelu(a @ b + bias)."""
+    a, b, bias = (array.astype(np.float64) for array in (a, b, bias))
+    product, gelu = a @ b, reference.gelu
+    m, n = product.shape
+    rounds = -(-a.shape[1] // DEPTH)
+    first = bias[np.arange(n) % WIDTH]
+    in_the_loop = np.zeros_like(product)
+    for inner in range(0, a.shape[1], DEPTH):
+        in_the_loop += a[:, inner : inner + DEPTH] @ b[inner : inner + DEPTH]
+        in_the_loop = gelu(in_the_loop + bias)
+    known = {
+        "no epilogue": (product, "This is a @ b alone: bias and GELU are still to come."),
+        "no bias": (gelu(product), "The bias is missing: gelu(sum + bias of the column)."),
+        "no activation": (product + bias, "The activation is missing: gelu(sum + bias)."),
+        "bias after the activation": (
+            gelu(product) + bias,
+            "The bias is added after GELU; it belongs to the sum, before GELU.",
+        ),
+        "bias in every round": (
+            gelu(product + rounds * bias),
+            "The bias is added in every round: once is enough, after the last one.",
+        ),
+        "activated in every round": (
+            in_the_loop,
+            "Bias and GELU come in every round, to sums that are not complete: after the loop.",
+        ),
+        "activated twice": (gelu(gelu(product + bias)), "GELU is applied twice."),
+        "bias of the first columns": (
+            gelu(product + first),
+            "Every block takes the first biases: the column is first_column + x + j * SIDE.",
+        ),
+    }
+    row, column = np.indices(product.shape)
+    which = column // SIDE % PER_THREAD
+    for code, place, sentence in (
+        (
+            "bias of j",
+            which,
+            "The bias is that of the thread's own number j: it is that of the column of c, "
+            "first_column + x + j * SIDE.",
+        ),
+        (
+            "biases side by side",
+            column // WIDTH * WIDTH + column % SIDE * PER_THREAD + which,
+            "The columns of a thread are SIDE apart: first_column + x + j * SIDE.",
+        ),
+        (
+            "i and j of the bias exchanged",
+            column // WIDTH * WIDTH + row // SIDE % PER_THREAD * SIDE + column % SIDE,
+            "i and j are exchanged: sums[i, j] belongs to the column first_column + x + j * SIDE.",
+        ),
+        (
+            "bias of y",
+            column // SIDE * SIDE + row % SIDE,
+            "The column of a thread is first_column + x + j * SIDE: y counts rows.",
+        ),
+        (
+            "bias of the block's rows",
+            row // WIDTH * WIDTH + column % WIDTH,
+            "The bias begins at the block's first row: it begins at first_column.",
+        ),
+    ):
+        own = bias[np.minimum(place, n - 1)]
+        known[code] = (np.where(place < n, gelu(product + own), product), sentence)
+    rows = min(m, n)
+    by_row = np.concatenate([gelu(product[:rows] + bias[:rows, None]), product[rows:]])
+    known["bias by row"] = (by_row, "The bias is that of the row; it belongs to the column.")
+    plain = wrong_products(a, b)
+    return known | {name: (gelu(sums + bias), sentence) for name, (sums, sentence) in plain.items()}
+
+
+# ---------------------------------------------------------------- wrong fragments
+
+# Which word of a piece goes into each of a lane's registers: (rows further, words further), from
+# group and place. For A four of them, for B two.
+A_PLACES = (0, 0), (8, 0), (0, 4), (8, 4)
+B_PLACES = (0, 0), (0, 4)
+
+
+def wrong_fragments(a, b):
+    """What known mistakes make of a @ b.T on tensor cores."""
+
+    def product(
+        a_places=A_PLACES, b_places=B_PLACES, steps=(0, 1), again=(False, False), parts=divmod,
+        apart=16,
+    ):  # fmt: skip
+        left = fragments(a, 16, a_places, again[0], parts, apart)
+        right = fragments(b, 8, b_places, again[1], parts)
+        shown = [step for step in range(left.shape[1]) if step % 2 in steps]
+        result = np.einsum("isrx,jscx->irjc", left[:, shown], right[:, shown])
+        return result.reshape(len(left) * 16, -1)[: len(a), : len(b)]
+
+    return {
+        "group and place exchanged": (
+            product(parts=lambda lane, places: (lane % 8, lane // 8)),
+            "Neighbouring lanes have neighbouring places, and not neighbouring groups: group is "
+            "lane // 4, place is lane % 4.",
+        ),
+        "words of a exchanged": (
+            product(a_places=((0, 0), (0, 4), (8, 0), (8, 4))),
+            "The second and the third word of a are exchanged: first the row 8 further down, then "
+            "the words 4 further right.",
+        ),
+        "rows of a exchanged": (
+            product(a_places=((8, 0), (0, 0), (8, 4), (0, 4))),
+            "The words of row r and row r + 8 of a are exchanged.",
+        ),
+        "words of b exchanged": (
+            product(b_places=((0, 4), (0, 0))),
+            "The two words of b are exchanged: first the one at word, then the one at word + 4.",
+        ),
+        "halves of a exchanged": (
+            product(a_places=((0, 4), (8, 4), (0, 0), (8, 0))),
+            "The words of a at word and at word + 4 are exchanged.",
+        ),
+        "two words further": (
+            product(a_places=((0, 0), (8, 0), (0, 2), (8, 2)), b_places=((0, 0), (0, 2))),
+            "The second words lie 4 further right, not 2: a lane has one word of each four.",
+        ),
+        "one word further": (
+            product(a_places=((0, 0), (8, 0), (0, 1), (8, 1)), b_places=((0, 0), (0, 1))),
+            "The second words lie 4 further right, not 1: a lane has one word of each four.",
+        ),
+        "one word of b further": (
+            product(b_places=((0, 0), (0, 1))),
+            "The second word of b lies 4 further right, not 1.",
+        ),
+        "four rows further": (
+            product(a_places=((0, 0), (4, 0), (0, 4), (4, 4))),
+            "The second row of a is 8 further down, not 4: there are eight groups.",
+        ),
+        "pieces of a 8 apart": (
+            product(apart=8),
+            "Pieces of a have 16 rows: the row is first_row + 16 * i + group.",
+        ),
+        "second half of the words missing": (
+            product(steps=(0,)),
+            "Only the first 8 of 16 words of a round are multiplied: one instruction takes 8, so "
+            "the loop has two rounds.",
+        ),
+        "first rows again": (
+            product(again=(True, False)),
+            "Every piece of 16 rows is the first one: the row is first_row + 16 * i + group.",
+        ),
+        "first columns again": (
+            product(again=(False, True)),
+            "Every piece of 8 columns is the first one: it is first_column + 8 * j + group.",
+        ),
+    }
+
+
+def wrong_sums(a, b):
+    """What is left of a @ b.T if lanes do not keep what an instruction gives them."""
+    right = a.astype(np.float64) @ b.T.astype(np.float64)
+    row, column = np.indices(right.shape)
+    last = (a.shape[1] + 31) // 32 * 32 - 16
+    known = {
+        "last step only": (
+            a[:, last:].astype(np.float64) @ b[:, last:].T,
+            "Only the last step is left: the instruction adds to the four sums that it is given, "
+            "so give it those of this piece.",
+        ),
+        "nothing kept": (
+            np.zeros_like(right),
+            "What the instruction returns is lost: store c0 to c3 in sums.",
+        ),
+    }
+    warps = padded(right, 64, 32)
+    pieces = warps.reshape(-1, 4, 16, warps.shape[1] // 32, 4, 8)
+    known["i and j exchanged"] = (
+        pieces.swapaxes(1, 4).reshape(warps.shape)[: len(a), : len(b)],
+        "The sums of a piece lie in sums[i, j]: i counts pieces of rows, j pieces of columns.",
+    )
+    for number in range(4):
+        below, beside = divmod(number, 2)
+        lost = (row % 16 // 8 == below) & (column % 2 == beside)
+        known[f"c{number} not kept"] = (
+            np.where(lost, 0, right),
+            f"The instruction returns four numbers, and c{number} is lost: store it in "
+            f"sums[i, j, {number}].",
+        )
+    return known
+
+
+def rounded_words(a, b, a_words, b_words):
+    """What comes out if words of two halves lie in arrays of float32: that rounds them."""
+
+    def rounded(words):
+        halves = words.astype(np.float32).astype(np.uint32).view(np.float16)
+        return halves.astype(np.float64)
+
+    both = (rounded(a_words), rounded(b_words))
+    sentence = (
+        "A word is kept as a float32, which rounds it, and half of it is lost: an array of words "
+        "is cuda.local.array(..., uint32)."
+    )
+    shape = slice(0, a.shape[1])
+    return {
+        "words of a as numbers": (both[0][:, shape] @ b.T, sentence),
+        "words of b as numbers": (a @ both[1][:, shape].T, sentence),
+        "words as numbers": (both[0][:, shape] @ both[1][:, shape].T, sentence),
+    }
+
+
+def fragments(matrix, size, places, again, parts=divmod, apart=None):
+    """What the lanes of a warp hand over, as matrices: (pieces, inner steps, size, 16).
+
+    size: rows of a piece; a warp has four of them. places: see `A_PLACES`. again: whether all of
+    a warp are the first one. parts(lane, 4): (group, place). apart: rows from piece to piece.
+    """
+    pieces, steps = -(-len(matrix) // size), -(-matrix.shape[1] // 32) * 2
+    words = padded(np.pad(matrix, ((0, PART), (0, 32))), 1, 32)
+    words = words.reshape(len(words), -1, 2)
+    result = np.zeros((pieces, steps, size, 16))
+    for lane in range(32):
+        group, place = parts(lane, 4)
+        for number, (rows, further) in enumerate(places):
+            # Where the instruction takes this word to be.
+            below, beside = (number % 2, number // 2) if size == 16 else (0, number)
+            row, column = lane // 4 + 8 * below, lane % 4 * 2 + 8 * beside
+            for piece in range(pieces):
+                own_piece = 0 if again else piece % 4
+                first = size * (piece // 4 * 4) + (apart or size) * own_piece + group + rows
+                own = words[first, place + further :: 8][:steps]
+                result[piece, :, row, column : column + 2] = own
+    return result

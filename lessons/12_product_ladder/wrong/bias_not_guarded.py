@@ -1,0 +1,16 @@
+"""The bias of columns that c does not have is read."""
+# caught by: epilogue
+# diagnosis: out-of-bounds
+
+from numba import cuda
+
+from kernels.products.epilogue import gelu
+from kernels.products.tiles import PER_THREAD, SIDE
+
+
+@cuda.jit(device=True)
+def add_bias_and_activate(sums, bias, first_column):
+    for j in range(PER_THREAD):
+        column = first_column + cuda.threadIdx.x + j * SIDE
+        for i in range(PER_THREAD):
+            sums[i, j] = gelu(sums[i, j] + bias[column])

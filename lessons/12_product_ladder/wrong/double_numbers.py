@@ -1,0 +1,22 @@
+"""The local arrays of numbers hold doubles."""
+# caught by: float32
+# diagnosis: double
+
+from numba import cuda, float64
+
+from kernels.products.tiles import DEPTH, PER_THREAD, SIDE
+
+
+@cuda.jit(device=True)
+def add_products(a_tile, b_tile, top, sums):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    a_numbers = cuda.local.array(PER_THREAD, float64)
+    b_numbers = cuda.local.array(PER_THREAD, float64)
+    for begin in range(top, top + DEPTH, 4):
+        for inner in range(begin, begin + 4):
+            for i in range(PER_THREAD):
+                a_numbers[i] = a_tile[inner, y + i * SIDE]
+                b_numbers[i] = b_tile[inner, x + i * SIDE]
+            for i in range(PER_THREAD):
+                for j in range(PER_THREAD):
+                    sums[i, j] += a_numbers[i] * b_numbers[j]

@@ -1,0 +1,28 @@
+"""The two words of b are exchanged."""
+# caught by: tensor_cores
+# diagnosis: words of b exchanged
+
+from numba import cuda, uint32
+
+from kernels.fast.ptx import multiply_halves
+from kernels.products.tensor_cores import COLUMN_TILES, ROW_TILES, WARP, WORDS
+
+
+@cuda.jit(device=True)
+def add_warp_products(a_tile, b_tile, first_row, first_column, sums):
+    lane = cuda.threadIdx.x % WARP
+    group, place = lane // 4, lane % 4
+    a = cuda.local.array((ROW_TILES, 4), uint32)
+    for word in range(place, WORDS, 8):
+        for i in range(ROW_TILES):
+            row = first_row + 16 * i + group
+            a[i, 0], a[i, 1] = a_tile[row, word], a_tile[row + 8, word]
+            a[i, 2], a[i, 3] = a_tile[row, word + 4], a_tile[row + 8, word + 4]
+        for j in range(COLUMN_TILES):
+            column = first_column + 8 * j + group
+            high, low = b_tile[column, word], b_tile[column, word + 4]
+            for i in range(ROW_TILES):
+                sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3] = multiply_halves(
+                    a[i, 0], a[i, 1], a[i, 2], a[i, 3], low, high,
+                    sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3],
+                )  # fmt: skip

@@ -1,0 +1,19 @@
+"""1 - tanh in place of 1 + tanh."""
+# caught by: epilogue
+# diagnosis: minus
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+from kernels.products.epilogue import CUBE, SLOPE
+
+
+@register_jitable
+def gelu(x):
+    return (
+        x
+        * float32(0.5)
+        * (float32(1) - math.tanh(float32(SLOPE) * (x + float32(CUBE) * x * x * x)))
+    )

@@ -1,0 +1,38 @@
+"""a is fetched where b belongs, and b where a belongs."""
+# caught by: transposed
+# diagnosis: operands exchanged
+
+from numba import cuda, float32
+
+from kernels.products.tiles import (
+    DEPTH,
+    LOADS,
+    PER_THREAD,
+    PITCH,
+    WIDTH,
+    add_products,
+    clear,
+    keep_turned,
+    load_turned,
+    store,
+)
+
+
+@cuda.jit
+def product_nt(a, b, c):
+    a_tile = cuda.shared.array((DEPTH, PITCH), float32)
+    b_tile = cuda.shared.array((DEPTH, PITCH), float32)
+    sums = cuda.local.array((PER_THREAD, PER_THREAD), float32)
+    loaded = cuda.local.array(LOADS, float32)
+    first_row, first_column = cuda.blockIdx.y * WIDTH, cuda.blockIdx.x * WIDTH
+
+    clear(sums)
+    for inner in range(0, a.shape[1], DEPTH):
+        load_turned(b, first_row, inner, loaded)
+        keep_turned(loaded, a_tile, 0)
+        load_turned(a, first_column, inner, loaded)
+        keep_turned(loaded, b_tile, 0)
+        cuda.syncthreads()
+        add_products(a_tile, b_tile, 0, sums)
+        cuda.syncthreads()
+    store(sums, first_row, first_column, c)

@@ -1,0 +1,17 @@
+"""The tiles are read in the innermost loop, two reads per product."""
+# caught by: few_reads
+# diagnosis: read for every product
+
+from numba import cuda
+
+from kernels.products.tiles import DEPTH, PER_THREAD, SIDE
+
+
+@cuda.jit(device=True)
+def add_products(a_tile, b_tile, top, sums):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for begin in range(top, top + DEPTH, 4):
+        for inner in range(begin, begin + 4):
+            for i in range(PER_THREAD):
+                for j in range(PER_THREAD):
+                    sums[i, j] += a_tile[inner, y + i * SIDE] * b_tile[inner, x + j * SIDE]

@@ -1,0 +1,39 @@
+"""Loaded as it is, and stored turned."""
+# caught by: transposed
+# diagnosis: turned in one half only
+
+from numba import cuda, float32
+
+from kernels.products.tiles import (
+    DEPTH,
+    LOADS,
+    PER_THREAD,
+    PITCH,
+    WIDTH,
+    add_products,
+    clear,
+    keep,
+    keep_turned,
+    load,
+    store,
+)
+
+
+@cuda.jit
+def product_tn(a, b, c):
+    a_tile = cuda.shared.array((DEPTH, PITCH), float32)
+    b_tile = cuda.shared.array((DEPTH, PITCH), float32)
+    sums = cuda.local.array((PER_THREAD, PER_THREAD), float32)
+    loaded = cuda.local.array(LOADS, float32)
+    first_row, first_column = cuda.blockIdx.y * WIDTH, cuda.blockIdx.x * WIDTH
+
+    clear(sums)
+    for inner in range(0, a.shape[0], DEPTH):
+        load(a, inner, first_row, loaded)
+        keep_turned(loaded, a_tile, 0)
+        load(b, inner, first_column, loaded)
+        keep(loaded, b_tile, 0)
+        cuda.syncthreads()
+        add_products(a_tile, b_tile, 0, sums)
+        cuda.syncthreads()
+    store(sums, first_row, first_column, c)
