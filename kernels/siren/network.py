@@ -1,0 +1,220 @@
+"""The whole network: its layers, what it begins with, and a step of its training.
+
+    positions (B, 2)  ->  nine layers of 64 sines  ->  colours (B, 3)
+
+The idea: a picture without a grid. The first layer multiplies its angles by 30, so that there are
+waves of many lengths across the picture; each further layer makes waves of these waves. All 33,667
+parameters take part in every pixel.
+
+Each launch is one layer; arrays in between lie in global memory. `parameters` holds layer after
+layer, of each the weights, (fan_in, fan_out), row by row, and then the biases.
+Source: Sitzmann and others, NeurIPS 2020, with omega 30 in the first layer only.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.adam import bias_corrections, launch_adam_weights
+from kernels.config import COLOURS, PUBLISHED_RATES
+from kernels.launch import blocks_for, on_gpu
+from kernels.siren import layers, positions, sums
+
+WIDTH, SINE_LAYERS = 64, 9
+FIRST_OMEGA, OMEGA = 30.0, 1.0
+FIRST_RANGE = 0.5  # of the first layer's weights, on either side of zero
+LEARNING_RATE = 1e-3
+PAINTED_AT_ONCE = 4096  # pixels
+
+
+class Stages(NamedTuple):
+    """The launch functions of a step that a lesson's exercise may stand in for."""
+
+    sine_layer: Callable[..., None] = layers.launch_sine_layer
+    sine_backward: Callable[..., None] = layers.launch_sine_backward
+    chunk_sums: Callable[..., None] = sums.launch_chunk_sums
+    sum_chunks: Callable[..., None] = sums.launch_sum_chunks
+
+
+class Layer(NamedTuple):
+    """Views of one layer's part of `parameters`, and of its gradients."""
+
+    weights: Any  # (fan_in, fan_out)
+    biases: Any  # (fan_out,)
+    gradients: Any  # (fan_in + 1, fan_out), the biases' in the last row
+    omega: np.float32
+
+
+class Batch(NamedTuple):
+    """What a step leaves in memory. Lists have an entry per layer."""
+
+    positions: Any  # (B, 2)
+    target: Any  # (B, 3)
+    outputs: list  # (B, width) of each sine layer
+    slopes: list  # the same
+    colours: Any  # (B, 3)
+    squared_errors: Any  # (B,)
+    deltas: list  # (B, fan_out) of each layer
+    partial: list  # (chunks, fan_in + 1, fan_out) of each layer
+
+
+def layer_shapes(width=WIDTH, sine_layers=SINE_LAYERS):
+    """(fan_in, fan_out) of each layer, first layer first."""
+    return list(itertools.pairwise([2, *[width] * sine_layers, COLOURS]))
+
+
+def initial_parameters(seed, shapes=None, omega=OMEGA):
+    """(n,) float32: a pure function of the seed.
+
+    omega: of the layers after the first. Their weights begin within sqrt(6 / fan_in) / omega: then
+    the sums of each layer spread about as widely as those of the layer before. Biases begin in the
+    same range, those of the last layer at zero.
+    """
+    random = np.random.Generator(np.random.Philox(seed))
+    shapes = shapes or layer_shapes()
+    parts = []
+    for number, (fan_in, fan_out) in enumerate(shapes):
+        reach = FIRST_RANGE if number == 0 else math.sqrt(6 / fan_in) / omega
+        parts.append(random.uniform(-reach, reach, fan_in * fan_out))
+        last = number == len(shapes) - 1
+        parts.append(np.zeros(fan_out) if last else random.uniform(-reach, reach, fan_out))
+    return np.concatenate(parts).astype(np.float32)
+
+
+def layers_of(parameters, gradients, shapes=None, omega=OMEGA):
+    """The `Layer`s of (n,) parameters and as many gradients, on the host or on a GPU."""
+    found, begin = [], 0
+    for number, (fan_in, fan_out) in enumerate(shapes or layer_shapes()):
+        middle, end = begin + fan_in * fan_out, begin + (fan_in + 1) * fan_out
+        found.append(
+            Layer(
+                parameters[begin:middle].reshape((fan_in, fan_out)),
+                parameters[middle:end],
+                gradients[begin:end].reshape((fan_in + 1, fan_out)),
+                np.float32(omega if number else FIRST_OMEGA),
+            )
+        )
+        begin = end
+    return found
+
+
+def new_batch(samples, shapes, empty):
+    """Arrays for a step of so many samples. empty: makes one of a shape, where kernels run."""
+    chunks = blocks_for(samples, sums.CHUNK_SAMPLES)
+    widths = [fan_out for _, fan_out in shapes]
+    return Batch(
+        positions=empty((samples, 2)),
+        target=empty((samples, COLOURS)),
+        outputs=[empty((samples, width)) for width in widths[:-1]],
+        slopes=[empty((samples, width)) for width in widths[:-1]],
+        colours=empty((samples, COLOURS)),
+        squared_errors=empty((samples,)),
+        deltas=[empty((samples, width)) for width in widths],
+        partial=[empty((chunks, fan_in + 1, fan_out)) for fan_in, fan_out in shapes],
+    )
+
+
+def painting_batch(samples, shapes, empty):
+    """The same for painting alone: what only the way back needs is not there, or overwritten."""
+    width = shapes[0][1]
+    slopes, *two = (empty((samples, width)) for _ in range(3))
+    sine_layers = len(shapes) - 1
+    return Batch(
+        positions=empty((samples, 2)),
+        target=None,
+        outputs=[two[number % 2] for number in range(sine_layers)],
+        slopes=[slopes] * sine_layers,
+        colours=empty((samples, COLOURS)),
+        squared_errors=None,
+        deltas=[],
+        partial=[],
+    )
+
+
+def launch_forward(network, batch, stages=None, launch=on_gpu):
+    """From batch.positions to batch.colours, through all `Layer`s of the network."""
+    stages = stages or Stages()
+    inputs = batch.positions
+    for layer, outputs, slopes in zip(network[:-1], batch.outputs, batch.slopes, strict=True):
+        stages.sine_layer(
+            inputs, layer.weights, layer.biases, layer.omega, outputs, slopes, launch=launch
+        )
+        inputs = outputs
+    last = network[-1]
+    layers.launch_colour_layer(inputs, last.weights, last.biases, batch.colours, launch)
+
+
+def launch_backward(network, batch, stages=None, launch=on_gpu):
+    """From batch.colours and batch.target to the gradients of every `Layer`."""
+    stages = stages or Stages()
+    last = len(network) - 1
+    layers.launch_colour_deltas(
+        batch.colours, batch.target, batch.deltas[last], batch.squared_errors, launch
+    )
+    for number in range(last, -1, -1):
+        deltas, partial = batch.deltas[number], batch.partial[number]
+        inputs = batch.outputs[number - 1] if number else batch.positions
+        stages.chunk_sums(inputs, deltas, partial, launch=launch)
+        stages.sum_chunks(partial, network[number].gradients, launch=launch)
+        if number:
+            slopes, below = batch.slopes[number - 1], batch.deltas[number - 1]
+            stages.sine_backward(deltas, network[number].weights, slopes, below, launch=launch)
+
+
+class Siren:
+    """A network in training on a picture.
+
+    image: (H, W, 3) float32 in [0, 1]. device: has `launch`, `to_device`, `empty` and `to_host`.
+    omega: of all layers after the first. stages: in the place of ours.
+    """
+
+    def __init__(self, image, seed, batch, device, omega=OMEGA, stages=None):
+        self.device = device
+        self.seed = seed
+        self.step = 0  # the latest
+        self.stages = stages or Stages()
+        self.shapes = layer_shapes()
+        begin = initial_parameters(seed, self.shapes, omega)
+        zeros = np.zeros_like(begin)
+        self.parameters = device.to_device(begin)
+        self.gradients, self.m, self.v = (device.to_device(zeros) for _ in range(3))
+        self.corrections = device.to_device(
+            bias_corrections(PUBLISHED_RATES.beta1, PUBLISHED_RATES.beta2)
+        )
+        self.image = device.to_device(image)
+        self.network = layers_of(self.parameters, self.gradients, self.shapes, omega)
+        self.batch = new_batch(batch, self.shapes, device.empty)
+        self.painting = painting_batch(PAINTED_AT_ONCE, self.shapes, device.empty)
+
+    def train(self, step, learning_rate=LEARNING_RATE):
+        """One step, the first is 1: draw a batch, forward, back, move every parameter."""
+        self.step = step
+        batch, launch = self.batch, self.device.launch
+        positions.launch_random_pixels(
+            self.image, self.seed, step, batch.positions, batch.target, launch
+        )
+        launch_forward(self.network, batch, self.stages, launch)
+        launch_backward(self.network, batch, self.stages, launch)
+        launch_adam_weights(
+            self.parameters, self.gradients, self.m, self.v, step, self.corrections, learning_rate,
+            PUBLISHED_RATES, launch,
+        )  # fmt: skip
+
+    def loss(self):
+        """The mean squared error of the latest batch."""
+        squared_errors = self.device.to_host(self.batch.squared_errors)
+        return float(squared_errors.mean(dtype=np.float64)) / COLOURS
+
+    def paint(self, width, height):
+        """The whole picture, (height, width, 3) float32 in (0, 1), at any size."""
+        batch, launch = self.painting, self.device.launch
+        colours = np.empty((width * height, COLOURS), np.float32)
+        for first in range(0, width * height, PAINTED_AT_ONCE):
+            positions.launch_pixel_positions(first, width, height, batch.positions, launch)
+            launch_forward(self.network, batch, self.stages, launch)
+            count = min(PAINTED_AT_ONCE, width * height - first)
+            colours[first : first + count] = self.device.to_host(batch.colours)[:count]
+        return colours.reshape(height, width, COLOURS)

@@ -1,0 +1,200 @@
+"""Learn a picture with waves alone: `python -m lessons.13_siren`; --help lists the options."""
+
+import kernels.supported_python  # noqa: F401  isort: skip
+from kernels.program import prepare
+from kernels.program import run as run_program
+
+if __name__ == "__main__":
+    prepare()  # now, since the imports below take a second
+
+import math
+from argparse import ArgumentParser
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.config import falling_factor
+from kernels.errors import InputError
+from kernels.files.atomic import write_atomically
+from kernels.files.pictures import evenly_chosen, frame, panels
+from kernels.files.psnr import psnr, psnr_label
+from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
+from kernels.training.waiting import leave
+from lessons.capstones.baseline import bilinear_psnr
+from lessons.capstones.command import Command, path, whole_number
+from lessons.capstones.device import Device
+from lessons.capstones.run import Run
+from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
+
+from .weights_file import require_place, weights_text
+
+LOG_EVERY = 20
+EARLY_STEPS, EARLY_WIDTH = (1, 10, 50, 100), 240  # small pictures, only to be looked at
+SHOWN = 5  # pictures of the training, beside the target
+
+
+def add_options(parser: ArgumentParser) -> None:
+    add_image_and_limit(parser)
+    add = parser.add_argument
+    # fmt: off
+    add("--batch", type=whole_number(1, 65_536), default=1024, metavar="N",
+        help="random pixels per step (default: 1,024)")
+    add("--eval-every", type=whole_number(1, 10**9), default=250, metavar="N",
+        help="steps from one look at the whole picture to the next; the best one is kept "
+        "(default: 250)")
+    add("--omega", type=float, default=OMEGA, metavar="FACTOR",
+        help="what multiplies the angles of all layers but the first, which has 30 (default: 1)")
+    add("--rate", choices=("falling", "constant"), default="falling", metavar="HOW",
+        help="falling: Adam's learning rate goes to zero in the second half of the run; constant: "
+        "it does not (default: falling)")
+    add("--weights", type=path, metavar="FILE",
+        help="write the best network to this file as JSON, which read_weights.py evaluates "
+        "(default: write none)")
+    # fmt: on
+
+
+def work(run: Run) -> str:
+    options = run.options
+    if not 0.01 <= options.omega <= 1000:
+        raise InputError(f"--omega must lie between 0.01 and 1,000, not {options.omega}; try 30")
+    if options.weights:
+        require_place(options.weights, options.overwrite)
+    image = picture_to_learn(options.image, options.limit)
+    names = "sine_layer", "sine_backward", "chunk_sums", "sum_chunks"
+    found = run.stages("13", [f"launch_{name}" for name in names])
+    stages = Stages(*(getattr(found, f"launch_{name}") for name in names))
+    device = run.device
+    run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
+
+    def ready() -> Siren:
+        rehearsal = Siren(image, options.seed, options.batch, device, options.omega, stages)
+        rehearsal.train(1)
+        device.synchronize()
+        return Siren(image, options.seed, options.batch, device, options.omega, stages)
+
+    files = "prediction.png", "ground_truth.png", "contact_sheet.png", "training.gif"
+    with run.writing(*files, inputs=[options.image]):
+        siren = run.patiently("compiling", ready)
+        grid, baseline = bilinear(image, siren.parameters.size // 3, device)
+        best, frames = train(run, siren, image)
+        run.save_picture("prediction.png", best.picture)
+        run.save_picture("ground_truth.png", image)
+        save_overview(run, frames, image)
+        if options.weights:
+            text = weights_text(best.parameters, siren.shapes, options.omega, best.picture)
+            write_atomically(options.weights, lambda file: file.write(text.encode()), True)
+        run.finish(
+            {
+                "image": options.image.name,
+                "width": image.shape[1],
+                "height": image.shape[0],
+                "batch": options.batch,
+                "omega": options.omega,
+                "rate": options.rate,
+                "parameters": siren.parameters.size,
+                "psnr_db": best.psnr,
+                "best_step": best.step,
+                "baseline_psnr_db": baseline,
+                "baseline_grid": grid,
+            },
+            baseline=baseline,
+        )
+    against = f"; a bilinear grid of {grid}, as many numbers, has {psnr_label(baseline)}"
+    took = f"{run.step:,} steps in {run.seconds:.1f} s"
+    verdict = f"{took}: PSNR {psnr_label(best.psnr)} at step {best.step:,}"
+    return verdict + (against if math.isfinite(baseline) else "")
+
+
+class Evaluation(NamedTuple):
+    """The whole picture at one step, its PSNR in dB, and the parameters that paint it."""
+
+    step: int
+    psnr: float
+    picture: np.ndarray
+    parameters: np.ndarray
+
+
+class Frame(NamedTuple):
+    """A small picture for the animation; psnr: in dB, None if it was not measured."""
+
+    step: int
+    psnr: float | None
+    picture: np.ndarray
+
+
+def train(run: Run, siren: Siren, image: np.ndarray) -> tuple[Evaluation, list[Frame]]:
+    """Train to the end, or until interrupted; returns the best that was seen, and the frames."""
+    options = run.options
+    height, width, _ = image.shape
+    best = None
+    frames: list[Frame] = []
+    for step in run.steps():
+        siren.train(step, learning_rate(step, options.steps, options.rate))
+        if step % LOG_EVERY == 0 or step in (1, options.steps):
+            run.log(step, loss=finite_loss(siren, step))
+        if step % options.eval_every == 0 or step == options.steps:
+            best = evaluate(run, siren, image, best, frames)
+        elif step in EARLY_STEPS:
+            with run.aside():
+                small = siren.paint(EARLY_WIDTH, max(1, round(EARLY_WIDTH * height / width)))
+            frames.append(Frame(step, None, frame(small)))
+    if best is None or frames[-1].step != run.step:  # it was interrupted
+        best = evaluate(run, siren, image, best, frames)
+    return best, frames
+
+
+def evaluate(
+    run: Run, siren: Siren, image: np.ndarray, best: Evaluation | None, frames: list[Frame]
+) -> Evaluation:
+    """Paint the whole picture; returns the better of this and the best before."""
+    step = siren.step
+    with run.aside():
+        picture = siren.paint(image.shape[1], image.shape[0])
+        parameters = siren.device.to_host(siren.parameters)
+    found = Evaluation(step, psnr(picture, image), picture, parameters)
+    run.log(step, psnr_db=found.psnr)
+    frames.append(Frame(step, found.psnr, frame(picture)))
+    return found if best is None or found.psnr > best.psnr else best
+
+
+def finite_loss(siren: Siren, step: int) -> float:
+    loss = siren.loss()
+    if not math.isfinite(loss):
+        raise InputError(f"the loss is {loss} at step {step:,}: try a smaller --omega")
+    return loss
+
+
+def learning_rate(step: int, steps: int, how: str) -> float:
+    """how: "constant" or "falling", see `falling_factor`."""
+    return LEARNING_RATE * (falling_factor(step, steps) if how == "falling" else 1.0)
+
+
+def bilinear(image: np.ndarray, cells: int, device: Device) -> tuple[str, float]:
+    """What so many cells do without a network: the picture smaller, and as large again.
+
+    Returns the size, and its PSNR in dB; infinity if the picture has no more pixels than that.
+    """
+    height, width, _ = image.shape
+    scale = math.sqrt(cells / (width * height))
+    if scale >= 1:
+        return f"{width}x{height}", math.inf
+    columns, rows = max(1, round(width * scale)), max(1, round(height * scale))
+    return f"{columns}x{rows}", bilinear_psnr(image, columns, rows, device)
+
+
+def save_overview(run: Run, frames: list[Frame], image: np.ndarray) -> None:
+    steps, decibels, pictures = zip(*frames, strict=True)
+    run.save_animation("training.gif", pictures, steps, decibels)
+    chosen = evenly_chosen(steps, SHOWN)
+    shown = [one for one in frames if one.step in chosen]
+    titles = [f"step {one.step:,}\n{psnr_label(one.psnr) if one.psnr else ''}" for one in shown]
+    sheet = panels([*(one.picture for one in shown), image], [*titles, "target"], side=320)
+    run.save_picture("contact_sheet.png", sheet)
+
+
+COMMAND = Command(
+    "13_siren", "Learn a picture with layers of sines, without a grid.", work, 2000, add_options
+)
+
+if __name__ == "__main__":
+    leave(run_program(COMMAND.main))

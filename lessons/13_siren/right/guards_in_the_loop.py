@@ -1,0 +1,26 @@
+"""No sample is read twice: the products past the end are left out."""
+
+from numba import cuda, float32
+
+from kernels.siren.layers import SAMPLES_PER_THREAD, cosine, sine
+
+
+@cuda.jit
+def sine_layer(inputs, weights, biases, omega, outputs, slopes):
+    unit, group = cuda.grid(2)
+    samples, fan_out = outputs.shape
+    if unit < fan_out:
+        first = group * SAMPLES_PER_THREAD
+        totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
+        for j in range(SAMPLES_PER_THREAD):
+            totals[j] = float32(0)
+        for i in range(inputs.shape[1]):
+            weight = weights[i, unit]
+            for j in range(SAMPLES_PER_THREAD):
+                if first + j < samples:
+                    totals[j] += weight * inputs[first + j, i]
+        for j in range(SAMPLES_PER_THREAD):
+            if first + j < samples:
+                angle = omega * (totals[j] + biases[unit])
+                outputs[first + j, unit] = sine(angle)
+                slopes[first + j, unit] = omega * cosine(angle)

@@ -1,0 +1,29 @@
+"""The slope is used as ReLU's mask of lesson 7."""
+# caught by: backward
+# diagnosis: mask in place of the slope
+
+from numba import cuda, float32
+
+from kernels.siren.layers import SAMPLES_PER_THREAD
+
+
+@cuda.jit
+def sine_backward(deltas, weights, slopes, deltas_below):
+    i, group = cuda.grid(2)
+    samples, fan_in = deltas_below.shape
+    first = group * SAMPLES_PER_THREAD
+    if i >= fan_in:
+        return
+
+    totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
+    for j in range(SAMPLES_PER_THREAD):
+        totals[j] = float32(0)
+    for unit in range(deltas.shape[1]):
+        weight = weights[i, unit]
+        for j in range(SAMPLES_PER_THREAD):
+            totals[j] += weight * deltas[min(first + j, samples - 1), unit]
+
+    for j in range(SAMPLES_PER_THREAD):
+        if first + j < samples:
+            passed = slopes[first + j, i] > float32(0)
+            deltas_below[first + j, i] = totals[j] if passed else float32(0)

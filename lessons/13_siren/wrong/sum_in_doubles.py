@@ -1,0 +1,17 @@
+"""The total of the chunks begins as 0.0, a double."""
+# caught by: float32
+# diagnosis: slow
+
+from numba import cuda, float32
+
+
+@cuda.jit
+def sum_chunks(partial, gradients):
+    unit, row = cuda.grid(2)
+    if row >= gradients.shape[0] or unit >= gradients.shape[1]:
+        return
+
+    total = 0.0
+    for chunk in range(partial.shape[0]):
+        total += partial[chunk, row, unit]
+    gradients[row, unit] = total

@@ -1,0 +1,28 @@
+"""The loop goes over as many units as the layer below has."""
+# caught by: backward
+# diagnosis: out-of-bounds
+
+from numba import cuda, float32
+
+from kernels.siren.layers import SAMPLES_PER_THREAD
+
+
+@cuda.jit
+def sine_backward(deltas, weights, slopes, deltas_below):
+    i, group = cuda.grid(2)
+    samples, fan_in = deltas_below.shape
+    first = group * SAMPLES_PER_THREAD
+    if i >= fan_in:
+        return
+
+    totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
+    for j in range(SAMPLES_PER_THREAD):
+        totals[j] = float32(0)
+    for unit in range(fan_in):
+        weight = weights[i, unit]
+        for j in range(SAMPLES_PER_THREAD):
+            totals[j] += weight * deltas[min(first + j, samples - 1), unit]
+
+    for j in range(SAMPLES_PER_THREAD):
+        if first + j < samples:
+            deltas_below[first + j, i] = totals[j] * slopes[first + j, i]

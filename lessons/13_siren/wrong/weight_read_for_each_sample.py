@@ -1,0 +1,29 @@
+"""The loop over the samples is outside: each weight is read once per sample."""
+# caught by: few_reads
+# diagnosis: read for one product
+
+from numba import cuda, float32
+
+from kernels.siren.layers import SAMPLES_PER_THREAD, cosine, sine
+
+
+@cuda.jit
+def sine_layer(inputs, weights, biases, omega, outputs, slopes):
+    unit, group = cuda.grid(2)
+    samples, fan_out = outputs.shape
+    first = group * SAMPLES_PER_THREAD
+    if unit >= fan_out:
+        return
+
+    totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
+    for j in range(SAMPLES_PER_THREAD):
+        totals[j] = biases[unit]
+    for j in range(SAMPLES_PER_THREAD):
+        for i in range(inputs.shape[1]):
+            totals[j] += weights[i, unit] * inputs[min(first + j, samples - 1), i]
+
+    for j in range(SAMPLES_PER_THREAD):
+        if first + j < samples:
+            angle = omega * totals[j]
+            outputs[first + j, unit] = sine(angle)
+            slopes[first + j, unit] = omega * cosine(angle)
