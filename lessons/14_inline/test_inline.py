@@ -1,0 +1,833 @@
+"""Checks of lesson 14. Gradients are compared with float64, and with what forgotten terms give.
+
+Most pictures have cells that are not full: 16 x 16 threads, of which some have no pixel.
+"""
+
+import itertools
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from lessons.grading.checks.case import check
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.reference import inline as reference
+
+CELL, CHANNELS, UNITS, LAYERS = 16, 14, 16, 3
+WEIGHTS_SHAPE = LAYERS, UNITS + 1, UNITS
+PER_CELL = 4 * CHANNELS
+CORNERS = "row, column", "row, column + 1", "row + 1, column", "row + 1, column + 1"
+ALREADY = 2.0**-10  # what gradients and loss hold before: small, so that no digits are lost
+RAGGED = 19, 37  # two rows and three columns of cells, the last of each nearly empty
+
+
+@check("corners")
+def test_corners(case):
+    for height, width in ((16, 16), RAGGED):
+        # Three features at a time are looked at: all that is blended, and both places.
+        for shown in ((3, 14, 15), (0, 1, 2), (13, 7, 10)):
+            grid = case.random(reference.grid_shape(height, width), 0.1, 1)
+            picture = case.output((height, width, 3))
+            case.explain = explained
+            weights = showing(case, shown)
+            case.run("launch_paint", grid, weights, picture)
+            expect_features(case, picture, grid, weights)
+
+
+def expect_features(case, picture, grid, weights):
+    """Compare a picture that shows three features; they may be wrong, or else a layer."""
+    height, width, _ = picture.array.shape
+    wrong = wrong_features(grid, height, width)
+    case.expect(
+        picture,
+        reference.paint(grid, weights, height, width),
+        "picture",
+        candidates={
+            code: (colours_of(features, weights), sentence)
+            for code, (features, sentence) in wrong.items()
+        }
+        | wrong_pictures(Network(np.zeros((height, width, 3)), grid, weights)),
+    )
+
+
+@check("layers")
+def test_layers(case):
+    for height, width in ((16, 16), RAGGED, (1, 3)):
+        net = network(case, height, width)
+        picture = case.output((height, width, 3))
+        case.explain = explained
+        case.run("launch_paint", net.grid, net.weights, picture)
+        expected = reference.paint(net.grid, net.weights, height, width)
+        case.expect(picture, expected, "picture", candidates=wrong_pictures(net))
+
+
+@check("scatter")
+def test_scatter(case):
+    for launch in ("launch_scatter_direct", "launch_scatter_block"):
+        for height, width in ((16, 16), RAGGED, (1, 3)):
+            scatter(case, launch, height, width)
+
+
+@check("few_additions")
+def test_few_additions(case):
+    height, width = 32, 48
+    blocks = 6
+    grad_grid, counted = scatter(case, "launch_scatter_block", height, width)
+    case.budget(
+        "additions to grad_grid per cell of 256 pixels",
+        yours=counted.of(grad_grid).atomics / blocks,
+        ours=PER_CELL,
+        allowed=4 * PER_CELL,  # four groups of threads with a part of the pixels each
+        diagnosis="added pixel by pixel",
+        sentence="the pixels of a block all belong to one cell: sum up over them in the block "
+        "first, and then add each of the 56 sums to global memory, once.",
+        line=counted.busiest_line("atomics", grad_grid),
+    )
+    case.budget(
+        "atomic additions in shared memory per cell",
+        yours=counted.shared().atomics / blocks,
+        ours=0,
+        allowed=8 * PER_CELL,  # one per warp is no queue
+        diagnosis="a queue in shared memory",
+        sentence="the pixels of a block add to shared memory atomically, and wait for each other "
+        "there. Let a thread own a sum: it reads the products of all pixels, and adds them up.",
+    )
+    case.budget(
+        "requests for shared memory per cell",
+        yours=counted.shared().shared_requests / blocks,
+        ours=18 * 8 + 2 * 2 * CELL * CELL,
+        allowed=8000,  # a thread alone needs 28,672
+        diagnosis="one thread adds up",
+        sentence="a few threads add up all 56 sums, and the others wait: let 56 threads own one "
+        "each.",
+    )
+
+
+@check("weights")
+def test_weights(case):
+    for height, width in ((16, 16), RAGGED):
+        net = network(case, height, width)
+        expect_gradients(case, net, learn(case, net), ("loss_sum", "grad_weights"))
+
+
+@check("grid")
+def test_grid(case):
+    for height, width in ((16, 16), RAGGED):
+        net = network(case, height, width)
+        expect_gradients(case, net, learn(case, net), ("grad_grid",))
+
+
+@check("few_atomics")
+def test_few_atomics(case):
+    net = network(case, 32, 32)
+    blocks = 4
+    arrays = arrays_for(case, net)
+    counted = case.measure("launch_learn", *net, *arrays.values())
+    expect_gradients(case, net, arrays)
+    for name, ours in (("grad_weights", 2 * 17 * 16 + 17 * 3), ("grad_grid", PER_CELL)):
+        case.budget(
+            f"additions to {name} per block of 256 pixels",
+            yours=counted.of(arrays[name]).atomics / blocks,
+            ours=ours,
+            allowed=4 * max(ours, 3 * 17 * 16 * (name == "grad_weights")),
+            diagnosis="added pixel by pixel",
+            sentence=f"the pixels of a block add to {name} one by one. Sum up over them first, in "
+            "shared memory; then one addition per value and block is enough.",
+            line=counted.busiest_line("atomics", arrays[name]),
+        )
+    case.budget(
+        "additions to loss_sum per block",
+        yours=counted.of(arrays["loss_sum"]).atomics / blocks,
+        ours=1,
+        allowed=16,
+        diagnosis="added pixel by pixel",
+        sentence="each pixel adds its error to loss_sum. Sum up over the block's pixels first.",
+        line=counted.busiest_line("atomics", arrays["loss_sum"]),
+    )
+    case.budget(
+        "atomic additions in shared memory per block",
+        yours=counted.shared().atomics / blocks,
+        ours=0,
+        allowed=8 * (PER_CELL + 3 * 17 * 16),
+        diagnosis="a queue in shared memory",
+        sentence="the pixels of a block add to shared memory atomically, and wait for each other "
+        "there. Let a thread own a sum: it reads the products of all pixels, and adds them up.",
+    )
+
+
+@check("float32")
+def test_float32(case):
+    net = network(case, 5, 18)
+    picture = case.output((5, 18, 3))
+    case.run("launch_paint", net.grid, net.weights, picture)
+    case.expect(picture, reference.paint(net.grid, net.weights, 5, 18), "picture")
+    for launch in ("launch_scatter_direct", "launch_scatter_block"):
+        scatter(case, launch, 5, 18)
+    expect_gradients(case, net, learn(case, net))
+
+
+@check("large")
+def test_large(case):
+    height, width = case.size(native=(150, 201), checked=(33, 18))
+    net = network(case, height, width)
+    picture = case.output((height, width, 3))
+    case.explain = explained
+    case.run("launch_paint", net.grid, net.weights, picture, engine="native")
+    expected = reference.paint(net.grid, net.weights, height, width)
+    case.expect(picture, expected, "picture", candidates=wrong_pictures(net))
+    expect_gradients(case, net, learn(case, net, engine="native"))
+
+
+# ---------------------------------------------------------------- inputs
+
+
+class Network(NamedTuple):
+    image: np.ndarray
+    grid: np.ndarray
+    weights: np.ndarray
+
+
+def network(case, height, width):
+    """A random picture and network, in which about half of the units are active."""
+    matrices = np.eye(UNITS) + case.random((LAYERS, UNITS, UNITS), -0.3, 0.3)
+    biases = case.random((LAYERS, 1, UNITS), -0.3, 0.4)
+    # All three colours have to be active somewhere, also in a picture of one pixel.
+    biases[-1] += 0.5
+    weights = np.concatenate([matrices, biases], axis=1).astype(np.float32)
+    grid = case.random(reference.grid_shape(height, width), -1, 1)
+    return Network(case.photo((height, width, 3)), grid, weights)
+
+
+def showing(case, shown):
+    """Weights with which these three features become the colours, as they are.
+
+    They take a way that nothing else takes, so that a wrong layer shows other numbers.
+    """
+    weights = case.random(WEIGHTS_SHAPE, 0.1, 1)
+    weights[:, UNITS] = 0
+    for colour, feature in enumerate(shown):
+        way = feature, colour, 5 + colour, colour
+        for layer, (k, unit) in enumerate(itertools.pairwise(way)):
+            weights[layer, :, unit] = 0
+            weights[layer, k, unit] = 1
+    return weights
+
+
+def colours_of(features, weights):
+    """What three layers make of features, (H, W, 3)."""
+    for layer in weights.astype(np.float64):
+        features = np.maximum(features @ layer[:UNITS] + layer[UNITS], 0)
+    return features[:, :, :3]
+
+
+def arrays_for(case, net):
+    """name -> Output: gradients and loss, and what is there before."""
+    shapes = {"grad_grid": net.grid.shape, "grad_weights": WEIGHTS_SHAPE, "loss_sum": (1,)}
+    return {
+        name: case.output(shape, initial=np.full(shape, ALREADY)) for name, shape in shapes.items()
+    }
+
+
+def learn(case, net, engine=None):
+    arrays = arrays_for(case, net)
+    case.explain = explained
+    case.run("launch_learn", *net, *arrays.values(), engine=engine)
+    return arrays
+
+
+def scatter(case, launch, height, width):
+    """Returns (grad_grid, how often the kernel has touched it)."""
+    gradient = case.random((height, width, CHANNELS), -1, 1)
+    shape = reference.grid_shape(height, width)
+    before = case.random(shape, 1, 2)
+    grad_grid = case.output(shape, initial=before)
+    case.explain = explained
+    counted = case.measure(launch, gradient, grad_grid)
+    known = scatter_mistakes(gradient, before)
+    case.expect(
+        grad_grid, before + reference.scatter(gradient, shape), "grad_grid", candidates=known
+    )
+    return grad_grid, counted
+
+
+def explained(found):
+    """What an index outside an array, or a number that nobody wrote, says in this lesson."""
+    known = {"out-of-bounds": OUTSIDE, "uninitialised": UNWRITTEN}.get(found.kind, {})
+    told = (text for name, text in known.items() if re.search(rf"\b{name}\[", found.message))
+    return next(told, "")
+
+
+OUTSIDE = {
+    "grid": "The grid stores corners of cells of 16 x 16 pixels: that of pixel (x, y) is at "
+    "[y // CELL, x // CELL].",
+    "grad_grid": "Four corners per cell: rows blockIdx.y and blockIdx.y + 1, columns blockIdx.x "
+    "and blockIdx.x + 1, and 14 channels; only 56 threads have one.",
+    "picture": "The last blocks reach beyond the picture: a thread without a pixel returns.",
+    "gradient": "The last blocks reach beyond the picture: a thread without a pixel stores 0.",
+    "image": "The last blocks reach beyond the picture: a pixel outside has no colour, no error.",
+    "shares": "There are 4 shares and 14 channels, so 56 threads own a sum: thread // CHANNELS is "
+    "the corner, thread % CHANNELS the channel.",
+    "weights": "weights is (3, 17, 16): [layer, k, unit]; the biases are row 16.",
+    "grad_weights": "grad_weights is (3, 17, 16): [layer, k, unit]. A layer with `units` units "
+    "owns 17 * units of them: k is the number // units, unit the number % units.",
+    "activations": "activations is (4, 16): row `layer` holds a layer's inputs, row `layer + 1` "
+    "what it gives.",
+}
+UNWRITTEN = {
+    "activations": "Row 0 holds 14 blended channels and two places; row `layer + 1` what a layer "
+    "gives, and the last one gives only COLOURS: so many units, then, on the way back, too.",
+    "deltas": "deltas has a row for each of a layer's `units`, and the last layer has only "
+    "COLOURS: an owner's k is number // units, its unit number % units. A thread without a pixel "
+    "stores 0.",
+    "gradient": "`gradient` holds what the layer above has left: the three colours first, and the "
+    "way back begins at the last layer.",
+}
+
+
+# ---------------------------------------------------------------- forward, right and wrong
+
+
+def blended(grid, height, width, shares=None, indices=None, places=None):
+    """The features with other shares, corners or places than the right ones."""
+    right_indices, right_shares, right_places = reference.corners(height, width)
+    indices = right_indices if indices is None else indices
+    shares = right_shares if shares is None else shares
+    places = right_places if places is None else places
+    flat = np.reshape(grid, (-1, CHANNELS)).astype(np.float64)
+    channels = np.einsum("pk, pkc -> pc", shares, flat[indices])
+    return np.hstack([channels, places]).reshape(height, width, UNITS)
+
+
+def shares_of(places):
+    x, y = places.T
+    return np.stack([(1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y], axis=1)
+
+
+def wrong_features(grid, height, width):
+    """code -> (features, sentence)."""
+    _, shares, places = reference.corners(height, width)
+    centres = places + 0.5 / CELL
+    half_x, half_y = (places + np.array(half) / CELL for half in ((0.5, 0), (0, 0.5)))
+    pixels = places * CELL
+    wide = places * CELL / (CELL - 1)
+    nearest = (shares == shares.max(axis=1, keepdims=True)) * 1.0
+    nearest /= nearest.sum(axis=1, keepdims=True)
+    return {
+        "places exchanged": (
+            blended(grid, height, width, places=places[:, ::-1]),
+            "Features 14 and 15 are exchanged: first the place along x, then that along y.",
+        ),
+        "x and y exchanged": (
+            blended(grid, height, width, shares_of(places[:, ::-1]), places=places[:, ::-1]),
+            "x and y are exchanged in the cell: corner_weights takes first the place along x.",
+        ),
+        "shares of x and y exchanged": (
+            blended(grid, height, width, shares_of(places[:, ::-1])),
+            "The top right and the bottom left corner have each other's share: w1 belongs to "
+            "(row, column + 1), w2 to (row + 1, column).",
+        ),
+        "shares reversed": (
+            blended(grid, height, width, shares[:, ::-1]),
+            "The shares are reversed: w0 is that of (row, column), w3 of (row + 1, column + 1).",
+        ),
+        "pixel centres": (
+            blended(grid, height, width, shares_of(centres), places=centres),
+            "Places are counted from the pixel's centre: here pixel 0 of a cell is exactly at its "
+            "corner, place 0.",
+        ),
+        "pixel centres along x": (
+            blended(grid, height, width, shares_of(half_x), places=half_x),
+            "The place along x is counted from the pixel's centre: pixel 0 of a cell is exactly at "
+            "its corner, place 0.",
+        ),
+        "pixel centres along y": (
+            blended(grid, height, width, shares_of(half_y), places=half_y),
+            "The place along y is counted from the pixel's centre: pixel 0 of a cell is exactly at "
+            "its corner, place 0.",
+        ),
+        "places in pixels": (
+            blended(grid, height, width, places=pixels),
+            "Features 14 and 15 are in pixels: divide by CELL.",
+        ),
+        "divided by 15": (
+            blended(grid, height, width, shares_of(wide), places=wide),
+            "The place is divided by 15: the next corner is 16 pixels further on.",
+        ),
+        "nearest corner": (
+            blended(grid, height, width, nearest),
+            "The nearest corner decides alone: blend all four with their shares.",
+        ),
+        "first corner": (
+            blended(grid, height, width, shares * 0 + [1, 0, 0, 0]),
+            "Only the first corner of the cell is looked at: blend all four with their shares.",
+        ),
+        "corners not weighed": (
+            blended(grid, height, width, shares * 0 + 1),
+            "All corners count fully: each has its share, and the four make one.",
+        ),
+        "places missing": (
+            blended(grid, height, width, places=places * 0),
+            "Features 14 and 15 are zero: they are the pixel's place in its cell.",
+        ),
+    }
+
+
+class Forward(NamedTuple):
+    """What a layer can lack."""
+
+    bias: float = 1.0
+    bias_after: bool = False
+    active: tuple = (True, True, True)  # after which layers there is a ReLU
+    transposed: bool = False
+    layers: tuple = (0, 1, 2)
+    features_again: bool = False  # each layer takes them, and not what the one before has left
+
+
+def forward(net, terms):
+    """Activations with these `Forward` terms: a list of (H, W, 16)."""
+    height, width, _ = net.image.shape
+    weights = net.weights.astype(np.float64)
+    activations = [reference.encode(net.grid.astype(np.float64), height, width)]
+    for number, active in zip(terms.layers, terms.active, strict=True):
+        matrix, bias = weights[number, :UNITS], weights[number, UNITS] * terms.bias
+        inputs = activations[0 if terms.features_again else -1]
+        total = inputs @ (matrix.T if terms.transposed else matrix)
+        if terms.bias_after:
+            activations.append(np.maximum(total, 0) + bias)
+            continue
+        total = total + bias
+        activations.append(np.maximum(total, 0) if active else total)
+    return activations
+
+
+def wrong_pictures(net):
+    known = {
+        "biases forgotten": (
+            Forward(bias=0.0),
+            "The biases are missing: row 16 of weights[layer] belongs to each sum.",
+        ),
+        "biases subtracted": (Forward(bias=-1.0), "The biases are subtracted: add them."),
+        "bias after ReLU": (
+            Forward(bias_after=True),
+            "The bias is added after the ReLU: it is a part of the sum.",
+        ),
+        "no ReLU": (
+            Forward(active=(False, False, False)),
+            "There is no ReLU: what is below zero becomes zero, after each layer.",
+        ),
+        "last ReLU forgotten": (
+            Forward(active=(True, True, False)),
+            "The last layer has a ReLU, too.",
+        ),
+        "only the last ReLU": (
+            Forward(active=(False, False, True)),
+            "The ReLU is missing after the first two layers.",
+        ),
+        "matrices transposed": (
+            Forward(transposed=True),
+            "The matrices are transposed: weights[layer, k, unit] leads from input k to the unit.",
+        ),
+        "always the first matrix": (
+            Forward(layers=(0, 0, 0)),
+            "All layers take the first matrix: use the argument `layer`.",
+        ),
+        "features again": (
+            Forward(features_again=True),
+            "Each layer takes the features, row 0: its inputs are in row `layer`.",
+        ),
+        "layers in reverse": (
+            Forward(layers=(2, 1, 0)),
+            "The layers come in reverse order: 0 is the one that takes the features.",
+        ),
+    }
+    return {
+        code: (forward(net, terms)[-1][:, :, :3], sentence)
+        for code, (terms, sentence) in known.items()
+    } | {
+        "a layer too few": (
+            forward(net, Forward())[2][:, :, :3],
+            "This is what the second layer leaves: there are three.",
+        ),
+        "features": (
+            forward(net, Forward())[0][:, :, :3],
+            "These are the features: no layer was applied to them.",
+        ),
+    }
+
+
+# ---------------------------------------------------------------- to the corners
+
+
+def scattered(features, shape, shares=None, indices=None):
+    """As `reference.scatter`, with other shares or corners."""
+    height, width, _ = features.shape
+    right_indices, right_shares, _ = reference.corners(height, width)
+    indices = right_indices if indices is None else indices
+    shares = right_shares if shares is None else shares
+    flat = np.reshape(features, (height * width, -1))[:, :CHANNELS]
+    found = np.zeros((shape[0] * shape[1], CHANNELS))
+    np.add.at(found, indices, shares[:, :, np.newaxis] * flat[:, np.newaxis])
+    return found.reshape(shape)
+
+
+def wrong_corners(features, shape):
+    """code -> (what is added to the grid's gradients, sentence)."""
+    height, width, _ = features.shape
+    _, shares, places = reference.corners(height, width)
+    y, x = np.divmod(np.arange(height * width), width)
+    thread = y % CELL * CELL + x % CELL
+    right = reference.scatter(features, shape)
+    one_channel = np.zeros(shape)
+    one_channel[:, :, 0] = right.sum(axis=2)
+
+    def only(chosen):
+        return scattered(features, shape, shares * chosen[:, np.newaxis])
+
+    missing = {
+        f"corner {name} missing": (
+            scattered(features, shape, shares * (np.arange(4) != corner)),
+            f"The corner ({name}) got nothing: there are four.",
+        )
+        for corner, name in enumerate(CORNERS)
+    }
+    return missing | {
+        "shares forgotten": (
+            scattered(features, shape, shares * 0 + 1),
+            "Each corner got the whole gradient: multiply it by the corner's share.",
+        ),
+        "first corner only": (
+            scattered(features, shape, shares * [1, 0, 0, 0]),
+            "Only the first corner got its part: there are four.",
+        ),
+        "corners exchanged": (
+            scattered(features, shape, shares[:, [0, 2, 1, 3]]),
+            "The corners (row, column + 1) and (row + 1, column) got each other's part.",
+        ),
+        "corners reversed": (
+            scattered(features, shape, shares[:, ::-1]),
+            "The shares are reversed: w0 is that of (row, column), w3 of (row + 1, column + 1).",
+        ),
+        "pixel centres": (
+            scattered(features, shape, shares_of(places + 0.5 / CELL)),
+            "The shares are those of pixel centres: use those with which the corners were blended.",
+        ),
+        "first warp only": (
+            only(thread < 32),
+            "Only the pixels of the first 32 threads are summed: a block has 256.",
+        ),
+        "first 16 pixels only": (
+            only(thread < CELL),
+            "Only the first 16 pixels are summed: a cell has 16 x 16.",
+        ),
+        "first 56 pixels only": (
+            only(thread < PER_CELL),
+            "Only the pixels of the first 56 threads are summed: a block has 256.",
+        ),
+        "every fourth pixel": (
+            only(thread % 4 == 0),
+            "Only every fourth pixel is summed: in steps of 4, four pixels have to be taken.",
+        ),
+        "last pixel missing": (
+            only(thread < CELL * CELL - 1),
+            "The last pixel of each cell is missing from the sums.",
+        ),
+        "one channel": (one_channel, "All channels were added to channel 0."),
+        "last channel missing": (
+            right * (np.arange(CHANNELS) < CHANNELS - 1),
+            "Channel 13 got nothing: there are 14.",
+        ),
+        "channels two too far": (
+            scattered(np.roll(features[:, :, :UNITS], -2, axis=2), shape),
+            "The first two channels are left out: channel c is feature c, and the two places come "
+            "last.",
+        ),
+        "sign reversed": (-right, "The gradients are subtracted: add them."),
+        "added by every thread": (
+            right * CELL * CELL,
+            "Every thread adds the block's sums: each sum has one owner, who adds it once.",
+        ),
+    }
+
+
+def scatter_mistakes(gradient, before):
+    right = reference.scatter(gradient, before.shape)
+    return {
+        code: (before + added, sentence)
+        for code, (added, sentence) in wrong_corners(gradient, before.shape).items()
+    } | {
+        "stored, not added to": (
+            right,
+            "What grad_grid held before is gone: add to it, since cells share their corners.",
+        ),
+        "nothing added": (before, "grad_grid is as it was: nothing was added to it."),
+    }
+
+
+# ---------------------------------------------------------------- backward, right and wrong
+
+
+class Terms(NamedTuple):
+    """The chain rule's terms, each of which is easily forgotten or taken for another."""
+
+    factor: float = 2.0
+    count: str = "colours"
+    mask: str = "outputs"
+    transposed: bool = True  # the weights, on the way back
+    stored_transposed: bool = False
+    bias: float = 1.0  # the input of the biases
+    masked_inputs: bool = False  # the sums take the gradient before the mask
+    in_place: str = ""  # the gradient of the inputs is made of what it is written over
+    unmasked_below: bool = False  # what goes down is made of the gradient before the mask
+    owners: int = 10**9  # how many of a layer's weights have an owner
+
+
+def gradients(net, terms=None):
+    """name -> what `learn` adds with these terms, and "features": their gradients."""
+    terms = terms or Terms()
+    height, width, _ = net.image.shape
+    weights = net.weights.astype(np.float64)
+    activations = reference.forward(net.grid, net.weights, height, width)
+    error = activations[-1][:, :, :3] - net.image
+    counts = {
+        "colours": error.size,
+        "pixels": height * width,
+        "one": 1,
+        "block": 3 * CELL * CELL,
+        "threads": 3 * -(-height // CELL) * -(-width // CELL) * CELL * CELL,
+    }
+    grad = np.zeros((height, width, UNITS))
+    grad[:, :, :3] = terms.factor * error / counts[terms.count]
+    found = np.zeros(WEIGHTS_SHAPE)
+    for layer in reversed(range(LAYERS)):
+        delta = grad * mask_of(terms.mask, activations, layer, grad)
+        summed = grad if terms.masked_inputs else delta
+        product = np.einsum("yxk, yxu -> ku", activations[layer], summed)
+        found[layer, :UNITS] = product.T if terms.stored_transposed else product
+        found[layer, UNITS] = terms.bias * summed.sum(axis=(0, 1))
+        matrix = weights[layer, :UNITS]
+        if terms.owners < (UNITS + 1) * units_of(layer):
+            drop_behind(found[layer], terms.owners, units_of(layer))
+        if terms.in_place:
+            grad = over_itself(grad if terms.in_place == "gradient" else delta, matrix, layer)
+        elif terms.unmasked_below:
+            grad = grad @ matrix.T
+        else:
+            grad = delta @ (matrix.T if terms.transposed else matrix)
+    return {
+        "grad_weights": found,
+        "grad_grid": reference.scatter(grad, net.grid.shape),
+        "loss_sum": np.array([np.sum(error**2) / counts[terms.count]]),
+        "features": grad,
+    }
+
+
+def units_of(layer):
+    return 3 if layer == LAYERS - 1 else UNITS
+
+
+def drop_behind(matrix, owners, units):
+    """Set what is behind the first `owners` weights of a layer to zero, in place."""
+    part = matrix[:, :units].copy().ravel()
+    part[owners:] = 0
+    matrix[:, :units] = part.reshape(-1, units)
+
+
+def over_itself(grad, matrix, layer):
+    """The gradient of the inputs, each stored before the next one is summed from what is left."""
+    left = grad.copy()
+    units = units_of(layer)
+    for k in range(UNITS):
+        left[:, :, k] = left[:, :, :units] @ matrix[k, :units]
+    return left
+
+
+def mask_of(kind, activations, layer, grad):
+    outputs, inputs = activations[layer + 1], activations[layer]
+    if kind == "none":
+        return 1.0
+    if kind == "inputs":
+        return inputs > 0
+    if kind == "gradient":
+        return grad > 0
+    if kind == "not the last":
+        return 1.0 if layer == LAYERS - 1 else outputs > 0
+    if kind == "reversed":
+        return outputs <= 0
+    return outputs > 0
+
+
+OVER_ITSELF = (
+    "`gradient` is stored while it is still read: each of the inputs needs all of the units, so "
+    "sum up from deltas, or into another local array."
+)
+
+
+def known_terms():
+    """code -> (`Terms`, sentence)."""
+    return {
+        "2 forgotten": (
+            Terms(factor=1.0),
+            "The 2 is missing: the derivative of error squared is 2 * error.",
+        ),
+        "sign reversed": (
+            Terms(factor=-2.0),
+            "The sign is reversed: error is output - image, not image - output.",
+        ),
+        "divided by the pixels": (
+            Terms(count="pixels"),
+            "Divide by 3 H W: the mean goes over the colours, too.",
+        ),
+        "not divided": (Terms(count="one"), "The mean's division by 3 H W is missing."),
+        "divided by the block": (
+            Terms(count="block"),
+            "The mean is over the picture, not over a block's 256 pixels: divide by 3 H W.",
+        ),
+        "divided by the threads": (
+            Terms(count="threads"),
+            "The mean is over the pixels, not over all threads: divide by 3 H W of the image.",
+        ),
+        "ReLU mask forgotten": (
+            Terms(mask="none"),
+            "The ReLU's mask is missing: where an output is 0, no gradient passes.",
+        ),
+        "last mask forgotten": (
+            Terms(mask="not the last"),
+            "The last layer has a ReLU, too: where a colour is 0, no gradient passes.",
+        ),
+        "mask of the inputs": (
+            Terms(mask="inputs"),
+            "The mask looks at the layer's inputs: its ReLU came after it, so it is the outputs, "
+            "activations[layer + 1], that have to be above zero.",
+        ),
+        "mask of the gradient": (
+            Terms(mask="gradient"),
+            "The mask looks at the gradient: it is the output that has to be above zero.",
+        ),
+        "mask reversed": (
+            Terms(mask="reversed"),
+            "The mask is reversed: the gradient passes where the output is above zero.",
+        ),
+        "sums without the mask": (
+            Terms(masked_inputs=True),
+            "The weights' sums take the gradient before the ReLU's mask: they need delta.",
+        ),
+        "no mask on the way down": (
+            Terms(unmasked_below=True),
+            "The gradient of the inputs is made of the gradient before the ReLU's mask: it needs "
+            "delta, as the sums do.",
+        ),
+        "stored over itself": (
+            Terms(in_place="delta"),
+            OVER_ITSELF,
+        ),
+        "stored over itself, no mask": (
+            Terms(in_place="gradient"),
+            OVER_ITSELF,
+        ),
+        "256 weights only": (
+            Terms(owners=CELL * CELL),
+            "Only the first 256 weights of a layer were summed: it has 17 * 16 = 272, more than a "
+            "block has threads, so a thread goes on in steps of 256.",
+        ),
+        "weights not transposed": (
+            Terms(transposed=False),
+            "On the way back the sum for input k goes over the units: weights[layer, k, unit].",
+        ),
+        "gradient stored transposed": (
+            Terms(stored_transposed=True),
+            "The gradients stand in the places of the transposed matrix: [layer, k, unit] is from "
+            "input k to the unit.",
+        ),
+        "biases forgotten": (
+            Terms(bias=0.0),
+            "The biases' gradients are missing: there are 17 rows, and the last one's input is 1.",
+        ),
+    }
+
+
+def known_mistakes(net, right):
+    """code -> `Mistake`, of all arrays."""
+    height, width, _ = net.image.shape
+    known = {}
+    for code, (terms, sentence) in known_terms().items():
+        known[code] = Mistake(sentence, gradients(net, terms))
+        # Most of them spoil the loss only if its own factor is wrong in the same way.
+        known[f"{code}, in the gradients"] = Mistake(
+            sentence, {**gradients(net, terms), "loss_sum": right["loss_sum"]}
+        )
+    for code, (added, sentence) in wrong_corners(right["features"], net.grid.shape).items():
+        known[f"{code} (grid)"] = Mistake(sentence, {"grad_grid": added})
+    active = reference.encode(net.grid, height, width) > 0
+    known["features masked"] = Mistake(
+        "The features are masked, too: they came from no ReLU, so every gradient passes.",
+        {"grad_grid": reference.scatter(right["features"] * active, net.grid.shape)},
+    )
+    for code, (factor, sentence) in wrong_losses(net).items():
+        known[code] = Mistake(sentence, {"loss_sum": right["loss_sum"] * factor})
+    known["stored, not added to"] = Mistake(
+        "What grad_grid held before is gone: add to it, since cells share their corners.",
+        {"grad_grid": right["grad_grid"] - ALREADY},
+    )
+    known["loss stored, not added to"] = Mistake(
+        "What loss_sum held before is gone: each block adds to it, atomically.",
+        {"loss_sum": right["loss_sum"] - ALREADY},
+    )
+    if height == width:
+        across = net._replace(image=net.image.swapaxes(0, 1))
+        known["image transposed"] = Mistake(
+            "Rows and columns of the image are exchanged: image[y, x, channel].", gradients(across)
+        )
+    y, x = np.mgrid[:height, :width]
+    first = (y % CELL * CELL + x % CELL) < 32
+    if not first.all():
+        few = net._replace(image=np.where(first[:, :, np.newaxis], net.image, painted(net)))
+        known["first warp only"] = Mistake(
+            "Only the pixels of the first 32 threads are summed: a block has 256.",
+            gradients(few),
+        )
+    return known
+
+
+def painted(net):
+    return reference.paint(net.grid, net.weights, *net.image.shape[:2])
+
+
+def wrong_losses(net):
+    """code -> (what the loss is multiplied by, sentence)."""
+    error = painted(net) - net.image
+    return {
+        "loss not divided": (error.size, "The loss is the sum: divide by 3 H W."),
+        "loss of the pixels": (3.0, "Divide the loss by 3 H W: the mean goes over the colours."),
+        "loss divided twice": (1 / error.size, "The loss is divided by 3 H W twice."),
+        **{
+            f"loss added by {threads}": (
+                threads,
+                f"{threads} threads of each block add its loss: one of them is enough.",
+            )
+            for threads in (CELL * CELL, PER_CELL, 32, CELL)
+        },
+        "absolute error": (
+            np.abs(error).sum() / (error**2).sum(),
+            "This is the mean of the errors' sizes: square them.",
+        ),
+        "error not squared": (
+            error.sum() / (error**2).sum(),
+            "This is the mean of the errors: square them.",
+        ),
+        "twice the loss": (2.0, "This is twice the mean: the factor 2 belongs to the derivative."),
+        "half of the loss": (0.5, "This is half of the mean: there is no factor 1/2 in our loss."),
+        "no loss": (0.0, "Nothing was added to loss_sum."),
+    }
+
+
+def expect_gradients(case, net, arrays, names=("loss_sum", "grad_weights", "grad_grid")):
+    """Compare what was added to `arrays`."""
+    right = gradients(net)
+    left = [
+        Left(
+            name, arrays[name].array - ALREADY, right[name],
+            case.check.tolerance * np.abs(right[name]).max() + 1e-9,
+        )
+        for name in names
+    ]  # fmt: skip
+    expect_all(case, left, known_mistakes(net, right))

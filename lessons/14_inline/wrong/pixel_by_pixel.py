@@ -1,0 +1,31 @@
+"""Each pixel adds its own products to the weights' gradients."""
+# caught by: few_atomics
+# diagnosis: added pixel by pixel
+
+from numba import cuda, float32
+from numba.extending import register_jitable
+
+from kernels.inline.sizes import CELL, ROWS, UNITS
+
+
+@register_jitable
+def backward_layer(activations, gradient, inputs, deltas, weights, grad_weights, layer, units):
+    thread = cuda.threadIdx.y * CELL + cuda.threadIdx.x
+    for unit in range(units):
+        passed = activations[layer + 1, unit] > float32(0)
+        deltas[unit, thread] = gradient[unit] if passed else float32(0)
+    for k in range(UNITS):
+        inputs[k, thread] = activations[layer, k]
+    cuda.syncthreads()
+
+    for k in range(ROWS):
+        for unit in range(units):
+            product = inputs[k, thread] * deltas[unit, thread]
+            cuda.atomic.add(grad_weights, (layer, k, unit), product)
+
+    for k in range(UNITS):
+        total = float32(0)
+        for unit in range(units):
+            total += weights[layer, k, unit] * deltas[unit, thread]
+        gradient[k] = total
+    cuda.syncthreads()

@@ -1,0 +1,31 @@
+"""The next layer stores its inputs while others still sum over these."""
+# caught by: weights
+# diagnosis: race
+
+from numba import cuda, float32
+from numba.extending import register_jitable
+
+from kernels.inline.sizes import CELL, PIXELS, ROWS, UNITS
+
+
+@register_jitable
+def backward_layer(activations, gradient, inputs, deltas, weights, grad_weights, layer, units):
+    thread = cuda.threadIdx.y * CELL + cuda.threadIdx.x
+    for unit in range(units):
+        passed = activations[layer + 1, unit] > float32(0)
+        deltas[unit, thread] = gradient[unit] if passed else float32(0)
+    for k in range(UNITS):
+        inputs[k, thread] = activations[layer, k]
+    cuda.syncthreads()
+
+    for weight in range(thread, ROWS * units, PIXELS):
+        k = weight // units
+        unit = weight % units
+        total = sum_over_pixels(inputs, k, deltas, unit)
+        cuda.atomic.add(grad_weights, (layer, k, unit), total)
+
+    for k in range(UNITS):
+        total = float32(0)
+        for unit in range(units):
+            total += weights[layer, k, unit] * deltas[unit, thread]
+        gradient[k] = total
