@@ -1,0 +1,22 @@
+"""The first part is added to nothing."""
+# caught by: backward_steps
+# diagnosis: added to nothing
+
+
+def backward_steps(steps, result, parameters):
+    wanted = needs_gradient(steps, parameters)
+    known = [result]
+    found = []
+    for output, function, inputs in reversed(steps):
+        if output not in known:
+            continue
+        actions = []
+        for name in inputs:
+            if name not in wanted:
+                actions.append(None)
+                continue
+            actions.append("add")
+            known.append(name)
+        if any(actions):
+            found.append((output, function, inputs, tuple(actions)))
+    return found

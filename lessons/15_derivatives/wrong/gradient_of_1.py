@@ -1,0 +1,17 @@
+"""Tried with a gradient of 1, a derivative that forgets it seems to be right."""
+# caught by: wrong_derivative
+# diagnosis: a wrong one passes
+
+import numpy as np
+
+
+def disagrees(function, derivative, inputs):
+    gradient = np.float32(1)
+    found = derivative(*inputs, gradient)
+    found = found if isinstance(found, tuple) else (found,)
+    slopes = [finite_difference(function, inputs, i) for i in range(len(inputs))]
+    allowed = 0.01 * max(1.0, *(abs(slope) for slope in slopes))
+    return any(
+        abs(float(got) - float(gradient) * slope) > allowed
+        for got, slope in zip(found, slopes, strict=True)
+    )

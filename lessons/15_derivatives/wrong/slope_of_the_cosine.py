@@ -1,0 +1,16 @@
+"""The derivative of the cosine."""
+# caught by: sine
+# diagnosis: slope of the cosine
+
+import math
+
+from numba.extending import register_jitable
+
+from kernels.derivatives.functions import sine
+from kernels.derivatives.registry import derivative_of
+
+
+@derivative_of(sine)
+@register_jitable
+def sine_derivative(x, gradient):
+    return -gradient * math.sin(x)
