@@ -1,0 +1,1 @@
+"""A classifier of small pictures: one hidden layer, softmax, and gradient descent."""

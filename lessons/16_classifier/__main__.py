@@ -1,0 +1,185 @@
+"""Train a classifier, and tell how often it is right about what it has never seen.
+
+python -m lessons.16_classifier --data digits --epochs 50
+"""
+
+import kernels.supported_python  # noqa: F401  isort: skip
+from kernels.program import prepare, run
+
+if __name__ == "__main__":
+    prepare()  # now, since the imports below take a second
+
+import math
+from argparse import ArgumentParser
+
+import numpy as np
+
+from kernels.classifier.network import (
+    first_rows,
+    initial_parameters,
+    layers_of,
+    new_network,
+)
+from kernels.errors import not_empty
+from kernels.files.plot import Measure
+from kernels.training.waiting import leave
+from lessons.capstones.command import Command, whole_number
+from lessons.capstones.device import DeviceArray
+from lessons.capstones.run import Run
+
+from .data import USUAL, Data, Part, load, usual
+from .drawing import confusion, draw_accuracies, draw_confusion, draw_units, draw_wrong
+
+LEARNING_RATE = 0.5  # for the mean of a mini-batch's gradients; divided by its size for their sum
+SEEN = 1000  # of the training images, whose accuracy stands beside that of the held-out ones
+MOST_EPOCHS, MOST_HIDDEN, MOST_BATCH = 10_000, 1024, 1 << 16
+
+Arrays = tuple[DeviceArray, DeviceArray, DeviceArray]  # images, labels, losses
+
+
+def add_options(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    names = ", ".join(USUAL)
+    epochs = ", ".join(f"{name} {one.epochs}" for name, one in USUAL.items())
+    # fmt: off
+    add("--data", default="segments", type=not_empty, metavar="NAME",
+        help=f"what to learn: {names}, or a folder with the four idx files of MNIST or "
+        "Fashion-MNIST (default: segments, which needs nothing)")
+    add("--epochs", dest="steps", type=whole_number(1, MOST_EPOCHS), metavar="N",
+        help="how often each training image is seen (default: that of the data; "
+        f"{epochs}, a folder 10)")
+    add("--hidden", type=whole_number(1, MOST_HIDDEN), metavar="N",
+        help="hidden units (default: 64; 128 for mnist and folders)")
+    add("--batch", type=whole_number(1, MOST_BATCH), default=256, metavar="N",
+        help="images per mini-batch (default: 256)")
+    add("--in-order", action="store_true",
+        help="hold out the last images, and keep the others in their order; not for a folder "
+        "(default: any images, drawn by --seed)")
+    # fmt: on
+
+
+class Trainer:
+    """A network in training, and the images that it is trained and examined with."""
+
+    def __init__(self, run: Run, data: Data, hidden: int, batch: int) -> None:
+        self.data, self.batch, self.device = data, batch, run.device
+        self.stages = run.stages("16", ["train_epoch", "classify"])
+        classes, inputs = len(data.names), data.training.images.shape[1]
+        parameters = initial_parameters(inputs, hidden, classes, run.options.seed)
+        to_device = self.device.to_device
+        self.network = new_network(parameters, hidden, classes, batch, to_device)
+        self.training = self.on_device(data.training)
+        self.seen = self.on_device(first_of(data.training, SEEN))
+        self.held_out = self.on_device(data.held_out)
+
+    def on_device(self, part: Part) -> Arrays:
+        """(images, labels, losses), resident on the device."""
+        to_device = self.device.to_device
+        return to_device(part.images), to_device(part.labels), self.device.empty(len(part.labels))
+
+    def epoch(self) -> float:
+        """Show every training image once. Returns the mean loss."""
+        self.train(self.training, LEARNING_RATE / self.batch)
+        return float(self.device.to_host(self.training[2]).mean())
+
+    def compile(self) -> None:
+        """Run every kernel once, with a rate of 0."""
+        images, labels, losses = (array[: self.batch] for array in self.training)
+        self.train((images, labels, losses), 0.0)
+
+    def train(self, part: Arrays, learning_rate: float) -> None:
+        self.stages.train_epoch(*part, self.network, self.batch, learning_rate, self.device.launch)
+
+    def probabilities(self, part: Arrays) -> np.ndarray:
+        """What the network says of each image: (n, classes) float32, on the host."""
+        count = len(part[1])
+        found = []
+        for first in range(0, count, self.batch):
+            arrays = [array[first : min(first + self.batch, count)] for array in part]
+            network = first_rows(self.network, len(arrays[1]))
+            self.stages.classify(*arrays, network, self.device.launch)
+            found.append(self.device.to_host(network.probabilities))
+        return np.concatenate(found)
+
+    def accuracy(self, part: Arrays, labels: np.ndarray) -> float:
+        """In percent."""
+        return 100 * float(np.mean(self.probabilities(part).argmax(axis=1) == labels))
+
+    def weights(self) -> np.ndarray:
+        """The first layer's: (inputs, hidden), on the host."""
+        parameters = self.device.to_host(self.network.parameters)
+        return layers_of(parameters, self.network).weights_1
+
+
+def first_of(part: Part, count: int) -> Part:
+    """The first images of a part, or all if there are fewer."""
+    return Part(part.images[:count], part.labels[:count])
+
+
+def work(run: Run) -> str:
+    options = run.options
+    standard = usual(options.data)
+    options.steps = options.steps or standard.epochs
+    hidden, batch = options.hidden or standard.hidden, options.batch
+    data = run.patiently(
+        f"reading {options.data}", lambda: load(options.data, options.seed, options.in_order)
+    )
+    training, held_out = data.training, data.held_out
+    run.say(
+        f"{data.words}: {len(training.labels):,} to train with, {len(held_out.labels):,} held out"
+    )
+    steps_per_epoch = math.ceil(len(training.labels) / batch)
+    with run.writing("accuracy.png", "confusion.png", "wrong.png", "units.png"):
+        trainer = Trainer(run, data, hidden, min(batch, len(training.labels)))
+        run.patiently("compiling", trainer.compile)
+        for epoch in run.steps(unit="epoch"):
+            loss = trainer.epoch()
+            with run.aside():
+                reached = trainer.accuracy(trainer.held_out, held_out.labels)
+                seen = trainer.accuracy(trainer.seen, training.labels[:SEEN])
+            run.log(epoch * steps_per_epoch, loss=loss, held_out=reached, seen=seen)
+        save_pictures(run, trainer)
+        run.finish(
+            {
+                "data": options.data,
+                "in_order": options.in_order,
+                "training_images": len(training.labels),
+                "held_out_images": len(held_out.labels),
+                "hidden": hidden,
+                "batch": batch,
+                "epochs": run.step,
+                "steps": run.step * steps_per_epoch,
+                "us_per_step": run.seconds / (run.step * steps_per_epoch) * 1e6,
+                "loss": loss,
+                "held_out_accuracy": reached / 100,
+                "seen_accuracy": seen / 100,
+            },
+            Measure(
+                "accuracy", "of held-out images, in %", "{:.1f} %",
+                loss="cross entropy of the training images, in each epoch",
+            ),
+        )  # fmt: skip
+    return (
+        f"held out: {reached:.2f} % of {len(held_out.labels):,} right; of what it was trained "
+        f"with: {seen:.2f} %; {run.step} epochs in {run.seconds:.1f} s"
+    )
+
+
+def save_pictures(run: Run, trainer: Trainer) -> None:
+    data = trainer.data
+    labels = data.held_out.labels
+    said = trainer.probabilities(trainer.held_out)
+    counts = confusion(labels, said.argmax(axis=1), len(data.names))
+    images = data.held_out.images.reshape(-1, *data.shape)
+    rows = list(run.history.items())
+    curves = {name: [row[name] for _, row in rows] for name in ("held_out", "seen")}
+    run.save_picture("accuracy.png", draw_accuracies([step for step, _ in rows], **curves))
+    run.save_picture("confusion.png", draw_confusion(counts, data.names))
+    run.save_picture("wrong.png", draw_wrong(images, labels, said, data.names))
+    run.save_picture("units.png", draw_units(trainer.weights(), data.shape))
+
+
+COMMAND = Command("16_classifier", "Train a classifier of small pictures.", work, None, add_options)
+
+if __name__ == "__main__":
+    leave(run(COMMAND.main))

@@ -1,0 +1,16 @@
+"""The bias is added to the result."""
+# caught by: bias_gelu
+# diagnosis: bias afterwards
+
+from numba import cuda
+
+from kernels.classifier.gelu import gelu
+
+
+@cuda.jit
+def bias_gelu(sums, bias, hidden):
+    unit, sample = cuda.grid(2)
+    if sample >= hidden.shape[0] or unit >= hidden.shape[1]:
+        return
+
+    hidden[sample, unit] = gelu(sums[sample, unit]) + bias[unit]

@@ -1,0 +1,17 @@
+"""The slope of what is inside of the tangent is left out."""
+# caught by: gelu
+# diagnosis: chain rule forgotten
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+from kernels.classifier.gelu import CUBIC, ROOT_2_OVER_PI
+
+
+@register_jitable
+def gelu_slope(x):
+    tangent = math.tanh(float32(ROOT_2_OVER_PI) * (x + float32(CUBIC) * x * x * x))
+    rising = float32(0.5) * x * (float32(1) - tangent * tangent)
+    return float32(0.5) * (float32(1) + tangent) + rising

@@ -1,0 +1,16 @@
+"""delta becomes the slope: what came from above is lost."""
+# caught by: bias_gelu
+# diagnosis: slope alone
+
+from numba import cuda
+
+from kernels.classifier.gelu import gelu_slope
+
+
+@cuda.jit
+def gelu_backward(sums, bias, delta):
+    unit, sample = cuda.grid(2)
+    if sample >= delta.shape[0] or unit >= delta.shape[1]:
+        return
+
+    delta[sample, unit] = gelu_slope(sums[sample, unit] + bias[unit])

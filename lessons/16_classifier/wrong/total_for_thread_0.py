@@ -1,0 +1,25 @@
+"""Thread 0 alone has the sum."""
+# caught by: softmax
+# diagnosis: sum for thread 0 only
+
+from numba import cuda
+from numba.extending import register_jitable
+
+from kernels.classifier.softmax import CLASS_THREADS
+
+
+@register_jitable
+def sum_of_block(shared, value):
+    thread = cuda.threadIdx.x
+    shared[thread] = value
+    active = CLASS_THREADS // 2
+    while active > 0:
+        cuda.syncthreads()
+        if thread < active:
+            shared[thread] += shared[thread + active]
+        active //= 2
+    cuda.syncthreads()
+    if thread == 0:
+        value = shared[0]
+    cuda.syncthreads()
+    return value

@@ -1,0 +1,23 @@
+"""The total is read before thread 0 has added the last two."""
+# caught by: softmax
+# diagnosis: race
+
+from numba import cuda
+from numba.extending import register_jitable
+
+from kernels.classifier.softmax import CLASS_THREADS
+
+
+@register_jitable
+def sum_of_block(shared, value):
+    thread = cuda.threadIdx.x
+    shared[thread] = value
+    active = CLASS_THREADS // 2
+    while active > 0:
+        cuda.syncthreads()
+        if thread < active:
+            shared[thread] += shared[thread + active]
+        active //= 2
+    total = shared[0]
+    cuda.syncthreads()
+    return total

@@ -1,0 +1,132 @@
+"""Lesson 16's command: what data it takes and refuses, what is held out, what it draws."""
+
+import gzip
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from kernels.errors import InputError
+
+data = importlib.import_module("lessons.16_classifier.data")
+drawing = importlib.import_module("lessons.16_classifier.drawing")
+IMAGES = np.arange(6 * 3 * 2, dtype=np.uint8).reshape(6, 3, 2)
+LABELS = np.array([0, 1, 2, 9, 4, 5], np.uint8)
+
+
+def write_idx(path, array):
+    header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+    content = header + array.tobytes()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The four files of MNIST, small; two of them zipped."""
+    folder = tmp_path / "fashion-mnist"
+    folder.mkdir()
+    arrays = IMAGES, LABELS, IMAGES[:2], LABELS[:2]
+    for name, suffix, array in zip(data.FILES, ("", "", ".gz", ".gz"), arrays, strict=True):
+        write_idx(folder / (name + suffix), array)
+    return folder
+
+
+def test_a_folder_of_idx_files_says_what_is_held_out(folder):
+    found = data.load(str(folder), seed=1)
+    assert found.shape == (3, 2) and found.names == data.CLOTHES
+    assert found.training.images.shape == (6, 6) and found.held_out.images.shape == (2, 6)
+    assert found.training.images.max() == np.float32(35 / 255)
+    assert found.training.labels.tolist() == LABELS.tolist()
+
+
+def test_a_missing_file_is_named_with_what_gets_it(folder):
+    (folder / data.FILES[1]).unlink()
+    with pytest.raises(InputError, match=rf"{data.FILES[1]}.*apt install dataset-fashion-mnist"):
+        data.load(str(folder), seed=1)
+
+
+def test_a_missing_folder_is_named_with_what_gets_it(tmp_path):
+    with pytest.raises(InputError, match=r"no such folder.*segments, digits, mnist.*apt install"):
+        data.load(str(tmp_path / "nothing"), seed=1)
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist"])
+def test_a_missing_package_is_named_with_the_command_that_gets_it(name, monkeypatch):
+    def nothing(module):
+        raise ModuleNotFoundError(f"No module named {module!r}")
+
+    monkeypatch.setattr(importlib, "import_module", nothing)
+    with pytest.raises(InputError, match=r"pip install -r lessons/requirements\.txt") as refusal:
+        data.load(name, seed=1)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "which, array, words",
+    [
+        (0, IMAGES[0], "not \\(images, height, width\\)"),
+        (1, LABELS[:5], "5 labels, and .* 6 images"),
+        (1, LABELS + 1, "has a label 10"),
+        (2, IMAGES[:2, :2], "of another size"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(folder, which, array, words):
+    for path in folder.glob(f"{data.FILES[which]}*"):
+        write_idx(path, np.ascontiguousarray(array))
+    with pytest.raises(InputError, match=words):
+        data.load(str(folder), seed=1)
+
+
+@pytest.mark.slow
+def test_drawn_digits_are_held_out_by_seed():
+    first, again, other = (data.load("segments", seed) for seed in (1, 1, 2))
+    assert len(first.training.labels) == 4000 and len(first.held_out.labels) == 1000
+    assert np.array_equal(first.held_out.images, again.held_out.images)
+    assert not np.array_equal(first.held_out.images, other.held_out.images)
+
+
+def test_the_table_counts_each_answer():
+    counts = drawing.confusion(np.array([0, 0, 2]), np.array([0, 1, 1]), 3)
+    assert counts.tolist() == [[1, 1, 0], [0, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("images", [0, 1, 60])
+def test_wrong_answers_are_drawn_however_many_there_are(images):
+    probabilities = np.tile(np.float32([0.8, 0.2]), (images, 1))
+    labels = np.ones(images, np.int32)
+    picture = drawing.draw_wrong(np.zeros((images, 3, 2)), labels, probabilities, ("0", "1"))
+    assert picture.ndim == 3 and picture.dtype == np.uint8
+
+
+@pytest.mark.slow
+def test_a_run_tells_both_accuracies_and_leaves_its_pictures(tmp_path, capsys):
+    command = importlib.import_module("lessons.16_classifier.__main__").COMMAND
+    out = tmp_path / "out"
+    options = "--epochs", "3", "--backend", "native", "--quiet", "--out", str(out)
+    assert command.main(options) == 0
+    assert capsys.readouterr().out.startswith("held out: ")
+    assert {path.name for path in out.iterdir()} == {
+        "accuracy.png", "confusion.png", "loss.csv", "loss.png", "run.json", "summary.json",
+        "units.png", "wrong.png",
+    }  # fmt: skip
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["epochs"] == 3 and summary["steps"] == 48
+    assert 0.5 < summary["held_out_accuracy"] < 1 and 0.5 < summary["seen_accuracy"] < 1
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--epochs", "0"], "is no whole number from 1 to 10,000"),
+        (["--hidden", "none"], "no whole number from 1 to 1,024"),
+        (["--data", "nothing there"], "no such folder"),
+        (["--data", "nothing there", "--in-order"], "a folder's files say what is held out"),
+    ],
+)
+def test_options_that_cannot_be_used_end_in_one_line(options, words, tmp_path, capsys):
+    command = importlib.import_module("lessons.16_classifier.__main__").COMMAND
+    assert command.main([*options, "--out", str(tmp_path / "out"), "--backend", "native"]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.strip().count("\n") == 0
+    assert not (tmp_path / "out").exists()
