@@ -2,14 +2,14 @@
 
 import pytest
 
-from lessons.grading.warm_workers import WarmWorkers
+from lessons.grading.supervisor.warm_workers import WarmWorkers
 
 
 @pytest.fixture(scope="session")
 def warm():
     """`WarmWorkers`; where they cannot be (see there), their pools give fresh workers."""
     workers = WarmWorkers()
-    workers.warm_up([], 1)
+    workers.warm_up()
     yield workers
     workers.stop()
 

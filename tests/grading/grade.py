@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from lessons.course.lesson import find_lesson
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
-from lessons.grading.worker_pool import WorkerPool
-from lessons.grading.worker_process import WorkerProcess
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.submission import Submission
 
 LESSON = find_lesson(1)
 PATIENCE = 10.0  # no verdict may depend on how busy the machine is

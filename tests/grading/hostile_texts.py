@@ -5,6 +5,16 @@ from lessons.course.lesson import find_lesson
 
 SOLUTION = solution_text(find_lesson("1")).encode()
 MEGABYTE = 1 << 20
+LAUNCH = b"def launch_over_pixels(kernel, source, result, launch=on_gpu):\n"
+
+
+def in_the_launch(line):
+    """Zeros, and what says why has to read a launch function with this line in it."""
+    assert LAUNCH in SOLUTION
+    zeros = SOLUTION.replace(b"gray[y, x] = ", b"gray[y, x] = 0 * ")
+    assert zeros != SOLUTION
+    return zeros.replace(LAUNCH, LAUNCH + b"    if 0:\n        " + line + b"\n")
+
 
 TEXTS = {
     "ten_megabytes": b"# " + b"x" * (10 * MEGABYTE),
@@ -32,5 +42,8 @@ TEXTS = {
     "backslashes": b"\\\n" * 100_000,
     "decorators": b"@x\n" * 30_000 + b"def f(): pass\n",
     "functions": b"def f(): pass\n" * 18_000,
+    "long_sum_in_a_launch": in_the_launch(b"x = 1" + b" + 1" * 400),
+    "long_chain_in_a_launch": in_the_launch(b"x = source" + b".shape" * 900),
+    "many_digits_in_a_launch": in_the_launch(b"x = 0x" + b"f" * 20_000),
     "surrogates": "x = '\ud800'\n".encode("utf-8", "surrogatepass"),
 }

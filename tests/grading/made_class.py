@@ -1,12 +1,13 @@
 """A class of submissions of many kinds, made for tests: `make(folder)`.
 
-python -m tests.grading.made_class FOLDER 100      a large class, to see how long it takes
+python -m tests.grading.made_class FOLDER 100      a large class; `time_class` grades one
 """
 
 import io
 import json
 import os
 import random
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -14,9 +15,16 @@ from pathlib import Path
 from lessons.course.exercises import exercise_text, solution_text, wrong_text
 from lessons.course.lesson import lessons
 
-# By its number: 1 to 9, and "5b".
-LESSONS = {int(one.number) if one.number.isdecimal() else one.number: one for one in lessons()}
+
+def number_of(lesson):
+    """1 to 16, or "5b"."""
+    return int(lesson.number) if lesson.number.isdecimal() else lesson.number
+
+
+LESSONS = {number_of(lesson): lesson for lesson in lessons()}
 SOLUTION = {number: solution_text(lesson) for number, lesson in LESSONS.items()}
+GRID = re.compile(r"^ {4}\S.* = cuda\.grid\([12]\)$", re.MULTILINE)  # where a kernel begins
+PART_ONE = (1, 2, 3, 4, 5, "5b", 6, 7, 8, 9)
 SKELETON = {number: exercise_text(lesson) for number, lesson in LESSONS.items()}
 
 
@@ -193,13 +201,22 @@ MAKERS = {
 
 
 def make_many(folder, count, seed=1):
-    """`count` complete submissions: the solutions, but for one in six, which has a wrong kernel."""
+    """`count` complete submissions: the solutions, but for one in six, which has a wrong kernel.
+
+    Each tenth student has a kernel that never ends, in one lesson.
+    """
     chance = random.Random(seed)
+    with_threads = [number for number in PART_ONE if GRID.search(SOLUTION[number])]
     for student in range(count):
+        endless = chance.choice(with_threads) if student % 10 == 9 else None
         for number, lesson in LESSONS.items():
             wrong = sorted((lesson.folder / "wrong").glob("*.py"))
             text = SOLUTION[number]
-            if chance.random() < 1 / 6:
+            if number == endless:
+                text = GRID.sub(
+                    r"\g<0>\n    while cuda.gridDim.x > 0:\n        pass", text, count=1
+                )
+            elif chance.random() < 1 / 6:
                 text = wrong_text(lesson, chance.choice(wrong))
             put(folder / f"student{student:03}" / f"{lesson.name}.py", f"{text}# {student}\n")
 

@@ -14,6 +14,7 @@ import pytest
 
 from lessons.__main__ import parse
 from lessons.course.lesson import find_lesson
+from lessons.grading.checks.run import Result
 from lessons.grading.classroom.exports import classroom50, gradescope, junit
 from lessons.grading.classroom.gradebook import Grade
 from lessons.grading.classroom.intake import Handed
@@ -21,8 +22,7 @@ from lessons.grading.classroom.journal import Run
 from lessons.grading.classroom.outputs import write_class, write_student
 from lessons.grading.classroom.roster import Student
 from lessons.grading.classroom.similarity import SOLUTION, fingerprint, similar_pairs, similarity
-from lessons.grading.run import Result
-from lessons.grading.submission import Submission
+from lessons.grading.untrusted.submission import Submission
 from tests.grading.made_class import SOLUTION as SOLUTIONS
 
 LESSON = find_lesson(1)

@@ -7,9 +7,9 @@ import socket
 import pytest
 
 from lessons.course.lesson import LESSONS, find_lesson
-from lessons.grading import confinement
-from lessons.grading.confinement import version, what_is_enforced
-from lessons.grading.system_calls import is_known
+from lessons.grading.confinement import confine as confinement
+from lessons.grading.confinement.confine import version, what_is_enforced
+from lessons.grading.confinement.system_calls import is_known
 from tests.grading.grade import grade, pool_for_any_code
 from tests.grading.made_class import SOLUTION
 
@@ -60,6 +60,7 @@ def pool(request):
     made.stop()
 
 
+@pytest.mark.slow
 def test_a_worker_reaches_nothing_of_others(pool, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("here")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lessons.grading.comparison import Clues, first_wrong
-from lessons.grading.diagnosis import diagnose
-from lessons.grading.picture import draw_check
+from lessons.grading.advice.comparison import Clues, first_wrong
+from lessons.grading.advice.diagnosis import diagnose
+from lessons.grading.pictures.picture import draw_check
 
 SENTINEL = -7777.25
 TOLERANCE = 1e-6
@@ -71,6 +71,20 @@ SPOILED = [
 ]
 
 
+def test_a_known_mistake_that_makes_infinities_is_named():
+    expected, got = np.array([2.0, -8.0]), np.array([1.0, -np.inf])
+    known = {"smaller": (np.array([1.0, -np.inf]), "This is the smaller one.")}
+    assert code(expected, got, candidates=known) == "smaller"
+    other = {"smaller": (np.array([1.0, np.inf]), "This is the smaller one.")}
+    assert code(expected, got, candidates=other) != "smaller"
+
+
+def test_a_tail_of_an_array_of_no_threads_says_nothing_of_blocks():
+    found = diagnose(LIST, spoiled(LIST, fill(np.s_[200:])), SENTINEL, TOLERANCE)
+    assert found.code == "tail not written"
+    assert "loop" in found.sentence and "block" not in found.sentence
+
+
 @pytest.mark.parametrize("expected_code, expected, got", SPOILED)
 def test_pattern_is_named(expected_code, expected, got):
     threads = LIST_THREADS if expected.ndim == 1 else IMAGE_THREADS
@@ -104,6 +118,15 @@ def test_the_end_that_is_missing_tells_why(written, words, own_launch):
     assert found.code == "tail not written"
     assert words in found.sentence
     assert ("rounded down" in found.sentence) == own_launch
+
+
+@pytest.mark.parametrize("own_launch, words", [(True, "too few blocks"), (False, "a guard")])
+def test_the_end_that_is_missing_where_no_threads_are_known(own_launch, words):
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[:16] = PICTURE[:16]
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, clues=Clues(own_launch=own_launch))
+    assert words in found.sentence
+    assert "gridDim" not in found.sentence
 
 
 def test_numbers_that_differ_look_different():

@@ -9,10 +9,11 @@ from PIL import Image
 
 from lessons import __main__ as tool
 from lessons.course.lesson import find_lesson
-from lessons.grading import case, evidence
+from lessons.grading.checks import case
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.pictures import evidence
 from lessons.grading.prove_checks import wrong_kernels, wrong_text
-from lessons.grading.run import checks_of, run_check
-from lessons.grading.submission import Submission
+from lessons.grading.untrusted.submission import Submission
 from lessons.lab.simulator.picture_cells import WRONG
 from lessons.notebook import CellGrade
 from tests.grading.grade import PATIENCE
@@ -43,8 +44,8 @@ def page_data(path):
     "number, kernel, diagnosis",
     [
         (1, "no_guard", "out-of-bounds"),
-        (5, "first_barrier_missing", "race"),
-        (5, "barrier_in_a_branch", "barrier"),
+        pytest.param(5, "first_barrier_missing", "race", marks=pytest.mark.slow),
+        pytest.param(5, "barrier_in_a_branch", "barrier", marks=pytest.mark.slow),
         (1, "blue_first", "swapped channels"),
     ],
 )

@@ -12,11 +12,12 @@ import pytest
 from kernels.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.lesson import ROOT, find_lesson
-from lessons.grading.case import CheckEnded
+from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.classroom import command, grade_class
 from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
 from lessons.grading.classroom.roster import Student, read_roster
+from lessons.grading.supervisor.worker_errors import WorkerLost
 from tests.grading import made_class
 from tests.grading.made_class import put
 
@@ -51,7 +52,11 @@ def ran(monkeypatch):
             text = case.submission.text.decode()
             seen.append((text.splitlines()[0], name))
             if "# breaks the grader" in text and name == "every_pixel":
-                raise ZeroDivisionError("a mistake of the checks")
+                raise OSError("no room on the disk")
+            if "# loses a worker" in text and seen.count(seen[-1]) == 1:
+                raise WorkerLost("it has gone")
+            if "# returns nonsense" in text and name == "every_pixel":
+                raise IndexError("what came back is too short")
             if "# interrupts" in text and name == "many_blocks":
                 raise KeyboardInterrupt
             if "# wrong" in text and name == "every_pixel":
@@ -101,6 +106,17 @@ def test_every_student_gets_a_row_and_one_broken_check_costs_only_itself(tmp_pat
     assert checks["bob", "every_pixel"] == ["0", str(LOST), "failed", "transposed"]
     assert checks["cid", "every_pixel"] == ["0", str(LOST), "error", "grader"]
     assert checks["dan", "every_pixel"] == ["0", str(LOST), "failed", "not written"]
+
+
+def test_a_lost_worker_costs_nothing_and_nonsense_its_check_which_a_person_is_told(tmp_path, ran):
+    made = a_class(
+        tmp_path / "in", ann=TEXT + "# loses a worker\n", bob=TEXT + "# returns nonsense\n"
+    )
+    assert grade(made, tmp_path / "out", "--jobs", 1) == 0
+    rows = {row[0]: row for row in table(tmp_path / "out" / "grades.csv")[1:]}
+    assert [rows[name][1] for name in ("ann", "bob")] == ["10", str(10 - LOST)]
+    assert "every_pixel could not make sense of what came back" in rows["bob"][-1]
+    assert "make sense" not in rows["ann"][-1]
 
 
 def test_an_interrupted_class_goes_on_where_it_was(tmp_path, ran):
@@ -200,7 +216,7 @@ def test_a_name_is_no_formula():
         (["--jobs", "0"], "--jobs"),
         (["--seed", "-1"], "--seed must not be negative"),
         (["--lessons", "x"], "write numbers"),
-        (["--lessons", "12"], "there is no lesson 12"),
+        (["--lessons", "99"], "there is no lesson 99"),
         (["--limit", "0"], "--limit"),
         (["--roster", "/no/such"], "roster"),
     ],

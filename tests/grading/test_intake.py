@@ -1,14 +1,17 @@
 """What students hand in: every kind of a made class is sorted out, and nothing harms."""
 
 import os
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from kernels.errors import InputError
+from lessons.course.exercises import solution_text
 from lessons.course.source_text import as_utf8, syntax_tree
+from lessons.grading.classroom import intake
 from lessons.grading.classroom.intake import handed_in
-from lessons.grading.classroom.names import lesson_by_name
+from lessons.grading.classroom.names import lesson_by_name, lessons_in
 from lessons.grading.classroom.students import owner_of
 from tests.grading import made_class
 
@@ -75,15 +78,68 @@ def test_links_and_pipes_are_not_opened(made):
     "name, number",
     [
         ("04_encode", 4), ("lesson1", 1), ("LESSON-07", 7), ("Übung_4_encode", 4), ("l9", 9),
-        ("encode", 4), ("03", 3), ("week12", None), ("lesson10", None), ("final", None),
+        ("encode", 4), ("03", 3), ("week12", None), ("lesson99", None), ("final", None),
         ("lesson1_encode", None), ("ex5a", 5), ("lesson4a", 4), ("ex04final", 4), ("2024", None),
         ("05b_histogram_and_sum", "5b"), ("ex5b", "5b"), ("Lesson 5B", "5b"), ("05b", "5b"),
-        ("histogram_and_sum", "5b"),
+        ("histogram_and_sum", "5b"), ("lesson10", 10), ("ex10", 10), ("10", 10), ("01", 1),
+        ("hw1", 1), ("l10", 10), ("10a", 10), ("Lesson 10 (1)", 10), ("two-computers", 10),
+        ("lesson1_two_computers", None), ("part2_lesson10", None),
     ],
 )  # fmt: skip
 def test_a_name_tells_its_lesson_or_nothing(name, number):
     lesson = lesson_by_name(name, LESSONS)
     assert (lesson and lesson.number) == (number and str(number))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.name for lesson in LESSONS])
+def test_functions_tell_their_lesson(lesson):
+    """Also where a file's name says nothing, and where two lessons ask for one name."""
+    assert lessons_in(made_class.SOLUTION[made_class.number_of(lesson)], LESSONS) == [lesson]
+
+
+@pytest.mark.parametrize("place", ["an empty name", "nonsense where LZMA's options stand"])
+def test_a_zip_that_python_itself_cannot_bear_costs_only_itself(tmp_path, place):
+    content = made_class.zipped({"01_grayscale.py": made_class.SOLUTION[1]}, zipfile.ZIP_LZMA)
+    assert content.count(b"01_grayscale.py") == 2
+    if place == "an empty name":
+        start = content.rindex(b"PK\1\2")
+        broken = content[: start + 28] + b"\0\0" + content[start + 30 :]
+    else:
+        options = content.index(b"01_grayscale.py") + len("01_grayscale.py") + 4
+        broken = content[:options] + b"\xff" * 5 + content[options + 5 :]
+    made_class.put(tmp_path / "alice.zip", broken)
+    made_class.put(tmp_path / "bob.zip", content)
+    alice, bob = handed_in(tmp_path, LESSONS)
+    assert not alice.files
+    assert [note for note in alice.notes if "cannot be unpacked" in note or "no zip" in note]
+    assert list(bob.files) == ["01_grayscale"]
+
+
+def test_a_mistake_of_the_intake_costs_one_student(tmp_path, monkeypatch):
+    for name in ("alice", "bob"):
+        made_class.put(tmp_path / name / "01_grayscale.py", made_class.SOLUTION[1] + f"# {name}\n")
+
+    def fail_for_alice(path, content, lessons):
+        if b"# alice" in content:
+            raise RecursionError("too deep")
+        return honest(path, content, lessons)
+
+    honest = intake.candidates_of
+    monkeypatch.setattr(intake, "candidates_of", fail_for_alice)
+    alice, bob = handed_in(tmp_path, LESSONS)
+    assert alice.notes == ["not read, by a mistake of the grader (RecursionError: too deep)"]
+    assert list(bob.files) == ["01_grayscale"]
+
+
+def test_a_zip_of_both_parts(tmp_path):
+    part_two = [lesson for lesson in LESSONS if lesson.part == 2]
+    files = {f"ex{lesson.number}.py": solution_text(lesson) for lesson in part_two}
+    files["ex1.py"] = made_class.SOLUTION[1]
+    made_class.put(tmp_path / "alice.zip", made_class.zipped(files))
+    made_class.put(tmp_path / "bob" / "my_own.py", solution_text(part_two[0]))
+    alice, bob = sorted(handed_in(tmp_path, LESSONS))
+    assert set(alice.files) == {"01_grayscale", *(lesson.name for lesson in part_two)}
+    assert set(bob.files) == {part_two[0].name}
 
 
 def test_a_folder_of_one_student(tmp_path):

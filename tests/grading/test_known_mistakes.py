@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernels.training_step import Arrays, Stages
-from lessons.grading.mistakes import Left, Mistake, explains, same
-from lessons.grading.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
+from lessons.grading.checks.mistakes import Left, Mistake, explains, same
+from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
 
 CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
 A, B = np.array([1.0, 2.0]), np.array([5.0])
@@ -24,6 +24,11 @@ def test_a_mistake_has_to_explain_every_array():
     assert not explained(2 * A, B, **twice)
     assert not explained(A, B, a=A), "what is right is no mistake"
     assert explained(2 * A, B, a=2 * A), "an array that is not named is right"
+
+
+def test_infinity_agrees_with_itself():
+    assert same(np.array([np.inf, 1.0]), np.array([np.inf, 1.0]), 0.0)
+    assert not same(np.array([np.inf]), np.array([-np.inf]), 0.0)
 
 
 def test_nan_agrees_with_nan_only():
@@ -72,6 +77,8 @@ def test_an_array_in_the_place_of_another_is_named():
     _, stages, arrays = watched_stages()
     with pytest.raises(WrongArray, match=r"arrays\.target as `uv`"):
         stages.encode(arrays.target, arrays.parameters.feature_grid, arrays.features, launch=print)
+    with pytest.raises(WrongArray, match=r"gets 3 as `uv`"):
+        stages.encode(3, arrays.parameters.feature_grid, arrays.features, launch=print)
     # A copy is none of ours: what it leads to, the results will tell.
     stages.encode(arrays.uv.copy(), arrays.parameters.feature_grid, arrays.features, launch=print)
 

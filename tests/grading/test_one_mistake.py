@@ -5,14 +5,19 @@ import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import lessons
-from lessons.grading.counts import Counts, read_rows
-from lessons.grading.fingerprint import remarks_on
-from lessons.grading.messages import divides_an_index, lines_of_findings
-from lessons.grading.outcome import Found
-from lessons.grading.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
-from lessons.grading.result import Result
-from lessons.grading.submission import adds_to_elements, own_launch
-from lessons.grading.waiting import endless_before, told_once
+from lessons.grading.advice.messages import (
+    divides_an_index,
+    hands_over_a_shape,
+    lines_of_findings,
+    told_error,
+)
+from lessons.grading.checks.result import Result
+from lessons.grading.checks.waiting import endless_before, told_once
+from lessons.grading.exchange.counts import Counts, read_rows
+from lessons.grading.exchange.outcome import Found
+from lessons.grading.untrusted.fingerprint import remarks_on
+from lessons.grading.untrusted.submission import adds_to_elements, own_launch
+from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS
 
 LESSON = next(lesson for lesson in lessons() if lesson.name == "01_grayscale")
@@ -71,6 +76,28 @@ def test_findings_are_quoted_and_consequences_left_out():
 def test_a_division_counts_only_where_a_whole_number_is_needed():
     assert divides_an_index("x = cells[i / 2]")
     assert not divides_an_index("x = cells[i // 2] / 2")
+
+
+def test_an_error_of_a_copy_says_what_to_try():
+    _, lines = told_error("TypeError", "incompatible dtype: float32 vs. float64", 1, ["copy()"])
+    assert "np.float32" in lines[-1]
+    _, lines = told_error("TypeError", "something else", 1, ["copy()"])
+    assert len(lines) == 2
+
+
+def test_a_barrier_that_is_not_called_is_named_beside_its_race():
+    source = ["tile[i] = x", "cuda.syncthreads  # waits", "y = tile[i + 1]"]
+    race = Found("race", 3, "two threads", True)
+    assert "is not called in line 2" in "\n".join(lines_of_findings([race], source))
+    source[1] = "cuda.syncthreads()"
+    assert "is not called" not in "\n".join(lines_of_findings([race], source))
+
+
+def test_a_whole_shape_in_the_place_of_a_number_is_named():
+    assert hands_over_a_shape("x = bin_of(values[i], counts.shape)")
+    assert hands_over_a_shape("x = i % counts.shape")
+    assert not hands_over_a_shape("height, width = counts.shape")
+    assert not hands_over_a_shape("x = bin_of(values[i], counts.shape[0])")
 
 
 def test_clues_in_the_file():

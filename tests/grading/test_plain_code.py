@@ -3,8 +3,8 @@
 import pytest
 
 from kernels.errors import InputError
-from lessons.grading.allowed_names import evaluate_types
-from lessons.grading.plain_code import plain_code
+from lessons.grading.untrusted.allowed_names import evaluate_types
+from lessons.grading.untrusted.plain_code import plain_code
 
 # What students write: all of it runs.
 PLAIN = """

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import find_lesson
-from lessons.grading.system_calls import is_known
-from lessons.grading.warm_workers import WarmWorkers
-from lessons.grading.worker_process import WorkerProcess
+from lessons.grading.checks.run import run_solutions
+from lessons.grading.confinement.system_calls import is_known
+from lessons.grading.supervisor.warm_workers import WarmWorkers
+from lessons.grading.supervisor.worker_process import WorkerProcess
 from tests.grading.grade import grade
 from tests.grading.made_class import SOLUTION
 
@@ -42,7 +43,8 @@ def verdicts(results):
 @pytest.mark.slow
 def test_verdicts_are_those_of_fresh_workers():
     warm = WarmWorkers()
-    assert warm.warm_up([LESSON], 1)  # the warm process itself has run native kernels, then
+    # The warm process itself has run native kernels, then.
+    assert warm.warm_up(lambda pool: run_solutions([LESSON], 1, pool))
     wrong = SOLUTION[1].replace("0.7152", "0.75")
     for text in (SOLUTION[1], wrong, "1 +"):
         pool = warm.new_pool()
@@ -91,7 +93,7 @@ def test_a_process_that_flees_is_ended(forks):
 @pytest.mark.slow
 def test_without_the_warm_process_workers_are_fresh():
     workers = WarmWorkers()
-    assert workers.warm_up([], 1)
+    assert workers.warm_up()
     os.kill(workers.server.process.pid, 9)
     workers.server.process.wait()
     worker = WorkerProcess(workers.process)

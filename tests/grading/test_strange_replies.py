@@ -1,0 +1,177 @@
+"""Whatever a worker replies or a file holds: it costs that submission, and is no grader's error."""
+
+import json
+import socket
+import sys
+
+import numpy as np
+import pytest
+
+from kernels.errors import InputError
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import find_lesson
+from lessons.grading.advice.messages import lines_of_findings
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.exchange.counts import read_rows
+from lessons.grading.exchange.outcome import Found, read_findings
+from lessons.grading.exchange.protocol import whole
+from lessons.grading.pictures import evidence
+from lessons.grading.supervisor import worker_pool
+from lessons.grading.supervisor.warm_workers import NotForked, WarmWorkers
+from lessons.grading.supervisor.worker_errors import WorkerLost
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.fingerprint import fingerprint
+from lessons.grading.untrusted.submission import Submission, own_launch
+from lessons.lab.simulator.traffic import SUMS
+
+LESSON = find_lesson(1)
+CHECK = LESSON.check("luminance")
+TEXT = solution_text(LESSON)
+
+
+class Returning:
+    """A pool, and its only worker, which returns `values` in turn, and then the last again."""
+
+    no_gpu, device, alive = "there is none", "CPU", True
+
+    def __init__(self, values):
+        self.values = values
+
+    def describe(self):
+        return self.no_gpu, self.device
+
+    def ready(self):
+        pass
+
+    def with_file(self, *arguments):
+        return self
+
+    def call(self, *arguments):
+        return self.values.pop(0) if len(self.values) > 1 else self.values[0]
+
+    def printed(self):
+        return ""
+
+
+def checked(*values):
+    submission = Submission(LESSON.exercise, TEXT.encode())
+    function = checks_of(LESSON)["luminance"]
+    return run_check(function, LESSON, CHECK, submission, Returning([*values]), 1, draw=False)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[]],
+        [(1.0,), (1.0, 2.0)],
+        [10**400],
+        [np.zeros((2, 2))],
+        [np.zeros(3, "V0")],
+        ["\ud800"],
+        [{"a": 1}],
+        [((((),),),)],
+        [np.full((2,) * 9, np.nan)],
+    ],
+)
+def test_values_of_no_kind_that_a_check_expects_cost_the_check(values):
+    result = checked(*values)
+    assert (result.status, result.score) == ("failed", 0)
+    assert result.message.isprintable() or "\n" in result.message
+    json.dumps(result).encode()
+
+
+def test_what_a_check_cannot_make_sense_of_is_told_with_the_function_and_the_place():
+    result = checked([])
+    assert result.diagnosis == "not understood"
+    assert "what luminance returned (test_grayscale.py, line" in result.message
+
+
+def test_the_machines_faults_are_not_the_students():
+    pool = Returning([1.0])
+    pool.call = lambda *arguments: (_ for _ in ()).throw(OSError("no room"))
+    with pytest.raises(OSError):
+        run_check(checks_of(LESSON)["luminance"], LESSON, CHECK,
+                  Submission(LESSON.exercise, TEXT.encode()), pool, 1, draw=False)  # fmt: skip
+
+
+# ---------------------------------------------------------------- replies
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), float("inf"), float("nan"), "x", None])
+def test_numbers_that_nothing_counts_to_are_no_reply(number):
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        whole(number)
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        read_rows([[0, 1, dict.fromkeys(SUMS, number)]])
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        read_findings([["race", number, "", True]])
+
+
+@pytest.mark.parametrize("line", [10**9, 0, -5])
+@pytest.mark.parametrize("source", [[], ["x = 1 / 2", ""]])
+def test_a_finding_may_name_any_line(line, source):
+    said = "does not compile, since line 999999999)"
+    for kind in ("compile", "slow", "unsupported"):
+        found = Found(kind, line, said, own=True)
+        assert lines_of_findings([found], source)[0] == f"line {line}: {kind}: {said}"
+
+
+def test_what_cannot_be_drawn_ends_no_check(tmp_path):
+    def fail(path):
+        raise OverflowError
+
+    made = evidence.Evidence(LESSON, CHECK, tmp_path)
+    assert made.write("picture.png", fail) == []
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    "line", ["x = 1" + " + 1" * 400, "x = a" + ".b" * 900, "x = 0x" + "f" * 9999]
+)
+def test_a_launch_function_may_hold_what_python_cannot_write_out_again(line):
+    head = "def launch_over_pixels(kernel, source, result, launch=on_gpu):\n"
+    assert head in TEXT
+    assert not own_launch(TEXT, LESSON)
+    assert own_launch(TEXT.replace(head, f"{head}    {line}\n"), LESSON)
+
+
+def test_a_number_of_any_length_can_be_compared():
+    text = "def f(x):\n    y = x * 2 + 3\n    z = y - x / 4\n    return y * z + {number}\n"
+    longer = [fingerprint(text.format(number="0x" + "f" * length)) for length in (3, 9999)]
+    assert longer[0] != longer[1]
+
+
+# ---------------------------------------------------------------- workers that are lost
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch):
+    monkeypatch.setattr(worker_pool, "WAITS", (0.0, 0.0))
+    errors = [OSError("no process"), WorkerLost("no answer")]
+
+    def start():
+        if errors:
+            raise errors.pop()
+        return "a worker"
+
+    pool = WorkerPool(new_worker=start)
+    assert pool.start() == "a worker"
+    pool.worker = None
+    errors += [OSError(), OSError(), WorkerLost("a worker could not be started")]
+    with pytest.raises((OSError, InputError)):
+        pool.start()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, on Linux")
+def test_late_and_refused_forks_are_told_apart():
+    workers = WarmWorkers()
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine, theirs:
+        workers.requests = 2
+        for answer in ({"number": 1, "process": 7}, {"number": 2, "process": 8}):
+            theirs.send(json.dumps(answer).encode())
+        assert workers.answer_of(mine) == 8
+        theirs.send(json.dumps({"number": 2, "process": None}).encode())
+        with pytest.raises(NotForked):
+            workers.answer_of(mine)
