@@ -104,7 +104,8 @@ def main():
             times[name].append(ask(name, "time"))
     rows = []
     for name in NAMES:
-        reached, before = ask(name, "quality"), "before" + " deterministic" * name.endswith("c")
+        reached = ask(name, "quality")
+        before = "before deterministic" if name.endswith(" deterministic") else "before"
         row = {
             "kernel": name, "us_per_step": min(times[name]), "all_us_per_step": times[name],
             "of_before": min(times[name]) / min(times[before]), "psnr_db": reached,
