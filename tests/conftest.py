@@ -68,11 +68,22 @@ def pytest_sessionfinish(session):
 
 
 def pytest_generate_tests(metafunc):
-    """A test that asks for `engine` runs once on each."""
-    if "engine" in metafunc.fixturenames:
-        on_gpu = metafunc.config.getoption("--require-gpu")
-        names = ["cuda"] if on_gpu else ["checked", "native"]
-        metafunc.parametrize("engine", [ENGINES[name]() for name in names], ids=names)
+    """A test that asks for `engine` runs once on each; `slow_on` names those that take long."""
+    if "engine" not in metafunc.fixturenames:
+        return
+    on_gpu = metafunc.config.getoption("--require-gpu")
+    slow_on = metafunc.definition.get_closest_marker("slow_on")
+    metafunc.parametrize(
+        "engine",
+        [
+            pytest.param(
+                ENGINES[name](),
+                id=name,
+                marks=[pytest.mark.slow] if slow_on and name in slow_on.args else [],
+            )
+            for name in (["cuda"] if on_gpu else ["checked", "native"])
+        ],
+    )
 
 
 @pytest.fixture

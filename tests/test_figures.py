@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from kernels.files import pictures, plot
 from kernels.files import style as style_of_the_files
-from lessons.grading.picture import draw_check
+from lessons.grading.pictures.picture import draw_check
 from lessons.lab import checked_run
 from lessons.lab.simulator import style as style_of_the_lab
 from lessons.lab.simulator.picture_cells import WRONG
@@ -78,6 +78,7 @@ def drawn(monkeypatch):
         assert all(has_glyph(character) for character in text), text
 
 
+@pytest.mark.slow
 def test_letters_that_the_typeface_lacks_are_replaced():
     assert drawable("plain text: 3 x (4 + 5) = 27 %") == "plain text: 3 x (4 + 5) = 27 %"
     assert drawable("größe über é") == r"gro\xdfe uber e"

@@ -25,7 +25,7 @@ from kernels.training import driver
 from kernels.training.interruption import Interruption
 from lessons import __main__ as lessons_tool
 from lessons.course import doctor, progress
-from lessons.grading import worker_process, worker_start
+from lessons.grading.supervisor import worker_process, worker_start
 from lessons.lab import example
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,13 +1,24 @@
 """What `--help` says: every option is described, its default is told, allowed values are named."""
 
 import argparse
+import importlib
 import re
 
 import pytest
 
 import train
 from lessons import __main__ as tool
+from lessons.course.lesson import LESSONS
 from lessons.lab import example
+
+COMMANDS = [path.parent.name for path in sorted(LESSONS.glob("[0-9]*/__main__.py"))]
+
+
+def parse_of(lesson):
+    """The parser of a lesson's own command."""
+    return lambda arguments: importlib.import_module(f"lessons.{lesson}.__main__").COMMAND.parse(
+        arguments
+    )
 
 
 def parser_of(parse, monkeypatch):
@@ -35,7 +46,8 @@ def commands_of(parser):
 
 
 @pytest.fixture(
-    params=[train.parse, tool.parse, example.parse], ids=["train", "lessons", "example"]
+    params=[train.parse, tool.parse, example.parse, *map(parse_of, COMMANDS)],
+    ids=["train", "lessons", "example", *COMMANDS],
 )
 def options(request, monkeypatch):
     """(name, action) of every option and argument of a program."""

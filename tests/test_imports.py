@@ -1,13 +1,15 @@
 """Imports point one way: which room may import which, and no circles between files."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-KERNELS = {"kernels", "kernels.cpu", "kernels.fast", "kernels.training", "kernels.files"}
+ROOMS = ("cpu", "fast", "files", "general", "training")
+KERNELS = {"kernels", *(f"kernels.{room}" for room in ROOMS)}
 LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled", "lessons.lab.host"}
 SIMULATOR = {
     "lessons.lab.simulator.memory",
@@ -15,25 +17,86 @@ SIMULATOR = {
     "lessons.lab.simulator.expressions",
     "lessons.lab.simulator.replay",
 }
+GRADING = {
+    f"lessons.grading.{room}"
+    for room in ("advice", "checks", "exchange", "pictures", "supervisor", "untrusted")
+}
+PART_TWO = {
+    "kernels.transfers",
+    "kernels.reductions",
+    "kernels.products",
+    "kernels.siren",
+    "kernels.inline",
+    "kernels.derivatives",
+    "kernels.classifier",
+}
+ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
 # room -> the rooms that its files may import. A room is a folder: the files directly in it.
 ALLOWED = {
     "kernels": set(),
     "kernels.files": {"kernels"},
-    "kernels.cpu": {"kernels"},
+    "kernels.cpu": {"kernels", "kernels.general"},
+    "kernels.general": {"kernels"},
     "kernels.fast": {"kernels"},
+    "kernels.products": {"kernels", "kernels.fast"},
+    "kernels.siren": {"kernels"},
+    "kernels.inline": {"kernels"},
+    "kernels.reductions": {"kernels"},
+    "kernels.derivatives": {"kernels", "kernels.files", "kernels.siren"},
     "kernels.training": KERNELS,
-    "lessons": {*KERNELS, *LAB, "lessons.course", "lessons.grading", "lessons.grading.classroom"},
-    "lessons.course": {"kernels", "kernels.files"},
-    "lessons.grading": {
+    "kernels.warm_ups": {"kernels"},
+    "kernels.transfers": {"kernels"},
+    "kernels.classifier": {"kernels", "kernels.products"},
+    "lessons": {
         *KERNELS,
         *LAB,
-        "lessons.lab.simulator.replay",
-        "lessons",
+        *GRADING,
         "lessons.course",
+        "lessons.grading",
+        "lessons.grading.classroom",
     },
+    "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
+    "lessons.course": {"kernels", "kernels.files"},
+    # What judge and worker both know; then the worker, which alone runs a student's file and loads
+    # engines; then the judge, from the processes up to the verdicts.
+    "lessons.grading.exchange": {"kernels", "lessons.lab", "lessons.lab.simulator"},
+    "lessons.grading.confinement": set(),
+    "lessons.grading.untrusted": {"kernels", "lessons.course"},
+    "lessons.grading.worker": {
+        *KERNELS,
+        *LAB,
+        "lessons.course",
+        "lessons.grading.exchange",
+        "lessons.grading.confinement",
+        "lessons.grading.untrusted",
+    },
+    "lessons.grading.supervisor": {
+        "kernels",
+        "lessons.course",
+        "lessons.grading.exchange",
+        "lessons.grading.untrusted",
+    },
+    "lessons.grading.advice": {"lessons.course", "lessons.grading.exchange"},
+    "lessons.grading.pictures": {
+        "kernels",
+        "kernels.files",
+        "lessons.lab.simulator",
+        "lessons.lab.simulator.replay",
+        "lessons.course",
+        "lessons.grading.advice",
+        "lessons.grading.supervisor",
+    },
+    "lessons.grading.checks": {"kernels.files", "lessons.lab.host", "lessons.course", *GRADING},
+    "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.
-    "lessons.grading.classroom": {*KERNELS, "lessons.course", "lessons.grading"},
+    "lessons.grading.classroom": {
+        *KERNELS,
+        *GRADING,
+        "lessons.course",
+        "lessons.grading",
+        "lessons.grading.confinement",
+    },
     # The lab can be installed without the rest of the project. Its engines do not know each other;
     # the package knows neither until it is asked for one, and the command line and the plugin for
     # pytest know how host code is run.
@@ -55,8 +118,20 @@ ALLOWED = {
     "lessons.lab.compiled": {"lessons.lab"},
     # Host code needs an engine behind each launch; no engine knows of host code.
     "lessons.lab.host": {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"},
-    # A lesson: its checks and its picture.
-    "a lesson": {*KERNELS, *LAB, "lessons", "lessons.grading"},
+    # What is right knows nothing of what it judges.
+    "lessons.reference": set(),
+    # A lesson: its checks, its picture, and its command.
+    "a lesson": {
+        *KERNELS,
+        *LAB,
+        *ROOMS_OF_LESSONS,
+        "lessons",
+        "lessons.capstones",
+        "lessons.reference",
+        "lessons.grading.advice",
+        "lessons.grading.checks",
+        "lessons.grading.exchange",
+    },
     "train": {*KERNELS, "lessons", "lessons.grading"},
 }
 
@@ -80,7 +155,7 @@ def room_of(module):
     if module == "train":
         return "train"
     package = module if is_package(module) else module.rpartition(".")[0]
-    return "a lesson" if package.startswith("lessons.0") else package
+    return "a lesson" if re.match(r"lessons\.\d", package) else package
 
 
 def is_package(module):

@@ -34,7 +34,8 @@ def test_every_linked_or_listed_file_exists():
 def test_every_module_that_a_page_runs_exists():
     for page in PAGES:
         for module in re.findall(r"python -m ([\w.]+)", page.read_text(encoding="utf-8")):
-            assert importlib.util.find_spec(module), f"{page}: python -m {module}"
+            a_lesson = module.replace("NN_name", "01_grayscale")  # what stands for any of them
+            assert importlib.util.find_spec(a_lesson), f"{page}: python -m {module}"
 
 
 def test_every_train_command_parses():

@@ -15,10 +15,11 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-from numba import cuda, float32, int32, int64, typeof, uint32, uint64
+from numba import boolean, cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
+from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
 from kernels.fast import graph, one_barrier
 from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
@@ -27,7 +28,26 @@ from kernels.fast.owners import fits, one_barrier_size
 from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import make_train
 from kernels.fast.tensor_core_forward import tensor_core_forward
+from kernels.general import adam as general_adam
+from kernels.general import encode as general_encode
+from kernels.general import layers as general_layers
+from kernels.inline import learn as inline_learn
+from kernels.inline import paint as inline_paint
+from kernels.inline import scatter as inline_scatter
+from kernels.products.double_buffered import product_double_buffered
+from kernels.products.epilogue import product_bias_gelu
+from kernels.products.large_tiles import product_large_tiles
+from kernels.products.tensor_cores import product_halves
+from kernels.products.tiles import product_registers
+from kernels.products.transposed import product_nt, product_tn
+from kernels.reductions import columns, contrast, maximum, prefix_sum, sums
+from kernels.siren import layers as siren_layers
+from kernels.siren import positions as siren_positions
+from kernels.siren import sums as siren_sums
 from kernels.state import initial_state
+from kernels.transfers import block_shapes
+from kernels.warm_ups import gradients as warm_up_gradients
+from kernels.warm_ups import layers as warm_up_layers
 
 TENSOR_CORES_SINCE = (8, 0)
 VECTOR_ATOMICS_SINCE = (9, 0)
@@ -44,20 +64,123 @@ SIGNATURES = {
     matmul.matmul_tiled: (matrix, matrix, matrix),
     mlp_forward.mlp_forward: (matrix, vector, cube, matrix),
     backward.backward: (matrix, matrix, cube, matrix, matrix, vector, vector, cube, vector),
+    warm_up_layers.relu_unit: (matrix, vector, vector),
+    warm_up_layers.mix_units: (matrix, int64, matrix),
+    warm_up_gradients.relu_backward: (matrix, matrix),
+    warm_up_gradients.add_weight_gradients: (matrix, matrix, matrix),
     adam.adam_weights: (vector, vector, vector, vector, int32, matrix, float32, rates),
     adam.adam_grid: (cube, cube, cube, cube, counts, matrix, float32, rates),
     image_ops.grayscale: (cube, matrix),
+    product_registers: (matrix, matrix, matrix),
+    product_double_buffered: (matrix, matrix, matrix),
+    product_nt: (matrix, matrix, matrix),
+    product_tn: (matrix, matrix, matrix),
+    product_bias_gelu: (matrix, matrix, vector, matrix),
+    product_large_tiles: (matrix, matrix, matrix),
     histogram.histogram_global: (vector, bins),
     histogram.histogram_shared: (vector, bins),
     histogram.sum_tree: (vector, vector),
+    block_shapes.shrink: (matrix, matrix, int64),
+    block_shapes.tint: (cube, vector, cube),
+    sums.sum_blocks: (vector, vector),
+    sums.sum_groups: (vector, int32, vector),
+    maximum.max_blocks: (vector, vector),
+    maximum.argmax_blocks: (vector, bins),
+    maximum.argmax_candidates: (vector, bins, bins),
+    columns.column_sums_by_threads: (matrix, vector),
+    columns.column_sums_by_warps: (matrix, vector),
+    columns.column_sums_by_blocks: (matrix, vector),
+    columns.column_sums_of_blocks: (matrix, matrix),
+    prefix_sum.sums_of_parts: (bins, bins),
+    prefix_sum.prefix_sum: (bins, bins, bins),
+    contrast.find_levels: (bins, bins, bins),
+    contrast.stretch: (vector, bins, int32, vector),
+    gelu.bias_gelu: (matrix, vector, matrix),
+    gelu.gelu_backward: (matrix, vector, matrix),
+    softmax.softmax_cross_entropy: (matrix, vector, bins, matrix, matrix, vector),
+    column_sums.column_sums: (matrix, vector),
+    sgd.sgd: (vector, vector, float32),
+    general_encode.encode_channels: (matrix, cube, int64, matrix),
+    general_encode.scatter: (matrix, cube, int64, cube),
+    general_layers.hidden_layer: (
+        matrix,
+        int64,
+        vector,
+        int64,
+        int64,
+        boolean,
+        int64,
+        cube,
+        int64,
+        int64,
+    ),
+    general_layers.output_layer: (
+        matrix,
+        int64,
+        vector,
+        int64,
+        int64,
+        boolean,
+        int64,
+        matrix,
+    ),
+    general_layers.output_deltas: (matrix, matrix, cube, int64, vector),
+    general_layers.weight_gradients: (
+        matrix,
+        int64,
+        cube,
+        int64,
+        int64,
+        int64,
+        boolean,
+        int64,
+        vector,
+    ),
+    general_layers.input_deltas: (
+        cube,
+        int64,
+        int64,
+        vector,
+        int64,
+        int64,
+        int64,
+        int64,
+        int64,
+    ),
+    general_adam.adam_grid_channels: (
+        cube,
+        cube,
+        cube,
+        cube,
+        counts,
+        matrix,
+        float32,
+        rates,
+    ),
     image_ops.downsample: (cube, cube),
     image_ops.upsample: (cube, cube),
+    inline_paint.paint: (cube, cube, cube),
+    inline_scatter.scatter_direct: (cube, cube),
+    inline_scatter.scatter_block: (cube, cube),
+    inline_learn.learn: (cube, cube, cube, cube, cube, vector),
+    siren_layers.sine_layer: (matrix, matrix, vector, float32, matrix, matrix),
+    siren_layers.sine_backward: (matrix, matrix, matrix, matrix),
+    siren_layers.colour_layer: (matrix, matrix, vector, matrix),
+    siren_layers.colour_deltas: (matrix, matrix, matrix, vector),
+    siren_sums.chunk_sums: (matrix, matrix, cube),
+    siren_sums.sum_chunks: (cube, matrix),
+    siren_positions.random_pixels: (cube, uint64, uint64, matrix, matrix),
+    siren_positions.pixel_positions: (int64, int32, int32, matrix),
     add_squared_errors: (vector, matrix, vector),
     graph.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
     graph.adam_weights_by_clock: (clock, matrix, vector, vector, vector, vector, matrix, rates),
     graph.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
 }
-TENSOR_CORE_SIGNATURES = {tensor_core_forward: (matrix, vector, matrix)}
+words = uint32[:, ::1]
+TENSOR_CORE_SIGNATURES = {
+    tensor_core_forward: (matrix, vector, matrix),
+    product_halves: (words, words, matrix),
+}
 
 
 def compile_to_ptx(kernel, signature, capability):
@@ -76,25 +199,25 @@ def named(signatures):
 
 def fused_kernels(capability, every_variant=True):
     """(name, kernel, signature) of the kernels that are made for a size of network."""
-    sizes = [(32, 2, False)]
+    sizes = [(32, 2, False, 3)]
     if every_variant:
-        sizes += [(32, 2, True)]
+        sizes += [(32, 2, True, 3), (32, 2, capability >= VECTOR_ATOMICS_SINCE, 4)]
     if every_variant and capability >= VECTOR_ATOMICS_SINCE:
-        sizes += [(16, 1, False), (64, 2, False)]
-    for hidden, layers, deterministic in sizes:
-        variant = hidden, layers, deterministic, capability >= VECTOR_ATOMICS_SINCE
-        config = Config(hidden=hidden, layers=layers)
+        sizes += [(16, 1, False, 3), (64, 2, False, 3)]
+    for hidden, layers, deterministic, channels in sizes:
+        variant = hidden, layers, deterministic, capability >= VECTOR_ATOMICS_SINCE, channels
+        config = Config(hidden=hidden, layers=layers, channels=channels)
         image = np.zeros((2, 2, 3), np.float32)
         state = initial_state(config)
         corrections = np.zeros((2, 2), np.float32)
         arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
         settings = typeof(settings_of(config, image))
         for keep_state in (True, False) if every_variant else (True,):
-            train, _ = make_train(*variant, keep_state)
+            train, _ = make_train(*variant, keep_state=keep_state)
             name = f"train {variant} {keep_state}"
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
         new_enough = capability >= VECTOR_ATOMICS_SINCE
-        if every_variant and new_enough and fits(hidden, layers, 1, 1):
+        if every_variant and new_enough and channels == 3 and fits(hidden, layers, 1, 1):
             train, _ = one_barrier.make_train(hidden, layers, deterministic)
             size = one_barrier_size(hidden, layers, deterministic)
             one = typeof(one_barrier_arrays(image, state, corrections, 1, size, deterministic))

@@ -46,6 +46,7 @@ def losses(trainer):
     return [loss for _, loss in trainer.progress.history]
 
 
+@pytest.mark.slow_on("native")
 def test_a_few_steps_agree(engine):
     config = Config(steps=4, batch=40, hidden=16, layers=1, grid_width=5, grid_height=4)
     cuda, cpu = train_both(picture(6, 8), config, range(1, 5), engine.backend)

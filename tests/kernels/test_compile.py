@@ -7,6 +7,7 @@ import functools
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,16 +54,19 @@ def test_kernels_compile_without_double_precision_or_local_memory(capability):
 
 
 @needs_compiler
-@pytest.mark.slow
-@pytest.mark.parametrize("capability", ["8.0", "9.0"])
+@pytest.mark.parametrize(
+    "capability",
+    [pytest.param("8.0", marks=pytest.mark.thorough), pytest.param("9.0", marks=pytest.mark.slow)],
+)
 def test_every_variant_compiles_without_double_precision_or_local_memory(capability):
     check_all_of(report_for(capability, "--every-variant"))
 
 
 def staged_kernels():
     """How many kernels of the package are made without a factory."""
+    made = re.compile(r"^@cuda\.jit(\(max_registers=\d+\))?$", re.MULTILINE)
     paths = (ROOT / "kernels").rglob("*.py")
-    return sum(path.read_text(encoding="utf-8").count("\n@cuda.jit\n") for path in paths)
+    return sum(len(made.findall(path.read_text(encoding="utf-8"))) for path in paths)
 
 
 @needs_compiler
@@ -82,12 +86,17 @@ FUSED = ["train", "gradients", "update", "paint"]
 VARIANTS = [
     # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
     *("train", "train", "one barrier", "gradients", "update", "paint") * 2,
+    *("train", "train", "gradients", "update", "paint"),  # four channels
     *("train",) * 4,  # 16 x 1 and 64 x 2
     "one barrier",  # 16 x 1
 ]
 
 
+# What only another compiler can import, which is not installed here.
+NEED_MORE = {"kernels.fast.ptx_successor"}
+
+
 def test_importing_anything_needs_no_gpu_and_no_arguments():
     paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "kernels").rglob("*.py")]
-    modules = [".".join(path.parts) for path in paths]
-    run_without_simulator("-c", "; ".join(f"import {name}" for name in [*modules, "train"]))
+    modules = {".".join(path.parts) for path in paths} - NEED_MORE
+    run_without_simulator("-c", "; ".join(f"import {name}" for name in [*sorted(modules), "train"]))

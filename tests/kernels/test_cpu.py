@@ -10,7 +10,8 @@ from kernels.cpu import step as cpu
 from kernels.state import initial_state
 from kernels.training import second_compiler
 from kernels.training.cpu_backend import CpuBackend
-from lessons import reference, reference_training
+from lessons import reference
+from lessons.reference import training as reference_training
 
 SEED = 11
 
@@ -44,6 +45,7 @@ def corner_arrays(uv):
     return np.empty((4, uv.shape[1]), np.uint32), np.empty((4, uv.shape[1]), np.float32)
 
 
+@pytest.mark.slow
 def test_drawing_and_blending_give_the_reference_batch():
     image = random(9, 14, 3, low=0)
     uv, target = np.empty((2, cpu.BLOCK), np.float32), np.empty((3, cpu.BLOCK), np.float32)
@@ -56,6 +58,7 @@ def test_drawing_and_blending_give_the_reference_batch():
     np.testing.assert_allclose(target.T, expected_target[300:], atol=2e-6)
 
 
+@pytest.mark.slow
 def test_encode():
     grid, uv = random(5, 7, 3), random(2, cpu.BLOCK, low=0, high=1)
     features = np.ones((16, cpu.BLOCK), np.float32)
@@ -64,7 +67,13 @@ def test_encode():
 
 
 @pytest.mark.parametrize("layers, hidden", [(1, 16), (2, 32), (4, 64)])
-@pytest.mark.parametrize("batch, partitions", [(1, 1), (257, 1), (700, 3), (5, 8)])
+@pytest.mark.parametrize(
+    "batch, partitions",
+    [
+        (257, 1),
+        *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in [(1, 1), (700, 3), (5, 8)]),
+    ],
+)
 def test_gradients_and_loss_of_one_step(layers, hidden, batch, partitions):
     config = Config(batch=batch, hidden=hidden, layers=layers, grid_width=7, grid_height=5)
     image, state = random(9, 14, 3, low=0), initial_state(config)

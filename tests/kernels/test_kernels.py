@@ -121,6 +121,7 @@ def test_encode(engine, grid_shape):
 
 
 @pytest.mark.parametrize("layers, hidden", [(1, 16), (2, 32), (4, 16), (3, 64)])
+@pytest.mark.slow_on("native")
 def test_mlp_forward(engine, layers, hidden):
     features, weights = random(RAGGED_BATCH, 16), random_weights(hidden, layers)
     hidden_out = engine.output((layers, RAGGED_BATCH, hidden))
@@ -151,6 +152,7 @@ def test_mlp_forward_at_the_edges_of_a_tile(engine, batch):
 
 
 @pytest.mark.parametrize("layers, hidden", [(1, 16), (2, 32), (4, 16), (2, 64)])
+@pytest.mark.slow_on("native")
 def test_backward(engine, layers, hidden):
     uv, grid, weights, target, matrices, features, outputs, activations = network(
         RAGGED_BATCH, hidden, layers
@@ -209,6 +211,7 @@ def test_adam_weights(engine, step):
     assert (new_grad == 0).all()
 
 
+@pytest.mark.slow
 def test_adam_grid_moves_touched_cells_and_no_other_bit(engine):
     config = Config()
     shape = (5, 27, 3)
@@ -278,7 +281,16 @@ def test_downsample_and_upsample_between_any_sizes(engine, size):
 # ---------------------------------------------------------------- histogram
 
 
-@pytest.mark.parametrize("pixels, bins", [(1, 1), (300, 10), (5000, 300), (4097, 1024)])
+@pytest.mark.parametrize(
+    "pixels, bins",
+    [
+        (300, 10),
+        *(
+            pytest.param(*size, marks=pytest.mark.slow)
+            for size in [(1, 1), (5000, 300), (4097, 1024)]
+        ),
+    ],
+)
 def test_histograms_and_sum(engine, pixels, bins):
     """More bins than threads, a last block of few pixels; what was there before is added to."""
     brightness = random(pixels, low=0)

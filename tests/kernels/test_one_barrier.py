@@ -116,6 +116,7 @@ def weight_gradient(arrays, config, deterministic):
         pytest.param(32, 1, 40, True, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_gradients_of_a_step(hidden, layers, batch, deterministic):
     """A ragged last group, a block without samples: against float64."""
     config = Config(
@@ -135,7 +136,7 @@ def test_gradients_of_a_step(hidden, layers, batch, deterministic):
     scale = 2 / (3 * batch)
     by_grid = np.zeros((grid.shape[0] * grid.shape[1], 3))
     cells, shares, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
-    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis])
+    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis, :3])
     assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
     got = weight_gradient(arrays, config, deterministic)
     assert relative(got, scale * by_weights) < BFLOAT16_TOLERANCE

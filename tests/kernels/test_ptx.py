@@ -5,9 +5,10 @@ Without a GPU the emulations run, in the checked simulator; on a GPU the instruc
 
 import numpy as np
 import pytest
-from numba import cuda, uint32
+from numba import cuda, int32, uint32
 
 from kernels.fast import ptx
+from kernels.fast.ptx_copy import begin_copy, wait_for_copies
 from tests.engines import ENGINES
 
 pytestmark = pytest.mark.gpu
@@ -186,3 +187,22 @@ def test_arrivals_are_counted(run):
     counter, seen = run(count_arrivals, np.zeros(1, np.uint32), np.zeros(32, np.uint32))
     assert counter[0] == 32
     assert (seen == 32).all()
+
+
+@cuda.jit
+def copy_words(matrix, rows, copied):
+    tile = cuda.shared.array((32, 8), uint32, alignment=16)
+    lane = cuda.threadIdx.x
+    for column in range(0, 8, 4):
+        begin_copy(tile, lane, column, matrix, lane, column, int32(lane < rows[0]))
+    wait_for_copies()
+    cuda.syncthreads()
+    for column in range(8):
+        copied[lane, column] = tile[31 - lane, column]
+
+
+def test_copies_of_four_words_and_zeros_outside(run):
+    matrix = np.random.default_rng(3).integers(0, 2**32, (20, 8), dtype=np.uint32)
+    _, _, copied = run(copy_words, matrix, np.array([20], np.int32), np.ones((32, 8), np.uint32))
+    assert (copied[::-1][:20] == matrix).all()
+    assert (copied[::-1][20:] == 0).all()

@@ -135,6 +135,7 @@ def test_generated_mistakes_are_noticed():
     assert len(mutants) > 20 and survivors == ["sums[i, tile]"]
 
 
+@pytest.mark.slow
 def test_it_runs_clean_in_any_order_of_threads():
     features, weights, _ = network(SAMPLES + 6)
     outputs = np.zeros((SAMPLES + 6, 16), np.float32)

@@ -11,9 +11,10 @@ import kernels
 from lessons.lab.simulator.run import checked_run
 from lessons.lab.source import python_function
 from tests.mutants import __main__ as command
-from tests.mutants import judge
+from tests.mutants import judge, large
 from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.generate import load, mutants_of
+from tests.mutants.narrow import narrow_mutants
 from tests.mutants.numba_simulator import judge_in_numba_simulator, judge_text
 from tests.mutants.stages import STAGES
 
@@ -115,27 +116,45 @@ def test_a_loaded_mutant_is_a_kernel_whose_source_can_be_read():
 
 
 def test_every_staged_kernel_has_a_stage():
-    """The fused kernels are made by functions, for one size each: see `test_fused`."""
+    """Of part one; a room of its own may add its kernels. The fused ones: see `test_fused`."""
     defined = set()
     for file in Path(kernels.__file__).parent.glob("*.py"):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             decorators = map(ast.unparse, getattr(node, "decorator_list", []))
             if any(decorator.startswith("cuda.jit") for decorator in decorators):
                 defined.add(node.name)
-    assert defined == set(STAGES)
+    assert defined <= set(STAGES)  # some rooms have stages, too
+    assert defined == set(large.LARGE)
 
 
 @pytest.mark.parametrize("kernel", STAGES)
+@pytest.mark.slow
 def test_the_kernel_itself_passes(kernel):
     assert judge.judge_original(kernel) == (judge.SURVIVED, "")
 
 
 # Their mutants are many, and each runs a large kernel.
-LARGE = ("backward", "mlp_forward")
+LARGE = (
+    "backward",
+    "mlp_forward",
+    "paint",
+    "scatter_direct",
+    "scatter_block",
+    "learn",
+    "sine_layer",
+    "sine_backward",
+    "chunk_sums",
+    "sum_chunks",
+    "relu_unit",
+    "mix_units",
+    "relu_backward",
+    "add_weight_gradients",
+)
 BY_SIZE = [pytest.param(k, marks=[pytest.mark.slow] * (k in LARGE)) for k in STAGES]
 
 
 @pytest.mark.parametrize("kernel", BY_SIZE)
+@pytest.mark.slow
 def test_every_mutant_is_noticed_or_known_to_be_equivalent(kernel):
     verdicts = [judge.judge(kernel, number) for number in range(len(judge.mutants(kernel)))]
     assert verdicts
@@ -198,7 +217,7 @@ def filled_with_nan(value):
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", [kernel for kernel in STAGES if kernel not in WITHOUT_NAN])
 def test_nan_hides_no_mutant_from_the_checks(kernel):
     stage = STAGES[kernel].module
@@ -209,3 +228,46 @@ def test_nan_hides_no_mutant_from_the_checks(kernel):
         module = judge.mutated_module(kernel, number)
         verdict = judge.run_stage(kernel, module, launch_checked_with_nan)
         assert verdict.caught_by == judge.CHECK, judge.mutants(kernel)[number]
+
+
+# ---------------------------------------------------------------- sizes beyond 2^31
+
+
+def narrow_modules(kernel):
+    """(mutant, its module) of each."""
+    original = large.LARGE[kernel].module
+    for number, mutant in enumerate(narrow_mutants(original, kernel)):
+        filename = f"<narrow {number} of {kernel}>"
+        yield mutant, load(mutant.text, original.__name__, filename)
+
+
+QUICK_AT_LARGE = ("histogram_global", "pixel_centres")
+BY_LARGE_SIZE = [
+    pytest.param(kernel, marks=[pytest.mark.slow] * (kernel not in QUICK_AT_LARGE))
+    for kernel in large.LARGE
+]
+
+
+@pytest.mark.parametrize("kernel", BY_LARGE_SIZE)
+def test_beyond_two_to_the_31_every_narrow_index_is_noticed(kernel):
+    assert large.judge(kernel, large.LARGE[kernel].module) == (judge.SURVIVED, "")
+    found = {mutant: large.judge(kernel, module) for mutant, module in narrow_modules(kernel)}
+    survivors = [mutant for mutant in found if found[mutant].caught_by == judge.SURVIVED]
+    assert len(survivors) < len(found)
+    assert survivors == [mutant for mutant in found if large.is_small(mutant)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kernel", [kernel for kernel in large.LARGE if kernel not in LARGE])
+def test_no_narrow_index_is_noticed_at_small_sizes(kernel):
+    for mutant, module in narrow_modules(kernel):
+        verdict = judge.run_stage(kernel, module, judge.launch_checked)
+        assert verdict == (judge.SURVIVED, ""), mutant
+
+
+@pytest.mark.slow
+def test_what_is_said_to_be_small_is_narrowed_by_some_mutant():
+    stages = large.LARGE.items()
+    texts = [m.new for kernel, stage in stages for m in narrow_mutants(stage.module, kernel)]
+    unused = [text for text in large.SMALL if not any(f"int32({text})" in new for new in texts)]
+    assert unused == []
