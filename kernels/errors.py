@@ -1,7 +1,7 @@
 """The one exception a user is meant to read, and a command line that raises it."""
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class InputError(Exception):
@@ -13,8 +13,36 @@ class InputError(Exception):
     """
 
 
+def not_empty(text: str) -> str:
+    """The type of an argument that names something: an empty one is refused."""
+    if not text:  # in a script, a variable that was never set
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
+def whole(text: str) -> int:
+    """What `OneLineParser` makes of an argument of type int."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, such as 500") from None
+
+
+def number(text: str) -> float:
+    """What `OneLineParser` makes of an argument of type float."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, such as 0.5") from None
+
+
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose complaints are `InputError`s, one line like all the others."""
+
+    def __init__(self, *arguments: Any, **by_name: Any) -> None:
+        super().__init__(*arguments, **by_name)
+        self.register("type", int, whole)
+        self.register("type", float, number)
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} ({self.prog} --help lists everything)")

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from kernels.errors import InputError
-from kernels.training.devices import cpu_name, threads_label
+from kernels.training.devices import cpu_name, filled, threads_label
 from kernels.training.staged_backends import StagedBackend
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.errors import InputError as LabError
@@ -33,7 +33,7 @@ class HostBackend(StagedBackend):
     @staticmethod
     def empty(shape: tuple[int, ...]) -> np.ndarray:
         # Not zeros: a kernel that forgets to write must not look right by luck.
-        return np.full(shape, np.nan, np.float32)
+        return filled(shape, np.nan)
 
     @staticmethod
     def to_host(array: np.ndarray) -> np.ndarray:
