@@ -120,7 +120,7 @@ def test_the_functions_of_an_earlier_lesson_are_the_students_own_or_dropped_in(h
     assert "10 of 10" in check(course, 4)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # two minutes
 def test_every_check_runs_in_a_handout_that_is_solved(handout, tmp_path):
     course = tmp_path / "course"
     shutil.copytree(handout, course)

@@ -114,7 +114,7 @@ def expect_an_epoch(engine):
     np.testing.assert_allclose(engine.to_host(made.parameters), flat, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_no_order_of_threads_changes_a_bit():
     """No kernel adds atomically: what one order of threads leaves, every order leaves."""
 

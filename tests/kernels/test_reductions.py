@@ -389,7 +389,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("module, name", KERNELS)
 def test_every_mutant_is_noticed(module, name):
     RUNS[module](module, judge.launch_checked)
