@@ -1,5 +1,5 @@
-"""A thread per sample goes back alone, with an atomic for each weight."""
-# points: 3
+"""A thread per sample goes back alone, with an atomic for each weight; the warm-ups are done."""
+# points: 5
 
 from numba import cuda, float32
 
