@@ -3,21 +3,18 @@
 import numpy as np
 from numba import float32
 
-from kernels.config import GRID_CHANNELS
 from kernels.cpu.compile import compiled
 from kernels.field_math import adam_step
 
 
 @compiled
-def adam_grid_rows(
-    begin, end, state, grads, corrections, learning_rate, rates, channels=GRID_CHANNELS
-):
-    """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, 3) is summed and cleared.
+def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
+    """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, C) is summed and cleared.
 
     Three passes over each row: the first and the last run over all its numbers alike and become
     vector instructions, the one between does what differs from cell to cell.
     """
-    width = state.grid_steps.shape[1]
+    _, width, channels = state.feature_grid.shape
     numbers = width * channels
     correction_m = np.empty(numbers, np.float32)
     correction_v = np.empty(numbers, np.float32)

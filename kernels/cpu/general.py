@@ -8,11 +8,10 @@ pass keeps each activation's slope, which the backward pass multiplies by. All t
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, int64, prange
+from numba import float32
 
 from kernels.config import COLOURS, OUTPUTS, SUB_CELL_FEATURES
-from kernels.cpu.adam import adam_grid_rows, adam_weights
-from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
+from kernels.cpu.compile import compiled, compiled_apart
 from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
 from kernels.cpu.step import BLOCK, Workspace, make_workspace
@@ -56,6 +55,9 @@ GeneralWorkspace = NamedTuple(
         # Beside what `step.Workspace` has, for the same partitions; float32:
         ("slopes", np.ndarray),  # (P, layers, width, BLOCK)
         ("output_slopes", np.ndarray),  # (P, 4, BLOCK)
+        # With these here, the loops of `step` and `images` serve such a network, too.
+        # (A parallel loop takes no tuple within a tuple.)
+        *Network.__annotations__.items(),
     ],
 )
 
@@ -71,7 +73,10 @@ def make_general_workspace(config, partitions):
         features=features, grad_feature_grid=np.zeros((partitions, *cells), np.float32)
     )
     return GeneralWorkspace(
-        *usual, slopes=np.zeros_like(usual.hidden), output_slopes=np.zeros_like(usual.outputs)
+        *usual,
+        slopes=np.zeros_like(usual.hidden),
+        output_slopes=np.zeros_like(usual.outputs),
+        **network_of(config)._asdict(),
     )
 
 
@@ -118,8 +123,8 @@ def activate(activation, bias, sums, slopes):
 def forward(features, weights, network, hidden, slopes, outputs, output_slopes):
     """From features (F, samples) to outputs (4, samples); keeps activations and all slopes.
 
-    weights: (n,). network: `Network`. Writes hidden and slopes (layers, width, samples), outputs
-    and output_slopes (4, samples). All float32, of one block.
+    weights: (n,). network: `Network`, or what has its fields. Writes hidden and slopes
+    (layers, width, samples), outputs and output_slopes (4, samples). All float32, of one block.
     """
     layers, width, _ = hidden.shape
     source = features
@@ -192,8 +197,8 @@ def backward(features, weights, network, hidden, slopes, channels, deltas, grad_
 # ---------------------------------------------------------------- a whole step
 
 
-def gradient_of_partition(partition, batch, image, seed, step, state, workspace, network):
-    """As `step.gradient_of_partition`. network: `Network`."""
+def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
+    """As `step.gradient_of_partition`. workspace: `GeneralWorkspace`."""
     channels = state.feature_grid.shape[2]
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
@@ -212,11 +217,13 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace,
         draw_uv(seed, step, first_sample, uv)
         find_corners(uv, image, corners, blend_weights)
         blend_corners(image, corners, blend_weights, target)
-        encode(uv, state.feature_grid, corners, blend_weights, features, channels, network.octaves)
-        forward(features, state.weights, network, hidden, slopes, outputs, output_slopes)
+        encode(
+            uv, state.feature_grid, corners, blend_weights, features, channels, workspace.octaves
+        )
+        forward(features, state.weights, workspace, hidden, slopes, outputs, output_slopes)
         squared_error += output_delta(outputs, output_slopes, target, samples, scale, deltas[0])
         last = backward(
-            features, state.weights, network, hidden, slopes, channels, deltas, grad_weights
+            features, state.weights, workspace, hidden, slopes, channels, deltas, grad_weights
         )
         scatter(
             corners, blend_weights, deltas[last], samples, workspace.grad_feature_grid[partition],
@@ -225,65 +232,21 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace,
     workspace.losses[partition] = squared_error * scale
 
 
-def gradient_body(image, seed, batch, state, workspace, network):
-    """`gradient_of_partition` for arguments of these types, callable from compiled code."""
-    return compiled_apart(
-        gradient_of_partition, 0, batch, image, seed, 1, state, workspace, network
-    )
-
-
-@compiled_parallel
-def train_steps(
-    gradient, image, seed, first_step, batch, state, workspace, network, corrections,
-    learning_rates, rates,
-):  # fmt: skip
-    """As `step.train_steps`. network: `Network`."""
-    partitions = workspace.uv.shape[0]
-    rows, channels = state.grid_steps.shape[0], state.feature_grid.shape[2]
-    losses = np.zeros(learning_rates.shape[0])
-    for i in range(learning_rates.shape[0]):
-        step = first_step + i
-        for partition in prange(partitions):
-            gradient(int64(partition), batch, image, seed, step, state, workspace, network)
-        for partition in prange(partitions):
-            part = int64(partition)
-            adam_grid_rows(
-                rows * part // partitions,
-                rows * (part + 1) // partitions,
-                state,
-                workspace.grad_feature_grid,
-                corrections,
-                learning_rates[i, 1],
-                rates,
-                channels,
-            )
-        adam_weights(step, state, workspace.grad_weights, corrections, learning_rates[i, 0], rates)
-        for partition in range(partitions):
-            losses[i] += workspace.losses[partition]
-    return losses
+def gradient_body(image, seed, batch, state, workspace):
+    """For `step.train_steps`: `gradient_of_partition`, callable from compiled code."""
+    return compiled_apart(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
 
 
 # ---------------------------------------------------------------- painting
 
 
-def paint_body(feature_grid, weights, workspace, network, image):
-    return compiled_apart(render_pixels, 0, 0, feature_grid, weights, workspace, network, 0, image)
+def paint_body(feature_grid, weights, workspace, image):
+    """For `images.render`: `render_pixels`, callable from compiled code."""
+    return compiled_apart(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
 
 
-@compiled_parallel
-def render(paint, feature_grid, weights, workspace, network, image):
-    """Fill image (H, W, 3) float32 with what the network paints, at every pixel centre."""
-    partitions = workspace.uv.shape[0]
-    pixels = image.shape[0] * image.shape[1]
-    for i in prange(partitions):
-        partition = int64(i)
-        begin = pixels * partition // partitions
-        end = pixels * (partition + 1) // partitions
-        paint(begin, end, feature_grid, weights, workspace, network, partition, image)
-
-
-def render_pixels(begin, end, feature_grid, weights, workspace, network, partition, image):
-    """Fill the pixels `begin` to `end`, counted row by row, with one partition's memory."""
+def render_pixels(begin, end, feature_grid, weights, workspace, partition, image):
+    """As `images.render_pixels`. workspace: `GeneralWorkspace`."""
     height, width, _ = image.shape
     uv, features = workspace.uv[partition], workspace.features[partition]
     corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
@@ -294,10 +257,10 @@ def render_pixels(begin, end, feature_grid, weights, workspace, network, partiti
             uv[0, s], uv[1, s] = pixel_centre(first_pixel + s, width, height)
         encode(
             uv, feature_grid, corners, blend_weights, features, feature_grid.shape[2],
-            network.octaves,
+            workspace.octaves,
         )  # fmt: skip
         forward(
-            features, weights, network, workspace.hidden[partition], workspace.slopes[partition],
+            features, weights, workspace, workspace.hidden[partition], workspace.slopes[partition],
             outputs, workspace.output_slopes[partition],
         )  # fmt: skip
         for s in range(samples):

@@ -23,7 +23,6 @@ from kernels.config import (
     ENCODED,
     FEATURES,
     GRID_CHANNELS,
-    MAX_HIDDEN,
     OUTPUTS,
 )
 from kernels.cpu.adam import adam_grid_rows, adam_weights
@@ -69,7 +68,7 @@ def make_workspace(config, partitions):
         features=features,
         hidden=zeros(config.layers, config.hidden, BLOCK),
         outputs=zeros(QUAD, BLOCK),
-        deltas=zeros(2, MAX_HIDDEN, BLOCK),
+        deltas=zeros(2, config.hidden, BLOCK),
         grad_weights=zeros(config.weight_count),
         grad_feature_grid=zeros(config.grid_height, config.grid_width, GRID_CHANNELS),
         losses=np.zeros(partitions),

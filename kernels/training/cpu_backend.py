@@ -1,5 +1,6 @@
 """The CPU backend: `cpu.step` on every core."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numba
@@ -46,14 +47,20 @@ class CpuBackend:
         self.parameters = State(*(array.copy() for array in state))
         usual: int = FIXED_PARTITIONS if deterministic else numba.get_num_threads()
         self.partitions = partitions or usual
-        self.workspace = cpu.make_workspace(config, self.partitions)
+        self.workspace = self.make_workspace()
         self.corrections = adam.bias_corrections(config.beta1, config.beta2)
         self.losses: list[float] = []
+
+    def make_workspace(self) -> Any:
+        return cpu.make_workspace(self.config, self.partitions)
 
     @property
     def device(self) -> str:
         threads = min(self.partitions, numba.get_num_threads())
         return f"{cpu_name()}, {threads_label(threads)}"
+
+    def while_compiling(self) -> AbstractContextManager[None]:
+        return loops_compiled_elsewhere()
 
     def gradient(self) -> Any:
         """The compiled body of the loop in `cpu.train_steps`; it is compiled only once."""
@@ -71,7 +78,7 @@ class CpuBackend:
 
     def run(self, first_step: int, learning_rates: np.ndarray) -> None:
         if len(learning_rates) == 0:
-            with loops_compiled_elsewhere():
+            with self.while_compiling():
                 self.gradient()
                 self.paint()
         losses = cpu.train_steps(
@@ -125,40 +132,23 @@ class CpuBackend:
 class GeneralCpuBackend(CpuBackend):
     """The same for networks that `cpu.step` is not made for: `cpu.general` on every core."""
 
-    def __init__(
-        self,
-        image: np.ndarray,
-        config: Config,
-        state: State,
-        partitions: int | None = None,
-        deterministic: bool = False,
-    ) -> None:
-        super().__init__(image, config, state, partitions, deterministic)
-        self.workspace = general.make_general_workspace(config, self.partitions)
-        self.network = general.network_of(config)
+    def while_compiling(self) -> AbstractContextManager[None]:
+        return nullcontext()  # the second process knows the usual network's loops
 
-    def run(self, first_step: int, learning_rates: np.ndarray) -> None:
-        seed, batch = np.uint64(self.config.seed), self.config.batch
-        common = self.parameters, self.workspace, self.network
-        losses = general.train_steps(
-            general.gradient_body(self.image, seed, batch, *common),
-            self.image,
-            seed,
-            first_step,
-            batch,
-            *common,
-            self.corrections,
-            np.asarray(learning_rates, np.float32).reshape(-1, 2),
-            self.config.adam_rates,
+    def make_workspace(self) -> Any:
+        return general.make_general_workspace(self.config, self.partitions)
+
+    def gradient(self) -> Any:
+        seed = np.uint64(self.config.seed)
+        return general.gradient_body(
+            self.image, seed, self.config.batch, self.parameters, self.workspace
         )
-        self.losses.extend(losses.tolist())
 
-    def render(self, width: int, height: int) -> np.ndarray:
-        image = np.empty((height, width, COLOURS), np.float32)
-        trained = self.parameters.feature_grid, self.parameters.weights
-        common = *trained, self.workspace, self.network
-        general.render(general.paint_body(*common, image), *common, image)
-        return image
+    def paint(self) -> Any:
+        parameters = self.parameters
+        return general.paint_body(
+            parameters.feature_grid, parameters.weights, self.workspace, self.image
+        )
 
 
 def cpu_backend(
