@@ -88,11 +88,11 @@ def device_function(function: types.FunctionType) -> Any:
 
 def instruction(value: Any) -> Any:
     """A raw instruction of the kernels, as the successor's. Raises `TypeError` if it has none."""
-    ours = importlib.import_module("kernels.fast.ptx")
     other = importlib.import_module("kernels.fast.ptx_successor")
-    for name in vars(ours):
-        if vars(ours)[name] is value:
-            return getattr(other, name)
+    for module in ("kernels.fast.ptx", "kernels.fast.ptx_memory"):
+        for name, ours in vars(importlib.import_module(module)).items():
+            if ours is value:
+                return getattr(other, name)
     raise TypeError(f"{value} has not been said in {SUCCESSOR}'s words: see kernels/fast/ptx.py")
 
 

@@ -11,7 +11,8 @@ from numba.core import types
 from numba.core.typing.templates import signature
 
 from kernels.fast import ptx_numpy
-from kernels.fast.ptx import ADDRESS, WORD, emit, emulated_by
+from kernels.fast.ptx import WORD, emit, emulated_by
+from kernels.fast.ptx_memory import ADDRESS
 
 
 @emulated_by(ptx_numpy.begin_copy)

@@ -1,7 +1,7 @@
-"""The instructions of `ptx`, for numba-cuda-mlir: it takes PTX as text, within a function.
+"""The instructions of `ptx` and `ptx_memory` for numba-cuda-mlir, which takes PTX as text.
 
 Imported only where that compiler is the front end (`kernels.front_end`). What an instruction does,
-its text and its emulation are in `ptx`. Here are the registers that it goes through: "=r" or "=f"
+its text and its emulation are there. Here are the registers that it goes through: "=r" or "=f"
 for a result of 32 bits, a number or a float32, and "r", "f" for arguments; "C" is an address. A
 result has no value before, so what stands behind its letter says only its type.
 """
@@ -10,7 +10,7 @@ from numba_cuda_mlir import cuda
 from numba_cuda_mlir.cuda import experimental
 from numba_cuda_mlir.types import float32, int32, int64, ptr, uint32
 
-from kernels.fast import ptx
+from kernels.fast import ptx, ptx_memory
 
 BYTES_OF_FOUR = 16
 
@@ -93,8 +93,8 @@ def multiplying(function):
 multiply_halves = multiplying(ptx.multiply_halves)
 multiply_bfloat16 = multiplying(ptx.multiply_bfloat16)
 
-LOAD_FOUR, STORE_FOUR = text_of(ptx.load_four), text_of(ptx.store_four)
-ADD_FOUR = text_of(ptx.add_four)
+LOAD_FOUR, STORE_FOUR = text_of(ptx_memory.load_four), text_of(ptx_memory.store_four)
+ADD_FOUR = text_of(ptx_memory.add_four)
 
 
 @cuda.jit(device=True)
@@ -124,7 +124,7 @@ def add_four(array, row, x, y, z, w):
     )
 
 
-ARRIVE, ARRIVED = text_of(ptx.arrive), text_of(ptx.arrived)
+ARRIVE, ARRIVED = text_of(ptx_memory.arrive), text_of(ptx_memory.arrived)
 
 
 @cuda.jit(device=True)
@@ -149,5 +149,5 @@ def barrier_of_some(function):
     return wait
 
 
-pass_barrier = barrier_of_some(ptx.pass_barrier)
-wait_at_named_barrier = barrier_of_some(ptx.wait_at_named_barrier)
+pass_barrier = barrier_of_some(ptx_memory.pass_barrier)
+wait_at_named_barrier = barrier_of_some(ptx_memory.wait_at_named_barrier)

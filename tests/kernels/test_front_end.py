@@ -113,10 +113,11 @@ class AnyType:
 def test_each_instruction_has_its_twin():
     """By name, in the text: the module itself needs the successor."""
     pytest.importorskip("numba.cuda.extending")
-    from kernels.fast import ptx
+    from kernels.fast import ptx, ptx_memory
 
     text = (front_end_folder() / "fast" / "ptx_successor.py").read_text(encoding="utf-8")
-    names = [name for name, value in vars(ptx).items() if hasattr(value, "emulation")]
+    found = {**vars(ptx), **vars(ptx_memory)}
+    names = [name for name, value in found.items() if hasattr(value, "emulation")]
     assert len(names) > 15
     for name in names:
         assert f"\n{name} = " in text or f"\ndef {name}(" in text, f"{name} is missing"
