@@ -142,7 +142,9 @@ TURNS_PER_RADIAN = 1 / (2 * math.pi)
 
 # GELU in the tanh form: x / 2 * (1 + tanh(GELU_SCALE * (x + GELU_CUBE * x^3))). The exact one is
 # x / 2 * (1 + erf(x / sqrt(2))); they are at most 5e-4 apart. Source: Hendrycks and Gimpel,
-# "Gaussian Error Linear Units (GELUs)", 2016.
+# "Gaussian Error Linear Units (GELUs)", 2016. Only its constants are here, and the function is in
+# `products/epilogue.py`, `classifier/gelu.py` and `derivatives/functions.py`: students of lessons
+# 12 and 16 write it, those of 15 are given it, and a handout leaves out bodies lesson by lesson.
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBE = 0.044715
 

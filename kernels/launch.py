@@ -17,3 +17,12 @@ def blocks_for(items, threads=THREADS):
 def on_gpu(kernel, blocks, threads, *arguments):
     """Start `kernel` on the GPU. blocks, threads: an int, or a tuple (x, y) or (x, y, z)."""
     compiled_for_gpu(kernel)[blocks, threads](*arguments)
+
+
+def on_stream(stream):
+    """A launcher that starts kernels on a stream; on that of a graph's builder, it records them."""
+
+    def launch(kernel, blocks, threads, *arguments):
+        compiled_for_gpu(kernel)[blocks, threads, stream](*arguments)
+
+    return launch

@@ -131,7 +131,7 @@ def compare_siren(device, image, seed=1, batch=500, width=32, layers=3, steps_ba
     positions, target = random(batch, 2), np.abs(random(batch, COLOURS))
     learner.arrays["positions"] = device.to_device(positions)
     learner.arrays["target"] = device.to_device(target)
-    learner.find_gradients()
+    learner.find_gradients(device.launch)
 
     shapes = network.layer_shapes(width, layers)
     gradients = device.to_device(np.zeros(learner.parameters.shape, np.float32))

@@ -34,16 +34,20 @@ def disagrees(function, derivative, inputs):
 
     inputs: tuple of float32 numbers. derivative(*inputs, gradient) should return `gradient` times
     the slope along its one input, or a tuple of those along each. Wrong is what is off by more than
-    a hundredth of the largest slope (or of 1, where slopes are small).
+    a hundredth of the largest slope (or of 1, where slopes are small). Wrong are NaN and infinity,
+    too, and more or fewer values than inputs.
     """
     # Not 1: a derivative that forgets to multiply by it would seem to be right.
     gradient = np.float32(1.5)
     found = derivative(*inputs, gradient)
     found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(inputs):
+        return True
     slopes = [finite_difference(function, inputs, i) for i in range(len(inputs))]
     allowed = 0.01 * max(1.0, *(abs(slope) for slope in slopes))
-    return any(
-        abs(float(got) - float(gradient) * slope) > allowed
+    # Whether all are near, not whether any is far: NaN is neither.
+    return not all(
+        abs(float(got) - float(gradient) * slope) <= allowed
         for got, slope in zip(found, slopes, strict=True)
     )
 

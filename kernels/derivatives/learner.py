@@ -9,12 +9,13 @@ do, and begin with the same values: so both can be compared, number by number.
 
 import numpy as np
 
-from kernels.adam import bias_corrections, launch_adam_weights
+from kernels.adam import bias_corrections
 from kernels.config import COLOURS, PUBLISHED_RATES
 from kernels.derivatives import models
 from kernels.derivatives.tape import backward_steps
 from kernels.derivatives.writer import write
 from kernels.derivatives.written import arrays_for, module_of, run_backward, run_forward
+from kernels.recording import launch_adam_weights_by_clock, step_numbers
 from kernels.siren import network
 from kernels.siren.positions import launch_pixel_positions, launch_random_pixels
 
@@ -23,8 +24,8 @@ class WrittenSiren:
     """A network in training on a picture.
 
     image: (H, W, 3) float32 in [0, 1]. layers: of sines, each `width` wide. device: has `launch`,
-    `to_device`, `empty` and `to_host`. activation: a key of `models.ACTIVATIONS`. steps_back: what
-    goes back on the tape, see `tape.backward_steps`.
+    `to_device`, `empty`, `to_host` and `repeated`. activation: a key of `models.ACTIVATIONS`.
+    steps_back: what goes back on the tape, see `tape.backward_steps`.
     """
 
     def __init__(
@@ -52,31 +53,40 @@ class WrittenSiren:
         given |= views_of(self.parameters, shapes, "")
         given |= views_of(self.gradients, shapes, "grad_")
         self.arrays = arrays_for(model.tape, self.written, given, device.empty)
+        self.numbers = step_numbers(device.to_device)
+        self.step_work = self.new_step_work()
+
+    def new_step_work(self):
+        return self.device.repeated(self.launch_step, (self.parameters, self.m, self.v))
 
     def set_parameters(self, values):
         """values: (n,) float32, on the host. Gradients and Adam's averages stay."""
         self.parameters = self.device.to_device(values)
         self.arrays |= views_of(self.parameters, self.shapes, "")
+        self.step_work = self.new_step_work()
 
     def begin_again(self, values):
         """As before the first step, with these parameters."""
-        self.set_parameters(values)
         self.m, self.v = (self.device.to_device(np.zeros_like(values)) for _ in range(2))
+        self.set_parameters(values)
 
     def train(self, step, learning_rate=network.LEARNING_RATE):
         """One step, the first is 1: draw a batch, forward, back, move every parameter."""
-        launch = self.device.launch
+        self.numbers.set(step, learning_rate, self.device.launch)
+        self.step_work()
+
+    def launch_step(self, launch):
+        """All launches of a step, the same in every step; see `kernels.siren.network.Siren`."""
         batch = self.arrays["positions"], self.arrays["target"]
-        launch_random_pixels(self.image, self.seed, step, *batch, launch)
-        self.find_gradients()
-        launch_adam_weights(
-            self.parameters, self.gradients, self.m, self.v, step, self.corrections, learning_rate,
+        launch_random_pixels(self.image, self.seed, self.numbers.clock, *batch, launch)
+        self.find_gradients(launch)
+        launch_adam_weights_by_clock(
+            *self.numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
             PUBLISHED_RATES, launch,
         )  # fmt: skip
 
-    def find_gradients(self):
+    def find_gradients(self, launch):
         """Both passes for the batch that lies in the arrays; adds to the gradients."""
-        launch = self.device.launch
         run_forward(self.module, self.written, self.arrays, launch)
         run_backward(self.module, self.written, self.arrays, 1 / (self.batch * COLOURS), launch)
 

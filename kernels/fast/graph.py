@@ -1,19 +1,12 @@
 """Many steps in one launch: kernels recorded once as a CUDA graph, and replayed.
 
-The idea: what a launch costs is the host's work of preparing it. A *graph* is a list of launches
-that has been prepared once; starting the whole list costs about as much as starting one kernel.
-But everything in it is fixed, also the numbers that each kernel was given. So what changes from
-step to step, the step number and the learning rates, must lie in the GPU's memory, where kernels
-read it.
-
-`clock` (3,) int64 holds: the position in the run's list of learning rates, a copy of it for the
-second half of a step, and the number of the first step. Two copies, because the kernel that sets
-the next position must not change what its own threads still read.
+The idea: see `kernels/recording.py`, which also says what `clock` and `learning_rates` are. The
+graphs here have many steps: a step's first kernel copies the position, its last one advances it.
 """
 
 from functools import cache
 
-from numba import cuda, float32, int32, uint64
+from numba import cuda, float32, uint64
 
 from kernels import adam, front_end, sampler
 from kernels.config import FEATURES, GRID_CHANNELS
@@ -23,13 +16,12 @@ from kernels.fast.paint import make_paint
 from kernels.fast.sample import draw_sample
 from kernels.fast.sizes import network_size
 from kernels.fast.step import make_fused_step
+from kernels.recording import FIRST_STEP, POSITION, SECOND_HALF, record
 
-POSITION, SECOND_HALF, FIRST_STEP = 0, 1, 2
 STEPS_PER_GRAPH = 64
 
 # The staged kernels' own bodies, to be called from the kernels below.
 sample_batch = cuda.jit(device=True)(sampler.sample_batch.py_func)
-adam_weights = cuda.jit(device=True)(adam.adam_weights.py_func)
 adam_grid = cuda.jit(device=True)(adam.adam_grid.py_func)
 
 
@@ -39,19 +31,6 @@ def sample_batch_by_clock(clock, image, seed, uv, target):
     if cuda.grid(1) == 0:
         clock[SECOND_HALF] = clock[POSITION]
     sample_batch(image, seed, uint64(clock[FIRST_STEP] + clock[POSITION]), uv, target)
-
-
-@cuda.jit
-def adam_weights_by_clock(clock, learning_rates, weights, grad_weights, m, v, corrections, rates):
-    """Like `adam.adam_weights`; reads the step number from `clock`, (3,) int64.
-
-    learning_rates: (n, 2) float32, one row per step: the network's, the grid's.
-    """
-    position = clock[SECOND_HALF]
-    adam_weights(
-        weights, grad_weights, m, v, int32(clock[FIRST_STEP] + position), corrections,
-        learning_rates[position, 0], rates,
-    )  # fmt: skip
 
 
 @cuda.jit
@@ -120,23 +99,16 @@ class Recorder:
     def __init__(self, launch_step):
         from cuda.core import Device
 
-        self.device = Device()
-        self.device.set_current()
-        self.stream = self.device.create_stream()
+        device = Device()
+        device.set_current()
+        self.stream = device.create_stream()
         self.launch_step = launch_step
         self.graphs = {}
 
     def record(self):
         """Make both graphs. Everything must be compiled by then: compiling cannot be recorded."""
         for steps in (STEPS_PER_GRAPH, 1):
-            builder = self.device.create_graph_builder()
-            builder.begin_building()
-            # Freeing memory while recording would end up in the graph, or break it.
-            stream = front_end.recording_stream(builder)
-            with front_end.cuda.defer_cleanup():
-                for _ in range(steps):
-                    self.launch_step(stream)
-            self.graphs[steps] = builder.end_building().complete()
+            self.graphs[steps] = record(self.launch_step, steps)
 
     def replay(self, steps):
         """Run `steps` steps and wait for their end."""

@@ -17,6 +17,7 @@ from kernels.config import BETA1, BETA2, PUBLISHED_RATES
 from kernels.inline.learn import launch_learn
 from kernels.inline.paint import launch_paint
 from kernels.inline.sizes import LAYERS, UNITS, WEIGHTS_SHAPE, grid_shape
+from kernels.recording import OneByOne, launch_adam_weights_by_clock, step_numbers
 
 WEIGHT_SPREAD = 0.05  # standard deviation of the weights around those that change nothing
 LEARNING_RATE = 0.03
@@ -112,3 +113,48 @@ def learning_step(stages, arrays, step, launch, learning_rate=LEARNING_RATE):
         arrays.parameters, arrays.gradients, arrays.m, arrays.v,
         step, arrays.corrections, learning_rate, PUBLISHED_RATES, launch=launch,
     )  # fmt: skip
+
+
+class LearningSteps:
+    """`learning_step` again and again, recorded if it is our Adam that moves the parameters.
+
+    A student's Adam is handed the step's number and its learning rate, and a graph would keep those
+    of the step that was recorded. So there every kernel is launched anew in each step.
+
+    stages: `Stages`. arrays: `Arrays`. device: has `launch`, `to_device` and `repeated`, as
+    `lessons.capstones.device`.
+    """
+
+    def __init__(self, stages, arrays, device):
+        self.stages = stages
+        self.arrays = arrays
+        self.device = device
+        self.numbers = step_numbers(device.to_device)
+        self.step_work = device.repeated(self.launch_step)
+        self.adam_is_ours = stages.adam is launch_adam_weights
+
+    @property
+    def how(self):
+        """How the kernels are launched, in words."""
+        return self.step_work.how if self.adam_is_ours else OneByOne.how
+
+    def train(self, step, learning_rate=LEARNING_RATE):
+        """One step, the first is 1."""
+        if not self.adam_is_ours:
+            learning_step(self.stages, self.arrays, step, self.device.launch, learning_rate)
+            return
+        self.numbers.set(step, learning_rate, self.device.launch)
+        self.step_work()
+
+    def launch_step(self, launch):
+        """All launches of a step, the same in every step: what differs lies in `numbers`."""
+        stages = self.stages._replace(adam=self.launch_adam)
+        learning_step(stages, self.arrays, 1, launch)
+
+    def launch_adam(
+        self, parameters, gradients, m, v, step, corrections, learning_rate, rates, launch
+    ):
+        """As `launch_adam_weights`, but for the step and the rate that lie in `numbers`."""
+        launch_adam_weights_by_clock(
+            *self.numbers, parameters, gradients, m, v, corrections, rates, launch
+        )

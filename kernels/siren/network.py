@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.adam import bias_corrections, launch_adam_weights
+from kernels.adam import bias_corrections
 from kernels.config import COLOURS, PUBLISHED_RATES
 from kernels.launch import blocks_for, on_gpu
+from kernels.recording import launch_adam_weights_by_clock, step_numbers
 from kernels.siren import layers, positions, sums
 
 WIDTH, SINE_LAYERS = 64, 9
@@ -167,8 +168,9 @@ def launch_backward(network, batch, stages=None, launch=on_gpu):
 class Siren:
     """A network in training on a picture.
 
-    image: (H, W, 3) float32 in [0, 1]. device: has `launch`, `to_device`, `empty` and `to_host`.
-    omega: of all layers after the first. stages: in the place of ours.
+    image: (H, W, 3) float32 in [0, 1]. device: has `launch`, `to_device`, `empty`, `to_host` and
+    `repeated`, as `lessons.capstones.device`. omega: of all layers after the first. stages: in the
+    place of ours.
     """
 
     def __init__(self, image, seed, batch, device, omega=OMEGA, stages=None):
@@ -188,18 +190,27 @@ class Siren:
         self.network = layers_of(self.parameters, self.gradients, self.shapes, omega)
         self.batch = new_batch(batch, self.shapes, device.empty)
         self.painting = painting_batch(PAINTED_AT_ONCE, self.shapes, device.empty)
+        self.numbers = step_numbers(device.to_device)
+        self.step_work = device.repeated(self.launch_step, (self.parameters, self.m, self.v))
 
     def train(self, step, learning_rate=LEARNING_RATE):
         """One step, the first is 1: draw a batch, forward, back, move every parameter."""
         self.step = step
-        batch, launch = self.batch, self.device.launch
+        self.numbers.set(step, learning_rate, self.device.launch)
+        self.step_work()
+
+    def launch_step(self, launch):
+        """All launches of a step. They are the same in every step, and so can be recorded: what
+        differs lies in `numbers`.
+        """
+        batch, numbers = self.batch, self.numbers
         positions.launch_random_pixels(
-            self.image, self.seed, step, batch.positions, batch.target, launch
+            self.image, self.seed, numbers.clock, batch.positions, batch.target, launch
         )
         launch_forward(self.network, batch, self.stages, launch)
         launch_backward(self.network, batch, self.stages, launch)
-        launch_adam_weights(
-            self.parameters, self.gradients, self.m, self.v, step, self.corrections, learning_rate,
+        launch_adam_weights_by_clock(
+            *numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
             PUBLISHED_RATES, launch,
         )  # fmt: skip
 

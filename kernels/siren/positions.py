@@ -1,6 +1,6 @@
 """Where the network is asked: random pixels of a picture, or all of them in order.
 
-    seed, step, image (H, W, 3)  ->  positions (B, 2), target (B, 3)
+    image (H, W, 3), seed, the step's number  ->  positions (B, 2), target (B, 3)
 
 The idea: the middle of the picture is (0, 0), its edges are at -1 and 1. That is where a sine has
 room on both sides. The middle of the pixel in column x is at 2 (x + 0.5) / W - 1.
@@ -13,6 +13,7 @@ from numba.extending import register_jitable
 from kernels.config import COLOURS, THREADS
 from kernels.field_math import random_uv
 from kernels.launch import blocks_for, on_gpu
+from kernels.recording import FIRST_STEP, SECOND_HALF
 
 
 @register_jitable
@@ -22,17 +23,19 @@ def position(number, count):
 
 
 @cuda.jit
-def random_pixels(image, seed, step, positions, target):
+def random_pixels(image, seed, clock, positions, target):
     """Draw a batch, with replacement; one thread per sample.
 
-    image: (H, W, 3) float32 in [0, 1]. seed, step: uint64; steps count from 1. Writes positions
-    (B, 2), x to the right and y down, and the pixels' colours, target (B, 3), float32.
+    image: (H, W, 3) float32 in [0, 1]. seed: uint64. clock: (3,) int64, which step it is: see
+    `kernels/recording.py`. Writes positions (B, 2), x to the right and y down, and the pixels'
+    colours, target (B, 3), float32.
     """
     sample = cuda.grid(1)
     if sample >= positions.shape[0]:
         return
 
     height, width, _ = image.shape
+    step = uint64(clock[FIRST_STEP] + clock[SECOND_HALF])
     u, v = random_uv(uint64(sample), step, seed)
     column = min(int32(u * float32(width)), width - 1)
     row = min(int32(v * float32(height)), height - 1)
@@ -58,11 +61,9 @@ def pixel_positions(first_pixel, width, height, positions):
     positions[sample, 1] = position(min(pixel // width, height - 1), height)
 
 
-def launch_random_pixels(image, seed, step, positions, target, launch=on_gpu):
+def launch_random_pixels(image, seed, clock, positions, target, launch=on_gpu):
     blocks = blocks_for(positions.shape[0])
-    launch(
-        random_pixels, blocks, THREADS, image, np.uint64(seed), np.uint64(step), positions, target
-    )
+    launch(random_pixels, blocks, THREADS, image, np.uint64(seed), clock, positions, target)
 
 
 def launch_pixel_positions(first_pixel, width, height, positions, launch=on_gpu):

@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 
 from kernels.config import THREADS, Config
-from kernels.fast.graph import (
-    FIRST_STEP,
-    Recorder,
-    adam_grid_by_clock,
-    adam_weights_by_clock,
-    sample_batch_by_clock,
-)
-from kernels.front_end import compiled_for_gpu, cuda
-from kernels.launch import blocks_for
+from kernels.fast.graph import Recorder, adam_grid_by_clock, sample_batch_by_clock
+from kernels.front_end import cuda
+from kernels.launch import blocks_for, on_stream
+from kernels.recording import FIRST_STEP, launch_adam_weights_by_clock
 from kernels.state import State
 from kernels.training.staged_backends import CudaBackend
 
@@ -101,9 +96,7 @@ class GraphBackend(Recorded, CudaBackend):
         return GraphBackend(self.image, self.config, self.state())
 
     def launch_step(self, stream: Any) -> None:
-        def launch(kernel: Any, blocks: Any, threads: Any, *arguments: Any) -> None:
-            compiled_for_gpu(kernel)[blocks, threads, stream](*arguments)
-
+        launch = on_stream(stream)
         arrays, parameters, rates = self.arrays, self.arrays.parameters, self.config.adam_rates
         clock, learning_rates = self.clock.clock, self.clock.learning_rates
         batch, threads = blocks_for(self.config.batch), THREADS
@@ -117,10 +110,9 @@ class GraphBackend(Recorded, CudaBackend):
             parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
             launch=launch,
         )  # fmt: skip
-        launch(
-            adam_weights_by_clock, blocks_for(parameters.weights.size), threads,
+        launch_adam_weights_by_clock(
             clock, learning_rates, parameters.weights, arrays.grad_weights,
-            parameters.weights_m, parameters.weights_v, arrays.corrections, rates,
+            parameters.weights_m, parameters.weights_v, arrays.corrections, rates, launch,
         )  # fmt: skip
         launch(
             adam_grid_by_clock, blocks_for(parameters.grid_steps.size), threads,

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.config import WARP
 from kernels.fast.graph import STEPS_PER_GRAPH, Recorder
-from kernels.front_end import compiled_for_gpu
+from kernels.launch import on_stream
 from kernels.matmul import launch_matmul_naive, launch_matmul_tiled
 from kernels.products.large_tiles import launch_product_large_tiles
 from kernels.products.tensor_cores import words_of_halves
@@ -174,10 +174,7 @@ def measure(rung: Rung, operands: Operands, device: Any) -> tuple[float, float]:
     error = operands.error(rung, device.to_host(c))
 
     def launch_once(stream: Any) -> None:
-        def launch(kernel: Any, blocks: Any, threads: Any, *arguments: Any) -> None:
-            compiled_for_gpu(kernel)[blocks, threads, stream](*arguments)
-
-        rung.launch(*arrays, c, launch=launch)
+        rung.launch(*arrays, c, launch=on_stream(stream))
 
     recorder = Recorder(launch_once)
     recorder.record()

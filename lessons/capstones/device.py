@@ -1,6 +1,6 @@
 """Where a command's kernels run: on a GPU, or compiled for the CPU by the lab's native engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -9,6 +9,7 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.launch import on_gpu
+from kernels.recording import OneByOne, Recorded
 from kernels.training.devices import cpu_name, filled, gpu_name, threads_label, why_no_gpu
 from lessons.native_backend import launch as launch_native
 
@@ -24,7 +25,8 @@ class Device(NamedTuple):
     name: "native" or "cuda". description: the processor or GPU, in words. launch(kernel, blocks,
     threads, *arguments): what every `launch_NAME` takes. to_device(array): a copy where the kernels
     run. empty(shape, dtype=float32): an array there, which holds anything. to_host(array): a copy
-    as a NumPy array. synchronize(): wait until every launch is done.
+    as a NumPy array. synchronize(): wait until every launch is done. records: whether launches may
+    be recorded as a CUDA graph.
     """
 
     name: str
@@ -34,6 +36,16 @@ class Device(NamedTuple):
     empty: Callable[..., DeviceArray]
     to_host: Callable[[DeviceArray], np.ndarray]
     synchronize: Callable[[], None]
+    records: bool = False
+
+    def repeated(
+        self, work: Callable[..., None], proof: Sequence[DeviceArray] = ()
+    ) -> OneByOne | Recorded:
+        """What does `work(launch)` each time it is called, as a graph where that can be had.
+
+        work, proof: see `kernels.recording.Recorded`.
+        """
+        return Recorded(work, proof) if self.records else OneByOne(work, self.launch)
 
 
 def choose_device(name: str) -> Device:
@@ -72,6 +84,7 @@ def cuda_device() -> Device:
         empty=empty_on_gpu,
         to_host=lambda array: array.copy_to_host(),
         synchronize=cuda.synchronize,
+        records=True,
     )
 
 
