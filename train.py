@@ -72,7 +72,7 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
     if options.use and not config.is_usual_network:
         raise InputError(
             "--use is for the usual network, which the lessons build: leave out --channels, "
-            "--octaves, --activation, --output and --biases"
+            "--octaves, --activation, --output, --biases and --hidden 128"
         )
     if options.use:
         from lessons.grading.student_backend import student_backend

@@ -8,7 +8,7 @@ a user may choose.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ ENCODED = GRID_CHANNELS + SUB_CELL_FEATURES + 4 * FOURIER_OCTAVES
 FEATURES = TILE  # they are padded with ones to one tile
 OUTPUTS = TILE  # what the last layer computes: one tile, of which
 COLOURS = 3  # the first three are red, green and blue
-HIDDEN_WIDTHS = (16, 32, 64)
-MAX_HIDDEN = max(HIDDEN_WIDTHS)
+HIDDEN_WIDTHS = (16, 32, 64, 128)
+MAX_HIDDEN = 64  # of the staged kernels, which keep activations in shared memory
 MAX_LAYERS = 4
 # What a network may also be made of; all but the usual one are trained by `kernels/general`.
 MAX_CHANNELS, MAX_OCTAVES = 8, 6
@@ -158,13 +158,16 @@ class Config:
 
     @property
     def is_usual_network(self) -> bool:
-        """Whether it is the network that the staged and the fused kernels are made for."""
-        return all(getattr(self, name) == getattr(Config, name) for name in NETWORK_KNOBS)
+        """Whether it is the network that the staged kernels are made for."""
+        usual = all(getattr(self, name) == getattr(Config, name) for name in NETWORK_KNOBS)
+        return usual and self.hidden <= MAX_HIDDEN
 
     @property
     def suits_tensor_cores(self) -> bool:
-        """Whether it is that network, or differs from it by a fourth channel per cell alone."""
-        return self.channels in (3, 4) and replace(self, channels=3).is_usual_network
+        """Whether the fused kernels may be made for it: a fourth channel, or 128 units, are."""
+        knobs = [name for name in NETWORK_KNOBS if name != "channels"]
+        usual = all(getattr(self, name) == getattr(Config, name) for name in knobs)
+        return usual and self.channels in (3, 4)
 
     @property
     def features(self) -> int:

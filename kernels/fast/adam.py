@@ -14,7 +14,7 @@ from typing import NamedTuple
 from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import GRID_CHANNELS
-from kernels.fast.ptx import load_four, store_four
+from kernels.fast.ptx_memory import load_four, store_four
 from kernels.fast.sample import FIXED_POINT
 from kernels.field_math import adam_step
 

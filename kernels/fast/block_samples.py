@@ -13,7 +13,8 @@ from numba import cuda, float32, int64, uint32
 
 from kernels.config import COLOURS
 from kernels.fast.cells import SHARE, VALUE
-from kernels.fast.ptx import load_four, pack_halves
+from kernels.fast.ptx import pack_halves
+from kernels.fast.ptx_memory import load_four
 from kernels.fast.sample import FIXED_POINT, corners, make_add_floats
 from kernels.fast.warp_network import GROUP
 from kernels.field_math import neighbours, sine_of_turns

@@ -22,7 +22,8 @@ from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS
 from kernels.fast.adam import clear_floats, make_clear_fixed_point, make_read_fixed_point
-from kernels.fast.ptx import float_as_word, load_four, pack_bfloat16, store_four, word_as_float
+from kernels.fast.ptx import float_as_word, pack_bfloat16, word_as_float
+from kernels.fast.ptx_memory import load_four, store_four
 
 # What a thread keeps of a cell that it reads ...
 SHARE, VALUE, M, V, RATE, CORRECTION_V, READ_CELL = 0, 1, 4, 7, 10, 11, 12

@@ -169,28 +169,22 @@ def make_forward_and_store(size):
 
 def make_backward(size):
     layers, unit_tiles, output_deltas = size.layers, size.unit_tiles, size.output_deltas
-    first_weights, middle_weights = size.first_weights, size.middle_weights
     first_words, middle_words = size.first_words, size.middle_words
-    weights_before_last, words_before_last = size.weights_before_last, size.words_before_last
+    words_before_last = size.words_before_last
     backward_first, backward_middle, backward_last = make_backward_products(size)
-    _, gradient_middle, gradient_last = make_weight_gradients(size)
+    gradients = make_weight_gradients(size)
+    add_middle, add_last = gradients.add_middle, gradients.add_last
     apply_relu_mask = make_apply_relu_mask(unit_tiles)
     store_columns = make_store_columns(size.channels)
 
     @cuda.jit(device=True)
-    def backward(
-        words, staging, transposed, relu_masks, operand, sums, scale, gradient, base, first_tile,
-        thread,
-    ):  # fmt: skip
+    def backward(words, staging, transposed, relu_masks, operand, sums, weight_sums, thread):
         """All gradients but that of the first matrix; those of the grid's go to staging."""
         warp, lane = thread >> 5, thread & 31
         # Sums over samples need what all warps have put into shared memory.
         cuda.syncthreads()
         activations = FEATURE_TILES + (layers - 1) * unit_tiles
-        gradient_last(
-            transposed, activations, output_deltas, warp, lane, scale, gradient,
-            base + weights_before_last, first_tile,
-        )  # fmt: skip
+        add_last(transposed, activations, output_deltas, warp, lane, weight_sums)
         backward_last(words, words_before_last, lane, operand, sums)
         for step in range(layers - 1):
             layer = layers - 1 - step
@@ -200,10 +194,7 @@ def make_backward(size):
             # Everyone must have written before anyone reads. Beyond this barrier nobody reads the
             # activations of this layer any more: the next deltas may overwrite them.
             cuda.syncthreads()
-            gradient_middle(
-                transposed, activations - unit_tiles, deltas, warp, lane, scale, gradient,
-                base + first_weights + (layer - 1) * middle_weights, first_tile,
-            )  # fmt: skip
+            add_middle(layer, transposed, activations - unit_tiles, deltas, warp, lane, weight_sums)
             backward_middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
         deltas = FEATURE_TILES + unit_tiles
         apply_relu_mask(sums, operand, relu_masks, 0, transposed, deltas, warp, lane)
@@ -222,26 +213,22 @@ def make_forward_backward(size):
 
     @cuda.jit(device=True)
     def forward_backward(
-        words, rows, staging, transposed, relu_masks, target, inside, scale, gradient, base,
-        first_tile, thread,
-    ):  # fmt: skip
+        words, rows, staging, transposed, relu_masks, target, inside, weight_sums, thread
+    ):
         """Take a warp's samples through the network and back; all warps of the block at once.
 
         One thread is one sample; `target` (three float32) and `inside` (or beyond the batch) are
-        its own. staging receives the gradients of the grid's features, without `scale`.
-        gradient, float32 from `base` on, is set by the block's first tile of samples, and added to
-        by later ones, times `scale`. Returns the sum of squared errors of the sample. What is left
-        to do is `finish_gradient`: the caller may send the features' gradients on their way before.
+        its own. staging receives the gradients of the grid's features, without their scale.
+        weight_sums: the lane's part of the weights' gradients so far, see `make_weight_gradients`.
+        Returns the sum of squared errors of the sample. What is left to do is `finish_gradient`:
+        the caller may send the features' gradients on their way before.
         """
         operand = cuda.local.array((SAMPLE_TILES, k_blocks, 4), uint32)
         sums = cuda.local.array((SAMPLE_TILES, unit_tiles, 4), float32)
         squared_error = forward_and_store(
             words, rows, staging, transposed, relu_masks, target, inside, operand, sums, thread
         )
-        backward(
-            words, staging, transposed, relu_masks, operand, sums, scale, gradient, base,
-            first_tile, thread,
-        )  # fmt: skip
+        backward(words, staging, transposed, relu_masks, operand, sums, weight_sums, thread)
         return squared_error
 
     return forward_backward
@@ -250,14 +237,14 @@ def make_forward_backward(size):
 @cache
 def make_finish_gradient(size):
     deltas = FEATURE_TILES + size.unit_tiles
-    gradient_first, _, _ = make_weight_gradients(size)
+    add_first = make_weight_gradients(size).add_first
 
     @cuda.jit(device=True)
-    def finish_gradient(transposed, scale, gradient, base, first_tile, thread):
+    def finish_gradient(transposed, weight_sums, thread):
         """The gradient of the first matrix."""
         # Again everyone must have written before anyone reads.
         cuda.syncthreads()
         warp, lane = thread >> 5, thread & 31
-        gradient_first(transposed, 0, deltas, warp, lane, scale, gradient, base, first_tile)
+        add_first(transposed, 0, deltas, warp, lane, weight_sums)
 
     return finish_gradient

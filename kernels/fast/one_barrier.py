@@ -57,7 +57,7 @@ from kernels.fast.owners import (
     one_barrier_size,
 )
 from kernels.fast.persistent import arrive_at_barrier, wait_at_barrier
-from kernels.fast.ptx import pass_barrier, wait_at_named_barrier
+from kernels.fast.ptx_memory import pass_barrier, wait_at_named_barrier
 from kernels.fast.sizes import WARP
 from kernels.fast.warp_network import GROUP, make_warp_network, thread_words, transposed_tiles
 from kernels.fast.weight_tiles import make_own_tiles, tile_numbers, tile_sums

@@ -22,9 +22,11 @@ from numba import cuda, float32, uint32
 from kernels.config import FEATURES, GRID_CHANNELS
 from kernels.fast.adam import CELLS_AT_ONCE
 from kernels.fast.fast_math import fast_math
-from kernels.fast.ptx import arrive, arrived
+from kernels.fast.ptx_memory import arrive, arrived
 from kernels.fast.sample import draw_sample
 from kernels.fast.step import make_fused_step
+
+WIDEST_WITH_STATE = 32  # units: of a wider network the gradients' sums fill all registers
 
 
 @cuda.jit(device=True)
@@ -55,14 +57,16 @@ def make_train(
     """(kernel, threads per block) for one size of network; arguments as in `make_fused_step`.
 
     keep_state: what Adam keeps about a thread's first cells stays in its registers from step to
-    step. Without, more blocks fit onto the GPU at once, which large batches make use of.
+    step; for networks of at most `WIDEST_WITH_STATE` units. Without, more blocks fit onto the GPU
+    at once, which large batches make use of.
     """
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics, channels)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
     prepare_features = fused.prepare_features
     numbers, read_state, write_averages = fused.cell_state
 
-    @fast_math()
+    # All that there are: without a word the assembler aims lower, and then lacks some.
+    @fast_math(255 if hidden > WIDEST_WITH_STATE else None)
     def train(arrays, learning_rates, first_step, settings, counter):
         """Take one step per row of learning_rates (n, 2) float32: the network's, the grid's.
 
@@ -84,6 +88,10 @@ def make_train(
             arrive_at_barrier(counter)
             wait_at_barrier(counter, 2 * i + 1)
             if not keep_state:
+                # Nothing of it is needed before: until here registers are for the samples.
+                for n in range(CELLS_AT_ONCE):
+                    for number in range(numbers):
+                        state[n, number] = float32(0)
                 read_state(arrays, cell, stride, state)
             update(
                 arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],

@@ -64,16 +64,6 @@ def make_backward_products(size):
     )
 
 
-@cache
-def make_weight_gradients(size):
-    """`Products` that compute gradient = activations^T @ delta, over all samples of a block."""
-    return Products(
-        make_weight_gradient(1, size.unit_tiles, size.hidden, size.warps),
-        make_weight_gradient(size.k_blocks, size.unit_tiles, size.hidden, size.warps),
-        make_weight_gradient(size.k_blocks, 1, OUTPUTS, size.warps),
-    )
-
-
 # ---------------------------------------------------------------- samples times weights
 
 
@@ -167,22 +157,20 @@ def multiply_transposed(transposed, inputs, delta, k, lane, c0, c1, c2, c3):
     )  # fmt: skip
 
 
-@cuda.jit(device=True)
-def set_or_add(gradient, offset, left, right, first_tile):
-    """Set two neighbouring elements, or add to them."""
-    if not first_tile:
-        left += gradient[offset]
-        right += gradient[offset + 1]
-    gradient[offset] = left
-    gradient[offset + 1] = right
+class WeightGradient(NamedTuple):
+    """Of one matrix: how many sums a lane keeps, and device functions."""
+
+    floats: int
+    add: Callable
+    write: Callable
 
 
 def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     """gradient = activations^T @ delta over all samples of a block, divided among its warps.
 
     Both factors come from shared memory, transposed (see `store_transposed`), from the tiles
-    `activations` and `deltas` on, whichever warps stored them there. The first tile of samples
-    sets the gradient, later ones add to it.
+    `activations` and `deltas` on, whichever warps stored them there. The sums stay in registers
+    from one tile of samples to the next, and are written after the last.
 
     Neighbouring warps take neighbouring tiles of units; if there are more warps than such tiles,
     the rest divide the inputs. A warp's next tile is then a constant distance away.
@@ -191,13 +179,14 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
     warps_by_unit = min(warps, unit_tiles)
     warps_by_input = warps // warps_by_unit
     shift = warps_by_unit.bit_length() - 1
+    unit_rounds = unit_tiles // warps_by_unit
     input_rounds = (input_blocks + warps_by_input - 1) // warps_by_input
     divides_evenly = input_blocks % warps_by_input == 0
 
     @cuda.jit(device=True)
-    def one_tile(transposed, inputs, delta, lane, scale, gradient, offset, first_tile):
+    def add_tile(transposed, inputs, delta, lane, sums, n):
         """16 inputs x 8 units."""
-        c0, c1, c2, c3 = float32(0), float32(0), float32(0), float32(0)
+        c0, c1, c2, c3 = sums[n], sums[n + 1], sums[n + 2], sums[n + 3]
         d0, d1, d2, d3 = float32(0), float32(0), float32(0), float32(0)
         # Two sums of every other block: a product waits for the one that it adds to.
         for k in range(0, sample_blocks, 2):
@@ -205,25 +194,85 @@ def make_weight_gradient(input_blocks, unit_tiles, fan_out, warps):
             d0, d1, d2, d3 = multiply_transposed(
                 transposed, inputs, delta, k + 1, lane, d0, d1, d2, d3
             )
-        set_or_add(gradient, offset, scale * (c0 + d0), scale * (c1 + d1), first_tile)
-        offset += 8 * fan_out
-        set_or_add(gradient, offset, scale * (c2 + d2), scale * (c3 + d3), first_tile)
+        sums[n], sums[n + 1], sums[n + 2], sums[n + 3] = c0 + d0, c1 + d1, c2 + d2, c3 + d3
 
     @cuda.jit(device=True)
-    def weight_gradient(
-        transposed, activations, deltas, warp, lane, scale, gradient, offset, first_tile
-    ):
-        """gradient: float32, this matrix from `offset` on; is given the sums times `scale`."""
+    def add(transposed, activations, deltas, warp, lane, sums, first):
+        """sums: float32, this matrix's from `first` on."""
+        warp_unit, warp_input = warp & (warps_by_unit - 1), warp >> shift
+        for i in range(input_rounds):
+            if divides_evenly or warp_input + i * warps_by_input < input_blocks:
+                for j in range(unit_rounds):
+                    inputs = activations + 2 * (warp_input + i * warps_by_input)
+                    delta = deltas + warp_unit + j * warps_by_unit
+                    n = first + 4 * (i * unit_rounds + j)
+                    add_tile(transposed, inputs, delta, lane, sums, n)
+
+    @cuda.jit(device=True)
+    def write(sums, first, warp, lane, scale, gradient, offset):
+        """gradient: float32, this matrix from `offset` on; is set to the sums times `scale`."""
         warp_unit, warp_input = warp & (warps_by_unit - 1), warp >> shift
         offset = offset + TILE_UNITS * warp_unit + 2 * (lane & 3)
         offset = (offset + (K_BLOCK * warp_input + (lane >> 2)) * fan_out) & NOT_NEGATIVE
         for i in range(input_rounds):
             if divides_evenly or warp_input + i * warps_by_input < input_blocks:
-                for j in range(unit_tiles // warps_by_unit):
-                    inputs = activations + 2 * (warp_input + i * warps_by_input)
-                    delta = deltas + warp_unit + j * warps_by_unit
-                    first = offset + K_BLOCK * i * warps_by_input * fan_out
-                    first += TILE_UNITS * j * warps_by_unit
-                    one_tile(transposed, inputs, delta, lane, scale, gradient, first, first_tile)
+                for j in range(unit_rounds):
+                    n = first + 4 * (i * unit_rounds + j)
+                    at = offset + K_BLOCK * i * warps_by_input * fan_out
+                    at += TILE_UNITS * j * warps_by_unit
+                    gradient[at] = scale * sums[n]
+                    gradient[at + 1] = scale * sums[n + 1]
+                    gradient[at + 8 * fan_out] = scale * sums[n + 2]
+                    gradient[at + 8 * fan_out + 1] = scale * sums[n + 3]
 
-    return weight_gradient
+    return WeightGradient(4 * input_rounds * unit_rounds, add, write)
+
+
+class WeightGradients(NamedTuple):
+    """Of all matrices. `floats`: sums that a lane keeps."""
+
+    floats: int
+    add_first: Callable
+    add_middle: Callable
+    add_last: Callable
+    write: Callable
+
+
+@cache
+def make_weight_gradients(size):
+    """`WeightGradients`, over all samples of a block. size: `NetworkSize`."""
+    layers, first_weights, middle_weights = size.layers, size.first_weights, size.middle_weights
+    weights_before_last = size.weights_before_last
+    first = make_weight_gradient(1, size.unit_tiles, size.hidden, size.warps)
+    middle = make_weight_gradient(size.k_blocks, size.unit_tiles, size.hidden, size.warps)
+    last = make_weight_gradient(size.k_blocks, 1, OUTPUTS, size.warps)
+    first_middle, middle_floats = first.floats, middle.floats
+    first_last = first_middle + (layers - 1) * middle_floats
+    tiles_first, tiles_middle, tiles_last = first.add, middle.add, last.add
+    write_first, write_middle, write_last = first.write, middle.write, last.write
+
+    @cuda.jit(device=True)
+    def add_first(transposed, activations, deltas, warp, lane, sums):
+        tiles_first(transposed, activations, deltas, warp, lane, sums, 0)
+
+    @cuda.jit(device=True)
+    def add_middle(layer, transposed, activations, deltas, warp, lane, sums):
+        """Of the weights into hidden layer `layer`, from 1."""
+        n = first_middle + (layer - 1) * middle_floats
+        tiles_middle(transposed, activations, deltas, warp, lane, sums, n)
+
+    @cuda.jit(device=True)
+    def add_last(transposed, activations, deltas, warp, lane, sums):
+        tiles_last(transposed, activations, deltas, warp, lane, sums, first_last)
+
+    @cuda.jit(device=True)
+    def write(sums, warp, lane, scale, gradient, base):
+        """Write all sums, times `scale`, to gradient, float32, from `base` on."""
+        write_first(sums, 0, warp, lane, scale, gradient, base)
+        for layer in range(1, layers):
+            n = first_middle + (layer - 1) * middle_floats
+            offset = base + first_weights + (layer - 1) * middle_weights
+            write_middle(sums, n, warp, lane, scale, gradient, offset)
+        write_last(sums, first_last, warp, lane, scale, gradient, base + weights_before_last)
+
+    return WeightGradients(first_last + last.floats, add_first, add_middle, add_last, write)

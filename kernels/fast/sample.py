@@ -15,7 +15,8 @@ from typing import NamedTuple
 from numba import cuda, float32, int64, uint32, uint64
 
 from kernels.config import FEATURES, FOURIER_OCTAVES, SUB_CELL_FEATURES
-from kernels.fast.ptx import add_four, load_four, pack_halves
+from kernels.fast.ptx import pack_halves
+from kernels.fast.ptx_memory import add_four, load_four
 from kernels.field_math import corner_weights, neighbours, random_uv, sine_of_turns
 
 FIXED_POINT = 2.0**44  # a fixed-point gradient counts in units of 1 / FIXED_POINT
@@ -158,11 +159,16 @@ def make_add_fixed_point(channels):
     return add_fixed_point
 
 
+def make_add(channels, deterministic, vector_atomics):
+    """Adds a gradient, times a weight, to that of one cell."""
+    if deterministic:
+        return make_add_fixed_point(channels)
+    return make_add_floats(channels) if vector_atomics else make_add_floats_singly(channels)
+
+
 def make_scatter(channels, deterministic, vector_atomics):
     """The way back of `encode_grid`, as a device function."""
-    add = make_add_floats(channels) if vector_atomics else make_add_floats_singly(channels)
-    if deterministic:
-        add = make_add_fixed_point(channels)
+    add = make_add(channels, deterministic, vector_atomics)
 
     @cuda.jit(device=True)
     def scatter(grad, u, v, width, height, scale, staging, thread):

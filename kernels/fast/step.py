@@ -24,6 +24,7 @@ from numba import cuda, float32, uint32
 from kernels.config import COLOURS, GRID_CHANNELS
 from kernels.fast.adam import CellState, cell_state, make_update
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
+from kernels.fast.products import make_weight_gradients
 from kernels.fast.sample import draw_sample, make_encoding, make_scatter
 from kernels.fast.sizes import FEATURE_PITCH, network_size
 
@@ -67,6 +68,8 @@ def make_gradients(size, scatter):
     relu_masks_shape = size.relu_masks_shape
     pack_weights, forward_backward = make_pack_weights(size), make_forward_backward(size)
     finish_gradient = make_finish_gradient(size)
+    weight_gradients = make_weight_gradients(size)
+    floats, write_weight_gradients = weight_gradients.floats, weight_gradients.write
 
     @cuda.jit(device=True)
     def gradients(arrays, step, settings, sample, corner, features):
@@ -80,11 +83,14 @@ def make_gradients(size, scatter):
         staging = cuda.shared.array((samples, columns), float32)
         transposed = cuda.shared.array(transposed_shape, uint32, alignment=8)
         relu_masks = cuda.shared.array(relu_masks_shape, uint32)
+        weight_sums = cuda.local.array(floats, float32)
 
         thread = cuda.threadIdx.x & (threads - 1)  # never negative: see `products`
         base = cuda.blockIdx.x * arrays.weights.shape[0]
         scale = float32(2) / (float32(settings.batch) * float32(COLOURS))
         squared_error = float32(0)
+        for n in range(floats):
+            weight_sums[n] = float32(0)
         encode_grid(arrays.feature_grid, corner, features, rows, thread)
         pack_weights(arrays.weights, words, thread)
         stride = cuda.gridDim.x * samples
@@ -93,11 +99,10 @@ def make_gradients(size, scatter):
             inside = first + thread < settings.batch
             # Weights are packed, rows are written, and all warps are done with the last tile.
             cuda.syncthreads()
-            first_tile = first < stride
             u, v, red, green, blue = sample
             squared_error += forward_backward(
-                words, rows, staging, transposed, relu_masks, (red, green, blue), inside, scale,
-                arrays.grad_weights, base, first_tile, thread,
+                words, rows, staging, transposed, relu_masks, (red, green, blue), inside,
+                weight_sums, thread,
             )  # fmt: skip
             # Additions take their time to arrive: they are sent off before the last products.
             if inside:
@@ -105,12 +110,17 @@ def make_gradients(size, scatter):
                     arrays.grad_feature_grid, u, v, settings.grid_width, settings.grid_height,
                     scale, staging, thread,
                 )  # fmt: skip
-            finish_gradient(transposed, scale, arrays.grad_weights, base, first_tile, thread)
+            finish_gradient(transposed, weight_sums, thread)
             first += stride
             if first < settings.batch:
                 sample = draw_sample(arrays, first, step, settings)
                 corner = prepare_features(sample, settings, features)
                 encode_grid(arrays.feature_grid, corner, features, rows, thread)
+        # Blocks without samples have no row.
+        if cuda.blockIdx.x * samples < settings.batch:
+            write_weight_gradients(
+                weight_sums, thread >> 5, thread & 31, scale, arrays.grad_weights, base
+            )
         return squared_error
 
     return gradients

@@ -20,14 +20,8 @@ from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import FEATURES, OUTPUTS
 from kernels.fast.cells import averages, decay, moved
-from kernels.fast.ptx import (
-    add_four,
-    load_four,
-    pack_bfloat16,
-    pack_halves,
-    store_four,
-    transpose_8x8,
-)
+from kernels.fast.ptx import pack_bfloat16, pack_halves, transpose_8x8
+from kernels.fast.ptx_memory import add_four, load_four, store_four
 from kernels.fast.sizes import FEATURE_TILES, WARP
 
 TILE_STATE = 12  # floats per lane and tile: four weights, four m, four v

@@ -18,6 +18,7 @@ BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
 FASTEST_FIRST = ("persistent", "tensor", "graph", "cuda")
 ON_TENSOR_CORES = ("persistent", "tensor")
 TENSOR_CORES_SINCE = (8, 0)  # compute capability whose tensor cores take bfloat16
+VECTOR_ATOMICS_SINCE = (9, 0)  # that adds four floats at once
 
 
 def choose_backend(name: str, config: Config, deterministic: bool = False) -> ChosenBackend:
@@ -73,8 +74,8 @@ def for_another_network(name: str, deterministic: bool) -> ChosenBackend:
     if name not in ("auto", "cuda"):
         raise InputError(
             f"--backend {name} is made for the usual network, without --octaves, --activation, "
-            "--output or --biases, and --channels 4 needs tensor or persistent; take --backend "
-            "cuda or cpu"
+            "--output or --biases; --channels 4 needs tensor or persistent, --hidden 128 needs "
+            "persistent; take --backend cuda or cpu"
         )
     return on_the_gpu("cuda", backend_factory("cuda"), " (the fused kernels have another network)")
 
@@ -111,7 +112,7 @@ def backend_factory(name: str, deterministic: bool = False) -> BackendFactory:
     # What these need cannot be imported where there is no CUDA compiler.
     from kernels.training.gpu_backends import TensorBackend
     from kernels.training.graph_backend import GraphBackend
-    from kernels.training.one_barrier_backend import persistent_backend
+    from kernels.training.persistent_backends import persistent_backend
 
     if name == "graph":
         return GraphBackend
@@ -131,7 +132,12 @@ def why_not(name: str, config: Config) -> str | None:
             f"this GPU has {major}.{minor}"
         )
     from kernels.fast.sizes import network_size
+    from kernels.fast.wide import wide_fits
 
+    if name == "persistent" and wide_fits(config.hidden, config.layers):
+        if capability >= VECTOR_ATOMICS_SINCE:
+            return None
+        return f"{config.hidden} units need a GPU of compute capability 9.0"
     if network_size(config.hidden, config.layers, config.channels).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None

@@ -11,7 +11,7 @@ from kernels.fast.adam import rows_to_sum
 from kernels.fast.arrays import StepSettings, fused_arrays, moves_of_cells, settings_of
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.paint import add_squared_errors
-from kernels.fast.persistent import make_train
+from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
 from kernels.front_end import compiled_for_gpu, cuda, typeof
 from kernels.launch import blocks_for, on_gpu
 from kernels.state import State
@@ -50,6 +50,11 @@ class FusedBackend(ABC):
     arrays: Any
     blocks: int
 
+    @property
+    def samples(self) -> int:
+        """That a block takes at once: one per thread."""
+        return self.threads
+
     def __init__(
         self,
         image: np.ndarray,
@@ -76,7 +81,7 @@ class FusedBackend(ABC):
             self.image, state, corrections, 1, 1, self.threads, self.deterministic
         ))  # fmt: skip
         # One block per processor at least: those without samples still move parameters.
-        with_samples = blocks_for(self.config.batch, self.threads)
+        with_samples = blocks_for(self.config.batch, self.samples)
         self.blocks = min(max(with_samples, processors()), self.most_blocks())
         rows = rows_to_sum(min(with_samples, self.blocks), self.threads)
         self.arrays = self.on_device(fused_arrays(
@@ -210,8 +215,10 @@ class PersistentBackend(FusedBackend):
         _, _, paint, self.threads = make_fused_kernels(*self.variant)
         self.paint = compiled_for_gpu(paint)
         self.paint_threads = self.threads
-        small = blocks_for(self.config.batch, self.threads) <= 2 * processors()
-        train, _ = make_train(*self.variant, keep_state=small)
+        few = blocks_for(self.config.batch, self.threads) <= 2 * processors()
+        # A wide network has no register left over.
+        keep_state = few and self.config.hidden <= WIDEST_WITH_STATE
+        train, _ = make_train(*self.variant, keep_state=keep_state)
         self.train = compiled_for_gpu(train)
         self.kernels = (self.train,)
 

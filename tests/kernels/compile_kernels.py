@@ -18,16 +18,29 @@ import numpy as np
 from numba import boolean, cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
-from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
+from kernels import (
+    adam,
+    backward,
+    encode,
+    histogram,
+    image_ops,
+    matmul,
+    mlp_forward,
+    recording,
+    sampler,
+)
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
 from kernels.fast import graph, one_barrier
 from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
+from kernels.fast.large_batch import large_batch_fits, make_train_large_batch
 from kernels.fast.owners import fits, one_barrier_size
 from kernels.fast.paint import add_squared_errors
-from kernels.fast.persistent import make_train
+from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
 from kernels.fast.tensor_core_forward import tensor_core_forward
+from kernels.fast.wide import make_train_wide, wide_fits
+from kernels.fast.wide_paint import make_paint_wide
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers
@@ -169,11 +182,21 @@ SIGNATURES = {
     siren_layers.colour_deltas: (matrix, matrix, matrix, vector),
     siren_sums.chunk_sums: (matrix, matrix, cube),
     siren_sums.sum_chunks: (cube, matrix),
-    siren_positions.random_pixels: (cube, uint64, uint64, matrix, matrix),
+    siren_positions.random_pixels: (cube, uint64, clock, matrix, matrix),
     siren_positions.pixel_positions: (int64, int32, int32, matrix),
     add_squared_errors: (vector, matrix, vector),
+    recording.begin_step: (int64, float32, clock, matrix),
+    recording.adam_weights_by_clock: (
+        clock,
+        matrix,
+        vector,
+        vector,
+        vector,
+        vector,
+        matrix,
+        rates,
+    ),
     graph.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
-    graph.adam_weights_by_clock: (clock, matrix, vector, vector, vector, vector, matrix, rates),
     graph.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
 }
 words = uint32[:, ::1]
@@ -203,7 +226,7 @@ def fused_kernels(capability, every_variant=True):
     if every_variant:
         sizes += [(32, 2, True, 3), (32, 2, capability >= VECTOR_ATOMICS_SINCE, 4)]
     if every_variant and capability >= VECTOR_ATOMICS_SINCE:
-        sizes += [(16, 1, False, 3), (64, 2, False, 3)]
+        sizes += [(16, 1, False, 3), (64, 2, False, 3), (128, 2, False, 3)]
     for hidden, layers, deterministic, channels in sizes:
         variant = hidden, layers, deterministic, capability >= VECTOR_ATOMICS_SINCE, channels
         config = Config(hidden=hidden, layers=layers, channels=channels)
@@ -212,7 +235,15 @@ def fused_kernels(capability, every_variant=True):
         corrections = np.zeros((2, 2), np.float32)
         arrays = typeof(fused_arrays(image, state, corrections, 1, 1, 32, deterministic))
         settings = typeof(settings_of(config, image))
+        if wide_fits(hidden, layers):
+            train, _ = make_train_wide(hidden, layers, deterministic, channels)
+            yield f"wide {variant}", train, (arrays, matrix, int64, settings, uint32[::1])
+            paint, _ = make_paint_wide(hidden, layers, channels)
+            yield f"paint {variant}", paint, (matrix, vector, int32, int32, vector, int32, int32)
+            continue
         for keep_state in (True, False) if every_variant else (True,):
+            if keep_state and hidden > WIDEST_WITH_STATE:
+                continue
             train, _ = make_train(*variant, keep_state=keep_state)
             name = f"train {variant} {keep_state}"
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
@@ -222,6 +253,9 @@ def fused_kernels(capability, every_variant=True):
             size = one_barrier_size(hidden, layers, deterministic)
             one = typeof(one_barrier_arrays(image, state, corrections, 1, size, deterministic))
             yield f"one barrier {variant}", train, (one, matrix, int64, settings, uint32[::1])
+        if every_variant and new_enough and large_batch_fits(hidden, layers):
+            train, _ = make_train_large_batch(hidden, layers, deterministic, channels)
+            yield f"large batch {variant}", train, (arrays, matrix, int64, settings, uint32[::1])
         if hidden != 32:
             continue
         gradients, update, paint, _ = make_fused_kernels(*variant)

@@ -85,10 +85,11 @@ FUSED = ["train", "gradients", "update", "paint"]
 # and in all variants.
 VARIANTS = [
     # 32 x 2, as fast as can be and deterministic, with Adam's state in registers and without
-    *("train", "train", "one barrier", "gradients", "update", "paint") * 2,
-    *("train", "train", "gradients", "update", "paint"),  # four channels
-    *("train",) * 4,  # 16 x 1 and 64 x 2
-    "one barrier",  # 16 x 1
+    *("train", "train", "one barrier", "large batch", "gradients", "update", "paint") * 2,
+    *("train", "train", "large batch", "gradients", "update", "paint"),  # four channels
+    *("train", "train", "one barrier", "large batch"),  # 16 x 1
+    "train",  # 64 x 2
+    *("wide", "paint"),  # 128 x 2
 ]
 
 

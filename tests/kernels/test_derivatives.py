@@ -73,6 +73,12 @@ def test_finite_differences_find_what_is_wrong_and_nothing_else():
     def exchanges(a, b, gradient):
         return functions.product_derivative(b, a, gradient)
 
+    def is_no_number(x, gradient):
+        return np.float32(np.nan)
+
+    def forgets_the_second(a, b, gradient):
+        return gradient * b
+
     points, pairs = random(10, 1, low=-3, high=3), random(10, 2, low=-3, high=3)
     right = [
         ("sine", functions.sine, functions.sine_derivative, list(map(tuple, points))),
@@ -83,8 +89,10 @@ def test_finite_differences_find_what_is_wrong_and_nothing_else():
     wrong = [
         ("a", functions.sine, forgets_the_gradient, list(map(tuple, points))),
         ("b", functions.product, exchanges, list(map(tuple, pairs))),
+        ("c", functions.sine, is_no_number, list(map(tuple, points))),
+        ("d", functions.product, forgets_the_second, list(map(tuple, pairs))),
     ]
-    assert wrong_derivatives([right[0], *wrong, right[1]]) == ["a", "b"]
+    assert wrong_derivatives([right[0], *wrong, right[1]]) == ["a", "b", "c", "d"]
     slope = finite_difference(functions.product, (np.float32(2), np.float32(-3)), 1)
     assert slope == pytest.approx(2, abs=1e-4)
 

@@ -20,7 +20,9 @@ from kernels.fast.arrays import flat_with_four_channels, fused_arrays, settings_
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
 from kernels.fast.paint import add_squared_errors, make_paint
 from kernels.fast.persistent import make_train
-from kernels.fast.ptx import arrive, arrived, pack_halves
+from kernels.fast.products import make_weight_gradients
+from kernels.fast.ptx import pack_halves
+from kernels.fast.ptx_memory import arrive, arrived
 from kernels.fast.sample import FIXED_POINT, draw_sample
 from kernels.fast.sizes import FEATURE_PITCH, network_size
 from kernels.fast.step import make_fused_step
@@ -56,6 +58,8 @@ def make_network_kernel(hidden, layers, channels):
     transposed_shape, relu_masks_shape = size.transposed_shape, size.relu_masks_shape
     pack_weights, run = make_pack_weights(size), make_forward_backward(size)
     finish = make_finish_gradient(size)
+    gradients = make_weight_gradients(size)
+    floats, write = gradients.floats, gradients.write
 
     @cuda.jit
     def network(features, target, weights, count, scale, gradient, grad_features, errors):
@@ -64,7 +68,10 @@ def make_network_kernel(hidden, layers, channels):
         staging = cuda.shared.array((threads, columns), float32)
         transposed = cuda.shared.array(transposed_shape, uint32)
         relu_masks = cuda.shared.array(relu_masks_shape, uint32)
+        sums = cuda.local.array(floats, float32)
         thread = cuda.threadIdx.x
+        for n in range(floats):
+            sums[n] = float32(0)
         pack_weights(weights, words, thread)
         for pair in range(8):
             rows[thread, pair] = pack_halves(
@@ -73,12 +80,12 @@ def make_network_kernel(hidden, layers, channels):
         cuda.syncthreads()
         colours = target[thread, 0], target[thread, 1], target[thread, 2]
         errors[thread] = run(
-            words, rows, staging, transposed, relu_masks, colours, thread < count, scale, gradient,
-            0, True, thread,
-        )  # fmt: skip
+            words, rows, staging, transposed, relu_masks, colours, thread < count, sums, thread
+        )
         for channel in range(channels):
             grad_features[thread, channel] = staging[thread, channel]
-        finish(transposed, scale, gradient, 0, True, thread)
+        finish(transposed, sums, thread)
+        write(sums, thread >> 5, thread & 31, scale, gradient, 0)
 
     return network, threads
 

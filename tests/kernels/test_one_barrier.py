@@ -342,7 +342,7 @@ def test_corrections_of_the_next_two_moves():
 def kinds(real_gpu):
     """(one barrier, two barriers): backends, whose modules cannot be imported without a GPU."""
     from kernels.training.gpu_backends import PersistentBackend
-    from kernels.training.one_barrier_backend import OneBarrierBackend
+    from kernels.training.persistent_backends import OneBarrierBackend
 
     return OneBarrierBackend, PersistentBackend
 
@@ -384,10 +384,12 @@ def test_a_cut_run_has_the_same_bits(kinds):
 @pytest.mark.gpu
 def test_large_batches_take_two_barriers(kinds):
     from kernels.training.gpu_backends import processors
-    from kernels.training.one_barrier_backend import persistent_backend
+    from kernels.training.persistent_backends import LargeBatchBackend, persistent_backend
 
     most = SAMPLES * processors()
-    for batch, hidden, kind in ((most, 32, kinds[0]), (most + 1, 32, kinds[1]), (50, 64, kinds[1])):
+    cases = [(most, 32, kinds[0]), (most + 1, 32, kinds[1]), (50, 64, kinds[1])]
+    cases += [(1 << 17, 32, LargeBatchBackend), (1 << 17, 64, kinds[1])]
+    for batch, hidden, kind in cases:
         config = Config(batch=batch, hidden=hidden)
         backend = persistent_backend(picture(20, 30), config, initial_state(config))
         assert type(backend) is kind

@@ -7,6 +7,7 @@ the single kernels are slow.
 import numpy as np
 import pytest
 
+from kernels.recording import OneByOne
 from kernels.siren import layers, network, positions, sums
 from lessons import reference
 from lessons.reference import siren as reference_siren
@@ -108,8 +109,9 @@ def test_positions_of_pixels(engine):
 def test_random_pixels_and_their_colours(engine):
     image = random((5, 7, 3), 0, 0)
     found, target = engine.output((SAMPLES, 2)), engine.output((SAMPLES, 3))
+    clock = engine.to_device(np.array([0, 0, 2]))
     positions.launch_random_pixels(
-        engine.to_device(image), 7, 2, found.array, target.array, engine.launch
+        engine.to_device(image), 7, clock, found.array, target.array, engine.launch
     )
     drawn = np.floor(reference.draw_uv(SAMPLES, 2, 7) * (7, 5)).astype(int)
     np.testing.assert_allclose(found.read(), 2 * (drawn + 0.5) / (7, 5) - 1, rtol=0, atol=1e-6)
@@ -208,6 +210,9 @@ class Here:
     def __init__(self, engine):
         self.launch, self.to_device = engine.launch, engine.to_device
         self.to_host, self.empty = engine.to_host, engine.backend.empty
+
+    def repeated(self, work, proof=()):
+        return OneByOne(work, self.launch)
 
 
 def test_omega_reaches_the_kernel_as_a_float32():

@@ -14,12 +14,12 @@ import pytest
 
 from kernels.config import Config
 from kernels.state import initial_state
-from kernels.training import choose_backend, one_barrier_backend
+from kernels.training import choose_backend, persistent_backends
 from kernels.training.backend import Backend, BackendFactory
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.gpu_backends import FusedBackend, PersistentBackend, TensorBackend
 from kernels.training.graph_backend import GraphBackend
-from kernels.training.one_barrier_backend import persistent_backend
+from kernels.training.persistent_backends import persistent_backend
 from kernels.training.staged_backends import CudaBackend
 from lessons.native_backend import NativeBackend
 from tests.engines import CheckedBackend
@@ -113,12 +113,28 @@ def test_the_factories_are_the_classes_that_they_name():
 
 
 @pytest.mark.parametrize(
-    "fits, kind", [(False, BACKENDS["persistent"]), (True, one_barrier_backend.OneBarrierBackend)]
+    "capability, batch, hidden, layers, channels, kind",
+    [
+        ((9, 0), 16_384, 32, 2, 3, "OneBarrierBackend"),
+        ((9, 0), 16_384, 32, 2, 4, "PersistentBackend"),
+        ((9, 0), 50_000, 32, 2, 3, "PersistentBackend"),
+        ((9, 0), 60_000, 32, 2, 4, "LargeBatchBackend"),
+        ((9, 0), 60_000, 64, 2, 3, "PersistentBackend"),
+        ((9, 0), 100, 128, 2, 3, "WideBackend"),
+        ((8, 0), 60_000, 32, 2, 3, "PersistentBackend"),
+    ],
 )
-def test_one_barrier_where_the_batch_fits(fits, kind, monkeypatch):
-    monkeypatch.setattr(one_barrier_backend, "takes_one_barrier", lambda config: fits)
+def test_the_kernel_that_suits_a_run(
+    capability, batch, hidden, layers, channels, kind, monkeypatch
+):
+    class Device:
+        compute_capability = capability
+
+    monkeypatch.setattr(persistent_backends.cuda, "get_current_device", Device, raising=False)
+    monkeypatch.setattr(persistent_backends, "processors", lambda: 132)
     monkeypatch.setattr(FusedBackend, "__init__", lambda self, *arguments: None)
-    assert type(persistent_backend(None, Config(), None)) is kind
+    config = Config(batch=batch, hidden=hidden, layers=layers, channels=channels)
+    assert type(persistent_backend(None, config, None)).__name__ == kind
 
 
 @pytest.mark.parametrize("name", choose_backend.ON_TENSOR_CORES)
@@ -132,7 +148,7 @@ def test_deterministic_is_an_argument(name, monkeypatch):
 
     monkeypatch.setattr(FusedBackend, "__init__", init)
     monkeypatch.setattr(FusedBackend, "state", lambda self: None)
-    monkeypatch.setattr(one_barrier_backend, "takes_one_barrier", lambda config: True)
+    monkeypatch.setattr(persistent_backends, "takes_one_barrier", lambda config: True)
     for deterministic in (False, True):
         factory = choose_backend.backend_factory(name, deterministic)
         backend = factory(np.zeros((1, 1, 3), np.float32), Config(), None)

@@ -720,7 +720,7 @@ def test_a_folder_or_an_animation_is_no_image(tmp_path, refuse):
 BAD_OPTIONS = """--steps 0|--steps -5|--steps 99999999999999999999|--steps many|--steps 1.5
 --batch 0|--batch -1|--batch 1000000000000|--lr-mlp nan|--lr-mlp inf|--lr-mlp 0|--lr-mlp -1
 --lr-mlp fast|--lr-grid nan|--lr-grid 1e9|--lr-grid 0|--grid 0x5|--grid 5|--grid axb
---grid 99999x99999|--grid -3x5|--grid 5x5x5|--hidden 20|--hidden 0|--hidden 128|--layers 0
+--grid 99999x99999|--grid -3x5|--grid 5x5x5|--hidden 20|--hidden 0|--hidden 256|--layers 0
 --layers 9|--checkpoint-every -1|--seed -1|--seed 18446744073709551616|--snapshots 0
 --snapshots 1,x|--format bmp|--backend tpu|--unknown-option 3|second.png|--scale"""
 
