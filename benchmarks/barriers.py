@@ -23,7 +23,7 @@ from kernels.config import Config
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
 from kernels.training.gpu_backends import PersistentBackend
-from kernels.training.one_barrier_backend import OneBarrierBackend
+from kernels.training.persistent_backends import OneBarrierBackend
 from kernels.training.trainer import Trainer
 
 

@@ -26,7 +26,7 @@ from kernels.files.images import load_image
 from kernels.training.devices import why_no_gpu
 
 FOUR = 4  # channels per cell of the grid
-OURS_WITH_FOUR = ("cuda", "tensor", "persistent", "persistent deterministic")
+OURS_WITH_FOUR = ("tensor", "persistent", "persistent deterministic")
 FIGURES = {"us_per_step": r"([\d.]+) us per step", "psnr_db": r"PSNR ([\d.]+)"}
 
 
@@ -53,14 +53,18 @@ def peer_rows(steps):
             print(f"{name}: not installed", flush=True)
 
 
-def tiny_cuda_nn(command, steps):
+def figures_of(command):
     """What a program that trains the lake printed last; raises `InputError` if that is nothing."""
-    run = subprocess.run([*command.split(), LAKE, str(steps)], capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, text=True)
     found = {key: re.findall(pattern, run.stdout) for key, pattern in FIGURES.items()}
     if run.returncode or not all(found.values()):
         lines = (run.stderr or run.stdout).strip().splitlines() or ["nothing was printed"]
-        raise InputError(f"--tiny-cuda-nn {command} gives no figures: {lines[-1]}")
-    figures = {key: float(found[key][-1]) for key in FIGURES}
+        raise InputError(f"--tiny-cuda-nn {' '.join(command)} gives no figures: {lines[-1]}")
+    return {key: float(found[key][-1]) for key in FIGURES}
+
+
+def tiny_cuda_nn(command, steps):
+    figures = figures_of([*command.split(), LAKE, str(steps)])
     return {"backend": "tiny-cuda-nn", "channels": FOUR, **figures}
 
 

@@ -106,25 +106,25 @@ def pytorch(image, config, precision):
     return seconds, picture, f"torch {torch.__version__}"
 
 
-def seconds_per_step_in_graphs(torch, step, steps):
+def seconds_per_step_in_graphs(torch, step, steps, per_graph=STEPS_PER_GRAPH):
     """Warm up with some steps, record as many as a CUDA graph, and replay it for the rest."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        for _ in range(STEPS_PER_GRAPH):
+        for _ in range(per_graph):
             step()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(STEPS_PER_GRAPH):
+        for _ in range(per_graph):
             step()
     torch.cuda.synchronize()
-    replays = (steps - STEPS_PER_GRAPH) // STEPS_PER_GRAPH
+    replays = (steps - per_graph) // per_graph
     begin = time.perf_counter()
     for _ in range(replays):
         graph.replay()
     torch.cuda.synchronize()
-    return (time.perf_counter() - begin) / (replays * STEPS_PER_GRAPH)
+    return (time.perf_counter() - begin) / (replays * per_graph)
 
 
 def pixel_centres(image):

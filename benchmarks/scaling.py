@@ -1,11 +1,14 @@
 """How the persistent backend scales with batch and width, and how fast it paints.
 
     python -m benchmarks.scaling --save h200-scaling
+    python -m benchmarks.scaling --channels 4 --tiny-cuda-nn \
+        "../tiny-cuda-nn/build/mlp_learning_an_image {image} {hidden}.json {steps} x {batch}"
 
-Writes the rows and results/NAME.png: microseconds per step against the batch, with two limits drawn
-in. The *barrier floor* is what two barriers of the whole GPU cost, measured with the same kernel
-and nothing to do. The *tensor-core limit* is the useful arithmetic of a step (no padding counted)
-over the rate of the tensor cores.
+Writes the rows and results/NAME.png: microseconds per step against the batch, with two limits
+drawn in. The *barrier floor* is what two barriers of the whole GPU cost, measured with the same
+kernel and nothing to do. The *tensor-core limit* is the useful arithmetic of a step (no padding
+counted) over the rate of the tensor cores. With `--tiny-cuda-nn` each point is measured beside a
+program of it, which `benchmarks/README.md` says how to build.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import numpy as np
 from numba import cuda
 from PIL import Image
 
+from benchmarks.compare import figures_of
 from benchmarks.cpu_step import multiply_adds_per_sample
 from benchmarks.machine import RESULTS, description
 from kernels.config import COLOURS, Config
@@ -26,12 +30,13 @@ from kernels.files.plot import Sheet
 from kernels.files.style import GRID, INK, MUTED
 from kernels.state import initial_state
 from kernels.training.gpu_backends import PersistentBackend
+from kernels.training.persistent_backends import persistent_backend
 
 LAKE = "images/lake.png"
-WIDTHS = (16, 32, 64)
+WIDTHS = (16, 32, 64, 128)
 BATCHES = [1 << power for power in range(10, 21)]
 TENSOR_FLOPS = 990e12  # dense, 16-bit operands, H200 datasheet
-COLOUR_OF = {16: (0, 140, 100), 32: (0, 114, 178), 64: (196, 88, 28)}
+COLOUR_OF = {16: (0, 140, 100), 32: (0, 114, 178), 64: (196, 88, 28), 128: (150, 60, 140)}
 PAINTED = ((800, 550), (7680, 4320))
 
 
@@ -71,21 +76,33 @@ def barrier_floor(blocks, threads, steps=20_000):
     return best_of(run) / steps * 1e6
 
 
-def step_time(image, hidden, batch):
-    config = Config(hidden=hidden, batch=batch)
-    backend = PersistentBackend(image, config, initial_state(config))
-    steps = int(min(20_000, max(200, (1 << 29) // batch)))
+def steps_for(batch):
+    return int(min(20_000, max(200, (1 << 29) // batch)))
+
+
+def step_time(image, hidden, batch, channels=Config.channels):
+    config = Config(hidden=hidden, batch=batch, channels=channels)
+    backend = persistent_backend(image, config, initial_state(config))
+    steps = steps_for(batch)
     rates = np.full((steps, 2), 0.001, np.float32)
     seconds = best_of(lambda: backend.run(1, rates))
     compiled = next(iter(backend.train.overloads.values()))
     us = seconds / steps * 1e6
     return {
-        "backend": "persistent", "hidden": hidden, "batch": batch, "us_per_step": us,
+        "backend": "persistent", "kernel": type(backend).__name__.removesuffix("Backend"),
+        "hidden": hidden, "channels": channels, "batch": batch, "us_per_step": us,
         "blocks": backend.blocks, "registers": compiled.regs_per_thread,
         "local_bytes": compiled.local_mem_per_thread,
         "tflops": useful_flops(hidden) * batch / us * 1e-6,
         "share_of_tensor_peak": useful_flops(hidden) * batch / us * 1e6 / TENSOR_FLOPS,
     }  # fmt: skip
+
+
+def time_of_peer(command, hidden, batch):
+    """Microseconds per step of a program of tiny-cuda-nn. command: with names in braces."""
+    steps = min(3000, steps_for(batch))
+    filled = command.format(image=LAKE, hidden=hidden, steps=steps, batch=batch)
+    return figures_of(filled.split())["us_per_step"]
 
 
 def painting(image):
@@ -112,9 +129,9 @@ def painting(image):
 
 
 def plot(rows, floor, path):
-    sheet = Sheet(860, 560)
+    sheet = Sheet(860, 580)
     left, right, top, bottom = 90, 640, 70, 480
-    lowest, highest = 1.0, 1000.0
+    lowest, highest = 1.0, 3000.0
 
     def position(batch, us):
         x = left + (np.log2(batch) - 10) / 10 * (right - left)
@@ -132,6 +149,8 @@ def plot(rows, floor, path):
         sheet.text(x, bottom + 10, f"{batch:,}", MUTED, 13, "ma")
     sheet.text(left, top - 12, "microseconds", MUTED, 14, "ls")
     sheet.text((left + right) / 2, bottom + 40, "samples per step", MUTED, 14, "ma")
+    if any("tiny_cuda_nn_us" in row for row in rows):
+        sheet.text(left, bottom + 62, "dots without a line: tiny-cuda-nn", MUTED, 14, "la")
     y = position(1024, floor)[1]
     sheet.dashed(left, right, y, MUTED, 1.5)
     sheet.text(right + 10, y, "two barriers", MUTED, 14, "lm")
@@ -141,6 +160,9 @@ def plot(rows, floor, path):
         for x, y in points:
             sheet.dot(x, y, colour, 3)
         sheet.text(right + 10, points[-1][1], f"width {hidden}", colour, 15, "lm")
+        for row in rows:
+            if row["hidden"] == hidden and "tiny_cuda_nn_us" in row:
+                sheet.dot(*position(row["batch"], row["tiny_cuda_nn_us"]), colour, 2)
         # Dashes at equal distances; below the plot there is nothing to see.
         batches = np.logspace(10, 20, 81, base=2)
         limit = useful_flops(hidden) * batches / TENSOR_FLOPS * 1e6
@@ -156,16 +178,23 @@ def plot(rows, floor, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--channels", type=int, default=Config.channels, help="of the grid")
+    parser.add_argument("--tiny-cuda-nn", metavar="COMMAND", help="a program of it (default: none)")
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json and NAME.png")
     options = parser.parse_args()
     image = load_image(LAKE)
     rows = []
     for hidden in WIDTHS:
         for batch in BATCHES:
-            rows.append(step_time(image, hidden, batch))
+            row = step_time(image, hidden, batch, options.channels)
             print("width {hidden:2} batch {batch:9,} {us_per_step:8.2f} us, {tflops:6.1f} TFLOP/s, "
-                  "{registers} registers, {local_bytes} bytes local".format(**rows[-1]),
-                  flush=True)  # fmt: skip
+                  "{registers} registers, {local_bytes} bytes local, {kernel}".format(**row),
+                  end="", flush=True)  # fmt: skip
+            if options.tiny_cuda_nn and batch in BATCHES[::2]:
+                row["tiny_cuda_nn_us"] = time_of_peer(options.tiny_cuda_nn, hidden, batch)
+                print("; tiny-cuda-nn {:.2f} us".format(row["tiny_cuda_nn_us"]), end="")
+            print(flush=True)
+            rows.append(row)
     floor = barrier_floor(128, 128)
     print(f"two barriers of 128 blocks: {floor:.2f} us")
     painted = painting(image)

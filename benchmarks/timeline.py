@@ -30,7 +30,7 @@ from kernels.files.images import load_image
 from kernels.files.plot import Sheet
 from kernels.files.style import GRID, INK, MUTED
 from kernels.state import initial_state
-from kernels.training.one_barrier_backend import OneBarrierBackend
+from kernels.training.persistent_backends import OneBarrierBackend
 
 LAKE = "images/lake.png"
 FIRST_SEEN, STEPS_SEEN, STEPS = 300, 200, 20_000
