@@ -21,6 +21,7 @@ from typing import NamedTuple
 from kernels.errors import InputError
 from lessons.course.exercises import exercise_text, solution_text, wrong_text
 from lessons.course.lesson import Check, Lesson, find_lesson, lessons
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -140,8 +141,9 @@ def run(
     function = checks_of(lesson)[check.name]
     submission = Submission(Path("exercise.py"), text.encode("utf-8"))
     return run_check(
-        function, lesson, check, submission, workers, seed, PATIENCE, draw=False, before=before
-    )
+        function, lesson, check, submission, workers, seed, PATIENCE,
+        draw=False, before=before, effort=NO_EFFORT,
+    )  # fmt: skip
 
 
 def row(kernel: str, result: Result, ok: bool) -> Row:

@@ -16,6 +16,7 @@ from kernels.errors import InputError
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Lesson
 from lessons.course.progress import CourseProgress
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
@@ -48,7 +49,7 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
             function = checks_of(lesson)[check.name]
             submission = Submission.read(lesson.exercise)
             seed = secrets.randbits(32)
-            result = run_check(function, lesson, check, submission, workers, seed)
+            result = run_check(function, lesson, check, submission, workers, seed, effort=NO_EFFORT)
             if result.status != "passed":
                 failures[lesson.number] = (
                     f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "

@@ -88,6 +88,7 @@ class Case(Verdict):
         self.backends = backends
         self.only_checked = only_checked
         self.has_small_input = False
+        self.quick = False  # whether the simulator leaves out to ask Numba's compiler
         self.returned_by = ""  # the function that the check has the value of
         self.calls: list[StageCall] = []  # of stages, in the last run
         self.explain: Callable[[Found], str] = lambda found: ""  # what a check knows of its cause
@@ -148,7 +149,7 @@ class Case(Verdict):
         self.last_lengths = lengths_of(arguments)
         worker = self.loaded_worker()
         self.recorded_by = worker if self.draw and backend == "checked" else None
-        how = backend, self.deadline, self.draw, measure, orders, conducts
+        how = backend, self.deadline, self.draw, measure, orders, conducts, not self.quick
         outcome = self.ask(lambda: worker.run(function, arguments, *how))
         self.calls = outcome.calls
         findings = [*outcome.findings, *(outcome.doubles if self.counts_doubles else ())]

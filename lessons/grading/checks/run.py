@@ -15,6 +15,7 @@ from lessons.course.earlier import earlier_files
 from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.case import Case, CheckFunction, EngineRefused
+from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT, Effort, Failure, lines_on_slip
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.checks.waiting import endless_before, told_once
@@ -54,13 +55,14 @@ def run_check(
     draw: bool = True,
     pictures: Path = PICTURES,
     before: Sequence[Result] = (),
+    effort: Effort = FULL_EFFORT,
 ) -> Result:
     """Run one check on one submission.
 
     function: from `checks_of`. seed: decides all random inputs. patience: factor for the time
     limit, for slow machines. draw: write a picture of a failure, in the folder `pictures`. before:
     the results of this submission so far: one mistake is told once, and what has not ended once is
-    not run again.
+    not run again. effort: to find the place of the mistake, which changes no points.
     """
     started = time.monotonic()
     backends: list[str] = []
@@ -86,8 +88,12 @@ def run_check(
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
     if status != "passed" and backends:
         diagnosis, message = told_once(check, lesson, diagnosis, message, before)
+        failure = Failure(function, lesson, check, submission, seed, diagnosis, message)
+        found: list[str] = []
+        if "cuda" not in backends and failure.is_new(before):
+            found = lines_on_slip(failure, workers, effort)
         hint = f"stuck? python -m lessons hint {lesson.number}"
-        message = "\n".join([message, *printed_lines(workers), hint])
+        message = "\n".join([message, *found, *printed_lines(workers), hint])
     return Result(
         lesson=lesson.name,
         check=check.name,
@@ -109,7 +115,10 @@ def run_solutions(lessons: Sequence[Lesson], seed: int, workers: WorkerPool) -> 
         functions = checks_of(lesson)
         for check in lesson.checks:
             function = functions[check.name]
-            run_check(function, lesson, check, submission, workers, seed, PATIENCE, draw=False)
+            run_check(
+                function, lesson, check, submission, workers, seed, PATIENCE,
+                draw=False, effort=NO_EFFORT,
+            )  # fmt: skip
 
 
 def passed(function: CheckFunction, new_case: Callable[..., Case]) -> Case:

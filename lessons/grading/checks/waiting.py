@@ -12,7 +12,7 @@ from lessons.grading.checks.result import Result
 ENDLESS = ("endless", "endless or too slow")
 WASTEFUL = ("one thread for all", "same work again")  # large inputs would take minutes
 OUTSIDE = ("out-of-bounds", "IndexError")  # as an index that an earlier function returns may be
-NOT_THE_MISTAKE = ("picture: ", "replay: ", "printed: ", "stuck? ")
+NOT_THE_MISTAKE = ("picture: ", "replay: ", "printed: ", "stuck? ", "look at ")
 
 
 def endless_before(check: Check, lesson: Lesson, before: Iterable[Result]) -> str | None:

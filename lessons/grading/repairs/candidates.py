@@ -1,0 +1,153 @@
+"""All small changes of a student's functions, the likeliest first."""
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, pairwise
+
+from lessons.grading.repairs.expressions import EXPRESSIONS
+from lessons.grading.repairs.familiar import Familiar
+from lessons.grading.repairs.scope import Scope, body_of
+from lessons.grading.repairs.source import Change, Source
+from lessons.grading.repairs.statements import STATEMENTS, barriers
+
+MOST_RANK_TWICE = 2  # of a change that is tried in several places at once
+MOST_PLACES_TWICE = 5
+MOST_BYTES_BETWEEN = 6_000  # from the first place to the last
+MOST_EXCHANGED = 100
+MOST_PAIRS = 9  # of places of two names that may be exchanged
+MOST_LETTERS = 2_000  # of what is put in one place
+UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
+
+
+def candidates(
+    source: Source,
+    functions: Sequence[ast.FunctionDef],
+    unsuspected: Collection[int] = (),
+    right: Sequence[str] = (),
+) -> list[Change]:
+    """Changes of these functions, each once, in the order in which they should be tried.
+
+    unsuspected: lines that are tried later, since they are as in our solution. right: files; what
+    makes the text more like them is tried earlier.
+    """
+    familiar = Familiar(right)
+    ranked = []
+    for place, function in enumerate(functions):
+        for rank, change in changes_of(function, source):
+            later = UNSUSPECTED if change.line in unsuspected else 0
+            ranked.append((rank + later - familiar.gain(change, source), place, change))
+    ranked.sort(key=lambda entry: entry[:2])
+    distinct = {(change.start, change.end, change.new): change for _, _, change in ranked}
+    return list(distinct.values())
+
+
+def changes_of(function: ast.FunctionDef, source: Source) -> Iterator[tuple[int, Change]]:
+    """(rank, change) for all changes of one function; those of equal rank in turn of their line."""
+    scope = Scope(function, names_of_the_file(source))
+    found = [*changes_of_expressions(scope, source), *changes_of_statements(function, source)]
+    found += twice(found, source)
+    yield from sorted(found, key=lambda entry: (entry[0], entry[1].line))
+
+
+def twice(found: Sequence[tuple[int, Change]], source: Source) -> Iterator[tuple[int, Change]]:
+    """The same change in all places of a function, or in two; two things exchanged."""
+    alike: dict[tuple[str, str], list[tuple[int, Change]]] = {}
+    for rank, change in found:
+        old = source.between(change.start, change.end)
+        alike.setdefault((old, change.new), []).append((rank, change))
+    for (old, new), group in alike.items():
+        back = alike.get((new, old), [])
+        if old < new and 0 < len(group) * len(back) <= MOST_EXCHANGED:
+            yield from exchanged(group, back, source)
+        changes = sorted({change.start: change for _, change in group}.values())
+        if len(changes) < 2 or group[0][0] > MOST_RANK_TWICE or overlap(changes):
+            continue
+        if changes[-1].end - changes[0].start > MOST_BYTES_BETWEEN:
+            continue
+        yield group[0][0] + 1, together(changes, source)
+        if 2 < len(changes) <= MOST_PLACES_TWICE:
+            for pair in combinations(changes, 2):
+                yield group[0][0] + 2, together(pair, source)
+
+
+def exchanged(
+    one_way: Sequence[tuple[int, Change]], other_way: Sequence[tuple[int, Change]], source: Source
+) -> Iterator[tuple[int, Change]]:
+    """Two names or numbers, each in the other's place: everywhere, or in one place each."""
+    rank = one_way[0][0] + 1
+    pairs = [(first, second) for _, first in one_way for _, second in other_way]
+    everywhere = sorted({change.start: change for pair in pairs for change in pair}.values())
+    groups = [everywhere, *(sorted(pair) for pair in pairs[:MOST_PAIRS])]
+    for changes in groups:
+        near = changes[-1].end - changes[0].start <= MOST_BYTES_BETWEEN
+        if near and not overlap(changes):
+            change = together(changes, source)
+            one, other = one_way[0][1].new, other_way[0][1].new
+            words = f"with `{one}` and `{other}` exchanged"
+            if changes[-1].line != change.line:
+                words += f" here and in line {changes[-1].line}"
+            yield rank, change._replace(kind="exchanged", words=words)
+
+
+def overlap(changes: Sequence[Change]) -> bool:
+    return any(first.end > second.start for first, second in pairwise(changes))
+
+
+def together(changes: Sequence[Change], source: Source) -> Change:
+    """Several changes of different places as one."""
+    first, last = changes[0], changes[-1]
+    text = first.new
+    for before, change in pairwise(changes):
+        text += source.between(before.end, change.start) + change.new
+    others = ", ".join(str(line) for line in sorted({change.line for change in changes[1:]}))
+    words = first.words
+    if others != str(first.line):
+        words += f", and the same in line {others}"
+    return Change(first.start, last.end, text, first.line, first.kind, words)
+
+
+def changes_of_expressions(scope: Scope, source: Source) -> Iterator[tuple[int, Change]]:
+    slices = {id(node.slice) for node in scope.nodes if isinstance(node, ast.Subscript)}
+    for node in scope.nodes:
+        if not isinstance(node, ast.expr):
+            continue
+        if id(node) in slices and isinstance(node, ast.Tuple):
+            continue  # its array's indices are changed together with it
+        for rank, propose in EXPRESSIONS:
+            for new, kind, words in propose(node, source, scope):
+                start, end = source.span(node)
+                if len(new) <= MOST_LETTERS and new != source.between(start, end):
+                    yield rank, Change(start, end, new, node.lineno, kind, words)
+
+
+def changes_of_statements(
+    function: ast.FunctionDef, source: Source
+) -> Iterator[tuple[int, Change]]:
+    shares = "shared" in source.text_of(function)
+    for body in bodies_in(body_of(function)):
+        for rank, propose in STATEMENTS:
+            if propose is barriers and not shares:
+                continue
+            for change in propose(body, source):
+                yield rank, change
+
+
+def bodies_in(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    """A list of statements, and those within its loops and conditions."""
+    yield body
+    for statement in body:
+        if isinstance(statement, (ast.For, ast.If, ast.While)):
+            yield from bodies_in(statement.body)
+            if statement.orelse:
+                yield from bodies_in(statement.orelse)
+
+
+def names_of_the_file(source: Source) -> set[str]:
+    """Constants and functions that the file imports or defines."""
+    found = set(source.functions())
+    for node in source.tree.body if source.tree else []:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {alias.asname or alias.name for alias in node.names}
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found - {"cuda", "math", "np", "numpy", "numba", "register_jitable"}

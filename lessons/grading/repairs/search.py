@@ -1,0 +1,216 @@
+"""Search for the slip in a file that fails a check: change one place, and see whether it passes.
+
+First what differs from our solution, one line at a time, then every small change that a slip could
+need. A place is named only if the file has passed with that place changed.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from lessons.grading.repairs.candidates import candidates
+from lessons.grading.repairs.compared import Compared, Difference, Place
+from lessons.grading.repairs.source import Source
+
+MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
+MOST_NODES = 4_000  # of a function; ours have 1,000
+MOST_PLACES = 3  # that are told; more are no slip
+MOST_DIFFERENCES = 12  # lines that are tried together
+TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
+
+
+class Found(NamedTuple):
+    """Where the mistake is."""
+
+    places: tuple[Place, ...]
+    all_of_them: bool  # whether they have to be changed together; else one of them is enough
+    function: str = ""  # if no place is known, but only the function
+
+
+class OutOfTries(Exception):
+    """As many changed texts were run as may be, or the time is up."""
+
+
+class Tries:
+    """Runs changed texts, each once, and counts them.
+
+    passes: (text, sure) -> whether the check passes; sure: with other random numbers as well.
+    """
+
+    def __init__(self, passes: Callable[[str, bool], bool], most: int) -> None:
+        self.passes = passes
+        self.left = most
+        self.known: dict[tuple[str, bool], bool] = {}
+
+    def __call__(self, text: str, sure: bool = False) -> bool:
+        if (text, sure) not in self.known:
+            if self.left <= 0:
+                raise OutOfTries
+            self.left -= 1
+            self.known[text, sure] = self.passes(text, sure)
+        return self.known[text, sure]
+
+
+def find_slip(
+    text: str,
+    given: str,
+    right: Sequence[str],
+    needs: Sequence[str],
+    blank: Sequence[str],
+    lines: Tries,
+    small: Tries | None,
+) -> Found | None:
+    """Where a text that fails a check would have to be changed to pass it; None if not found.
+
+    given: the exercise as it was at the beginning. right: files that pass, as far as there are.
+    needs: the functions that the check runs. blank: all that the student writes. lines: runs texts
+    with lines of `right`. small: runs those with any small change; None to leave them out.
+    """
+    source = Source(text)
+    if len(source.content) > MOST_BYTES:
+        return None
+    functions = suspects(source, Source(given), needs, blank)
+    if not functions:
+        return None
+    search = Search(source, functions, right, lines)
+    found = search.one_line()
+    if found or small is None:
+        return found or search.few_lines()
+    return search.one_small_change(small) or search.few_lines() or search.one_function()
+
+
+def suspects(
+    source: Source, given: Source, needs: Sequence[str], blank: Sequence[str]
+) -> list[ast.FunctionDef]:
+    """The functions that a mistake can be in: those needed, then helpers, then changed ones."""
+    as_given = {name: ast.dump(node) for name, node in given.functions().items()}
+    other = set(blank) - set(needs)
+    found = [
+        node
+        for name, node in source.functions().items()
+        if name not in other
+        and sum(1 for _ in ast.walk(node)) <= MOST_NODES
+        and as_given.get(name) != ast.dump(node)
+    ]
+    return sorted(found, key=lambda node: needs.index(node.name) if node.name in needs else 99)
+
+
+def lines_as_ours(compared: Sequence[Compared]) -> set[int]:
+    """Lines that nobody has to suspect."""
+    found: set[int] = set()
+    for one in compared:
+        differing = {line for difference in one.differences for line in difference.mine}
+        found |= {line.number for i, line in enumerate(one.mine) if i not in differing}
+    return found
+
+
+class Search:
+    """One search; what was found out so far.
+
+    functions: those that the mistake can be in. lines: runs texts with lines of `right`.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        functions: Sequence[ast.FunctionDef],
+        right: Sequence[str],
+        lines: Tries,
+    ) -> None:
+        self.source = source
+        self.functions = functions
+        self.right = right
+        self.lines = lines
+        self.compared = list(compared_with(right, source, functions))
+        # With each of these as in a right file, the check passes.
+        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+
+    def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
+        try:
+            return self.lines(one.with_changes(differences), sure)
+        except OutOfTries:
+            return False
+
+    # ---------------------------------------------------------------- beside a right function
+
+    def one_line(self) -> Found | None:
+        """A line that has to be as in a right function, or neighbouring ones."""
+        for one in self.guilty:
+            singles = [(difference,) for difference in one.smallest(MOST_DIFFERENCES)]
+            runs = [run for run in one.runs() if len(run) <= MOST_PLACES]
+            for group in [*singles, *runs]:
+                hides = any(difference.hides for difference in group)
+                if not hides and self.passes(one, group):
+                    return self.told(one, self.fewest(one, group))
+        return None
+
+    def few_lines(self) -> Found | None:
+        """The fewest lines of one function that have to be as in a right one."""
+        for one in self.guilty:
+            if len(one.differences) > MOST_DIFFERENCES:
+                continue
+            needed = self.fewest(one, one.differences)
+            hides = any(difference.hides for difference in needed)
+            if not hides and len(needed) <= MOST_PLACES and (found := self.told(one, needed)):
+                return found
+        return None
+
+    def one_function(self) -> Found | None:
+        """The function, where several are looked at, and one of them is to blame."""
+        if len(self.guilty) == 1 and len(self.functions) > 1:
+            return Found((), False, self.guilty[0].function.name)
+        return None
+
+    def fewest(self, one: Compared, differences: Sequence[Difference]) -> Sequence[Difference]:
+        """Of differences that suffice together, as many as are needed."""
+        needed = list(differences)
+        for difference in differences:
+            fewer = [other for other in needed if other is not difference]
+            if fewer and self.passes(one, fewer):
+                needed = fewer
+        return needed
+
+    def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
+        if not self.passes(one, differences, sure=True):
+            return None
+        places = {difference.place.line: difference.place for difference in reversed(differences)}
+        if len(differences) > 1 and one.same_lines(differences):
+            words = "with these lines in another order"
+            places = {line: Place(line, "order of lines", words) for line in places}
+        return Found(tuple(places[line] for line in sorted(places)), True)
+
+    # ---------------------------------------------------------------- any small change
+
+    def one_small_change(self, tries: Tries) -> Found | None:
+        """The first small change with which the check passes, and others that do as well."""
+        names = {one.function.name for one in self.guilty}
+        functions = [one for one in self.functions if one.name in names] or self.functions
+        found: list[Place] = []
+        try:
+            for change in candidates(
+                self.source, functions, lines_as_ours(self.compared), self.right
+            ):
+                if len(found) > MOST_PLACES:
+                    return None
+                if change.line in {place.line for place in found}:
+                    continue
+                text = self.source.changed(change)
+                if tries(text) and tries(text, sure=True):
+                    found.append(Place(change.line, change.kind, change.words))
+                    tries.left = min(tries.left, TRIES_AFTER_ONE)
+        except OutOfTries:
+            pass
+        return Found(tuple(found), False) if 1 <= len(found) <= MOST_PLACES else None
+
+
+def compared_with(
+    right: Sequence[str], source: Source, functions: Sequence[ast.FunctionDef]
+) -> Iterator[Compared]:
+    """The functions that differ from right ones, beside these."""
+    solutions = [Source(text) for text in right]
+    solved = {name for solution in solutions for name in solution.functions()}
+    for function in functions:
+        if function.name in solved:
+            one = Compared(source, function, solutions)
+            if one.differences:
+                yield one

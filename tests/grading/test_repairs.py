@@ -1,0 +1,277 @@
+"""The search for a slip: which small changes it tries, and what it says of the one that passes."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import find_lesson
+from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
+from lessons.grading.checks.run import checks_of, run_check
+from lessons.grading.repairs.candidates import candidates
+from lessons.grading.repairs.search import Tries, find_slip
+from lessons.grading.repairs.source import Source
+from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.untrusted.submission import Submission
+from tests.grading.grade import PATIENCE
+
+RIGHT = '''
+from numba import cuda, float32
+
+SIZE = 16
+
+
+@cuda.jit
+def smooth(image, weights, result):
+    """A docstring with weights * image is left alone."""
+    tile = cuda.shared.array(SIZE, float32)
+    x, y = cuda.grid(2)
+    height, width = result.shape
+    if x >= width or y >= height:
+        return
+    row = cuda.threadIdx.y + cuda.blockIdx.y * SIZE
+    tile[x] = image[y, x, 0]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(0, width, 2):
+        total += tile[k] * weights[k, y]
+        cuda.syncthreads()
+    scale = 1 - float32(0.25)
+    if row == 0:
+        scale = -scale
+    cuda.atomic.add(weights, (y, x), total)
+    result[y, x] = (total - weights[y, x]) * scale + max(total, float32(0))
+'''
+
+# A kind of slip: what stands in RIGHT, and what stands there with the slip.
+SLIPS = {
+    "comparison": ("row == 0", "row != 0"),
+    "strict comparison": ("x >= width", "x > width"),
+    "operator": ("* SIZE", "+ SIZE"),
+    "number": ("image[y, x, 0]", "image[y, x, 1]"),
+    "fraction": ("float32(0.25)", "float32(0.75)"),
+    "letter": ("threadIdx.y", "threadIdx.x"),
+    "block for thread": ("cuda.threadIdx.y", "cuda.blockIdx.y"),
+    "order of indices": ("weights[k, y]", "weights[y, k]"),
+    "indices moved on": ("image[y, x, 0]", "image[x, 0, y]"),
+    "targets": ("x, y = cuda.grid(2)", "y, x = cuda.grid(2)"),
+    "order of arguments": ("weights, (y, x), total", "total, (y, x), weights"),
+    "pair": ("(y, x), total", "(x, y), total"),
+    "condition": (" or ", " and "),
+    "name": ("tile[k] *", "tile[y] *"),
+    "array": ("total - weights[y, x]", "total - result[y, x]"),
+    "sign": ("scale = -scale", "scale = scale"),
+    "addition": ("total += tile", "total = tile"),
+    "subtraction": ("total += tile", "total -= tile"),
+    "atomic addition": ("cuda.atomic.add(weights, (y, x), total)", "weights[y, x] += total"),
+    "function": ("max(", "min("),
+    "end of a loop": ("range(0, width, 2)", "range(0, width + 1, 2)"),
+    "beginning of a loop": ("range(0, width, 2)", "range(1, width, 2)"),
+    "step of a loop": ("range(0, width, 2)", "range(0, width)"),
+    "term too many": ("1 - float32(0.25)", "1 - float32(0.25) + total"),
+    "factor too many": ("tile[k] * weights[k, y]", "tile[k] * weights[k, y] * scale"),
+    "factor missing": ("(total - weights[y, x]) * scale", "(total - weights[y, x])"),
+    "parentheses": ("(total - weights[y, x]) * scale", "(total - weights[y, x] * scale)"),
+    "beginning of a sum": ("total = float32(0)", "total = float32(1)"),
+    "one more": ("tile[k] *", "tile[k + 1] *"),
+    "constant": ("blockIdx.y * SIZE", "blockIdx.y * 8"),
+    "line too many": ("    tile[x] = image", "    x = x + 1\n    tile[x] = image"),
+    "barrier missing": ("image[y, x, 0]\n    cuda.syncthreads()\n", "image[y, x, 0]\n"),
+    "order of lines": (
+        "    tile[x] = image[y, x, 0]\n    cuda.syncthreads()\n",
+        "    cuda.syncthreads()\n    tile[x] = image[y, x, 0]\n",
+    ),
+    "into the loop": ("        cuda.syncthreads()\n", "    cuda.syncthreads()\n"),
+    "out of the loop": ("    scale = 1 -", "        scale = 1 -"),
+    "end": ("        return\n", "        continue\n"),
+}  # fmt: skip
+
+
+def slip(name):
+    right, wrong = SLIPS[name]
+    assert RIGHT.count(right) >= 1
+    return RIGHT.replace(right, wrong, 1)
+
+
+def shape_of(text):
+    """What the text does, whatever its formatting."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return None
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    return ast.dump(tree)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_among_the_changes(name):
+    source = Source(slip(name))
+    wanted = shape_of(RIGHT)
+    tried = candidates(source, list(source.functions().values()))
+    assert any(simple(shape_of(source.changed(change))) == simple(wanted) for change in tried)
+
+
+def simple(shape):
+    """-x and a constant -1 are the same number."""
+    return shape and shape.replace("operand=Constant(value=1)", "1")
+
+
+# ---------------------------------------------------------------- the search
+
+
+def search(text, right=(), most=400):
+    """What a search finds if only `RIGHT` passes, and the texts that it has run."""
+    wanted, run = simple(shape_of(RIGHT)), []
+
+    def passes(changed, sure):
+        run.append(changed)
+        return simple(shape_of(changed)) == wanted
+
+    lines, small = Tries(passes, most), Tries(passes, most)
+    return find_slip(text, "", list(right), ["smooth"], ["smooth"], lines, small), run
+
+
+def line_of(text, part):
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_a_line_that_differs_from_ours_is_tried_first():
+    text = slip("operator")
+    found, run = search(text, [RIGHT])
+    assert found.places[0].line == line_of(text, "row = ")
+    assert "operator" in found.places[0].words
+    assert len(run) <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["comparison", "order of indices", "addition", "name"])
+def test_a_slip_is_found_without_a_solution(name):
+    found, run = search(slip(name))
+    wrong = SLIPS[name][1].strip()
+    assert line_of(slip(name), wrong) in [place.line for place in found.places]
+    assert len(run) <= 400
+
+
+def test_no_more_texts_are_run_than_may_be():
+    found, run = search(slip("constant"), most=10)
+    assert found is None and len(run) == 10
+
+
+def test_the_same_text_leads_to_the_same_place():
+    first, second = (search(slip("sign"), [RIGHT.replace("total", "weight_sum")])[0] for _ in "ab")
+    assert first == second
+
+
+def test_names_of_ones_own_do_not_hide_the_slip():
+    text = slip("comparison").replace("total", "weighted").replace("scale", "share")
+    wanted = RIGHT.replace("total", "weighted").replace("scale", "share")
+    found = find_slip(
+        text, "", [RIGHT], ["smooth"], ["smooth"],
+        Tries(lambda changed, sure: "row == 0" in changed and "row != 0" not in changed, 50), None,
+    )  # fmt: skip
+    assert [place.line for place in found.places] == [line_of(wanted, "if row")]
+
+
+def test_a_file_that_is_no_python_is_not_searched():
+    assert search("def smooth(:\n")[0] is None
+
+
+def test_two_lines_in_each_others_place_are_told_as_an_order():
+    text = RIGHT.replace("    tile[x] = image", "    row = 1\n    tile[x] = image")
+    lines = "    total = float32(0)\n", "    first = float32(1)\n"
+    right = text.replace(lines[0], lines[0] + lines[1] + "    third = total + first\n")
+    wrong = text.replace(lines[0], "    third = total + first\n" + lines[1] + lines[0])
+
+    def passes(changed, sure):
+        return changed.index(lines[1].strip()) < changed.index("third")
+
+    found = find_slip(
+        wrong, "", [right], ["smooth"], ["smooth"], Tries(passes, 50), Tries(passes, 50)
+    )
+    assert found is not None and found.places[0].kind == "order of lines"
+
+
+def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
+    right = "def mean(a, b):\n    return (a + b) / 2\n"
+    wrong = "def mean(a, b):\n    total = a + b\n    total = total / 3\n    return total\n"
+
+    def passes(changed, sure):
+        names = {}
+        try:
+            exec(changed, names)
+            return names["mean"](4, 8) == 6 and names["mean"](1, 2) == 1.5
+        except (NameError, SyntaxError, TypeError):
+            return False
+
+    found = find_slip(wrong, "", [right], ["mean"], ["mean"], Tries(passes, 50), Tries(passes, 200))
+    assert [place.line for place in found.places] == [3]
+
+
+def test_the_function_to_blame_is_told_if_no_line_is():
+    other = "\n\ndef two(a):\n    return a\n"
+    right = "def one(a):\n" + "".join(f"    a = step_{i}(a)\n" for i in range(5)) + other
+    wrong = "def one(a):\n    return a ** 5\n" + other.replace("return a", "return +a")
+
+    def passes(changed, sure):
+        return all(f"step_{i}" in changed for i in range(5))
+
+    lines, small = Tries(passes, 50), Tries(passes, 20)
+    found = find_slip(wrong, "", [right], ["one", "two"], ["one", "two"], lines, small)
+    assert found.places == () and found.function == "one"
+
+
+# ---------------------------------------------------------------- a check
+
+
+@pytest.fixture(scope="module")
+def workers():
+    pool = WorkerPool()
+    yield pool
+    pool.stop()
+
+
+def run_with(workers, text, number, check, effort):
+    lesson = find_lesson(number)
+    submission = Submission(Path("exercise.py"), text.encode())
+    return run_check(
+        checks_of(lesson)[check], lesson, lesson.check(check), submission, workers, 5, PATIENCE,
+        draw=False, effort=effort,
+    )  # fmt: skip
+
+
+END_TO_END = {
+    ("2", "overlap"): ("texel * cells", "texel + cells"),
+    ("3", "pixel_centres"): ("first_pixel + sample", "first_pixel - sample"),
+    ("5", "naive"): ("total = float32(0)", "total = float32(2)"),
+}
+
+
+@pytest.mark.parametrize(
+    "number, check",
+    [
+        pytest.param(*case, marks=pytest.mark.thorough if number else pytest.mark.slow)
+        for number, case in enumerate(END_TO_END)
+    ],
+)
+def test_a_failed_check_names_the_line_and_gives_no_points_for_it(number, check, workers):
+    right, wrong = END_TO_END[number, check]
+    text = solution_text(find_lesson(number))
+    assert right in text
+    text = text.replace(right, wrong, 1)
+    without, found = (
+        run_with(workers, text, number, check, effort) for effort in (NO_EFFORT, FULL_EFFORT)
+    )
+    assert found.status == "failed" and found.score == 0
+    assert (found.status, found.diagnosis) == (without.status, without.diagnosis)
+    assert f"look at line {line_of(text, wrong)}: with " in found.message
+    assert "look at" not in without.message
+
+
+@pytest.mark.thorough
+def test_a_check_that_passes_is_not_searched(workers):
+    text = solution_text(find_lesson("2"))
+    assert run_with(workers, text, "2", "overlap", FULL_EFFORT).message == ""
