@@ -10,6 +10,7 @@ from PIL import Image
 from lessons import __main__ as tool
 from lessons.course.lesson import find_lesson
 from lessons.grading.checks import case
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.pictures import evidence
 from lessons.grading.prove_checks import wrong_kernels, wrong_text
@@ -55,7 +56,9 @@ def test_view_shows_why_a_check_failed(workers, folder, capsys, number, kernel, 
     check = lesson.check(wrong.caught_by)
     submission = Submission(lesson.exercise, wrong_text(lesson, wrong.path).encode())
     function = checks_of(lesson)[check.name]
-    result = run_check(function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder)
+    result = run_check(
+        function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder, effort=NO_EFFORT
+    )
     assert result.diagnosis == diagnosis
     path = folder / lesson.name[:2] / f"{check.name}.png"
     assert f"picture: {path.relative_to(folder.parent)}" in result.message
@@ -76,7 +79,9 @@ def test_the_replay_of_a_wrong_result_opens_at_its_first_wrong_element(workers, 
     check = lesson.check(wrong.caught_by)
     submission = Submission(lesson.exercise, wrong_text(lesson, wrong.path).encode())
     function = checks_of(lesson)[check.name]
-    result = run_check(function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder)
+    result = run_check(
+        function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder, effort=NO_EFFORT
+    )
     assert result.status == "failed"
     data = json.loads(page_data(folder / lesson.name[:2] / f"{check.name}.html"))
     finding = data["findings"][0]

@@ -9,12 +9,14 @@ import numpy as np
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Check, Lesson
 from lessons.grading.advice.comparison import Threads
+from lessons.grading.pictures.budget_picture import draw_budget
 from lessons.grading.pictures.picture import draw_check
 from lessons.grading.supervisor.worker_errors import WorkerError, WorkerStopped, WorkerTimeout
 from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.lab.simulator.replay.page import write_replay
 
 SECONDS_TO_DRAW = 20
+LONGEST_SIDE = 10_000  # pixels
 PICTURES = ROOT / "runs" / "lessons"
 
 
@@ -47,6 +49,16 @@ class Evidence:
             ),
         )
 
+    def budget(
+        self, what: str, yours: float, ours: float, allowed: float, advice: str, code: list[str]
+    ) -> list[str]:
+        """Draw what was counted, beside what is allowed and what we need; see `draw_budget`."""
+        title = f"{self.lesson.name}, {self.check.name}"
+        return self.write(
+            "picture.png",
+            lambda path: draw_budget(title, what, yours, ours, allowed, advice, code, path),
+        )
+
     def accesses(self, worker: WorkerProcess) -> list[str]:
         """The picture of a run with findings, in which there is no result to compare.
 
@@ -58,7 +70,7 @@ class Evidence:
             picture = worker.picture(time.monotonic() + SECONDS_TO_DRAW)
         except (WorkerError, WorkerStopped, WorkerTimeout):
             return []  # the check has failed anyway
-        if not picture:
+        if not can_be_shown(picture):
             return []
         return self.write(
             "picture.png", lambda path: write_atomically(path, lambda file: file.write(picture))
@@ -92,6 +104,12 @@ class Evidence:
         except Exception:  # what cannot be drawn has been compared, and is told in words
             return []
         return [f"{kind}: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}"]
+
+
+def can_be_shown(picture: bytes) -> bool:
+    """Whether a PNG has a size to show: a few bytes can stand for more than a browser bears."""
+    sides = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
+    return all(0 < side <= LONGEST_SIDE for side in sides)
 
 
 def picture_path(folder: Path, lesson: Lesson, check: Check) -> Path:
