@@ -12,6 +12,7 @@ from lessons.grading.checks.run import run_solutions
 from lessons.grading.confinement.system_calls import is_known
 from lessons.grading.supervisor.warm_workers import WarmWorkers
 from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.submission import Submission
 from tests.grading.grade import grade
 from tests.grading.made_class import SOLUTION
 
@@ -53,6 +54,17 @@ def test_verdicts_are_those_of_fresh_workers():
         assert verdicts(results) == verdicts(grade(text))
     warm.stop()
     assert "SyntaxError" in results["luminance"].message
+
+
+def test_a_check_that_goes_on_after_its_worker_has_ended_gets_another(forks):
+    pool = forks.new_pool()
+    submission = Submission(LESSON.exercise, SOLUTION[1].encode())
+    first = pool.with_file(submission, {}, time.monotonic() + 60)
+    pool.after_error()
+    assert not first.alive
+    second = pool.with_file(submission, {}, time.monotonic() + 60)
+    assert second.alive and second is not first
+    pool.stop()
 
 
 def test_a_worker_sees_nothing_of_another(forks):

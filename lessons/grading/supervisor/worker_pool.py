@@ -60,6 +60,8 @@ class WorkerPool:
         given: dict[str, list[str]] | None = None,
     ) -> WorkerProcess:
         """A worker that has loaded a file. hide and so on, raises: see `WorkerProcess.load`."""
+        # A check may go on after an error that its worker has not survived.
+        self.ready()
         worker = self.worker or self.start()
         if self.loaded == submission:
             return worker

@@ -134,12 +134,14 @@ class WorkerProcess:
         measure: bool = False,
         orders: Sequence[str | int] = (),
         conducts: bool = False,
+        ask_numba: bool = True,
     ) -> Outcome:
         """Call `function(*arguments, launch=...)`.
 
         record: so that `picture` can draw, if something is found, and `replay` has something.
         measure: count accesses. orders: of threads, in which the bits have to be the same.
-        conducts: the function calls launch functions, and computes nothing itself.
+        conducts: the function calls launch functions, and computes nothing itself. ask_numba: see
+        `checked_run`.
         """
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
@@ -152,6 +154,7 @@ class WorkerProcess:
             "measure": measure,
             "orders": list(orders),
             "conducts": conducts,
+            "ask_numba": ask_numba,
         }
         most = sum(array.nbytes for array in packer.arrays)
         reply, results = self.ask(request, packer.arrays, deadline, most)
