@@ -1,6 +1,7 @@
 """What students hand in: every kind of a made class is sorted out, and nothing harms."""
 
 import os
+import struct
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import pytest
 from kernels.errors import InputError
 from lessons.course.exercises import solution_text
 from lessons.course.source_text import as_utf8, syntax_tree
-from lessons.grading.classroom import intake
+from lessons.grading.classroom import intake, sources
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.names import lesson_by_name, lessons_in
 from lessons.grading.classroom.students import owner_of
@@ -177,3 +178,32 @@ def test_trees_can_be_made_in_several_threads():
     text = made_class.SOLUTION[7]
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(lambda _: syntax_tree(text) is not None, range(24)))
+
+
+@pytest.mark.slow
+def test_what_is_handed_in_a_thousand_times_is_told_once(tmp_path, monkeypatch):
+    """A zip whose entries all point to the same bytes: of each only so much is read as of one."""
+    monkeypatch.setattr(sources, "MAX_TOTAL", 1 << 20)
+    archive = made_class.zipped({"01_grayscale.py": b"#" * 250_000})
+    begin, end = archive.index(b"PK\x01\x02"), archive.index(b"PK\x05\x06")
+    entry, count = archive[begin:end], 3000
+    numbers = b"PK\x05\x06", 0, 0, count, count, count * len(entry), begin, 0
+    content = archive[:begin] + entry * count + struct.pack("<4s4H2LH", *numbers)
+    made_class.put(tmp_path / "alice.zip", content)
+    (alice,) = handed_in(tmp_path, LESSONS)
+    assert "more than 1 MiB in all: the rest was not read" in alice.notes
+    assert len(alice.notes) < 5
+
+
+def test_notes_of_many_kinds_are_cut():
+    notes = [f"file{number}.py: too large" for number in range(1000)] + ["late", "late"]
+    told = intake.told_once(notes)
+    assert told[-1] == "and 961 more notes" and len(told) == 41
+    assert intake.told_once(["late", "late", "odd"]) == ["late (2 times)", "odd"]
+
+
+@pytest.mark.parametrize("cell, count", [("x = 1", 50_000), ("x = 1\n" * 10_000, 20)])
+def test_a_notebook_of_too_much_is_not_read(tmp_path, cell, count):
+    made_class.put(tmp_path / "alice" / "lesson1.ipynb", made_class.notebook(*[cell] * count))
+    (alice,) = handed_in(tmp_path, LESSONS)
+    assert "lesson1.ipynb: more than 5,000 cells, or 256 KiB of code: not read" in alice.notes

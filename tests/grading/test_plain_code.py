@@ -77,6 +77,11 @@ def test_what_students_write_runs():
         "import matplotlib.pyplot as plt\ndef show(image):\n    plt.imshow(image)\nshow(3)",
         "from lessons.lab import checked_run\nif __name__ == '__main__':\n    checked_run(kernel)",
         "import warnings, math\nwarnings.simplefilter('ignore')",
+        "import numpy as np\nrows = np.zeros(9)\nrows.resize(3, refcheck=False)",
+        "from numba import njit\nnext(iter(njit(abs).overloads.values()))",
+        "from numba import njit\nsuper(type(njit), njit).compile(())",
+        "from numba import stencil",
+        "import numpy as np\nwords = np.random.PCG64().capsule",
         "import numpy as np\nnp.add = np.testing.assert_allclose = print",
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from kernels.errors import InputError
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
 from lessons.grading.advice.messages import lines_of_findings
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.exchange.counts import read_rows
 from lessons.grading.exchange.outcome import Found, read_findings
@@ -56,7 +58,9 @@ class Returning:
 def checked(*values):
     submission = Submission(LESSON.exercise, TEXT.encode())
     function = checks_of(LESSON)["luminance"]
-    return run_check(function, LESSON, CHECK, submission, Returning([*values]), 1, draw=False)
+    return run_check(
+        function, LESSON, CHECK, submission, Returning([*values]), 1, draw=False, effort=NO_EFFORT
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,8 @@ def test_the_machines_faults_are_not_the_students():
     pool.call = lambda *arguments: (_ for _ in ()).throw(OSError("no room"))
     with pytest.raises(OSError):
         run_check(checks_of(LESSON)["luminance"], LESSON, CHECK,
-                  Submission(LESSON.exercise, TEXT.encode()), pool, 1, draw=False)  # fmt: skip
+                  Submission(LESSON.exercise, TEXT.encode()), pool, 1, draw=False,
+                  effort=NO_EFFORT)  # fmt: skip
 
 
 # ---------------------------------------------------------------- replies
@@ -114,6 +119,25 @@ def test_a_finding_may_name_any_line(line, source):
     for kind in ("compile", "slow", "unsupported"):
         found = Found(kind, line, said, own=True)
         assert lines_of_findings([found], source)[0] == f"line {line}: {kind}: {said}"
+
+
+@pytest.mark.parametrize("sides, shown", [((60_000, 10), False), ((0, 5), False), ((9, 5), True)])
+def test_a_picture_that_no_browser_bears_is_not_kept(tmp_path, sides, shown):
+    content = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", *sides) + b"\x08\0\0\0\0"
+
+    class Drawing:
+        def picture(self, deadline):
+            return content
+
+    made = evidence.Evidence(LESSON, CHECK, tmp_path)
+    assert bool(made.accesses(Drawing())) is shown
+    assert bool(list(tmp_path.rglob("*.png"))) is shown
+
+
+def test_of_a_long_line_only_the_beginning_is_quoted():
+    found = Found("race", 1, "two threads", own=True)
+    line = lines_of_findings([found], ["x" * 200_000])[1]
+    assert line.endswith("x...") and len(line) < 300
 
 
 def test_what_cannot_be_drawn_ends_no_check(tmp_path):
@@ -161,6 +185,31 @@ def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch):
     errors += [OSError(), OSError(), WorkerLost("a worker could not be started")]
     with pytest.raises((OSError, InputError)):
         pool.start()
+
+
+class Loading:
+    """A worker that is given files, until it is stopped."""
+
+    def __init__(self):
+        self.loaded, self.alive = 0, True
+
+    def load(self, *arguments):
+        assert self.alive
+        self.loaded += 1
+
+    def stop(self):
+        self.alive = False
+
+
+def test_a_check_that_goes_on_after_an_error_gets_a_new_worker():
+    pool = WorkerPool(new_worker=Loading)
+    submission = Submission(LESSON.exercise, TEXT.encode())
+    first = pool.with_file(submission, {}, deadline=0.0)
+    assert pool.with_file(submission, {}, deadline=0.0) is first
+    pool.after_error()  # the native engine refuses, and the check begins anew
+    second = pool.with_file(submission, {}, deadline=0.0)
+    assert second is not first
+    assert (first.loaded, second.loaded) == (1, 1)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, on Linux")

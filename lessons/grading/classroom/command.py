@@ -13,6 +13,7 @@ from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, remove_unfinished
 from kernels.files.folder_lock import locked
 from lessons.course.lesson import Lesson, find_lessons, lessons
+from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, FULL_EFFORT
 from lessons.grading.classroom import environment
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
@@ -58,6 +59,11 @@ def add_options(parser: ArgumentParser) -> None:
         "--roster",
         metavar="FILE",
         help="TOML file with students, their numbers, and days late (default: none)",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="search harder for the line of each mistake (default: where no pattern fits, briefly)",
     )
     parser.add_argument(
         "--single",
@@ -133,6 +139,7 @@ def grade_into(
         options.patience,
         options.limit,
         pictures_of=lambda student: pictures_in(out, folders[student]),
+        effort=FULL_EFFORT if options.explain else EFFORT_FOR_A_CLASS,
     )
     bar = tqdm(total=len(class_), unit="student", disable=not sys.stderr.isatty(), leave=False)
 

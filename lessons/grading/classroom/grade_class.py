@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.case import CheckFunction
+from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, Effort
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of, run_check, run_solutions
 from lessons.grading.classroom.intake import Handed
@@ -33,6 +34,7 @@ class Settings(NamedTuple):
     seconds_per_submission: float  # the rest of a submission's checks then count as timeouts
     pictures_of: Callable[[str], Path]  # student -> folder for the pictures of failed checks
     new_pool: Callable[[], WorkerPool] | None = None  # None: of workers that begin warm
+    effort: Effort = EFFORT_FOR_A_CLASS  # to find the place of a mistake
 
 
 class ClassGrader:
@@ -167,6 +169,7 @@ class ClassGrader:
         run = partial(
             run_check, self.functions[lesson.name][check.name], lesson, limited, submission, pool,
             self.journal.run.seed, settings.patience, pictures=pictures, before=before,
+            effort=settings.effort,
         )  # fmt: skip
         try:
             try:

@@ -3,6 +3,7 @@
 Nothing that is there is passed over in silence: what is not graded stands in the notes.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,7 @@ from lessons.grading.classroom.students import Owner, owner_of
 from lessons.grading.exchange.text import one_line
 from lessons.grading.untrusted.submission import Submission
 
+MOST_NOTES = 40
 SHOWN_FILES = 12  # in a note that says what is there
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
@@ -147,8 +149,16 @@ def files_of(
             content = best.text.encode("utf-8", "replace")
             files[lesson.name] = Submission(Path(one_line(best.path)), content)
             notes += notes_on(lesson, mine)
-    notes += missing_note([lesson for lesson in wanted if lesson.name not in files], there)
-    return Handed(student, files, notes)
+    missing = [lesson for lesson in wanted if lesson.name not in files]
+    return Handed(student, files, [*told_once(notes), *missing_note(missing, there)])
+
+
+def told_once(notes: Sequence[str]) -> list[str]:
+    """Equal notes as one, and of many different ones the first."""
+    counts = Counter(notes)
+    lines = [note if count == 1 else f"{note} ({count:,} times)" for note, count in counts.items()]
+    more = [f"and {len(lines) - MOST_NOTES:,} more notes"] if len(lines) > MOST_NOTES else []
+    return lines[:MOST_NOTES] + more
 
 
 def candidates_of(

@@ -108,7 +108,7 @@ def picture(path: Path) -> str:
     if not content:
         return ""
     data = base64.b64encode(content).decode()
-    return f'<p><img alt="expected, got, error" src="data:image/png;base64,{data}"></p>'
+    return f'<p><img alt="what went wrong" src="data:image/png;base64,{data}"></p>'
 
 
 # ---------------------------------------------------------------- the class

@@ -20,6 +20,9 @@ MAX_TOTAL = 1 << 26  # of all that is read for one submission
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 20  # folders within folders
 MAX_NESTED = 2  # archives within archives
+LIMITS = {
+    (".py", ".py.txt"): MAX_SOURCE, (".ipynb",): MAX_NOTEBOOK, (".zip",): MAX_ARCHIVE,
+}  # fmt: skip
 IGNORED = (
     "__MACOSX", "__pycache__", ".git", ".ipynb_checkpoints", ".venv", "node_modules",
     "site-packages", "venv",
@@ -48,13 +51,16 @@ class Budget:
             raise Refused(f"more than {MAX_ENTRIES:,} files: the rest was not looked at")
 
     def limit_for(self, path: str) -> int:
-        """How many bytes a file may have; 0 if nobody wants to read it."""
+        """How many bytes a file may have; 0 if nobody wants to read it.
+
+        Raises `Refused` if so much was read that nothing more will be.
+        """
         name = path.lower()
-        if name.endswith((".py", ".py.txt")):
-            return min(MAX_SOURCE, self.bytes)
-        if name.endswith(".ipynb"):
-            return min(MAX_NOTEBOOK, self.bytes)
-        return min(MAX_ARCHIVE, self.bytes) if name.endswith(".zip") else 0
+        limits = (limit for endings, limit in LIMITS.items() if name.endswith(endings))
+        limit = next(limits, 0)
+        if limit and self.bytes <= 0:
+            raise Refused(f"more than {MAX_TOTAL >> 20} MiB in all: the rest was not read")
+        return min(limit, self.bytes)
 
 
 def items_of(path: Path) -> Iterator[Item]:
@@ -102,6 +108,7 @@ def items_of_file(path: Path, inside: str, budget: Budget, nested: int) -> Itera
     try:
         content = read_plain_file(path, limit)
     except (OSError, Refused) as error:
+        budget.bytes -= limit if isinstance(error, Refused) else 0
         yield Item(inside, None, getattr(error, "strerror", None) or str(error))
         return
     yield from opened(inside, content, budget, nested)
@@ -151,6 +158,7 @@ def items_of_member(
         with archive.open(member) as file:
             content = read_at_most(file, limit)
     except Refused as refusal:
+        budget.bytes -= limit  # so much of it was read
         yield Item(path, None, str(refusal))
     except Exception as error:  # a password, a method that is not known, or nonsense
         yield Item(path, None, f"cannot be unpacked: {error}")

@@ -25,9 +25,9 @@ REFUSED: dict[str, Numbers] = {
     "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
     "setpriority": (141, 140), "ioprio_set": (251, 30),
     # network
-    "socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
-    "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "sendmsg": (46, 211),
-    "sendmmsg": (307, 269),
+    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200),
+    "listen": (50, 201), "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206),
+    "sendmsg": (46, 211), "sendmmsg": (307, 269),
     # what outlives a process
     "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190),
     "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186),

@@ -25,7 +25,7 @@ class Row(NamedTuple):
     """What one source line does to one array."""
 
     array: int  # number of the array that was sent; else SHARED or OTHER
-    line: int
+    line: int  # of the student's file; 0 for one of another
     totals: dict[str, int]  # the fields of `Traffic` that are sums
 
 
@@ -63,16 +63,19 @@ def describe(error: BaseException, path: str | None) -> dict[str, Any]:
     return {"type": type(error).__name__, "message": " ".join(lines)[:500], "line": line}
 
 
-def rows_of(report: Report, arguments: Sequence[object], sent: Sequence[np.ndarray]) -> list[Row]:
+def rows_of(
+    report: Report, arguments: Sequence[object], sent: Sequence[np.ndarray], path: str
+) -> list[Row]:
     """The rows of one launch. arguments: the kernel's. sent: the arrays of the check."""
     numbers = {
         name: number_of(array, sent) for name, array in arrays_of(report.source, arguments).items()
     }
     rows = []
-    for (_, line, name), traffic in report.counted.items():
+    for (file, line, name), traffic in report.counted.items():
         is_shared = traffic.shared_requests > 0
         number = SHARED if is_shared else numbers.get(name.partition("[")[0], OTHER)
-        rows.append(Row(number, line, {field: getattr(traffic, field) for field in SUMS}))
+        own_line = line if file == path else 0
+        rows.append(Row(number, own_line, {field: getattr(traffic, field) for field in SUMS}))
     return rows
 
 

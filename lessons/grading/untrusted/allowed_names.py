@@ -9,9 +9,13 @@ import functools
 import importlib
 import re
 import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
+from typing import Any
 
+import numba
 from numba import cuda
+from numba.core.registry import CPUDispatcher
 
 from kernels.errors import InputError
 from lessons.course.lesson import lessons
@@ -45,8 +49,8 @@ ONLY = {
 }
 WITHOUT = {
     "numba": {
-        "carray", "cfunc", "farray", "gdb", "gdb_init", "guvectorize", "jit_module", "objmode",
-        "runtests", "vectorize",
+        "carray", "cfunc", "farray", "gdb", "gdb_init", "generated_jit", "guvectorize",
+        "jit_module", "objmode", "runtests", "stencil", "vectorize",
     },
     "numba.cuda": {
         "as_cuda_array", "declare_device", "external_stream", "from_cuda_array_interface",
@@ -67,7 +71,11 @@ INNER_NAMES_ALLOWED = {"__debug__", "__doc__", "__file__", "__name__"}
 METHODS_ALLOWED = {"__call__", "__init__", "__len__", "__post_init__", "__repr__"}
 ATTRIBUTES_ALLOWED = {"_asdict", "_fields", "_make", "_replace"}  # those of a named tuple
 ATTRIBUTES_LEFT_OUT = {
-    "ctypes", "dump", "dumps", "setflags", "tofile",  # of an array
+    # Of an array. After `resize` without a look at who else uses it, its views are anywhere.
+    "ctypes", "dump", "dumps", "resize", "setflags", "tofile",
+    "capsule", "cffi",  # of NumPy's generators
+    # Of what Numba has compiled, which would look at no index: see `run_as_python`.
+    "compile", "entry_point", "get_compile_result", "get_overload", "overloads", "recompile",
     "func_id", "func_ir", "mro", "targetctx", "targetdescr", "typingctx",  # of classes and kernels
     "asyncio", "atexit", "builtins", "concurrent", "contextlib", "dis", "fcntl", "gc", "importlib",
     "inspect", "linecache", "mmap", "modules", "multiprocessing", "os", "pickle", "posix", "pty",
@@ -135,6 +143,7 @@ def safe_builtins() -> dict[str, object]:
 def prepare_numba(has_gpu: bool) -> None:
     """Before a file is loaded: what it gives Numba as text, and where there is no GPU."""
     guard_signatures()
+    run_as_python()
     if not has_gpu:
         compile_when_launched()
 
@@ -144,6 +153,39 @@ def guard_signatures() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("numba") and name.endswith(".sigutils"):
             vars(module)["eval"] = evaluate_types
+
+
+class InPython(CPUDispatcher):
+    """What `numba.njit` gives to a file: kernels may call it, and the host runs it in Python."""
+
+    def __call__(self, *arguments: object, **keywords: object) -> object:
+        return self.py_func(*arguments, **keywords)
+
+    def compile(self, sig: Any) -> Any:
+        """For Numba itself, which looks for what it has compiled elsewhere."""
+        super().compile(sig)
+
+
+def run_as_python() -> None:
+    """Let nothing that a file compiles for the CPU run there.
+
+    Compiled code looks at no index, so it reads and writes all of the process's memory. In kernels
+    the lab looks at each of them, in Python there is an IndexError.
+    """
+    for name in ("jit", "njit"):
+        vars(numba)[name] = in_python(vars(numba)[name])
+
+
+def in_python(decorator: Callable[..., object]) -> Callable[..., object]:
+    @functools.wraps(decorator)
+    def wrapped(*arguments: object, **options: object) -> object:
+        made = decorator(*arguments, **options)
+        if isinstance(made, CPUDispatcher):
+            made.__class__ = InPython
+            return made
+        return in_python(made) if callable(made) else made
+
+    return wrapped
 
 
 def compile_when_launched() -> None:

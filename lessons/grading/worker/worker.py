@@ -114,11 +114,12 @@ class Worker:
             report = checked_run(
                 kernel, blocks, threads, *arguments, measure=measure, record=record,
                 budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
+                ask_numba=request["ask_numba"],
             )  # fmt: skip
             self.last = report if record else None
             self.doubles += doubles(report, self.file.path)
             if measure:
-                self.counts += rows_of(report, arguments, arrays)
+                self.counts += rows_of(report, arguments, arrays, self.file.path)
             if problems(report, self.file.path):
                 self.report = report
                 raise Found
