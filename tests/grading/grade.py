@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lessons.course.lesson import find_lesson
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.supervisor.worker_process import WorkerProcess
@@ -29,8 +30,9 @@ def grade(text, checks=LESSON.checks, seed=5, workers=None):
     try:
         for check in checks:
             results[check.name] = run_check(
-                functions[check.name], LESSON, check, submission, pool, seed, PATIENCE, draw=False
-            )
+                functions[check.name], LESSON, check, submission, pool, seed, PATIENCE,
+                draw=False, effort=NO_EFFORT,
+            )  # fmt: skip
     finally:
         if pool is not workers:
             pool.stop()

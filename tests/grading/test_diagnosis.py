@@ -37,6 +37,18 @@ def fill(index, value=SENTINEL):
     return change
 
 
+def add(part, number):
+    part += number
+
+
+def square(part):
+    part *= part
+
+
+def halve(part):
+    part /= 2
+
+
 PICTURE = values(20, 37)
 COLOURS = values(9, 14, 3)
 LIST = values(300)
@@ -65,6 +77,24 @@ SPOILED = [
     ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
     ("constant offset", PICTURE, PICTURE + 0.25),
     ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
+    ("not begun at zero", PICTURE, spoiled(PICTURE, lambda got: add(got[::2], SENTINEL))),
+    ("to a power", PICTURE, np.sqrt(PICTURE)),
+    ("to a power", COLOURS, COLOURS**2.2),
+    ("signs lost", LIST - 0.5, np.abs(LIST - 0.5)),
+    ("cut off", LIST - 0.5, np.maximum(LIST - 0.5, 0)),
+    ("cut off", LIST, np.minimum(LIST, 0.5)),
+    ("rounded", PICTURE, np.floor(PICTURE * 255) / 255),
+    ("rounded", 9 * PICTURE, np.rint(9 * PICTURE)),
+    ("another range", PICTURE, PICTURE * 2 - 1),
+    ("turned round", PICTURE, 1 - PICTURE),
+    ("wrong", LIST - 0.5, np.where(LIST < 0.3, 0, LIST - 0.5)),
+    ("zeros and ones", LIST, np.rint(LIST)),
+    ("cut off", COLOURS, spoiled(COLOURS, lambda got: np.minimum(got, 0.5, out=got))),
+    ("of another index", PICTURE, PICTURE[np.arange(20) // 4 * 4]),
+    ("of another index", PICTURE, PICTURE[:, np.arange(37) // 8]),
+    ("to a power", COLOURS - 0.5, spoiled(COLOURS - 0.5, lambda got: square(got[..., 1]))),
+    ("constant factor", COLOURS, spoiled(COLOURS, lambda got: halve(got[..., ::2]))),
+    ("wrong", PICTURE, spoiled(PICTURE, fill(np.s_[3], values(37, seed=8)))),
     ("wrong", PICTURE, values(20, 37, seed=5)),
     ("wrong", COLOURS, values(9, 14, 3, seed=6)),
     ("wrong", values(1), values(1, seed=7) + 1),
@@ -94,6 +124,13 @@ def test_pattern_is_named(expected_code, expected, got):
     assert diagnosis.sentence.endswith((".", "?"))
 
 
+def test_a_later_tile_over_the_first_is_no_guard():
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[:, :12] = PICTURE[:, 24:36]
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS)
+    assert "belongs to index 24" in found.sentence and "guard" not in found.sentence
+
+
 def test_lost_updates_need_a_sum_that_can_race():
     smaller = LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)
     assert code(LIST, smaller) == "wrong"
@@ -105,6 +142,7 @@ def test_lost_updates_need_a_sum_that_can_race():
         (np.s_[:19, :36], "one too strict", False),
         (np.s_[:, :20], "compared with the same length", False),
         (np.s_[:, :32], "x and y are exchanged", False),
+        (np.s_[:, :32], "the launch exchanges x and y", True),
         (np.s_[:18, :22], "gridDim", False),
         (np.s_[:16, :32], "rounded down", True),
         (np.s_[:16, :32], "which threads does the guard send home", False),
@@ -117,7 +155,7 @@ def test_the_end_that_is_missing_tells_why(written, words, own_launch):
     found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS, clues=clues)
     assert found.code == "tail not written"
     assert words in found.sentence
-    assert ("rounded down" in found.sentence) == own_launch
+    assert ("rounded down" in found.sentence) == (own_launch and "rounded" in words)
 
 
 @pytest.mark.parametrize("own_launch, words", [(True, "too few blocks"), (False, "a guard")])

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
+from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.journal import JOURNAL, Journal, Run
@@ -35,6 +36,7 @@ LEFT = "left_by_a_student"
 QUICK = (
     "honest", "outside", "findings_through_frames", "kill_the_group", "deep_answer", "zeros",
     "no_luminance", "values_of_many_shapes", "long_sum_in_a_launch", "answer_beyond_the_file",
+    "findings_through_compiled_code",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(
@@ -105,7 +107,7 @@ def graded_by_command(folder, out, *options):
 
 def graded_with(new_pool, folder, out):
     """As the command does it, in this process, with workers of one's own."""
-    settings = Settings([LESSON], 2, 2.0, 40.0, lambda student: out / student, new_pool)
+    settings = Settings([LESSON], 2, 2.0, 40.0, lambda student: out / student, new_pool, NO_EFFORT)
     out.mkdir()
     journal = Journal(out, Run(SEED, 2.0, "", {}), seed_is_chosen=True)
     try:

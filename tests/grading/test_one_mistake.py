@@ -93,6 +93,26 @@ def test_a_barrier_that_is_not_called_is_named_beside_its_race():
     assert "is not called" not in "\n".join(lines_of_findings([race], source))
 
 
+GUARDED = """
+def multiply(a, tile, total):
+    if x < a.shape[0]:
+        tile[y, x] = a[x]
+    for i in range(16):
+        total += tile[y, i]
+"""
+
+
+def test_a_store_that_a_guard_keeps_from_some_threads_is_named():
+    found = Found("uninitialised", 6, "tile[0, 5] is read by thread 0", True)
+    assert "line 4 stores into tile" in lines_of_findings([found], GUARDED.splitlines())[-1]
+    assert "line 3" in lines_of_findings([found], GUARDED.splitlines())[-1]
+    otherwise = GUARDED.replace("    for", "    else:\n        tile[y, x] = 0\n    for")
+    before = GUARDED.replace("    if", "    tile[y, x] = 0\n    if")
+    for source in (otherwise, before):
+        found = Found("uninitialised", 6, "tile[0, 5] is read by thread 0", True)
+        assert "stores into" not in "\n".join(lines_of_findings([found], source.splitlines()))
+
+
 def test_a_whole_shape_in_the_place_of_a_number_is_named():
     assert hands_over_a_shape("x = bin_of(values[i], counts.shape)")
     assert hands_over_a_shape("x = i % counts.shape")

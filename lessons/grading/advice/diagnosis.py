@@ -11,6 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
+from lessons.grading.advice.elsewhere import of_another_index, the_same_in_some_channels
+from lessons.grading.advice.one_step_more import STEPS
 from lessons.grading.advice.unwritten import (
     Diagnosis,
     beginning_not_written,
@@ -205,12 +207,13 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
 
 def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
     """Expected values on top of the sentinel, up to what float32 can hold there."""
-    if not comparison.wrong.any():
+    wrong = comparison.wrong
+    if not wrong.any():
         return None
     room = max(comparison.tolerance, abs(comparison.sentinel) * 1e-5)
     with np.errstate(invalid="ignore", over="ignore"):
         fits = np.abs(comparison.got - comparison.sentinel - comparison.expected) <= room
-    if comparison.expected.size == 0 or not fits.all():
+    if not fits[wrong].all():
         return None
     if np.ptp(comparison.expected) <= room and np.abs(comparison.expected).min() <= room:
         return None
@@ -245,9 +248,14 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
     )
 
 
+def in_some_channels(comparison: Comparison) -> Diagnosis | None:
+    return the_same_in_some_channels(comparison, (constant_factor, constant_offset, *STEPS))
+
+
 # The most telling first.
 PATTERNS = (
     not_a_number, never_written, first_block_only, tail_not_written, beginning_not_written,
     whole_blocks_missing, transposed, partly_written, all_zero, flipped, shifted, swapped_channels,
-    up_to_255, added_to_garbage, constant_factor, constant_offset, lost_updates,
+    up_to_255, added_to_garbage, constant_factor, constant_offset, *STEPS, lost_updates,
+    of_another_index, in_some_channels,
 )  # fmt: skip

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from lessons.course.source_text import syntax_tree
+from lessons.grading.advice.guarded_store import guarded_store
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output
 from lessons.grading.exchange.protocol import Student
 
 MOST_FINDINGS = 4
+LONGEST_LINE = 200  # characters of a quoted line
 BARRIER = "cuda.syncthreads"
 ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
 KNOWN_ERRORS = {
@@ -118,6 +120,8 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
     if found.kind == "uninitialised" and "local memory" in found.message:
         return ["cuda.local.array belongs to one thread; others read cuda.shared.array"]
+    if found.kind == "uninitialised":
+        return stored_by_some(found, source)
     if found.kind == "compile" and any(name in found.message for name in ("np.zeros", "np.empty")):
         return ["what the threads of a block share is cuda.shared.array((TILE, TILE), float32)"]
     name = pair_of_grid(found.line, source) if found.kind in ("compile", "unsupported") else ""
@@ -130,6 +134,18 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
     if found.kind in ("compile", "unsupported") and divides_an_index(text):
         return ["a whole number is needed there: divide with //, which rounds down, not with /"]
     return []
+
+
+def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
+    """Which `if` stops threads that should have stored what another one reads."""
+    array = re.match(r"(\w+)\[", found.message)
+    store = guarded_store(array[1], found.line, source) if array else None
+    if not (array and store):
+        return []
+    return [
+        f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} lets "
+        "it: what do the other threads store, which may be needed by all?"
+    ]
 
 
 def barrier_not_called(source: Sequence[str]) -> int:
@@ -182,7 +198,8 @@ def quoted(number: int | None, source: Sequence[str]) -> list[str]:
     """The line of the student's file with this number; nothing if there is none."""
     if number is None or not 1 <= number <= len(source) or not source[number - 1].strip():
         return []
-    return [f"  {number} | {source[number - 1].strip()}"]
+    text = source[number - 1].strip()
+    return [f"  {number} | {text[:LONGEST_LINE]}{'...' if len(text) > LONGEST_LINE else ''}"]
 
 
 def short_number(value: float) -> str:

@@ -71,6 +71,12 @@ def tail_not_written(comparison: Comparison) -> Diagnosis | None:
 
 def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) -> str:
     """Why the end is missing, as far as the place where it begins tells."""
+    later = written_too_early(comparison, extents, short)
+    if later:
+        return (
+            f"what belongs to index {later} and after it is stored from index 0 on, over what was "
+            "there: the index lacks the place where its tile begins."
+        )
     shape, threads = comparison.got.shape, comparison.threads
     own_axes = threads[1] if threads else len(shape)
     if short[0] >= own_axes:
@@ -91,6 +97,8 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             )
         counted = [-(-length // size) * size for length, size in sizes]
         if all(extents[axis] == min(shape[axis], counted[1 - axis]) for axis in (0, 1)):
+            if comparison.clues.own_launch:
+                return "the launch exchanges x and y: first the blocks across, then those down."
             return "x and y are exchanged: x, y = cuda.grid(2) gives x first."
     if sizes and extents[: len(sizes)] == [-(-length // size) for length, size in sizes]:
         return (
@@ -117,6 +125,22 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
     if not threads:
         return "does a loop end too early, or does a guard send threads home that have work?"
     return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def written_too_early(comparison: Comparison, extents: list[int], short: list[int]) -> int:
+    """From which index on the results belong that stand at the beginning of an axis; or 0."""
+    if len(short) != 1:
+        return 0
+    axis, extent = short[0], extents[short[0]]
+    if extent < 2:
+        return 0
+    got = comparison.got.take(range(extent), axis)
+    for first in range(extent, comparison.got.shape[axis] - extent + 1, extent):
+        expected = comparison.expected.take(range(first, first + extent), axis)
+        right = comparison.expected.take(range(extent), axis)
+        if comparison.close(got, expected).all() and not comparison.close(right, expected).all():
+            return first
+    return 0
 
 
 def beginning_not_written(comparison: Comparison) -> Diagnosis | None:

@@ -1,0 +1,57 @@
+"""Whether all that a function stores into an array stands behind an `if`: some threads store none.
+
+Shared memory that nobody has written is often this: a guard stops threads that fetch for others, or
+the zero is missing for places beyond an edge.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from lessons.course.source_text import syntax_tree
+
+
+class Store(NamedTuple):
+    line: int
+    guard: int  # the line of the `if` that it stands behind; 0 if it stands behind none
+
+
+def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
+    """The first store into `array` in the function around a line, if each one has a guard."""
+    tree = syntax_tree("\n".join(source))
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
+            stores = list(stores_in(node.body, array, guard=0))
+            if stores and all(store.guard for store in stores):
+                return stores[0]
+    return None
+
+
+def stores_in(statements: Iterable[ast.stmt], array: str, guard: int) -> Iterator[Store]:
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            yield from stores_of_both_ways(statement, array, guard)
+        elif isinstance(statement, (ast.For, ast.While)):
+            yield from stores_in(statement.body, array, guard)
+        elif isinstance(statement, ast.Assign):
+            targets = (ast.walk(target) for target in statement.targets)
+            if any(is_element(node, array) for nodes in targets for node in nodes):
+                yield Store(statement.lineno, guard)
+
+
+def stores_of_both_ways(statement: ast.If, array: str, guard: int) -> Iterator[Store]:
+    """The stores of an `if`; those of both its ways together are a store without a guard."""
+    first = list(stores_in(statement.body, array, statement.lineno))
+    second = list(stores_in(statement.orelse, array, statement.lineno))
+    if first and second:
+        yield from (Store(store.line, guard) for store in first + second)
+    else:
+        yield from first + second
+
+
+def is_element(node: ast.AST, array: str) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == array
+    )

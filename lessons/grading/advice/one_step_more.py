@@ -1,0 +1,124 @@
+"""Patterns of right values that one step too many has changed: a root, levels, a cut, a range.
+
+Each returns a `Diagnosis` if the same step explains every element, else None.
+"""
+
+import numpy as np
+
+from lessons.grading.advice.comparison import Comparison
+from lessons.grading.advice.unwritten import Diagnosis
+
+FEWEST_VALUES = 5  # that a step has to explain, so that it is no accident
+POWERS = {
+    2.0: "the square of what it should be",
+    0.5: "the square root of what it should be",
+    3.0: "the cube of what it should be",
+    2.2: "what it should be to the power 2.2, as if colours were made linear light",
+    1 / 2.2: "what it should be to the power 1 / 2.2, as if linear light were made colours",
+}
+LEVELS = 255, 256, 100, 10, 1
+
+
+def to_a_power(comparison: Comparison) -> Diagnosis | None:
+    if not enough_values(comparison):
+        return None
+    for power, words in POWERS.items():
+        if not power.is_integer() and (comparison.expected < 0).any():
+            continue
+        if comparison.fits(comparison.expected**power):
+            return Diagnosis(
+                "to a power", f"Every value is {words}: nothing asks for that step here."
+            )
+    return None
+
+
+def signs_lost(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if not enough_values(comparison) or not comparison.fits(np.abs(expected)):
+        return None
+    return Diagnosis(
+        "signs lost",
+        "Every value has the right size, and none is negative: the sign was taken away, by abs or "
+        "by a root of a square.",
+    )
+
+
+def cut_off(comparison: Comparison) -> Diagnosis | None:
+    """Values beyond a limit have become that limit."""
+    got, wrong = comparison.got, comparison.wrong
+    if not enough_values(comparison) or np.count_nonzero(wrong) < 3 or wrong.all():
+        return None
+    should = comparison.expected[wrong]
+    for side, limit, beyond in (
+        ("above", got.max(), should > got.max()),
+        ("below", got.min(), should < got.min()),
+    ):
+        if beyond.all() and (got[wrong] == limit).all():
+            return Diagnosis(
+                "cut off",
+                f"All values {side} {limit:.4g} have become {limit:.4g}: max, min or a ReLU cuts "
+                "them off, and they should stay as they are.",
+            )
+    return None
+
+
+def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
+    """Values between the levels of a picture file, or between whole numbers, are gone."""
+    if not enough_values(comparison):
+        return None
+    if np.isin(comparison.got, (0, 1)).all() and (np.abs(comparison.expected) < 1).any():
+        return Diagnosis(
+            "zeros and ones",
+            "Every value is 0 or 1: is it rounded, or is a comparison stored in place of a number?",
+        )
+    for levels in LEVELS:
+        step = 1 / levels
+        off = np.abs(comparison.got - comparison.expected)
+        if (off > step + comparison.tolerance).any() or not on_levels(comparison, levels):
+            continue
+        name = "whole numbers" if levels == 1 else f"multiples of 1 / {levels}"
+        return Diagnosis(
+            "rounded", f"The values are rounded to {name}: keep what is behind the point."
+        )
+    return None
+
+
+def on_levels(comparison: Comparison, levels: int) -> bool:
+    """Whether what came lies on so many levels, several of them, and what was expected does not."""
+    room = 1e-5 * levels * max(1.0, float(np.abs(comparison.got).max()))
+    if room > 0.1:
+        return False
+    off = np.abs(comparison.got * levels - np.rint(comparison.got * levels))
+    should = np.abs(comparison.expected * levels - np.rint(comparison.expected * levels))
+    several = len(np.unique(np.rint(comparison.got * levels))) > 2
+    return bool(several and (off <= room).all() and np.mean(should > 2 * room) > 0.5)
+
+
+def another_range(comparison: Comparison) -> Diagnosis | None:
+    """A factor and an addend, the same for all."""
+    expected, got = comparison.expected.ravel(), comparison.got.ravel()
+    if not enough_values(comparison):
+        return None
+    factor, addend = np.polyfit(expected, got, 1)
+    if abs(factor) < 1e-3 or not comparison.fits(factor * comparison.expected + addend):
+        return None
+    if abs(factor + 1) < 1e-3:
+        sentence = f"Every value is subtracted from {addend:.4g}: is the order turned round?"
+        return Diagnosis("turned round", sentence)
+    return Diagnosis(
+        "another range",
+        f"Every value is multiplied by {factor:.4g}, and {addend:.4g} is added: is a range changed "
+        "here, such as -1 to 1 into 0 to 1, that should stay as it is?",
+    )
+
+
+def enough_values(comparison: Comparison) -> bool:
+    """Whether there are so many different ones that a step can be told from an accident."""
+    expected, got = comparison.expected, comparison.got
+    if not comparison.wrong.any() or not np.isfinite(got).all() or not np.isfinite(expected).all():
+        return False
+    apart = max(comparison.tolerance, 1e-12)
+    return len(np.unique(np.round(expected / apart))) >= FEWEST_VALUES
+
+
+STEPS = to_a_power, signs_lost, cut_off, rounded_to_levels, another_range
