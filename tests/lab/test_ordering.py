@@ -7,11 +7,12 @@ from lessons.lab import checked_run
 from lessons.lab.compile_verdict import compile_verdict
 from lessons.lab.source import read_source
 from tests.lab.helpers import line_of_comment, problems
+from tests.lab.ordering.advice import WRONG
 from tests.lab.ordering.right import RIGHT
-from tests.lab.ordering.wrong import WRONG
 
 SLOW = {
-    "a_call_in_the_condition", "counts_far", "each_lane_waits_for_the_next", "floyd_warshall",
+    "a_call_in_the_condition", "counts_far", "each_lane_waits_for_the_next", "everybody_adds_up",
+    "floyd_warshall", "tree_of_pairs_without_a_barrier",
     "lock_by_compare_and_swap", "lock_per_thread_then_shuffles", "lock_with_a_break_and_naps",
     "mandelbrot", "mandelbrot_with_break", "semaphore_with_two_permits", "ticket_lock",
 }  # fmt: skip

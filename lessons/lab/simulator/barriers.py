@@ -83,8 +83,7 @@ class Barriers:
             node,
             f"{name(waiting)} waits at this barrier for {name(position)}, which "
             f"{self.whereabouts.explain_absence(position)}; every thread of a block must reach "
-            "each barrier: move it out of the branch, or keep the threads with no work until the "
-            "end",
+            f"each barrier: {self.whereabouts.way_back(position)}",
             place=self.reporter.place_of(waiting, position),
         )
 
@@ -95,6 +94,7 @@ class Barriers:
             "deadlock",
             node,
             f"{name(first_of(mask))} waits at this grid-wide barrier for {name(position)}, which "
-            f"{self.whereabouts.explain_absence(position)}",
+            f"{self.whereabouts.explain_absence(position)}; all threads of the grid must reach it: "
+            f"{self.whereabouts.way_back(position)}",
             place=self.reporter.place_of(first_of(mask), position),
         )

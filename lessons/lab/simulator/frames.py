@@ -1,5 +1,6 @@
 """The function calls a team is in, with their variables and the loops they are in."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..numba_compiler import is_of_user
@@ -75,6 +76,12 @@ class CallStack:
         while len(frames) > 1 and not is_of_user(frames[-1].source.filename):
             line = frames.pop().called_in_line
         return frames[-1].source, line
+
+    def places(self, line: int) -> Iterator[tuple[Source, int]]:
+        """A line of the function that is running, then where it is called, up to the kernel."""
+        for frame in (self.frame, *reversed(self.callers)):
+            yield frame.source, line
+            line = frame.called_in_line
 
     def enter(self, frame: Frame) -> None:
         self.callers.append(self.frame)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba import njit
 from numba.core import types
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype, from_dtype
@@ -142,7 +143,7 @@ def compile_loop(plan: Plan, kinds: tuple[Kind, ...]) -> Any:
     signature = (types.int64, marks, marks, *limits, *map(from_dtype, dtypes.values()))
     outside = {name: value for name, value, _ in plan.outside}
     try:
-        lane = numba.njit(error_model="numpy")(define("lane", lane_text(plan, dtypes), outside))
+        lane = njit(error_model="numpy")(define("lane", lane_text(plan, dtypes), outside))
         lane.compile(signature)
         compiled: Any = lane.overloads[signature]
         found = compiled.signature.return_type.types
@@ -150,7 +151,7 @@ def compile_loop(plan: Plan, kinds: tuple[Kind, ...]) -> Any:
             return None
         names = {"lane": lane, "zeros": np.zeros, "uint8": np.uint8}
         chunk = define("chunk", chunk_text(plan, vectors), names)
-        return numba.njit(error_model="numpy")(chunk)
+        return njit(error_model="numpy")(chunk)
     except (NumbaError, NotImplementedError):
         return None
 

@@ -70,6 +70,14 @@ class Report(Findings):
         self.findings.append(Finding(kind, line, message, advice, file, topic, *place))
         return True
 
+    def has(self, kind: str, line: int, key: object) -> bool:
+        """Whether `add` has been given this already; if so, it is counted once more."""
+        same = (kind, line, key)
+        if same not in self.times_seen:
+            return False
+        self.times_seen[same] += 1
+        return True
+
     def repeat(self, finding: Finding, key: object) -> bool:
         """Add a finding of another report, unless there is one such already."""
         return self.add(

@@ -41,7 +41,7 @@ class Reporter:
         source = self.stack.source
         if source is not self.stack.kernel:
             message = f"in {name_of(source)}: {message}"
-            key = (key, source.filename)
+        key = self.key_here(key)
         shown, line = self.stack.users_place(node.lineno)
         if kind == "slow" and shown is not source:  # nobody can change a function of Numba's own
             return False
@@ -50,6 +50,15 @@ class Reporter:
             self.problem = message
             self.marked.append(access)
         return new
+
+    def has(self, kind: str, node: ast.expr | ast.stmt, key: object) -> bool:
+        """Whether `add` would add nothing, since the same was found before."""
+        _, line = self.stack.users_place(node.lineno)
+        return self.launch.report.has(kind, line, self.key_here(key))
+
+    def key_here(self, key: object) -> object:
+        source = self.stack.source
+        return key if source is self.stack.kernel else (key, source.filename)
 
     def refuse(self, problem: Unsupported) -> None:
         """A finding about what cannot be run: it does not compile, or only the simulator fails."""

@@ -62,6 +62,18 @@ class Whereabouts:
             return f"goes another way at the `if` of {where}"
         return "is somewhere else"
 
+    def way_back(self, position: int) -> str:
+        """What to do so that the thread at a position comes to the barrier, too."""
+        if self.exit_line[position]:
+            return "put the work under an `if`, in place of the `return`"
+        branch = next((branch for branch in self.branches if not branch.mask[position]), None)
+        if branch is not None and isinstance(branch.node, (ast.For, ast.While)):
+            return (
+                "let all of them make as many rounds, with the work of a round under an `if` and "
+                "the barrier outside of it"
+            )
+        return "move it out of the branch, and leave the work in there"
+
 
 def first_barrier(statements: Sequence[ast.stmt]) -> int | None:
     """Line of the first barrier in some statements, or None."""

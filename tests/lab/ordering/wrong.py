@@ -396,7 +396,14 @@ def counter_read_before_all_have_counted(count, out):
     out[cuda.threadIdx.x] = count[0]  # here
 
 
-@wrong(1, 64, lambda: (floats(50), np.zeros(50, np.float32)), "barrier", "has returned in line")
+@wrong(
+    1,
+    64,
+    lambda: (floats(50), np.zeros(50, np.float32)),
+    "barrier",
+    "has returned in line",
+    "in place of the `return`",
+)
 def return_before_a_barrier(values, out):
     i = cuda.grid(1)
     if i >= values.shape[0]:
@@ -405,14 +412,14 @@ def return_before_a_barrier(values, out):
     out[i] = values[i]
 
 
-@wrong(1, 64, lambda: (zeros(64),), "barrier", "another way at the `if`")
+@wrong(1, 64, lambda: (zeros(64),), "barrier", "another way at the `if`", "out of the branch")
 def barrier_in_a_branch(out):
     if cuda.threadIdx.x < 32:
         cuda.syncthreads()  # here
     out[cuda.threadIdx.x] = 1
 
 
-@wrong(1, 64, lambda: (zeros(64),), "barrier", "has left the loop")
+@wrong(1, 64, lambda: (zeros(64),), "barrier", "has left the loop", "as many rounds")
 def barrier_in_a_loop_of_uneven_length(out):
     k = 0
     while k < cuda.threadIdx.x:

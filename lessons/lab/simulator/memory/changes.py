@@ -4,26 +4,59 @@ import ast
 from collections.abc import Iterator
 
 from ...names import CudaName, resolve
-from .places import Side, parents_in, parents_of, statement_at, subscripts, waiting_loops
+from .arrays import Memory
+from .origins import added_by_all, chosen_by_data, names_given_in
+from .places import (
+    Side,
+    common_loop,
+    in_two_branches,
+    parents_in,
+    parents_of,
+    statement_at,
+    subscripts,
+    waiting_loops,
+)
 
 # How an operation on an element is made one step.
 ATOMICS = {
     ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
 }  # fmt: skip
 ATOMICS_OF_FUNCTIONS = {"min": "min", "max": "max"}
+OWN_ELEMENTS = (
+    "give each thread an element of its own, and bring them together after cuda.syncthreads()"
+)
 ADDS = ("add", "sub")  # in any order
 # `if value < element: element = value`, and how it is made one step
 UPDATES = {ast.Lt: "min", ast.LtE: "min", ast.Gt: "max", ast.GtE: "max"}
 MIRRORED = {"min": "max", "max": "min"}
 
 
-def atomic_advice(now: Side, former: Side) -> str:
-    """Advice if a race is about a change that has to be one step; else ""."""
+def atomic_advice(now: Side, former: Side, same_round: bool) -> str:
+    """Advice if a race is about a change that has to be one step; else "".
+
+    same_round: whether the two accesses are in one round of a loop.
+    """
     if now.source is not former.source or now.atomic or former.atomic:
         return ""
-    for advice in (read_modify_write, two_changes, taken_lock, plain_flag, look_and_store):
-        if advice(now, former):
-            return advice(now, former)
+    if waiting_is_enough(now, former, same_round):
+        return ""
+    for find in (read_modify_write, two_changes, taken_lock, plain_flag, look_and_store):
+        advice = find(now, former)
+        if advice:
+            return advice + what_atomics_take(now.memory, advice)
+    return ""
+
+
+def what_atomics_take(memory: Memory, advice: str) -> str:
+    """What to change in an array so that the atomics of an advice can be used on it."""
+    dtype = memory.data.dtype
+    if "cuda.atomic." not in advice:
+        return ""
+    if dtype.itemsize < 4:
+        wide = "int32" if dtype.kind in "iub" else "float32"
+        return f" (atomics take 32 or 64 bits, and this array is of {dtype}: make it one of {wide})"
+    if dtype.kind == "f" and any(name in advice for name in ("atomic.cas", "atomic.exch")):
+        return f" (it takes whole numbers, and this array is of {dtype}: make it one of int32)"
     return ""
 
 
@@ -45,7 +78,16 @@ def read_modify_write(now: Side, former: Side) -> str:
     what = f"this is a read-modify-write of {text} in several steps, and one of the changes is lost"
     if name is None:
         return f"{what}: let one thread do all of them, or use a lock"
-    return f"{what}: {call(name, target)} makes it one step"
+    one_step = f"{call(name, target)} makes it one step"
+    added = statement.value if isinstance(statement, ast.AugAssign) else None
+    if name == "add" and added is not None and added_by_all(now, target, added):
+        return (
+            f"all threads of a block add the same numbers to {text}: let one of them do it, under "
+            f"`if cuda.threadIdx.x == 0:`. Where several blocks add, {one_step}"
+        )
+    if now.memory.space == "shared" and not chosen_by_data(now.source, target):
+        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
+    return f"{what}: {one_step}"
 
 
 def two_changes(now: Side, former: Side) -> str:
@@ -59,33 +101,64 @@ def two_changes(now: Side, former: Side) -> str:
     names = {change[1] for change in changes if change}
     if len(names) > 1 and not names <= set(ADDS):
         return ""
-    return (
-        "both lines change an element in several steps, and one of the changes is lost: "
-        f"{atomics[0]} and {atomics[1]} make each of them one step"
-    )
+    what = "both lines change an element in several steps, and one of the changes is lost"
+    one_step = f"{atomics[0]} and {atomics[1]} make each of them one step"
+    by_data = any(chosen_by_data(now.source, change[0]) for change in changes if change)
+    if now.memory.space == "shared" and not by_data:
+        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
+    return f"{what}: {one_step}"
+
+
+def waiting_is_enough(now: Side, former: Side, same_round: bool) -> bool:
+    """Whether a barrier is missing, and no atomic, between two changes in shared memory.
+
+    So it is where each thread has an element of its own at a time, and goes on to another one.
+    """
+    changes = change_of(statement_at(now)), change_of(statement_at(former))
+    if now.memory.space != "shared" or None in changes:
+        return False
+    if any(change and chosen_by_data(now.source, change[0]) for change in changes):
+        return False
+    if statement_at(now) is not statement_at(former):
+        return not in_two_branches(now, former)
+    loop = common_loop(now, former)
+    if loop is None or same_round or changes[0] is None:
+        return False
+    names = {part.id for part in ast.walk(changes[0][0].slice) if isinstance(part, ast.Name)}
+    return bool(names & names_given_in(loop))
 
 
 def change_of(statement: ast.stmt | None) -> tuple[ast.Subscript, str | None] | None:
     """(element, name of the atomic) of a statement that changes an element by what it holds."""
     if isinstance(statement, ast.AugAssign):
         target: ast.expr = statement.target
-        name = ATOMICS.get(type(statement.op))
+        name = None if reads(statement.value, target) else ATOMICS.get(type(statement.op))
     elif isinstance(statement, ast.Assign):
-        target, name = statement.targets[0], atomic_of(statement.value)
-        read = map(ast.unparse, subscripts(statement.value))
-        if ast.unparse(target) not in read:
+        target, name = statement.targets[0], atomic_of(statement.value, statement.targets[0])
+        if not reads(statement.value, target):
             return None
     else:
         return None
     return (target, name) if isinstance(target, ast.Subscript) else None
 
 
-def atomic_of(value: ast.expr) -> str | None:
+def atomic_of(value: ast.expr, target: ast.expr) -> str | None:
+    """The atomic that does the same: the element is one of two operands, and not in the other."""
     if isinstance(value, ast.BinOp):
-        return ATOMICS.get(type(value.op))
-    if isinstance(value, ast.Call):
-        return ATOMICS_OF_FUNCTIONS.get(ast.unparse(value.func))
-    return None
+        name, operands = ATOMICS.get(type(value.op)), [value.left, value.right]
+    elif isinstance(value, ast.Call):
+        name, operands = ATOMICS_OF_FUNCTIONS.get(ast.unparse(value.func)), value.args
+    else:
+        return None
+    itself = [ast.unparse(operand) == ast.unparse(target) for operand in operands]
+    others = [operand for operand, same in zip(operands, itself, strict=True) if not same]
+    if len(operands) != 2 or len(others) != 1 or reads(others[0], target):
+        return None
+    return name if name != "sub" or itself[0] else None
+
+
+def reads(value: ast.expr, element: ast.expr) -> bool:
+    return ast.unparse(element) in map(ast.unparse, subscripts(value))
 
 
 def call(name: str, target: ast.Subscript, *more: ast.expr) -> str:

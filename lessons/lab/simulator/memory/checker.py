@@ -15,6 +15,7 @@ from .access import Access, Kind, name_element, place_of_element
 from .arrays import ArrayView, Memory
 from .dynamic_shared import check_dynamic
 from .in_turn import Operation, atomic_add, change_in_turn
+from .meetings import meets_later
 from .races import RaceChecker
 from .recorder import Recorder
 from .signs import Wanted, counts_from_end, way_back_inside
@@ -238,7 +239,6 @@ class MemoryChecker:
     ) -> None:
         position = first_of(wrong)
         place = [int(self.team.full(index)[position]) for index in indices]
-        where = ", ".join(map(str, place))
         shape = tuple(int(self.team.full(np.int64(n))[position]) for n in view.shape)
         value, length = place[axis], shape[axis]
         problem = (
@@ -257,12 +257,12 @@ class MemoryChecker:
             [self.team.full(index)[mask] for index in indices],
             [self.team.full(np.int64(length))[mask] for length in view.shape],
             bool(mask.all()),
+            meets_later(self.reporter.stack.places(node.lineno)),
         )
         new = self.reporter.add(
             "out-of-bounds",
             node,
-            f"{view.memory.name}[{where}] is outside its shape {shape}: "
-            f"{problem}; "
+            f"{view.memory.name}{place} is outside its shape {shape}: {problem}; "
             f"{self.reporter.name_all(wrong)}. "
             f"{way_back_inside(node, view, axis, place, np.ndim(indices[axis]) == 0, asked)}",
             key=view.memory.name,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...names import CudaName, resolve
 from ...source import Source
 from .access import Kind
+from .arrays import Memory
 
 OF_WARPS = ("syncwarp", "laneid", "shfl", "ballot_sync", "all_sync", "any_sync", "match", "activem")
 
@@ -19,6 +20,7 @@ class Side(NamedTuple):
     kind: Kind
     source: Source
     node: ast.AST
+    memory: Memory  # of which both touch an element
 
     @property
     def atomic(self) -> bool:
@@ -50,6 +52,17 @@ def shared_parents(now: Side, former: Side) -> list[ast.AST]:
     parents = parents_in(now.source.tree)
     others = set(parents_of(parents, former.node))
     return [parent for parent in parents_of(parents, now.node) if parent in others]
+
+
+def in_two_branches(now: Side, former: Side) -> bool:
+    """Whether one place is under an `if`, and the other under its `else`."""
+    nearest = next(iter(shared_parents(now, former)), None)
+    if not isinstance(nearest, ast.If):
+        return False
+    parents = parents_in(now.source.tree)
+    tops = [{node, *parents_of(parents, node)} for node in (now.node, former.node)]
+    sides = [[part for part in nearest.orelse if part in top] for top in tops]
+    return bool(sides[0]) != bool(sides[1])
 
 
 def common_loop(now: Side, former: Side) -> ast.For | ast.While | None:

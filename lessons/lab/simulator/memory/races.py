@@ -6,14 +6,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...numba_types import Condition, Number
+from ...source import Source
 from ..findings import Place
 from ..reporter import Reporter, name_of
 from ..teams import Launch, Mask, first_of
 from .access import Access, Kind, name_element, place_of_element
-from .changes import atomic_advice
 from .history import Conflict, History
+from .origins import chosen_by_data
 from .places import Side
-from .remedies import all_in_one_warp, remedy
+from .remedies import all_in_one_warp, remedy, remedy_of_stores
 
 VERBS = {"read": "reads {}", "write": "writes {}", "atomic": "changes {} atomically"}
 
@@ -70,27 +71,26 @@ class RaceChecker:
             return
         memory.data[access.element] = value
         lost &= differ(memory.data[access.element], value)
-        if not lost.any():
+        key = (memory.name, access.node.lineno)
+        if not lost.any() or self.reporter.has("race", access.node, key):
             return
-        first = first_of(lost)
+        block_of = self.order.block_of
+        across = lost & (block_of[access.thread] != block_of[kept])
+        first = first_of(across if across.any() else lost)
         name_thread = self.launch.name_thread
         here = self.reporter.stack.source
         one, other = (
-            Side(t, "write", here, access.node) for t in (access.thread[first], kept[first])
+            Side(t, "write", here, access.node, memory) for t in (access.thread[first], kept[first])
         )
-        advice = atomic_advice(one, other)
+        advice = remedy_of_stores(one, other, bool(across.any()))
         self.reporter.add(
             "race",
             access.node,
             f"{name_element(memory, access.element[first])} is written by "
             f"{name_thread(access.thread[first])} and by {name_thread(kept[first])} with "
-            "different values, and only one of them stays"
-            + (
-                f": {advice}"
-                if advice
-                else ". Give each thread an element of its own, or add with cuda.atomic.add"
-            ),
-            key=(memory.name, access.node.lineno),
+            f"different values, and only one of them stays: {advice}"
+            f"{self.axis_left_out(one, other)}",
+            key=key,
             access=first,
             place=self.place(
                 access, first, kept[first], self.reporter.stack.source.filename, access.node.lineno
@@ -124,8 +124,8 @@ class RaceChecker:
         tick = int(conflict.tick[first])
         source, node, call = self.launch.place_of_tick[tick]
         same_warp = all_in_one_warp(self.order, access.thread[mask], conflict.thread[mask])
-        now = Side(thread, access.kind, here, access.node)
-        former = Side(former_thread, former_kind, source, node)
+        now = Side(thread, access.kind, here, access.node, memory)
+        former = Side(former_thread, former_kind, source, node, memory)
         does = VERBS[access.kind].format(name_element(memory, access.element[first]))
         did = VERBS[former_kind].format("it")
         name, file, line = memory.name, source.filename, node.lineno
@@ -133,17 +133,38 @@ class RaceChecker:
         if call is not None:  # who calls a function of Numba's own knows only that line
             name, file, line = (memory.whole or memory).name, call[0].filename, call[1]
             where = f"called in line {line}"
+        if self.reporter.has("race", access.node, (name, file, line)):
+            return
+        same_round = tick >= self.round_began
+        advice = remedy(self.order, now, former, tick, same_warp, same_round)
+        if same_round:
+            advice += self.axis_left_out(now, former)
         self.reporter.add(
             "race",
             access.node,
             f"{self.launch.name_thread(thread)} {does}, "
             f"{self.launch.name_thread(former_thread)} {did} ({where}), and "
-            "nothing puts the two in order: "
-            f"{remedy(self.order, now, former, tick, same_warp, tick >= self.round_began)}",
+            f"nothing puts the two in order: {advice}",
             key=(name, file, line),
             access=first,
             place=self.place(access, first, former_thread, file, line),
         )
+
+    def axis_left_out(self, now: Side, former: Side) -> str:
+        """A hint if two threads of one block, in one line, differ along one of several axes."""
+        places = [self.launch.place_of(side.thread) for side in (now, former)]
+        indices = {ast.unparse(side.node) for side in (now, former)}
+        if places[0].block != places[1].block or len(indices) > 1:
+            return ""
+        if not isinstance(now.node, ast.Subscript) or not chosen_by_position(now.node, now.source):
+            return ""
+        if sum(size > 1 for size in self.launch.block) < 2:
+            return ""
+        threads = [place.thread or (0, 0, 0) for place in places]
+        axes = [axis for axis, one, other in zip("xyz", *threads, strict=True) if one != other]
+        if len(axes) != 1:
+            return ""
+        return f". The two threads differ in threadIdx.{axes[0]} only: does the index leave it out?"
 
     def place(self, access: Access, first: int, other: int, file: str, line: int) -> Place:
         """Both threads of a race, and the element. other, file, line: of the former access."""
@@ -155,6 +176,12 @@ class RaceChecker:
             other_line=line,
         )
         return place_of_element(place, access.memory, access.element[first])
+
+
+def chosen_by_position(element: ast.Subscript, source: Source) -> bool:
+    """Whether an index is computed, and of nothing that comes from memory."""
+    names = any(isinstance(part, (ast.Name, ast.Attribute)) for part in ast.walk(element.slice))
+    return names and not chosen_by_data(source, element)
 
 
 def differ(stored: np.ndarray, value: Number) -> Condition:

@@ -7,6 +7,7 @@ import numpy as np
 from ...numba_compiler import is_of_user
 from .changes import atomic_advice, changed_atomically
 from .history import HappensBefore
+from .pairs import pair_advice
 from .places import (
     Side,
     barriers_in,
@@ -36,7 +37,7 @@ def remedy(
     across = order.block_of[now.thread] != order.block_of[former.thread]
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
-    advice = "" if told else atomic_advice(now, former)
+    advice = "" if told or not plain else change_advice(now, former, same_round, across)
     if advice:
         return advice
     if plain and now.node is former.node and changed_atomically(now):
@@ -63,6 +64,21 @@ def remedy(
     return within_block(now, former)
 
 
+def change_advice(now: Side, former: Side, same_round: bool, across: bool) -> str:
+    """Advice if a race is about a change that has to be one step; else ""."""
+    return pair_advice(now, former, across) or atomic_advice(now, former, same_round)
+
+
+def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
+    """What to do about two threads that store different values in one instruction."""
+    advice = change_advice(one, other, same_round=True, across=across)
+    if advice:
+        return advice
+    who = "block, or each thread," if across else "thread"
+    own = f"give each {who} an element of its own, or let one thread store"
+    return own if one.memory.space == "shared" else f"{own}; for a sum, add with cuda.atomic.add"
+
+
 def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, told: bool) -> str:
     if now.atomic or former.atomic:
         return (
@@ -85,6 +101,11 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
         )
     if order_of_lines == "after":
         return f"{why}: end the launch before the line that reads, and read in a second one"
+    if now.kind == former.kind == "write":
+        return (
+            f"{why}: give each block an element of its own, such as the one at cuda.blockIdx.x; "
+            "for a sum, add with cuda.atomic.add"
+        )
     return f"{why}; use an atomic, or one launch after the other"
 
 

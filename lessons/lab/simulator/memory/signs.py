@@ -42,6 +42,11 @@ def index_of(node: ast.expr) -> ast.expr | None:
 
 
 MOST_NUMBERS = 100_000
+NO_RETURN = (
+    "Is a guard missing, or does it compare with another length? It has to be an `if` around this "
+    "line, and no `return`: a barrier follows, and all threads have to reach it. Threads without "
+    "an element take a neutral value, such as float32(0)."
+)
 
 
 class Wanted(NamedTuple):
@@ -50,6 +55,7 @@ class Wanted(NamedTuple):
     indices: list[np.ndarray]
     lengths: list[np.ndarray]  # of the array that each of them sees
     everybody: bool  # whether all threads take part: no guard has stopped any
+    meets_later: bool  # whether all threads have to come to a barrier, or to a shuffle, after it
 
 
 def way_back_inside(
@@ -66,7 +72,10 @@ def way_back_inside(
     if isinstance(index, ast.Constant):
         return "That index is written out: indices count from 0."
     if place[axis] < 0:
-        return "Keep it inside with max(index, 0), or leave it out with a guard."
+        inside = "Keep it inside with max(index, 0), or leave it out with a guard."
+        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
+            return f"{inside} Or is something subtracted that does not belong there?"
+        return inside
     if uniform and not (view.memory.space == "global" and exchange_helps(wanted)):
         return "It is the same in all threads: does a loop go on for too long?"
     if view.memory.space != "global":
@@ -113,6 +122,8 @@ def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
             f"Along axis {1 - axis} a guard stops such threads; along axis {axis} it is missing, "
             "or compares with another length."
         )
+    if wanted.meets_later:
+        return NO_RETURN
     return "Is a guard such as `if i >= n: return` missing, or does it compare with another length?"
 
 
