@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from lessons import reference
+from lessons.grading.advice.diagnosis import nice_factor
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
@@ -14,7 +15,7 @@ OUR_SECTORS = 11.3  # per request, in a picture of 37 x 70
 
 @check("luminance")
 def test_luminance(case):
-    colours = np.vstack([np.eye(3, dtype=np.float32), case.random((5, 3), low=0, high=1)])
+    colours = np.vstack([np.eye(3, dtype=np.float32), case.random((13, 3), low=0, high=1)])
     got = np.array([case.call("luminance", *map(float, colour)) for colour in colours])
     candidates = {
         "plain mean": (
@@ -34,6 +35,7 @@ def test_luminance(case):
             (colours * np.array(WEIGHTS)).prod(axis=1),
             "The three are multiplied with each other: they should be added.",
         ),
+        **other_brightness(colours),
         **other_weights(colours, got),
     }
     case.expect(got, reference.grayscale(colours), name="luminance", candidates=candidates)
@@ -128,6 +130,43 @@ def expect_gray(case, image, gray):
     case.expect(gray, expected, name="gray", threads=THREADS, candidates=candidates)
 
 
+def other_brightness(colours):
+    """Brightness by other rules than a weighted sum."""
+    weights, pixels = np.array(WEIGHTS), colours.astype(np.float64)
+    instead = "here brightness is the weighted sum itself, 0.2126 red + 0.7152 green + 0.0722 blue."
+    rules = {
+        "root of squares": (
+            np.sqrt(pixels**2 @ weights),
+            "the colours are squared, and a root is taken of the sum",
+        ),
+        "root of weighted squares": (
+            np.sqrt((pixels * weights) ** 2 @ np.ones(3)),
+            "the weighted colours are squared, and a root is taken of the sum, as of a length",
+        ),
+        "largest of the weighted": (
+            (pixels * weights).max(axis=1),
+            "this is the largest of the three products",
+        ),
+        "length": (np.sqrt((pixels**2).sum(axis=1)), "this is the length of the colour, a root"),
+        "middle of both ends": (
+            (pixels.max(axis=1) + pixels.min(axis=1)) / 2,
+            "this is the middle of the largest and the smallest channel",
+        ),
+        "linear light": (
+            (pixels**2.2) @ weights,
+            "the colours are raised to the power 2.2 first",
+        ),
+        "linear light, and back": (
+            ((pixels**2.2) @ weights) ** (1 / 2.2),
+            "the colours are raised to the power 2.2 first, and the sum to 1 / 2.2",
+        ),
+    }
+    return {
+        code: (values, f"{say[0].upper()}{say[1:]}: {instead}")
+        for code, (values, say) in rules.items()
+    }
+
+
 def other_weights(colours, got):
     """What luminance returns if it is a sum with other weights: those of the pure colours."""
     try:
@@ -144,4 +183,8 @@ def other_weights(colours, got):
         return {}
     if not weights.any():  # whole numbers, or nothing at all
         return {}
+    times = weights / WEIGHTS
+    if np.ptp(times) < 1e-4:
+        sentence = f"All three weights are {nice_factor(times[0])} times what they should be."
+        return {"weights times a number": (colours @ weights, sentence)}
     return {"wrong weights": (colours @ weights, f"{'; '.join(different)}.")}

@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,11 @@ def explained(found):
         return (
             "low and high of neighbours are such indices: low = int32(math.floor(position)), since "
             "math.floor gives a number with a point in a kernel"
+        )
+    if found.kind == "out-of-bounds" and "in blend" in found.message:
+        return (
+            "bilinear takes u and v from 0 to 1: u is made of x and the width, v of y and the "
+            "height; and neighbours keeps low and high from 0 to size - 1"
         )
     return ""
 
@@ -137,6 +143,12 @@ FRACTIONS = {
     "floor - position": lambda position, whole, low: whole - position,
     "1 - (position - floor)": lambda position, whole, low: 1 - (position - whole),
     "the position": lambda position, whole, low: position,
+    "smoothed, f * f * (3 - 2 f)": lambda position, whole, low: (
+        (position - whole) ** 2 * (3 - 2 * (position - whole))
+    ),
+    "its square": lambda position, whole, low: (position - whole) ** 2,
+    "rounded to 0 or 1": lambda position, whole, low: np.rint(position - whole),
+    "always a half": lambda position, whole, low: 0.5 + 0 * whole,
     "position - floor, at least 0": lambda position, whole, low: np.maximum(position - low, 0),
 }
 
@@ -273,6 +285,14 @@ def test_upsample(case):
                 ).reshape(expected.shape),
                 "pixel_centre gets the size of small: these are pixels of large.",
             ),
+            **{
+                f"at {name}": (
+                    reference.bilinear(small, places).reshape(expected.shape),
+                    f"The colour is asked for at u = {name}, and v in the same way: the centre of "
+                    "pixel x is at (x + 0.5) / width.",
+                )
+                for name, places in other_centres(height, width).items()
+            },
             **same_channel(expected),
         }
         case.expect(large, expected, "large", THREADS, candidates=candidates)
@@ -315,6 +335,7 @@ def test_overlap(case):
                 "at the later beginning, and ends at the earlier end.",
             ),
             "begin and end exchanged": (-expected, "The length is negative: it is end - begin."),
+            **other_parentheses(pairs, cells, texels),
             "units exchanged": (
                 np.array([exchanged_units(c, cells, t, texels) for c, t in pairs]),
                 "The units are exchanged: the cell goes from cell * texels, the texel from "
@@ -330,49 +351,8 @@ def test_downsample(case):
         image, small = case.photo(shape), case.output((height, width, 3))
         counts = case.measure("launch_over_pixels", case.student("downsample"), image, small)
         expected = reference.area_downsample(image, width, height)
-        candidates = {
-            "whole pixels": (
-                box_mean(image, width, height, whole=True),
-                "Pixels at a cell's edge count as if they lay inside: weigh them by the overlap.",
-            ),
-            "last pixels missing": (
-                box_mean(image, width, height, whole=False),
-                "The last row and column of each cell are left out: they belong to it in part.",
-            ),
-            "not divided": (
-                expected * (shape[0] / height) * (shape[1] / width),
-                "These are sums: divide by the area of a cell in pixels.",
-            ),
-            "nearest pixel": (
-                image[np.arange(height) * shape[0] // height][
-                    :, np.arange(width) * shape[1] // width
-                ],
-                "Each small pixel is a copy of one large pixel; it should be the mean of its cell.",
-            ),
-            "divided by the whole picture": (
-                expected / (height * width),
-                "The sum is divided by the area of the whole picture, not by that of a cell.",
-            ),
-            "last rows missing": (
-                weighted_mean(image, width, height, last_row=False),
-                "The last row of each cell is left out: range ends before its second number.",
-            ),
-            "last columns missing": (
-                weighted_mean(image, width, height, last_column=False),
-                "The last column of each cell is left out: range ends before its second number.",
-            ),
-            "only rows weighed": (
-                weighted_mean(image, width, height, weigh_columns=False),
-                "The overlap along x is forgotten: a weight is a product of both overlaps.",
-            ),
-            "only columns weighed": (
-                weighted_mean(image, width, height, weigh_rows=False),
-                "The overlap along y is forgotten: a weight is a product of both overlaps.",
-            ),
-            **other_means(image, width, height),
-            **same_channel(expected),
-        }
-        case.expect(small, expected, "small", THREADS, candidates=candidates)
+        known = partial(known_means, small.array, image, expected, width, height)
+        case.expect(small, expected, "small", THREADS, candidates=known)
         case.require_many_threads(counts, small)
 
 
@@ -442,6 +422,26 @@ def outer_length(cell, cells, texel, texels):
     return (end - begin) * texels
 
 
+def other_parentheses(pairs, cells, texels):
+    """What it means if the parentheses around `+ 1` are forgotten in one end, or in both."""
+    found = {}
+    for cell_too, texel_too in ((True, False), (False, True), (True, True)):
+        lengths = [
+            min(
+                cell + texels if cell_too else (cell + 1) * texels,
+                texel + cells if texel_too else (texel + 1) * cells,
+            )
+            - max(cell * texels, texel * cells)
+            for cell, texel in pairs
+        ]
+        names = ["(cell + 1) * texels"] * cell_too + ["(texel + 1) * cells"] * texel_too
+        found[f"parentheses of {' and '.join(names)}"] = (
+            np.array(lengths) / cells,
+            f"Parentheses are missing: it is {' and '.join(names)}; * comes before +.",
+        )
+    return found
+
+
 def exchanged_units(cell, cells, texel, texels):
     begin = max(cell * cells, texel * texels)
     return (min((cell + 1) * cells, (texel + 1) * texels) - begin) / cells
@@ -477,9 +477,71 @@ def counted_otherwise(height, width):
     return {name: places_of(number, height, width) for name, number in numbers.items()}
 
 
+def other_centres(height, width):
+    """Where else the centres of pixels may be put: in words, for u -> all of them."""
+    y, x = np.divmod(np.arange(height * width), width)
+    found = {}
+    for added, less in itertools.product((0, 0.5, 1), (-1, 0, 1)):
+        if (added, less) == (0.5, 0):
+            continue
+        above = f"(x + {added})" if added else "x"
+        below = {-1: "(width + 1)", 0: "width", 1: "(width - 1)"}[less]
+        u, v = (x + added) / max(1, width - less), (y + added) / max(1, height - less)
+        found[f"{above} / {below}"] = np.stack([u, v], axis=1)
+    return found
+
+
 def places_of(number, height, width):
     row = np.minimum(number // width, height - 1)
     return np.stack([(number % width + 0.5) / width, (row + 0.5) / height], axis=1)
+
+
+def known_means(got, image, expected, width, height):
+    """The candidates for a picture made smaller."""
+    return {
+        "whole pixels": (
+            box_mean(image, width, height, whole=True),
+            "Pixels at a cell's edge count as if they lay inside: weigh them by the overlap.",
+        ),
+        "last pixels missing": (
+            box_mean(image, width, height, whole=False),
+            "The last row and column of each cell are left out: they belong to it in part.",
+        ),
+        "not divided": (
+            expected * (image.shape[0] / height) * (image.shape[1] / width),
+            "These are sums: divide by the area of a cell in pixels.",
+        ),
+        "nearest pixel": (
+            image[np.arange(height) * image.shape[0] // height][
+                :, np.arange(width) * image.shape[1] // width
+            ],
+            "Each small pixel is a copy of one large pixel; it should be the mean of its cell.",
+        ),
+        "divided by the whole picture": (
+            expected / (height * width),
+            "The sum is divided by the area of the whole picture, not by that of a cell.",
+        ),
+        "last rows missing": (
+            weighted_mean(image, width, height, last_row=False),
+            "The last row of each cell is left out: range ends before its second number.",
+        ),
+        "last columns missing": (
+            weighted_mean(image, width, height, last_column=False),
+            "The last column of each cell is left out: range ends before its second number.",
+        ),
+        "only rows weighed": (
+            weighted_mean(image, width, height, weigh_columns=False),
+            "The overlap along x is forgotten: a weight is a product of both overlaps.",
+        ),
+        "only columns weighed": (
+            weighted_mean(image, width, height, weigh_rows=False),
+            "The overlap along y is forgotten: a weight is a product of both overlaps.",
+        ),
+        **other_means(image, width, height),
+        **other_kinds_of_mean(image, width, height),
+        **other_overlaps(got, image, width, height),
+        **same_channel(expected),
+    }
 
 
 def weighted_mean(
@@ -563,6 +625,89 @@ def other_means(image, width, height):
             whole_sentence,
         ),
     }
+
+
+def other_kinds_of_mean(image, width, height):
+    """Colours of a cell that are no weighted mean of it."""
+    pixels = image.astype(np.float64)
+    centres = reference.pixel_centres(width, height)
+    rows = overlaps(height, image.shape[0], last=True, weigh=True)
+    columns = overlaps(width, image.shape[1], last=True, weigh=True)
+    return {
+        "a blend at the centre": (
+            reference.bilinear(image, centres).reshape(height, width, 3),
+            "Each small pixel is the blend of four large ones at its centre; it should be the mean "
+            "of all that its cell covers.",
+        ),
+        "root of the mean of squares": (
+            np.sqrt(mean_of(rows, columns, pixels**2)),
+            "The colours are squared before the mean, and a root is taken of it: take the mean of "
+            "the colours themselves.",
+        ),
+        "largest": (extreme(image, width, height, np.max), "This is the largest of the cell."),
+        "smallest": (extreme(image, width, height, np.min), "This is the smallest of the cell."),
+    }
+
+
+OVERLAP_ALONG_Y = "row", "rows", "y", "height"
+OVERLAP_ALONG_X = "column", "columns", "x", "width"
+
+
+def other_overlaps(got, image, width, height):
+    """A mean in which an overlap is given one or two arguments of the other, if one fits."""
+    touched_by = [
+        (row, column, y, x)
+        for row in range(height)
+        for column in range(width)
+        for y in touched(row, height, image.shape[0], whole=True)
+        for x in touched(column, width, image.shape[1], whole=True)
+    ]
+    names = {"rows": height, "columns": width, "height": image.shape[0], "width": image.shape[1]}
+    names |= zip(("row", "column", "y", "x"), np.array(touched_by).T, strict=True)
+    place = names["row"], names["column"]
+    area = image.shape[0] / height * image.shape[1] / width
+    for along_y, along_x in pairs_of_overlaps():
+        weights = signed_length(along_y, names) * signed_length(along_x, names)
+        sums, total = np.zeros((height, width, 3)), np.zeros((height, width, 1))
+        np.add.at(sums, place, weights[:, None] * image[names["y"], names["x"]])
+        np.add.at(total, (*place, 0), weights)
+        for result in (sums / area, sums / np.where(total, total, np.nan)):
+            if np.allclose(got, result, rtol=0, atol=1e-4):
+                return {"other arguments": (result, of_other_overlaps(along_y, along_x))}
+    return {}
+
+
+def of_other_overlaps(along_y, along_x):
+    pairs = (along_y, OVERLAP_ALONG_Y), (along_x, OVERLAP_ALONG_X)
+    wrong = [
+        f"overlap({', '.join(given)}), which should be overlap({', '.join(right)})"
+        for given, right in pairs
+        if given != right
+    ]
+    return f"A pixel is weighed with {', and with '.join(wrong)}."
+
+
+def pairs_of_overlaps():
+    """The arguments of both overlaps, with one or two of the eight exchanged."""
+    usual = OVERLAP_ALONG_Y + OVERLAP_ALONG_X
+    other = OVERLAP_ALONG_X + OVERLAP_ALONG_Y
+    for number in (1, 2):
+        for places in itertools.combinations(range(8), number):
+            given = tuple(other[i] if i in places else usual[i] for i in range(8))
+            yield given[:4], given[4:]
+
+
+def signed_length(arguments, names):
+    """What `overlap` returns for these arguments, also where nothing overlaps."""
+    cell, cells, texel, texels = (names[argument] for argument in arguments)
+    begin = np.maximum(cell * texels, texel * cells)
+    return (np.minimum((cell + 1) * texels, (texel + 1) * cells) - begin) / cells
+
+
+def extreme(image, width, height, of):
+    rows = [touched(y, height, image.shape[0], whole=True) for y in range(height)]
+    columns = [touched(x, width, image.shape[1], whole=True) for x in range(width)]
+    return np.array([[of(image[r][:, c], axis=(0, 1)) for c in columns] for r in rows])
 
 
 def mean_of(rows, columns, pixels):

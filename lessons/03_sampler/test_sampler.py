@@ -1,6 +1,7 @@
 """Checks of lesson 3. Random numbers have known answers, and are compared bit for bit."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 
@@ -84,6 +85,10 @@ def check_centres(case, first, height, width):
             expected * [width, height],
             "These are numbers of pixels: divide by the width and by the height.",
         ),
+        "a row too early": (
+            centres(numbers % width, np.minimum(numbers // width, height - 2), width, height),
+            "The last row is never reached: rows are counted to height - 1.",
+        ),
         "one column late": (
             expected + np.array([1 / width, 0]),
             "Everything is one pixel too far to the right: pixels are counted from 0.",
@@ -111,8 +116,45 @@ def check_centres(case, first, height, width):
             centres((number - first) % width, (number - first) // width, width, height),
             "first_pixel is subtracted: add it.",
         )
-    case.expect(uv, expected, name="uv", threads=THREADS, candidates=candidates)
+    known = partial(other_centres, candidates, uv.array, first, width, height)
+    case.expect(uv, expected, name="uv", threads=THREADS, candidates=known)
     case.require_many_threads(counts, uv)
+
+
+PARTS_OF_CENTRES = (
+    "the pixel is {}", "the column is pixel % {}", "the row is pixel // {}",
+    "u is divided by {}", "v is divided by {}",
+)  # fmt: skip
+
+
+def other_centres(known, got, first, width, height):
+    """The known candidates, and one with a size or the first pixel used otherwise, if one fits."""
+    batch = np.arange(RAGGED_BATCH)
+    numbers = {
+        "first_pixel + sample": first + batch,
+        "sample": batch,
+        "first_pixel * the batch + sample": first * len(batch) + batch,
+        "first_pixel * sample": first * batch,
+        "first_pixel * width + sample": first * width + batch,
+        "first_pixel * height + sample": first * height + batch,
+    }
+    sizes = {"width": width, "height": height}
+    right = "first_pixel + sample", "width", "width", "width", "height"
+    for given in itertools.product(numbers, *[sizes] * 4):
+        if given == right:
+            continue
+        number = numbers[given[0]]
+        of_column, of_row, under_u, under_v = (sizes[name] for name in given[1:])
+        for row in (np.minimum(number // of_row, height - 1), number // of_row):
+            result = centres(number % of_column, row, under_u, under_v)
+            if np.allclose(got, result, rtol=0, atol=1e-5):
+                wrong = [
+                    f"{part.format(way)}, not {best}"
+                    for part, way, best in zip(PARTS_OF_CENTRES, given, right, strict=True)
+                    if way != best
+                ]
+                return {**known, "made of something else": (result, f"{'; '.join(wrong)}.")}
+    return known
 
 
 def centres(column, row, width, height):
@@ -166,9 +208,35 @@ def check_batch(case, batch, step, shape, engine=None):
             next_colours,
             "These are the colours of the next step's points: draw once, and look up that point.",
         )
-    case.expect(target, expected, name="target", threads=THREADS, candidates=candidates)
+    known = partial(other_blends, candidates, target.array, image, expected_uv)
+    case.expect(target, expected, name="target", threads=THREADS, candidates=known)
     if counts:
         case.require_many_threads(counts, uv)
+
+
+def other_blends(known, got, image, uv):
+    """The known candidates, and one with other weights of the four corners, if one fits."""
+    if len(uv) > RAGGED_BATCH:
+        return known
+    sizes = np.array(image.shape[1::-1])
+    first = np.floor(uv * sizes - 0.5).astype(int)
+    (left, top), (right, bottom) = np.maximum(first, 0).T, np.minimum(first + 1, sizes - 1).T
+    x, y = (uv * sizes - 0.5 - first).T
+    pixels = [image[rows, columns] for rows in (top, bottom) for columns in (left, right)]
+    weights = {
+        "w0": (1 - x) * (1 - y), "w1": x * (1 - y), "w2": (1 - x) * y, "w3": x * y,
+        "0": 0 * x, "1": 1 + 0 * x, "0.25": 0.25 + 0 * x,
+    }  # fmt: skip
+    for given in itertools.product(weights, repeat=4):
+        parts = zip(given, pixels, strict=True)
+        result = sum(weights[name][:, None] * colours for name, colours in parts)
+        if given != ("w0", "w1", "w2", "w3") and np.allclose(got, result, rtol=0, atol=1e-5):
+            sentence = (
+                "The top left, top right, bottom left and bottom right pixels are weighed with "
+                f"{', '.join(given)}: it is w0, w1, w2, w3 of corner_weights."
+            )
+            return {**known, "other weights": (result, sentence)}
+    return known
 
 
 # ---------------------------------------------------------------- draws, right and wrong
@@ -198,6 +266,7 @@ def other_draws(got, expected, step, seed):
     known = {code: (f(batch, step, seed), say) for code, (f, say) in KNOWN_DRAWS.items()}
     known.update(other_wirings(got, step, seed))
     known.update(other_shifts(got, step, seed))
+    known.update(of_other_samples(got, step, seed))
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
     known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
     middles = (expected + 2.0**-25).astype(np.float32).astype(np.float64)
@@ -393,6 +462,9 @@ def wirings():
     counters, keys = RIGHT_PLACES[:4], RIGHT_PLACES[4:]
     for order, pair in itertools.product(itertools.permutations(counters), (keys, keys[::-1])):
         yield (*order, *pair)
+    for name, first in (("step", 1), ("seed", 4)):
+        for pair in itertools.product(parts_of(name, 0), repeat=2):
+            yield (*RIGHT_PLACES[:first], *pair, *RIGHT_PLACES[first + 2 :])
     for of_step, of_seed in zip(parts_of("step", 0), parts_of("seed", 0), strict=True):
         yield ("the sample", of_step, RIGHT_PLACES[2], "0", of_seed, RIGHT_PLACES[5])
         yield ("the sample", RIGHT_PLACES[1], of_step, "0", RIGHT_PLACES[4], of_seed)
@@ -427,6 +499,36 @@ def wired(wiring, sample, step, seed):
     return as_unit(philox_of_64_bits(numbers[:4], numbers[4:])[:2])
 
 
+SAMPLES = {
+    "the sample": lambda sample, batch: sample,
+    "the sample + 1": lambda sample, batch: sample + 1,
+    "2 * the sample": lambda sample, batch: 2 * sample,
+    "2 * the sample + 1": lambda sample, batch: 2 * sample + 1,
+    "the sample + the batch": lambda sample, batch: sample + batch,
+    "0": lambda sample, batch: 0,
+}
+
+
+def of_other_samples(got, step, seed):
+    """A candidate in which u and v are words of any two samples, if one fits."""
+    batch = len(got)
+    drawn = words(2 * batch + 1, step, seed)
+    sources = {
+        f"word {word} of {name}": as_unit(drawn[[number(i, batch) for i in range(batch)], word])
+        for word in range(4)
+        for name, number in SAMPLES.items()
+    }
+    parts = []
+    for axis in range(2):
+        fits = (name for name, values in sources.items() if np.array_equal(values, got[:, axis]))
+        parts.append(next(fits, None))
+    if None in parts:
+        return {}
+    u, v = parts
+    sentence = f"u is {u}, and v {v}: they are word 0 and word 1 of the same sample."
+    return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
+
+
 def philox_of_64_bits(counter, key):
     """As in a kernel, where counters and keys may have more than 32 bits, and products wrap."""
     counter_0, counter_1, counter_2, counter_3 = counter
@@ -453,5 +555,14 @@ def other_shifts(got, step, seed):
                 result,
                 f"A word is shifted to the right by {shift} bits and multiplied by 2**-{power}: it "
                 "should be 8 bits, and 2**-24.",
+            )
+    for shift in range(32):
+        largest = 2 ** (32 - shift) - 1
+        result = ((drawn >> shift).astype(np.float32) / np.float32(largest)).astype(np.float64)
+        if np.allclose(result[PROBE], got[PROBE], rtol=2.0**-23, atol=0):
+            found[f"divided by {largest}"] = (
+                np.where(np.isclose(got, result, rtol=2.0**-23, atol=0), got, result),
+                f"A word is divided by {largest:,}, the largest that it can be, so 1.0 can occur, "
+                "and lies outside the picture: it is (word >> 8), times 2**-24.",
             )
     return found

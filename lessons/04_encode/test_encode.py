@@ -317,9 +317,12 @@ def known_waves(uv):
 def known_cell_waves(uv, sizes):
     """The same of a position in a grid of which the size may be wrong."""
     found = {}
-    for axis, less in itertools.product(range(2), (0, 1, -1)):
-        fraction = np.mod(uv[:, axis] * (sizes[axis] - less) - 0.5, 1)
+    lengths = "width", "height"
+    for axis, of_axis, less in itertools.product(range(2), range(2), (0, 1, -1)):
+        fraction = np.mod(uv[:, axis] * (sizes[of_axis] - less) - 0.5, 1)
         cells = {0: "", 1: ", in a grid of one cell less", -1: ", in a grid of one cell more"}[less]
+        if of_axis != axis:
+            cells = f", with the grid's {lengths[of_axis]} in place of its {lengths[axis]}" + cells
         for number, (shift, name) in itertools.product((1, 0.5, 2, 4), SHIFTS.items()):
             what = "the fraction" if number == 1 else f"{number} times the fraction"
             found[f"the {name} of {what} along {'uv'[axis]}{cells}"] = np.sin(
@@ -331,7 +334,7 @@ def known_cell_waves(uv, sizes):
 def channel_by_channel(got, expected, first, known):
     """A candidate in which each wrong channel is a known wave, or ones, or not written."""
     samples = len(got)
-    known = {**known, "ones": np.ones(samples), "nothing": np.full(samples, NOT_WRITTEN)}
+    known = {"ones": np.ones(samples), "nothing": np.full(samples, NOT_WRITTEN), **known}
     result, wrong = expected.copy(), []
     for channel in range(expected.shape[1]):
         if np.allclose(got[:, channel], expected[:, channel], rtol=0, atol=1e-4):

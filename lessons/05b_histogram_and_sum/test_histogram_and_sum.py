@@ -1,5 +1,6 @@
 """Checks of lesson 5b. Each brightness is well inside a bin that is known before it is computed."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -104,11 +105,20 @@ def test_one_addition(case):
         sentence="the threads of a block all add to one number, and wait for each other; in a "
         "tree, each round adds pairs, and nobody waits.",
     )
+    require_tree(case, counted.shared(), additions)
+
+
+def require_tree(case, shared, blocks):
+    """That few threads of a warp wait while others add.
+
+    Blocks may add to shared memory more often than ours, if all threads of a warp do it together.
+    """
+    waiting = 32 * shared.shared_requests - shared.shared_reads - shared.shared_writes
     case.budget(
-        "requests for shared memory, per block",
-        yours=counted.shared().shared_requests / additions,
-        ours=45,
-        allowed=200,  # a tree that begins with neighbours has about 160
+        "requests for shared memory in which a whole warp waits for one thread, per block",
+        yours=waiting / 31 / blocks,
+        ours=14,
+        allowed=180,  # a tree that begins with neighbours has about 130, one thread alone 256
         diagnosis="one thread adds up",
         sentence="one thread adds up what all have stored, and the others wait: in a tree, half of "
         "the threads add in the first round, a quarter in the second, and so on.",
@@ -153,6 +163,12 @@ def outside_shared(found, advice):
     """What an index outside shared memory, or outside total, says in this lesson."""
     if found.kind == "out-of-bounds" and found.message.startswith("total["):
         return "total has one element, total[0]: all blocks add to the same."
+    unset = re.search(r"\w+\[(\d+)\] is read", found.message)
+    if found.kind == "uninitialised" and unset and int(unset[1]) >= BLOCK_THREADS:
+        return (
+            f"There may be more bins than the {BLOCK_THREADS} threads of a block: a thread sets "
+            "several of them to zero, in a loop."
+        )
     inside_block = found.kind == "out-of-bounds" and f"({BLOCK_THREADS},)" in found.message
     return f"Shared memory: {advice}" if inside_block else ""
 
@@ -190,6 +206,12 @@ def count(case, launch, pixels, bins, used, engine=None):
         **wrong_pixels(result, pixels, blocks, bins),
         **handed_over_by_grid(result, numbers, blocks),
         **wrong_additions(result() - before, before, blocks),
+        **handed_over_again(result, pixels, blocks),
+        **first_pixel_again(result, pixels, blocks),
+        "bins added": (
+            result(numbers),
+            "What is added is the bin of the pixel: add 1, since a pixel is one more in its bin.",
+        ),
     }
     for code, place in (("index and value exchanged", 1), ("index written in", 0)):
         if place < bins:
@@ -270,6 +292,40 @@ def handed_over_by_grid(result, numbers, blocks):
         "cuda.threadIdx.x, not at cuda.grid(1)."
     )
     return {"handed over by grid": (result(numbers >= block * BLOCK_THREADS), sentence)}
+
+
+def handed_over_again(result, pixels, blocks):
+    """The block's counts are added to global memory after each of its pixels, and not once."""
+    pixel = np.arange(pixels)
+    of_grid = pixel // (blocks * BLOCK_THREADS)
+    of_block = pixel % BLOCK_PIXELS // BLOCK_THREADS
+    sentence = (
+        "The block hands over its counts again and again, and with them those of before: hand them "
+        "over once, after the loop over pixels."
+    )
+    return {
+        f"handed over {rounds} times": (result(np.maximum(rounds - done, 0)), sentence)
+        for done in (of_grid, of_block)
+        for rounds in sorted({PIXELS_PER_THREAD, int(done.max()) + 1})
+        if rounds > 1
+    }
+
+
+def first_pixel_again(result, pixels, blocks):
+    """Each thread counts its first pixel as often as it has pixels."""
+    pixel = np.arange(pixels)
+    ways = {
+        "first pixel again": pixel % (blocks * BLOCK_THREADS),
+        "first pixel of the block's piece again": (
+            pixel // BLOCK_PIXELS * BLOCK_PIXELS + pixel % BLOCK_THREADS
+        ),
+    }
+    sentence = "A thread counts its first pixel again and again: the index goes on in the loop."
+    return {
+        code: (result(np.bincount(first, minlength=pixels)), sentence)
+        for code, first in ways.items()
+        if blocks * BLOCK_THREADS < pixels
+    }
 
 
 def wrong_additions(added, before, blocks):
@@ -455,6 +511,8 @@ def wrong_sums(exact, sums):
             "Of each thread only its last value arrives: add to own_sum, with +=.",
         ),
         "squares": ((exact * exact).sum(), "The squares are added up, and not the values."),
+        "cubes": ((exact**3).sum(), "The cubes are added up, and not the values."),
+        "roots": (np.sqrt(exact).sum(), "The roots are added up, and not the values."),
         "values of other blocks": (
             (exact * (np.minimum(np.arange(exact.size) // threads, blocks - 1) + 1)).sum(),
             f"Values are added by several blocks: {THREADS_OF_PIXELS}, not cuda.blockDim.x.",
@@ -499,7 +557,37 @@ def wrong_sums(exact, sums):
         ),
         "mean": (exact.mean(), "This is the mean: add the sum itself."),
     }
+    known |= other_partners(sums)
     return {name: (np.array([added]), sentence) for name, (added, sentence) in known.items()}
+
+
+PARTNERS = {
+    "BLOCK_THREADS - 1 - thread": lambda thread, active: BLOCK_THREADS - 1 - thread,
+    "BLOCK_THREADS - active + thread": lambda thread, active: BLOCK_THREADS - active + thread,
+    "thread + BLOCK_THREADS // 2": lambda thread, active: thread + BLOCK_THREADS // 2,
+    "thread + 1": lambda thread, active: thread + 1,
+    "thread + active - 1": lambda thread, active: thread + active - 1,
+    "thread + active + 1": lambda thread, active: np.minimum(thread + active + 1, 255),
+    "2 * thread": lambda thread, active: 2 * thread,
+    "2 * thread + 1": lambda thread, active: 2 * thread + 1,
+    "thread": lambda thread, active: thread,
+}
+
+
+def other_partners(sums):
+    """Trees in which a thread adds the partial sum of another place in all rounds."""
+    found = {}
+    for name, place in PARTNERS.items():
+        left = sums.copy()
+        for active in (128, 64, 32, 16, 8, 4, 2, 1):
+            thread = np.arange(active)
+            left[:, :active] += left[:, place(thread, active)]
+        found[f"partner {name}"] = (
+            left[:, 0].sum(),
+            f"In each round, a thread adds the partial sum at {name}: with `active` threads left, "
+            "that is thread + active, or 2 * active - 1 - thread.",
+        )
+    return found
 
 
 def one_sum_for_all(sums):
