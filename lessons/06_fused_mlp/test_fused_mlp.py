@@ -166,20 +166,30 @@ def evaluate(case, batch, hidden, layers, engine=None):
 
 def require_fused(case, counts, features, weights, stored, outputs):
     """Neither layer by layer through global memory, nor each sample for itself."""
-    case.require(
-        counts.of(stored).reads < stored.array.size / 2,
-        "not fused",
-        "each layer reads the activations of the one before from global memory. Keep them in "
-        "shared memory: nothing is read from `hidden`.",
+    case.keep_within(
+        "reads of each activation back from global memory",
+        yours=counts.of(stored).reads / stored.array.size,
+        ours=0,
+        allowed=0.5,
+        diagnosis="not fused",
+        sentence="each layer reads the activations of the one before from global memory. Keep them "
+        "in shared memory: nothing is read from `hidden`.",
+        line=counts.busiest_line("reads", stored),
     )
     samples = min(len(features), BLOCK_SAMPLES)
+    if samples <= 2 * TILE:
+        return
     blocks = -(-len(features) // BLOCK_SAMPLES)
     fetched = counts.of(weights).reads / weights.size / blocks
-    case.require(
-        samples <= 2 * TILE or fetched < samples / 2,
-        "weights for each sample",
-        f"each weight is read {fetched:.0f} times from global memory by a block: every sample "
-        "fetches all weights for itself. Fetch a tile of them into shared memory, for all.",
+    case.keep_within(
+        "reads of each weight from global memory per block",
+        yours=fetched,
+        ours=1,
+        allowed=samples / 2 - 0.5,
+        diagnosis="weights for each sample",
+        sentence=f"each weight is read {fetched:.0f} times from global memory by a block: every "
+        "sample fetches all weights for itself. Fetch a tile of them into shared memory, for all.",
+        line=counts.busiest_line("reads", weights),
     )
 
 

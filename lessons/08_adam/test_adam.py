@@ -68,6 +68,8 @@ def explained(found):
     """What an index outside an array says in this lesson."""
     if found.kind != "out-of-bounds":
         return ""
+    if found.message.startswith("corrections[-"):
+        return "A step counts from 1, and never down: is something subtracted from steps or step?"
     if found.message.startswith("corrections["):
         return "The last row of the table is number corrections.shape[0] - 1: steps beyond use it."
     if "," not in found.message.partition("]")[0]:
@@ -146,11 +148,11 @@ def state(case, shape):
     """(parameter, gradient, m, v) in the middle of a training, as float32.
 
     A seventh never had a gradient, like the weights of a unit that is never active. The sizes of
-    the others lie between epsilon and 0.1.
+    the others lie between epsilon and 0.1; one lies far below epsilon.
     """
     size = 10.0 ** case.rng.uniform(-7, -1, shape)
     # So that each size is there in each run, however few the elements are.
-    size.flat[:6] = 10.0 ** np.arange(-6, 0)
+    size.flat[:6] = 10.0 ** np.array([-8, -6, -5, -4, -3, -1])
     size[np.arange(size.size).reshape(shape) % 7 == 6] = 0
     gradient = size * case.rng.choice([-1, 1], shape) * case.rng.uniform(0.4, 1, shape)
     # The gradient of this batch may be zero where there has been one before.
@@ -234,6 +236,11 @@ def without_epsilon(s):
         return s.leaves(by=s.new_m * s.correct_m / np.sqrt(s.new_v * s.correct_v))
 
 
+def epsilon_as_the_least(s):
+    root = np.sqrt(s.new_v * s.correct_v)
+    return s.leaves(by=s.new_m * s.correct_m / np.maximum(root, s.epsilon))
+
+
 def epsilon_added_to_m(s):
     with np.errstate(invalid="ignore", divide="ignore"):
         m = s.new_m * s.correct_m + s.epsilon
@@ -249,6 +256,12 @@ def epsilon_multiplied(s):
 def rate_in_m(s):
     m = s.beta1 * s.m + (1 - s.beta1) * s.gradient * s.rate
     return s.leaves(m=m, by=s.by(m, s.new_v) / s.rate)
+
+
+def rate_in_the_gradient(s):
+    m = s.beta1 * s.m + (1 - s.beta1) * s.gradient * s.rate
+    v = s.beta2 * s.v + (1 - s.beta2) * (s.gradient * s.rate) ** 2
+    return s.leaves(m=m, v=v, by=s.by(m, v) / s.rate)
 
 
 def v_of_gradients(s):
@@ -338,11 +351,28 @@ ADAM_MISTAKES = {
         without_epsilon,
         "epsilon is left out: a parameter that never had a gradient then divides 0 by 0.",
     ),
+    "epsilon or the root": (
+        epsilon_as_the_least,
+        "The step is divided by the larger of the root and epsilon: add epsilon to the root.",
+    ),
     "epsilon inside the root": (
         lambda s: s.leaves(
             by=s.new_m * s.correct_m / np.sqrt(s.new_v * s.correct_v + s.epsilon)
         ),
         "epsilon is added inside the root: add it to the root.",
+    ),
+    "learning rate in the gradient": (
+        rate_in_the_gradient,
+        "The gradient is multiplied by the learning rate before the averages: it belongs to the "
+        "step alone.",
+    ),
+    "change returned": (
+        lambda s: {**s.result, "parameters": s.result["parameters"] - s.parameter},
+        "What is returned is how far the parameter moves: return the parameter, moved.",
+    ),
+    "m once more": (
+        lambda s: s.leaves(by=s.by(s.beta1 * s.new_m + (1 - s.beta1) * s.gradient, s.new_v)),
+        "The step's m has the gradient in it once more: take the new m as it is.",
     ),
     "uphill": (
         lambda s: s.leaves(by=-s.by(s.new_m, s.new_v)),
@@ -740,6 +770,15 @@ def cell_mistakes(gradient, steps, settings):
         "last channel left out": (
             {"touched": touched[:, :, np.newaxis] & np.array([True, True, False])},
             "The last channel is never moved: for channel in range(GRID_CHANNELS).",
+        ),
+        "first channel left out": (
+            {"touched": touched[:, :, np.newaxis] & np.array([False, True, True])},
+            "Channel 0 is never moved: for channel in range(GRID_CHANNELS).",
+        ),
+        "last channel only": (
+            {"touched": touched[:, :, np.newaxis] & np.array([False, False, True])},
+            "Only the last channel is moved: what moves a channel belongs into the loop over the "
+            "channels.",
         ),
         "row 0 only": (
             {"touched": touched & (np.arange(len(steps)) == 0)[:, np.newaxis]},

@@ -349,6 +349,13 @@ def mistake_in_calls(calls, stages, numbers, count=1):
         return "network not asked", "The network was not asked about the batch: call evaluate."
     if missing:
         return NEVER[missing[0]]
+    needless = [call.stage for call in calls if call.stage not in stages]
+    if needless:
+        return (
+            "needless stage",
+            f"stages.{needless[0]} was called, and a step does not need it: it writes over what "
+            "another stage has left.",
+        )
     return wrong_count(made, count) or wrong_numbers(made, numbers) or wrong_order(calls, stages)
 
 

@@ -1,0 +1,18 @@
+"""Divided by the larger of root and epsilon, and not by their sum."""
+# caught by: one_step
+# diagnosis: epsilon or the root
+
+import math
+
+from numba import float32
+from numba.extending import register_jitable
+
+
+@register_jitable
+def adam_step(parameter, gradient, m, v, correction_m, correction_v, learning_rate, rates):
+    m = rates.beta1 * m + (float32(1) - rates.beta1) * gradient
+    v = rates.beta2 * v + (float32(1) - rates.beta2) * gradient * gradient
+    parameter -= (
+        learning_rate * (correction_m * m) / max(math.sqrt(correction_v * v), rates.epsilon)
+    )
+    return parameter, m, v
