@@ -45,6 +45,7 @@ def test_max(case):
             require_work_for_all(case, counted, values)
     require_max_of_infinities(case)
     require_max_with_nan(case)
+    require_empty_blocks(case)
 
 
 @check("argmax")
@@ -174,11 +175,14 @@ def test_float32(case):
 
 
 def require_no_atomics(case, counted):
-    case.require(
-        counted.everything().atomics == 0,
-        "atomics",
-        "atomic additions wait for each other, and come in any order. Each block stores its result "
-        "at a place of its own; the second stage makes one of them.",
+    case.keep_within(
+        "atomic operations",
+        yours=counted.everything().atomics,
+        ours=0,
+        allowed=0,
+        diagnosis="atomics",
+        sentence="atomic additions wait for each other, and come in any order. Each block stores "
+        "its result at a place of its own; the second stage makes one of them.",
     )
 
 
@@ -355,7 +359,11 @@ def in_two_stages(values, blocks, of_block, empty=0.0, combine=np.sum):
 
 
 def of_first_warp(combine):
-    return lambda own: combine(own[:, :WARP], axis=1)
+    return of_first_warps(combine, 1)
+
+
+def of_first_warps(combine, count):
+    return lambda own: combine(own[:, : count * WARP], axis=1)
 
 
 def wrong_sums(values, blocks, garbage):
@@ -369,6 +377,14 @@ def wrong_sums(values, blocks, garbage):
             "Only the first warp of each block arrives: each warp leaves its sum in warp_sums, and "
             "these are added up after a barrier.",
         ),
+        **{
+            f"first {count} warps only": (
+                in_two_stages(values, blocks, of_first_warps(np.sum, count)),
+                f"Only the first {count} warps of each block arrive: of warp_sums, lane n reads "
+                "number n, lane % WARPS, and then all WARPS of them are added up.",
+            )
+            for count in (2, 4)
+        },
         "first thread only": (
             in_two_stages(values, blocks, lambda own: own[:, 0]),
             "Only the sum of thread 0 arrives: first the block adds up those of all.",
@@ -496,6 +512,14 @@ def wrong_maxima(values, blocks):
             "Only the first warp of each block is looked at: each warp leaves its maximum in "
             "warp_maxima, and of these the largest is found after a barrier.",
         ),
+        **{
+            f"first {count} warps only": (
+                stages(of_first_warps(np.max, count)),
+                f"Only the first {count} warps of each block are looked at: of warp_maxima, lane n "
+                "reads number n, lane % WARPS, and then all WARPS of them are compared.",
+            )
+            for count in (2, 4)
+        },
         "first thread only": (
             stages(lambda own: own[:, 0]),
             "Only the maximum of thread 0 arrives: first the block finds that of all.",
@@ -524,6 +548,20 @@ def require_max_of_infinities(case):
         "begun too high",
         f"the maximum of nothing but -inf is {got:g}: a maximum begins at float32(-math.inf), "
         "below which there is nothing.",
+    )
+
+
+def require_empty_blocks(case):
+    """One value and three blocks: two of these have none."""
+    value = case.random(1, 1, 9)
+    partials, largest = case.output((3,)), case.output((1,))
+    run(case, None, "launch_max", value, partials, largest)
+    got = np.sort(partials.array)
+    case.require(
+        bool((got == [-np.inf, -np.inf, value[0]]).all()),
+        "a block without values",
+        f"of one value and three blocks the partials are {', '.join(f'{x:g}' for x in got)}: a "
+        "block without a value leaves -inf, so a thread begins at float32(-math.inf).",
     )
 
 
@@ -642,11 +680,11 @@ def met(value, index):
     return index[:, 0]
 
 
-def best_thread_number(values, blocks):
-    """What the second stage finds, if the first stores numbers of threads in their blocks."""
+def best_thread_number(values, blocks, of):
+    """What the second stage finds, if the first stores numbers of threads, of `of` threads."""
     block = np.arange(values.size) % (blocks * BLOCK_THREADS) // BLOCK_THREADS
     parts = (np.flatnonzero(block == number) for number in range(block.max() + 1))
-    threads = np.array([part[values[part].argmax()] % BLOCK_THREADS for part in parts])
+    threads = np.array([part[values[part].argmax()] % of for part in parts])
     return threads[values[threads].argmax()]
 
 
@@ -664,8 +702,13 @@ def wrong_indices(values, blocks):
         ),
         "NaN lost": (numbers.argmax(), "The first NaN comes before every number."),
         "index within the block": (
-            best_thread_number(values, blocks),
+            best_thread_number(values, blocks, BLOCK_THREADS),
             "This is the thread's number in its block: the index of a value is i.",
+        ),
+        "index within the grid": (
+            best_thread_number(values, blocks, blocks * BLOCK_THREADS),
+            "This is the thread's number in the grid, cuda.grid(1), and a thread has several "
+            "values: the index of a value is i.",
         ),
         "where the smallest is": (numbers.argmin(), "This is where the smallest value is."),
         "index left behind": (
@@ -889,6 +932,11 @@ def wrong_running_sums(counts, right):
             in_part + counts.sum(dtype=np.int64),
             "All parts are added, and not only those of lower blocks.",
         ),
+        "own sum carried on": (
+            carried_on(in_round),
+            "`before` grows by a thread's own sum: it is the total of the whole round, that of all "
+            "warps, by which it grows for each thread.",
+        ),
         "own warp twice": (
             right + warp_totals(counts)[place // WARP],
             "The sum of the own warp is added as well: only those of lower warps stand before it.",
@@ -912,6 +960,13 @@ def wrong_running_sums(counts, right):
         ),
         "as they were": (counts, "These are the counts themselves."),
     }
+
+
+def carried_on(in_round):
+    """Running sums to which each thread adds its own of the rounds before, in one part."""
+    table = np.zeros((-(-in_round.size // BLOCK_THREADS), BLOCK_THREADS), np.int64)
+    table.ravel()[: in_round.size] = in_round
+    return table.cumsum(axis=0).ravel()[: in_round.size]
 
 
 def of_wrong_warps(counts, prefix, total_of_warp=-1):

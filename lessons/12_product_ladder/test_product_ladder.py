@@ -78,7 +78,7 @@ def test_one_barrier(case):
         sentence=f"there are {rounds} rounds. With room for two of them, the next one overwrites "
         "nothing that is still read: one barrier per round, between storing and multiplying.",
     )
-    require_tiles(case, counts)
+    require_tiles(case, counts, a, b, c)
 
 
 @check("transposed")
@@ -169,6 +169,12 @@ def expect_fragments(case, a, b, words, c):
 
 
 def why_not_in_the_tile(found):
+    if found.kind == "race" and "_tile[" in found.message and found.message.count(" writes ") == 2:
+        return (
+            "two threads store in the same place of a tile: keep in the rows top + thread // WIDTH "
+            "+ i * ROWS_AT_ONCE, keep_turned in row top + x, columns y + i * SIDE. No barrier "
+            "mends that"
+        )
     if found.kind == "uninitialised" and "_tile[" in found.message:
         return (
             "a thread stores LOADS numbers of each tile: keep_turned in row top + x, and in the "
@@ -197,7 +203,13 @@ def why_no_fragment(found):
     """What a lane mostly has in mind that reads what is not its own."""
     if found.kind not in ("race", "uninitialised", "out-of-bounds"):
         return ""
+    copied = (
+        "The copies of the next round go where nobody reads: to the half of both tiles that is not "
+        "multiplied now. They are waited for, then comes the barrier, and only behind it the next "
+        "copies begin. If all this is so, "
+    )
     return (
+        f"{copied if 'begin_copies' in found.message else ''}"
         "a lane reads words here that its warp does not have. A round has WORDS words per row, and "
         "a warp has WARP_ROWS rows of a_tile, WARP_COLUMNS of b_tile: lane is threadIdx.x % WARP, "
         "group is lane // 4, from 0 to 7, and place is lane % 4, from 0 to 3. Pieces are 16 rows "
@@ -240,15 +252,22 @@ def run(case, launch, a, b, c, engine):
     if engine:
         case.run(launch, a, b, c, engine=engine)
         return
-    require_tiles(case, case.measure(launch, a, b, c))
+    require_tiles(case, case.measure(launch, a, b, c), a, b, c)
 
 
-def require_tiles(case, counts):
-    case.require(
-        counts.shared().shared_reads > 0,
-        "no tiles",
-        "nothing is read from shared memory: each thread reads all its numbers from global memory, "
-        "again and again, and waits for each of them.",
+def require_tiles(case, counts, a, b, c):
+    if counts.shared().shared_reads > 0:
+        return
+    reads = counts.of(a, b).reads / (c.array.size * a.shape[1])
+    case.keep_within(
+        "reads of global memory per product of two numbers",
+        yours=reads,
+        ours=2 / 64,
+        allowed=min(1 / 8, reads / 2),
+        diagnosis="no tiles",
+        sentence="nothing is read from shared memory: each thread reads all its numbers from "
+        "global memory, again and again, and waits for each of them.",
+        line=counts.busiest_line("reads", a),
     )
 
 
@@ -339,9 +358,11 @@ def wrong_rounds(a, b):
         ),
     }
     if k > DEPTH:
-        rounds = np.arange(last, -1, -DEPTH)
-        a_first = padded(a, 1, len(rounds) * DEPTH)[:, inner % DEPTH]
-        b_first = padded(b, len(rounds) * DEPTH, 1)[inner % DEPTH]
+        a_whole, b_whole = padded(a, 1, DEPTH), padded(b, DEPTH, 1)  # whole rounds
+        a_first, b_first = a_whole[:, inner % DEPTH], b_whole[inner % DEPTH]
+        places = np.arange(len(b_whole))
+        late = np.where(places < DEPTH, places, places - DEPTH)
+        now_and_next = "while this round is multiplied, the next one is loaded, inner + DEPTH."
         known |= {
             "last round missing": (
                 a[:, :last] @ b[:last],
@@ -359,6 +380,18 @@ def wrong_rounds(a, b):
             "a stays in the first round": (
                 a_first @ b,
                 "a is loaded from its first round again and again: its column is inner + x.",
+            ),
+            "b stays in the first round": (
+                a @ b_first,
+                "b is loaded from its first round again and again: its row begins at inner.",
+            ),
+            "a alone a round late": (
+                a_whole[:, late] @ b_whole,
+                f"a is a round behind b: {now_and_next}",
+            ),
+            "b alone a round late": (
+                a_whole @ b_whole[late],
+                f"b is a round behind a: {now_and_next}",
             ),
             "a round late": (
                 a[:, :last] @ b[:last] + a[:, :DEPTH] @ b[:DEPTH],
@@ -556,6 +589,12 @@ def wrong_nt(a, b):
         a[row : row + WIDTH] @ read_as(b[row:], n, k)[np.arange(n) % WIDTH].T
         for row in range(0, m, WIDTH)
     ]
+    known = wrong_products(a, b.T)
+    known["b loaded as a"] = (
+        known["b loaded as a"][0],
+        "b is read from row `inner` and column `first` on: it is (n, k) here, so for load_turned "
+        "the row comes first, which is first_column, and then the column, `inner`.",
+    )
     return {
         "operands exchanged": (
             read_as(b @ a.T, m, n),
@@ -573,7 +612,7 @@ def wrong_nt(a, b):
             np.concatenate(of_rows),
             "b is read from first_row on: its rows are the columns of c, from first_column on.",
         ),
-        **wrong_products(a, b.T),
+        **known,
     }
 
 

@@ -91,6 +91,7 @@ def work(run: Run) -> str:
                 "batch": options.batch,
                 "omega": options.omega,
                 "rate": options.rate,
+                "launches": siren.step_work.how,
                 "parameters": siren.parameters.size,
                 "psnr_db": best.psnr,
                 "best_step": best.step,
@@ -137,7 +138,7 @@ def train(run: Run, siren: Siren, image: np.ndarray) -> tuple[Evaluation, list[F
         elif step in EARLY_STEPS:
             with run.aside():
                 small = siren.paint(EARLY_WIDTH, max(1, round(EARLY_WIDTH * height / width)))
-            frames.append(Frame(step, None, frame(small)))
+                frames.append(Frame(step, None, frame(small)))
     if best is None or frames[-1].step != run.step:  # it was interrupted
         best = evaluate(run, siren, image, best, frames)
     return best, frames
@@ -151,9 +152,9 @@ def evaluate(
     with run.aside():
         picture = siren.paint(image.shape[1], image.shape[0])
         parameters = siren.device.to_host(siren.parameters)
-    found = Evaluation(step, psnr(picture, image), picture, parameters)
+        found = Evaluation(step, psnr(picture, image), picture, parameters)
+        frames.append(Frame(step, found.psnr, frame(picture)))
     run.log(step, psnr_db=found.psnr)
-    frames.append(Frame(step, found.psnr, frame(picture)))
     return found if best is None or found.psnr > best.psnr else best
 
 

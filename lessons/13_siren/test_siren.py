@@ -299,6 +299,11 @@ def layer_mistakes(inputs, weights, biases, omega):
             waves(omega * (x[:, 1:] @ w[1:] + b)),
             "The first input is missing: begin at 0.",
         ),
+        "bias of another number": (
+            waves(omega * (x @ w + b[np.arange(len(x)) % SAMPLES_PER_THREAD % len(b), None])),
+            "The bias is that of j, which counts a thread's samples: it is the unit that has one, "
+            "biases[unit].",
+        ),
         "bias for each input": (
             waves(omega * (x @ w + len(w) * b)),
             "The bias is added once per input: a total begins at it, once.",
@@ -398,6 +403,15 @@ def backward_mistakes(deltas, weights, slopes):
             d[:, :-1] @ w[:, :-1].T * s,
             "The last unit of the layer is missing: there are deltas.shape[1].",
         ),
+        "first unit missing": (
+            d[:, 1:] @ w[:, 1:].T * s,
+            "The first unit of the layer is missing: begin at 0.",
+        ),
+        "slope of the last unit": (
+            back * s[:, [min(d.shape[1], s.shape[1]) - 1]],
+            "All units below have the slope of one: `unit` has its last value after the loop, and "
+            "the slope is that of slopes[first + j, i].",
+        ),
         "totals go on": (
             running(back, 0) * s,
             "The totals go on from sample to sample: each of the eight has one of its own.",
@@ -431,7 +445,13 @@ def chunk_mistakes(x, d, expected):
     whole = np.broadcast_to(expected.sum(axis=0), expected.shape)
     first = np.broadcast_to(expected[:1], expected.shape)
     with_ones = np.hstack([x, np.ones((samples, 1))])
-    strided = np.stack([with_ones[c::chunks].T @ d[c::chunks] for c in range(chunks)])
+    strided, far_apart = (
+        np.stack([with_ones[c::step].T @ d[c::step] for c in range(chunks)])
+        for step in (chunks, CHUNK)
+    )
+    side_by_side = (
+        "The samples of a chunk lie side by side: chunk 0 has 0 to 63, chunk 1 has 64 to 127."
+    )
     last_left_out = expected.copy()
     for chunk, end in enumerate(ends):
         last_left_out[chunk] -= np.outer(with_ones[end - 1], d[end - 1])
@@ -449,10 +469,8 @@ def chunk_mistakes(x, d, expected):
             first,
             "Each chunk has the sum of the first one: begin at chunk * CHUNK_SAMPLES.",
         ),
-        "every so many samples": (
-            strided,
-            "The samples of a chunk lie side by side: chunk 0 has 0 to 63, chunk 1 has 64 to 127.",
-        ),
+        "every so many samples": (strided, side_by_side),
+        "every 64th sample": (far_apart, side_by_side),
         "up to the chunk": (
             np.cumsum(expected, axis=0),
             "Each chunk goes on from the one before: its sum begins at zero, and its samples at "
@@ -581,6 +599,10 @@ def sum_mistakes(partial):
         "first chunk missing": (
             partial[1:].sum(axis=0),
             "The first chunk is missing: begin at 0.",
+        ),
+        "first chunk twice": (
+            exact + partial[0],
+            "The first chunk is counted twice: a total that begins with it goes on at chunk 1.",
         ),
         "mean": (
             partial.mean(axis=0),

@@ -21,6 +21,7 @@ from kernels.files.psnr import mean_squared_error, psnr, psnr_label, psnr_of_los
 from kernels.inline.model import (
     LEARNING_RATE,
     Arrays,
+    LearningSteps,
     Stages,
     learning_step,
     make_arrays,
@@ -67,7 +68,8 @@ def work(run: Run) -> str:
         arrays = run.patiently("compiling", lambda: ready(run, stages, image))
         baseline = bilinear_psnr(image, columns, rows, device)
         start = paint(stages, arrays, device)
-        learned, step, animation = learn(run, stages, arrays, image, start)
+        learner = LearningSteps(stages, arrays, device)
+        learned, step, animation = learn(run, learner, image, start)
         reached = psnr(learned, image)
         save_pictures(run, start, learned, image, step)
         animation.save(run)
@@ -80,6 +82,7 @@ def work(run: Run) -> str:
                 "psnr_db": reached,
                 "best_step": step,
                 "rate": run.options.rate,
+                "launches": learner.how,
                 "baseline_psnr_db": baseline,
                 "baseline_grid": f"{columns}x{rows}",
             },
@@ -117,6 +120,7 @@ def ready(run: Run, stages: Stages, image: np.ndarray) -> Arrays:
     device, seed = run.device, run.options.seed
     rehearsal = make_arrays(image[:1, :1].copy(), seed, device.to_device)
     learning_step(stages, rehearsal, 1, device.launch)
+    LearningSteps(stages, rehearsal, device).train(1)
     paint(stages, rehearsal, device)
     return make_arrays(image, seed, device.to_device)
 
@@ -137,13 +141,14 @@ class Best(NamedTuple):
 
 
 def learn(
-    run: Run, stages: Stages, arrays: Arrays, image: np.ndarray, start: np.ndarray
+    run: Run, learner: LearningSteps, image: np.ndarray, start: np.ndarray
 ) -> tuple[np.ndarray, int, Animation]:
     """Learn to the end, or until interrupted.
 
     Returns the best picture that was seen, after how many steps that was, and an animation.
     """
-    device, steps = run.device, run.options.steps
+    stages, arrays, device = learner.stages, learner.arrays, learner.device
+    steps = run.options.steps
     animation = Animation(image)
     animation.add(0, start)
     shown = {*EARLY, *np.linspace(0, steps, FRAMES, dtype=int)[1:].tolist()}
@@ -152,14 +157,14 @@ def learn(
         rate = learning_rate(step, steps, run.options.rate)
         if step % LOG_EVERY == 0 or step in (1, steps):
             before = device.to_host(arrays.parameters)
-            arrays = arrays._replace(loss_sum=device.to_device(np.zeros(1, np.float32)))
-            learning_step(stages, arrays, step, device.launch, rate)
-            loss = float(device.to_host(arrays.loss_sum)[0])
+            looked_at = arrays._replace(loss_sum=device.to_device(np.zeros(1, np.float32)))
+            learning_step(stages, looked_at, step, device.launch, rate)
+            loss = float(device.to_host(looked_at.loss_sum)[0])
             run.log(step, loss=loss, psnr_db=psnr_of_loss(loss))
             if loss < best.loss:
                 best = Best(step - 1, loss, before)
         else:
-            learning_step(stages, arrays, step, device.launch, rate)
+            learner.train(step, rate)
         if step in shown:
             with run.aside():
                 animation.add(step, paint(stages, arrays, device))

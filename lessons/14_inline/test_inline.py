@@ -381,6 +381,8 @@ class Forward(NamedTuple):
     transposed: bool = False
     layers: tuple = (0, 1, 2)
     features_again: bool = False  # each layer takes them, and not what the one before has left
+    in_place: bool = False  # outputs are stored over the inputs, unit by unit
+    few_inputs: bool = False  # as many as the layer has units
 
 
 def forward(net, terms):
@@ -391,6 +393,11 @@ def forward(net, terms):
     for number, active in zip(terms.layers, terms.active, strict=True):
         matrix, bias = weights[number, :UNITS], weights[number, UNITS] * terms.bias
         inputs = activations[0 if terms.features_again else -1]
+        if terms.few_inputs:
+            inputs = inputs * (np.arange(UNITS) < units_of(number))
+        if terms.in_place:
+            activations.append(stored_over_inputs(inputs, matrix, bias, units_of(number)))
+            continue
         total = inputs @ (matrix.T if terms.transposed else matrix)
         if terms.bias_after:
             activations.append(np.maximum(total, 0) + bias)
@@ -400,8 +407,25 @@ def forward(net, terms):
     return activations
 
 
+def stored_over_inputs(inputs, matrix, bias, units):
+    """What a layer leaves whose units take the place of its inputs, one after the other."""
+    found = inputs.copy()
+    for unit in range(units):
+        found[:, :, unit] = np.maximum(found @ matrix[:, unit] + bias[unit], 0)
+    return found
+
+
 def wrong_pictures(net):
     known = {
+        "stored over its inputs": (
+            Forward(in_place=True),
+            "Outputs are stored over the inputs while they are still read: each unit needs all "
+            "of the inputs as they were.",
+        ),
+        "as many inputs as units": (
+            Forward(few_inputs=True),
+            "The last layer takes three inputs only: it has three units, and all 16 inputs.",
+        ),
         "biases forgotten": (
             Forward(bias=0.0),
             "The biases are missing: row 16 of weights[layer] belongs to each sum.",
@@ -515,13 +539,17 @@ def wrong_corners(features, shape):
             only(thread < 32),
             "Only the pixels of the first 32 threads are summed: a block has 256.",
         ),
-        "first 16 pixels only": (
-            only(thread < CELL),
-            "Only the first 16 pixels are summed: a cell has 16 x 16.",
-        ),
-        "first 56 pixels only": (
-            only(thread < PER_CELL),
-            "Only the pixels of the first 56 threads are summed: a block has 256.",
+        **{
+            f"first {pixels} pixels only": (
+                only(thread < pixels),
+                f"Only the first {pixels} pixels are summed: a cell has 16 x 16.",
+            )
+            for pixels in (CELL, PER_CELL, 64, 128)
+        },
+        "shares multiplied": (
+            scattered(features, shape, shares.cumprod(axis=1)),
+            "Each corner's part has the shares of those before it in it: multiply the gradient "
+            "itself by one share, and keep it.",
         ),
         "every fourth pixel": (
             only(thread % 4 == 0),
@@ -755,6 +783,12 @@ def known_mistakes(net, right):
         known[f"{code}, in the gradients"] = Mistake(
             sentence, {**gradients(net, terms), "loss_sum": right["loss_sum"]}
         )
+    # The loss is summed with the same row of ones as the biases.
+    known["no row of ones"] = Mistake(
+        "The gradients of the biases are zero, and so is the loss: both are sums with the inputs' "
+        "last row, inputs[UNITS, thread], which has to be 1.",
+        {**gradients(net, Terms(bias=0.0)), "loss_sum": np.zeros(1)},
+    )
     for code, (added, sentence) in wrong_corners(right["features"], net.grid.shape).items():
         known[f"{code} (grid)"] = Mistake(sentence, {"grad_grid": added})
     active = reference.encode(net.grid, height, width) > 0

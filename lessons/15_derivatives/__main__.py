@@ -88,6 +88,7 @@ def work(run: Run) -> str:
         run.finish(
             {
                 "psnr_db": quality,
+                "launches": learner.step_work.how,
                 "parameters": int(learner.parameters.shape[0]),
                 "kernels_written": learner.written.source.count("@cuda.jit"),
                 "largest_relative_difference": worst,

@@ -94,7 +94,8 @@ def disagrees(function, derivative, inputs):
 
     inputs: tuple of float32 numbers. derivative(*inputs, gradient) should return `gradient` times
     the slope along its one input, or a tuple of those along each. Wrong is what is off by more than
-    a hundredth of the largest slope (or of 1, where slopes are small).
+    a hundredth of the largest slope (or of 1, where slopes are small). Wrong are NaN and infinity,
+    too, and more or fewer values than inputs.
     """
     raise NotImplementedError("write me")
 

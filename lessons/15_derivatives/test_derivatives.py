@@ -188,11 +188,14 @@ def check_bilinear(case, points, shape):
         },
     )  # fmt: skip
     per_number = counts.of(found["grad_grid"]).atomics / gradient.size
-    case.require(
-        per_number <= 4.5,
-        "too many atomics",
-        f"each number makes {per_number:.0f} atomic additions: it was blended from four cells, and "
-        "no other cell has anything of its gradient.",
+    case.keep_within(
+        "atomic additions per number",
+        yours=per_number,
+        ours=4,
+        allowed=4.5,
+        diagnosis="too many atomics",
+        sentence=f"each number makes {per_number:.0f} atomic additions: it was blended from "
+        "four cells, and no other cell has anything of its gradient.",
     )
 
 
@@ -592,16 +595,25 @@ LIARS = {
     "sign": "has the wrong sign.",
     "off by 5 %": "is off by 5 %; a hundredth is allowed.",
     "second input": "is wrong along its second input only: look along each of them.",
+    "opposite": "is too large along its first input, and as much too small along its second: look "
+    "at each of them by itself.",
     "negative": "is wrong where its first input is negative.",
     "a fifth too small": "is a fifth too small, and that is as wrong as too large.",
     "too small": "is always less than it should be, and that is as wrong as more.",
+}
+# What stops some programs rather than deceive them: they come last.
+SPOILERS = {
+    "not a number": "returns NaN where its first input is positive. Every comparison with NaN is "
+    "False: ask whether a value is near enough, and not whether it is too far off.",
+    "too few values": "returns one value, and its function has two inputs: compare the lengths "
+    "first.",
 }
 
 
 @check("wrong_derivative")
 def test_wrong_derivative(case):
-    suspects = make_suspects(case)
-    add_code(case, "\n\n\n".join(suspect.text for suspect in suspects))
+    suspects, spoilers = make_suspects(case)
+    add_code(case, "\n\n\n".join(suspect.text for suspect in [*suspects, *spoilers]))
     expect_slopes(case, suspects)
     named = [verdict_of(case, suspect) for suspect in suspects]
     verdicts = list(zip(suspects, named, strict=True))
@@ -614,19 +626,36 @@ def test_wrong_derivative(case):
     )
     for suspect, said in verdicts:
         expect_verdict(case, suspect, said)
+    case.advice = dict.fromkeys(
+        ("zip() argument", "index out of range", "out of bounds", "could not be broadcast"),
+        f"One of the derivatives {SPOILERS['too few values']}",
+    )
+    for suspect in spoilers:
+        expect_verdict(case, suspect, verdict_of(case, suspect))
 
 
 def make_suspects(case):
-    """Right derivatives and all kinds of wrong ones, in any order."""
-    suspects = []
+    """Right derivatives and all kinds of wrong ones, in any order; and spoilers, with a right one.
+
+    Returns (list of `Suspect`, list of `Suspect`).
+    """
     chosen = [("", n) for n in range(len(FORMULAS))]
-    chosen += [(kind, 1 if kind == "second input" else int(case.rng.integers(4))) for kind in LIARS]
+    pairs = "second input", "opposite"  # of formulas with two inputs
+    chosen += [(kind, 1 if kind in pairs else int(case.rng.integers(4))) for kind in LIARS]
     chosen += [("off by 5 %", 4), ("a fifth too small", 4)]
-    letters = case.rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist()
-    for number in case.rng.permutation(len(chosen)):
-        kind, formula = chosen[number]
-        suspects.append(make_suspect(case, f"suspect_{letters[number]}", kind, *FORMULAS[formula]))
-    return suspects
+    spoilers = [("not a number", 2), ("too few values", 1), ("", 3)]
+    letters = iter(case.rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist())
+    return tuple(
+        [
+            make_suspect(case, f"suspect_{next(letters)}", kind, *FORMULAS[formula])
+            for kind, formula in in_any_order(case, group)
+        ]
+        for group in (chosen, spoilers)
+    )
+
+
+def in_any_order(case, group):
+    return [group[number] for number in case.rng.permutation(len(group))]
 
 
 def make_suspect(case, name, kind, parameters, result, slopes):
@@ -646,6 +675,12 @@ def make_suspect(case, name, kind, parameters, result, slopes):
         told = [f"{one} - 0.2 - 0.2 * abs({one})" for one in told]
     elif kind == "second input":
         told[1] = "gradient * 0.25"
+    elif kind == "opposite":
+        told = [f"{told[0]} + 0.5", f"{told[1]} - 0.5"]
+    elif kind == "not a number":
+        told[0] += f" if {names[0]} < 0 else 'nan'"
+    elif kind == "too few values":
+        told = told[:1]
     elif kind == "negative":
         told[0] = f"{told[0]} * (1 if {names[0]} > 0 else 2) + (0 if {names[0]} > 0 else 1)"
     single = ", ".join(f"float32({one})" for one in told)
@@ -732,6 +767,7 @@ def verdict_of(case, suspect):
 
 
 def expect_verdict(case, suspect, named):
+    why_wrong = LIARS | SPOILERS
     lines = suspect.text.split("\n\n\n")[1:]
     shown = [f"    {line}" for part in lines for line in part.splitlines()]
     if named and not suspect.kind:
@@ -745,7 +781,7 @@ def expect_verdict(case, suspect, named):
     if suspect.kind and not named:
         case.fail(
             "a wrong one passes",
-            f"a wrong one passes: the derivative of {suspect.name} {LIARS[suspect.kind]}",
+            f"a wrong one passes: the derivative of {suspect.name} {why_wrong[suspect.kind]}",
             *shown,
         )
 

@@ -11,6 +11,7 @@ if __name__ == "__main__":
 
 import math
 from argparse import ArgumentParser
+from collections.abc import Callable
 
 import numpy as np
 
@@ -71,6 +72,9 @@ class Trainer:
         self.training = self.on_device(data.training)
         self.seen = self.on_device(first_of(data.training, SEEN))
         self.held_out = self.on_device(data.held_out)
+        self.epoch_work = self.device.repeated(
+            self.launch_epoch, (self.network.parameters, self.training[2])
+        )
 
     def on_device(self, part: Part) -> Arrays:
         """(images, labels, losses), resident on the device."""
@@ -79,16 +83,20 @@ class Trainer:
 
     def epoch(self) -> float:
         """Show every training image once. Returns the mean loss."""
-        self.train(self.training, LEARNING_RATE / self.batch)
+        self.epoch_work()
         return float(self.device.to_host(self.training[2]).mean())
+
+    def launch_epoch(self, launch: Callable[..., None]) -> None:
+        """All launches of an epoch. They are the same in every epoch, and so can be recorded."""
+        self.train(self.training, LEARNING_RATE / self.batch, launch)
 
     def compile(self) -> None:
         """Run every kernel once, with a rate of 0."""
         images, labels, losses = (array[: self.batch] for array in self.training)
-        self.train((images, labels, losses), 0.0)
+        self.train((images, labels, losses), 0.0, self.device.launch)
 
-    def train(self, part: Arrays, learning_rate: float) -> None:
-        self.stages.train_epoch(*part, self.network, self.batch, learning_rate, self.device.launch)
+    def train(self, part: Arrays, learning_rate: float, launch: Callable[..., None]) -> None:
+        self.stages.train_epoch(*part, self.network, self.batch, learning_rate, launch)
 
     def probabilities(self, part: Arrays) -> np.ndarray:
         """What the network says of each image: (n, classes) float32, on the host."""
@@ -150,6 +158,7 @@ def work(run: Run) -> str:
                 "epochs": run.step,
                 "steps": run.step * steps_per_epoch,
                 "us_per_step": run.seconds / (run.step * steps_per_epoch) * 1e6,
+                "launches": trainer.epoch_work.how,
                 "loss": loss,
                 "held_out_accuracy": reached / 100,
                 "seen_accuracy": seen / 100,

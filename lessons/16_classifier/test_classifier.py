@@ -1,11 +1,13 @@
 """Checks of lesson 16. What a mistake leaves in all arrays of a run is computed in float64."""
 
+from functools import partial
+
 import numpy as np
 
 from kernels.classifier.digits import CLASSES, Difficulty, draw_digits
 from kernels.classifier.network import Network, initial_parameters, parameter_count
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, same
 from lessons.reference import classifier as reference
 
 ELEMENTS = "grid", 2, (32, 8)  # threads over the elements of a matrix
@@ -221,6 +223,11 @@ def why_not_a_row(found):
         return "a block has one sample, all of its threads the same: its number is cuda.blockIdx.x"
     if found.kind == "race" and "losses[" in found.message:
         return "the loss of a sample is written once, by thread 0 or by the thread of the label"
+    if found.kind == "race" and "writes shared[" in found.message:
+        return (
+            "in a tree the lower half of the active threads takes from the upper half, thread + "
+            "active, which has nothing to do in this round: then nobody reads what another writes"
+        )
     return ""
 
 
@@ -780,7 +787,35 @@ def one_step(case, sizes):
     images, labels, flat, network = made(case, sizes, sizes.batch)
     losses = case.output((sizes.batch,))
     case.conduct("training_step", images, labels, losses, network, sizes.rate)
-    compare(case, sizes, network, losses, images, labels, flat, STEP_MISTAKES)
+    look = partial(first_wrong_array, case, network, images, labels, sizes.split(flat))
+    compare(case, sizes, network, losses, images, labels, flat, STEP_MISTAKES, look)
+
+
+def first_wrong_array(case, network, images, labels, parameters, _):
+    """(code, sentence): which array of a step is wrong first, if no known mistake explains it."""
+    weights_1, bias_1, weights_2, _ = parameters
+    sums = images @ weights_1
+    hidden = reference.gelu(sums + bias_1)
+    delta = delta_of(images, labels, parameters)
+    gradients = reference.gradients(images, labels, parameters)
+    right = {
+        "sums": sums,
+        "hidden": hidden,
+        "logits": hidden @ weights_2,
+        "delta": delta,
+        "delta_hidden": delta @ weights_2.T * reference.gelu_slope(sums + bias_1),
+        "gradients": np.concatenate([gradient.ravel() for gradient in gradients]),
+    }
+    for name, expected in right.items():
+        got = getattr(network, name).array
+        if not same(got, expected, case.usual_tolerance(expected)):
+            return (
+                name,
+                f"network.{name} is wrong, and what a step fills before it is right: look at the "
+                "line that fills it, at what that line is given, and at whether it comes too early "
+                "or too late.",
+            )
+    return "sgd", "All gradients are right: look at launch_sgd, and at what it is given."
 
 
 def one_epoch(case, sizes):
@@ -814,7 +849,7 @@ def made(case, sizes, samples):
     return images, labels, flat, network
 
 
-def compare(case, sizes, network, losses, images, labels, flat, known):
+def compare(case, sizes, network, losses, images, labels, flat, known, look=None):
     case.require(
         bool((losses.array != losses.sentinel).any()),
         "not classified",
@@ -830,7 +865,7 @@ def compare(case, sizes, network, losses, images, labels, flat, known):
         Left("losses", losses, expected_losses),
         Left("parameters", network.parameters, expected),
     ]
-    expect_all(case, left, mistakes)
+    expect_all(case, left, mistakes, look)
 
 
 def train(
@@ -983,6 +1018,7 @@ MEAN = (
     "rate is meant for sums.",
     {"slopes": mean_of},
 )
+OR_TOO_LATE = "Or it comes too late: launch_sgd is the last of all."
 EXCHANGED = (
     "The operands of launch_product_tn are exchanged: first what the layer was fed with, then its "
     "delta."
@@ -1023,25 +1059,28 @@ STEP_MISTAKES = {
     "uphill": ("The step goes uphill: subtract the gradient.", {"rate": -1.0}),
     "moved twice": ("The parameters moved twice: launch_sgd is called once per step.", {"rate": 2}),
     "weights_1 stay": (
-        "weights_1 has no gradient: launch_product_tn(images, delta_hidden, ...).",
+        "weights_1 has no gradient: launch_product_tn(images, delta_hidden, ...). " + OR_TOO_LATE,
         {"slopes": without(0)},
     ),
     "bias_1 stays": (
-        "bias_1 has no gradient: the column sums of delta_hidden.",
+        "bias_1 has no gradient: the column sums of delta_hidden. " + OR_TOO_LATE,
         {"slopes": without(1)},
     ),
     "weights_2 stay": (
-        "weights_2 has no gradient: launch_product_tn(hidden, delta, ...).",
+        "weights_2 has no gradient: launch_product_tn(hidden, delta, ...). " + OR_TOO_LATE,
         {"slopes": without(2)},
     ),
-    "bias_2 stays": ("bias_2 has no gradient: the column sums of delta.", {"slopes": without(3)}),
+    "bias_2 stays": (
+        "bias_2 has no gradient: the column sums of delta. " + OR_TOO_LATE,
+        {"slopes": without(3)},
+    ),
     "biases stay": (
-        "Neither bias has a gradient: launch_column_sums of each layer's delta.",
+        "Neither bias has a gradient: launch_column_sums of each layer's delta. " + OR_TOO_LATE,
         {"slopes": without(1, 3)},
     ),
     "first layer stays": (
         "The first layer has no gradient: delta goes back to it through launch_product_nt and "
-        "launch_gelu_backward, and then has the same two gradients.",
+        "launch_gelu_backward, and then has the same two gradients. " + OR_TOO_LATE,
         {"slopes": without(0, 1)},
     ),
     "slope of GELU forgotten": (

@@ -8,6 +8,6 @@ def disagrees(function, derivative, inputs):
     allowed = 0.01 * max(1.0, np.abs(slopes).max())
     for gradient in (-2.0, 0.0):
         found = np.atleast_1d(derivative(*inputs, np.float32(gradient))).astype(float)
-        if np.abs(found - gradient * slopes).max() > allowed:
+        if found.shape != slopes.shape or not np.abs(found - gradient * slopes).max() <= allowed:
             return True
     return False
