@@ -19,7 +19,7 @@ SIMULATOR = {
 }
 GRADING = {
     f"lessons.grading.{room}"
-    for room in ("advice", "checks", "exchange", "pictures", "supervisor", "untrusted")
+    for room in ("advice", "checks", "exchange", "pictures", "repairs", "supervisor", "untrusted")
 }
 PART_TWO = {
     "kernels.transfers",
@@ -87,6 +87,7 @@ ALLOWED = {
         "lessons.grading.advice",
         "lessons.grading.supervisor",
     },
+    "lessons.grading.repairs": {"lessons.course"},
     "lessons.grading.checks": {"kernels.files", "lessons.lab.host", "lessons.course", *GRADING},
     "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.

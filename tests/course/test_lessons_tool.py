@@ -284,7 +284,7 @@ def test_use_of_all_lessons_says_which_fails_and_takes_ours(course, monkeypatch)
 def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
     solve_and_pass(8)
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("graded again")
 
     monkeypatch.setattr(student_functions, "run_check", refuse)
