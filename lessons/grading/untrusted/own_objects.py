@@ -39,11 +39,12 @@ def guard_for(module: str) -> Callable[[object], None]:
     """What `GUARD` stands for in the file of this module's name."""
 
     def require_own(thing: object) -> None:
-        for kind in type(thing).__mro__:
-            if kind.__module__ not in (module, *OF_EVERYBODY):
-                raise InputError(
-                    f"a method changes a {kind.__name__}, which is no object of this file's classes"
-                )
+        first, *others = (kind.__module__ for kind in type(thing).__mro__)
+        if first != module or not {*others} <= {module, *OF_EVERYBODY}:
+            name = type(thing).__name__
+            raise InputError(
+                f"a method changes a {name}, which is no object of this file's classes alone"
+            )
 
     return require_own
 
