@@ -10,8 +10,19 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from lessons.grading.repairs.differences import (
+    Difference,
+    Place,
+    by_name,
+    definitions,
+    given_names,
+    overwrites,
+    returns,
+    stored_array,
+    with_moves,
+    with_replaced,
+)
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
@@ -32,24 +43,6 @@ MOST_WORDS = 12  # that are quoted
 MOST_QUOTED = 40  # characters
 
 
-class Place(NamedTuple):
-    """Where a mistake is, and of what kind."""
-
-    line: int
-    kind: str
-    words: str  # goes on after "line 3: ", such as "with another comparison"
-
-
-class Difference(NamedTuple):
-    """What one change of a function does: `mine` lines go, `new` ones come in their place."""
-
-    place: Place
-    mine: tuple[int, ...]  # of the student's lines
-    before: int  # the student's line that `new` is put before
-    new: tuple[Line, ...]
-    hides: bool = False  # whether `new` could do the work of lines that are wrong
-
-
 class Compared:
     """A student's function beside the right one that is most like it."""
 
@@ -62,6 +55,7 @@ class Compared:
         my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
         self.ours = renamed(self.mine, lines_of(ours), my_names, their_names)
         self.differences = list(self.find_differences())
+        self.definitions = definitions(self.differences, self.mine)
 
     def find_differences(self) -> Iterator[Difference]:
         pairs = paired(self.mine, self.ours)
@@ -69,27 +63,57 @@ class Compared:
         for index, pair in enumerate(pairs):
             if pair.mine is not None and pair.other is not None:
                 mine, ours = self.mine[pair.mine], self.ours[pair.other]
-                if (mine.depth, mine.text) != (ours.depth, ours.text):
+                if self.defines_more(mine, ours):
+                    found.append(self.too_many(pair.mine))
+                    found.append(self.missing(pair.mine, ours))
+                elif (mine.depth, mine.text) != (ours.depth, ours.text):
                     place = Place(mine.number, *told_change(mine, ours))
                     hides = returns(ours) and not returns(mine)
                     found.append(Difference(place, (pair.mine,), pair.mine, (ours,), hides))
             elif pair.mine is not None:
-                mine = self.mine[pair.mine]
-                place = Place(mine.number, "line too many", "without this line")
-                found.append(Difference(place, (pair.mine,), pair.mine, ()))
+                found.append(self.too_many(pair.mine))
             elif pair.other is not None:
                 before = next_of_mine(pairs[index:], len(self.mine))
                 found.append(self.missing(before, self.ours[pair.other]))
-        yield from with_moves(found, self.mine)
+        yield from with_replaced(list(with_moves(found, self.mine)), self.mine)
+
+    def defines_more(self, mine: Line, ours: Line) -> bool:
+        """Whether ours defines a name that mine does not have, in a line that is another."""
+        theirs = given_names(ours)
+        return (
+            bool(theirs)
+            and not theirs & given_names(mine)
+            and not any(theirs & set(line.words) for line in self.mine)
+        )
+
+    def too_many(self, index: int) -> Difference:
+        place = Place(self.mine[index].number, "line too many", "without this line")
+        return Difference(place, (index,), index, ())
 
     def missing(self, before: int, line: Line) -> Difference:
         number = self.mine[max(0, before - 1)].number
         place = Place(number, *told_missing(line))
         stored = stored_array(line)
-        hides = returns(line) or (
-            stored and any(stored_array(mine) == stored for mine in self.mine)
+        hides = (
+            returns(line)
+            or overwrites(line, self.mine[:before])
+            or (stored and any(stored_array(mine) == stored for mine in self.mine))
         )
         return Difference(place, (), before, (line,), bool(hides))
+
+    def by_name(self) -> Iterator[tuple[str, list[Difference]]]:
+        """The differences of each name that is computed in another way."""
+        return by_name(self.differences, self.mine)
+
+    def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
+        """These differences, with the lines that define what theirs use."""
+        found = list(chosen)
+        for difference in found:  # grows on the way
+            for word in (word for line in difference.new for word in line.words):
+                definition = self.definitions.get(word)
+                if definition and definition not in found:
+                    found.append(definition)
+        return [one for one in self.differences if one in found]
 
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
@@ -157,38 +181,8 @@ def nearest(
     return min(known, key=unlike)
 
 
-def returns(line: Line) -> bool:
-    """Whether the line returns a value."""
-    return line.text.startswith("return ")
-
-
-def stored_array(line: Line) -> str:
-    """The array that a line stores to; "" if it is no such line."""
-    found = re.match(r"(\w+)\[.*\] [-+*/]?= ", line.text)
-    return found[1] if found else ""
-
-
 def next_of_mine(pairs: Sequence[Pair], otherwise: int) -> int:
     return next((pair.mine for pair in pairs if pair.mine is not None), otherwise)
-
-
-def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
-    """A line that goes here and comes there has been moved: that is one difference."""
-    gone = [difference for difference in found if difference.mine and not difference.new]
-    new = [difference for difference in found if difference.new and not difference.mine]
-    taken: list[Difference] = []
-    for difference in gone:
-        text = mine[difference.mine[0]].text
-        for other in new:
-            if other not in taken and other.new[0].text == text:
-                taken += [difference, other]
-                where = "up" if other.before < difference.before else "down"
-                place = difference.place._replace(
-                    kind="order of lines", words=f"with this line further {where}"
-                )
-                yield Difference(place, difference.mine, other.before, other.new)
-                break
-    yield from (difference for difference in found if difference not in taken)
 
 
 # ---------------------------------------------------------------- words

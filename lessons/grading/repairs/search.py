@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import Difference, Place
 from lessons.grading.repairs.source import Source
 
 MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
@@ -73,7 +74,7 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
+    found = search.one_line() or search.one_name()
     if found or small is None:
         return found or search.few_lines()
     return search.one_small_change(small) or search.few_lines() or search.one_function()
@@ -127,7 +128,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -142,6 +143,16 @@ class Search:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
                     return self.told(one, self.fewest(one, group))
+        return None
+
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name():
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
         return None
 
     def few_lines(self) -> Found | None:
