@@ -253,6 +253,10 @@ def scatter(case, launch, height, width):
 def explained(found):
     """What an index outside an array, or a number that nobody wrote, says in this lesson."""
     known = {"out-of-bounds": OUTSIDE, "uninitialised": UNWRITTEN}.get(found.kind, {})
+    if found.kind == "out-of-bounds" and "axis 2" in found.message:
+        known = known | OUTSIDE_LAST_AXIS
+    if found.kind == "out-of-bounds" and re.match(r"gradient\[-?\d+\]", found.message):
+        return "`gradient` of learn has a number for each of 16 units, or 16 inputs: 0 to 15."
     told = (text for name, text in known.items() if re.search(rf"\b{name}\[", found.message))
     return next(told, "")
 
@@ -272,6 +276,13 @@ OUTSIDE = {
     "owns 17 * units of them: k is the number // units, unit the number % units.",
     "activations": "activations is (4, 16): row `layer` holds a layer's inputs, row `layer + 1` "
     "what it gives.",
+}
+OUTSIDE_LAST_AXIS = {
+    "grid": "A corner stores CHANNELS numbers, 14; features 14 and 15 are the places in the cell.",
+    "grad_grid": "A corner has CHANNELS numbers, 14, and not the 16 features of a pixel.",
+    "picture": "A pixel has COLOURS numbers, 3; the other units of the last layer are not looked at.",
+    "gradient": "A pixel's gradient has CHANNELS numbers here, 14: the places have no corners.",
+    "image": "A pixel of the image has COLOURS numbers, 3, and so many errors there are.",
 }
 UNWRITTEN = {
     "activations": "Row 0 holds 14 blended channels and two places; row `layer + 1` what a layer "
