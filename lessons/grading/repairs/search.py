@@ -173,7 +173,12 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        places = {difference.place.line: difference.place for difference in reversed(differences)}
+        places: dict[int, Place] = {}
+        for place in (difference.place for difference in differences):
+            before = places.get(place.line)
+            more = before is not None and place.words not in before.words
+            words = f"{before.words} and {place.words}" if before and more else place.words
+            places[place.line] = (before or place)._replace(words=words)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
