@@ -344,6 +344,16 @@ def wrong_means(image, factor):
             squares[:, 0].mean(axis=2),
             "Only one row of each square is added up: there are factor rows and factor columns.",
         ),
+        "diagonal of each square": (
+            np.einsum("yixi->yx", squares) / factor,
+            "Only the numbers on the diagonal of each square are added up: the loop over its "
+            "columns stands within the loop over its rows.",
+        ),
+        "diagonal of each square, divided by all": (
+            np.einsum("yixi->yx", squares) / factor**2,
+            "Only the numbers on the diagonal of each square are added up: the loop over its "
+            "columns stands within the loop over its rows.",
+        ),
         "a factor of 2": (
             np.asarray(image, np.float64)[: 2 * height, : 2 * width]
             .reshape(height, 2, width, 2)
