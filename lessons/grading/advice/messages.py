@@ -137,7 +137,7 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
 
 def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
     """Which `if` stops threads that should have stored what another one reads."""
-    array = re.match(r"(\w+)\[", found.message)
+    array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
     store = guarded_store(array[1], found.line, source) if array else None
     if not (array and store):
         return []

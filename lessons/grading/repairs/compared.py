@@ -24,6 +24,8 @@ from lessons.grading.repairs.scope import Scope
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.words import told_change, told_missing
 
+MUCH = 0.6  # of the words of two lines that are much alike
+
 
 class Place(NamedTuple):
     """Where a mistake is, and of what kind."""
@@ -101,6 +103,14 @@ class Compared:
         """Whether the lines that come are those that go."""
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
         return mine == sorted(line.text for one in differences for line in one.new)
+
+    def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> bool:
+        """Whether a line that goes is much like one that comes: then that one tells the change."""
+        if gone.new or not gone.mine:
+            return False
+        words = Counter(self.mine[gone.mine[0]].words)
+        others = (Counter(line.words) for one in chosen for line in one.new)
+        return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""

@@ -78,9 +78,9 @@ def find_slip(
         return None
     search = Search(source, functions, right, lines)
     found = search.one_line()
-    if found or small is None:
-        return found or search.few_lines()
-    return search.one_small_change(small) or search.few_lines() or search.one_function()
+    if not found and small:
+        found = search.one_small_change(small)
+    return found or search.few_lines() or search.one_function()
 
 
 def suspects(
@@ -183,7 +183,10 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        places = {difference.place.line: difference.place for difference in reversed(differences)}
+        told = [
+            difference for difference in differences if not one.comes_back(difference, differences)
+        ]
+        places = {difference.place.line: difference.place for difference in reversed(told)}
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
