@@ -1,4 +1,7 @@
-"""Two lines side by side: what is different in them, in words."""
+"""What a line of the student's and one of ours differ in, in words.
+
+They tell of what kind the change is, and never what stands in ours.
+"""
 
 import difflib
 import keyword
@@ -38,8 +41,9 @@ def told_missing(line: Line, above: Line) -> tuple[str, str]:
 def names_set(line: Line) -> set[str]:
     """The names that a line gives a value, and does not read; none for a line that is no `=`."""
     targets, equals, value = line.text.partition(" = ")
-    names = set(re.findall(r"\w+", targets)) if equals else set()
-    return names - set(re.findall(r"\w+", value)) if re.fullmatch(r"[\w, ()]+", targets) else set()
+    if not equals or not re.fullmatch(r"[\w, ()]+", targets):
+        return set()
+    return set(re.findall(r"\w+", targets)) - set(re.findall(r"\w+", value))
 
 
 def told_change(mine: Line, ours: Line) -> tuple[str, str]:
