@@ -102,9 +102,10 @@ class Compared:
         )
         return Difference(place, (), before, (line,), bool(hides))
 
-    def by_name(self) -> Iterator[tuple[str, list[Difference]]]:
-        """The differences of each name that is computed in another way."""
-        return by_name(self.differences, self.mine)
+    def by_name(self, most: int) -> Iterator[tuple[str, list[Difference]]]:
+        """The differences of each name that is computed in another way, so many at most."""
+        groups = by_name(self.differences, self.mine)
+        return ((name, group) for name, group in groups if len(group) <= most)
 
     def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
         """These differences, with the lines that define what theirs use."""

@@ -152,7 +152,7 @@ class Search:
     def one_name(self) -> Found | None:
         """A name that is computed as in a right function, in however many lines."""
         for one in self.guilty:
-            for name, group in one.by_name():
+            for name, group in one.by_name(MOST_PLACES):
                 if self.passes(one, group) and self.passes(one, group, sure=True):
                     first = next(difference for difference in group if difference.mine)
                     words = f"with `{name}` computed in another way"
