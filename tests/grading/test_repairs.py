@@ -10,6 +10,9 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import overwrites
+from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -211,6 +214,70 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
     assert [place.line for place in found.places] == [3]
 
 
+NAMES = """def place(index, size):
+    block = index // size
+    offset = 0
+    for part in range(block):
+        offset += size + part
+    return offset + index
+"""
+
+
+def passes_as_place(changed, sure):
+    names = {}
+    try:
+        exec(changed, names)
+        return [names["place"](index, 3) for index in (2, 4, 11)] == [2, 7, 23]
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError):
+        return False
+
+
+def search_as_place(wrong):
+    tries = (Tries(passes_as_place, 50) for _ in range(2))
+    return find_slip(wrong, "", [NAMES], ["place"], ["place"], *tries)
+
+
+def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
+    wrong = NAMES.replace("    offset = 0\n", "").replace(
+        "        offset += size + part\n", "        pass\n"
+    )
+    wrong = wrong.replace("    return", "    offset = block * size * 2\n    return")
+    found = search_as_place(wrong)
+    assert found.places == ((5, "name", "with `offset` computed in another way"),)
+
+
+def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
+    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
+
+    def passes(changed, sure):
+        return "a - 1" in changed and changed.count("low") == 2
+
+    found = find_slip(wrong, "", [right], ["two"], ["two"], Tries(passes, 50), None)
+    assert found.places == ((2, "names", "with `high` and `low` computed in another way"),)
+
+
+@pytest.mark.parametrize(
+    "before, line, useless",
+    [
+        (["b = a"], "b = 3", True),
+        (["b = a"], "b = b + 1", False),
+        (["b = a", "c = b"], "b = 3", False),
+        (["b = a", "for i in range(b):"], "b = 3", False),
+    ],
+)
+def test_a_line_that_makes_others_useless_is_not_told_as_missing(before, line, useless):
+    lines = [Line(1, text, number) for number, text in enumerate(before)]
+    assert overwrites(Line(1, line, 9), lines) == useless
+
+
+def test_an_index_is_tried_that_the_array_has_elsewhere():
+    text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("tiles[1, x]", "tiles[layer % 2, x]") in tried[:5]
+
+
 def test_the_function_to_blame_is_told_if_no_line_is():
     other = "\n\ndef two(a):\n    return a\n"
     right = "def one(a):\n" + "".join(f"    a = step_{i}(a)\n" for i in range(5)) + other
@@ -222,6 +289,63 @@ def test_the_function_to_blame_is_told_if_no_line_is():
     lines, small = Tries(passes, 50), Tries(passes, 20)
     found = find_slip(wrong, "", [right], ["one", "two"], ["one", "two"], lines, small)
     assert found.places == () and found.function == "one"
+
+
+def found_with(wrong, right, passes):
+    lines, small = Tries(passes, 50), Tries(passes, 200)
+    return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
+
+
+def test_what_every_right_function_has_is_told_of_a_function_without_a_known_place():
+    ends = "    a = last(a)\n" * 4 + "    return a\n"
+    right = "def one(a):\n    for i in a:\n        for j in i:\n            a = step(a)\n" + ends
+    wrong = "def one(a):\n    for i in a:\n        a = 2\n    return a\n"
+
+    def passes(text, sure):
+        return text.count("last") == 4
+
+    found = found_with(wrong, [right], passes)
+    assert found.function == "one" and "two loops, one within the other" in found.structure
+    one_loop = "def one(a):\n    for i in a:\n        a = step(i)\n" + ends
+    assert found_with(wrong, [right, one_loop], passes).structure == (
+        "a right one calls `last`, and this one does not"
+    )
+
+
+def test_a_condition_that_nobody_needs_is_told_as_that():
+    wrong = "def one(a):\n    b = 0\n    if a != 0:\n        b = 3\n    return b\n"
+
+    def passes(text, sure):
+        names = {}
+        exec(text, names)
+        try:
+            return [names["one"](a) for a in (0, 5, -2)] == [3, 3, 3]
+        except UnboundLocalError:
+            return False
+
+    found = found_with(wrong, [], passes)
+    assert [place.words for place in found.places if place.line == 3] == ["without this condition"]
+
+
+def test_names_for_parts_are_no_difference():
+    right = """def one(a, box):
+    height, width = box.shape
+    half, other = width // 2, a + 1
+    for i in range(half):
+        a = step(a, other, box.items)
+    half = height // 3
+    return a * half
+"""
+    wrong = """def one(a, box):
+    for i in range(box.shape[1] // 2):
+        a = step(a, a, box.items)
+    return a * (box.shape[0] // 3)
+"""
+    one = Compared(Source(wrong), Source(wrong).functions()["one"], [Source(right)])
+    assert [line.text for d in one.differences for line in d.new] == [
+        "other = a + 1",
+        "a = step(a, other, box.items)",
+    ]
 
 
 # ---------------------------------------------------------------- a check

@@ -84,8 +84,8 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
     rest_is_right = not (comparison.wrong & comparison.written).any()
     if rest_is_right and all(extents[axis] == shape[axis] - 1 for axis in short):
         return (
-            "the guard is one too strict, or the last one is left out: a thread goes home if its "
-            "index is >= the size."
+            "the last one is left out. Is the guard one too strict? A thread goes home if its "
+            "index is >= the size. Or does a loop end, or a thread return, before it is stored?"
         )
     blocks = block_shape(threads) if threads else ()
     sizes = list(zip(shape, blocks, strict=False))

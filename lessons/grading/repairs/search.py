@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place
-from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import Difference, Place
+from lessons.grading.repairs.source import Change, Source
+from lessons.grading.repairs.structure import other_structure
 
 MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
 MOST_NODES = 4_000  # of a function; ours have 1,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
+# An `if` that may be left out, or with all that it stands for.
+CONDITIONS = {"True": "without this condition", "False": "without these lines"}
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 
 
@@ -25,6 +29,7 @@ class Found(NamedTuple):
     places: tuple[Place, ...]
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
+    structure: str = ""  # what right ones of this name have, and it has not
 
 
 class OutOfTries(Exception):
@@ -73,10 +78,10 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
-    if found or small is None:
-        return found or search.few_lines()
-    return search.one_small_change(small) or search.few_lines() or search.one_function()
+    found = search.one_line() or search.one_name()
+    if not found and small:
+        found = search.one_small_change(small)
+    return found or search.few_lines() or search.one_function()
 
 
 def suspects(
@@ -127,7 +132,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -144,6 +149,16 @@ class Search:
                     return self.told(one, self.fewest(one, group))
         return None
 
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name(MOST_PLACES):
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
+        return None
+
     def few_lines(self) -> Found | None:
         """The fewest lines of one function that have to be as in a right one."""
         for one in self.guilty:
@@ -157,9 +172,15 @@ class Search:
 
     def one_function(self) -> Found | None:
         """The function, where several are looked at, and one of them is to blame."""
-        if len(self.guilty) == 1 and len(self.functions) > 1:
-            return Found((), False, self.guilty[0].function.name)
-        return None
+        if len(self.guilty) != 1:
+            return None
+        mine = self.guilty[0].function
+        known = [Source(text).functions() for text in self.right]
+        right = [functions[mine.name] for functions in known if mine.name in functions]
+        structure = other_structure(mine, right)
+        if len(self.functions) == 1 and not structure:
+            return None
+        return Found((), False, mine.name, structure)
 
     def fewest(self, one: Compared, differences: Sequence[Difference]) -> Sequence[Difference]:
         """Of differences that suffice together, as many as are needed."""
@@ -173,7 +194,15 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        places = {difference.place.line: difference.place for difference in reversed(differences)}
+        told = [
+            difference for difference in differences if not one.comes_back(difference, differences)
+        ]
+        places: dict[int, Place] = {}
+        for place in (difference.place for difference in told):
+            before = places.get(place.line)
+            more = before is not None and place.words not in before.words
+            words = f"{before.words} and {place.words}" if before and more else place.words
+            places[place.line] = (before or place)._replace(words=words)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
@@ -196,11 +225,27 @@ class Search:
                     continue
                 text = self.source.changed(change)
                 if tries(text) and tries(text, sure=True):
-                    found.append(Place(change.line, change.kind, change.words))
+                    found.append(self.plainer(change, tries))
                     tries.left = min(tries.left, TRIES_AFTER_ONE)
         except OutOfTries:
             pass
         return Found(tuple(found), False) if 1 <= len(found) <= MOST_PLACES else None
+
+    def plainer(self, change: Change, tries: Tries) -> Place:
+        """Where a change is; or its condition as a whole, if the check passes without that, too."""
+        assert self.source.tree, "only files that can be read are searched"
+        for node in ast.walk(self.source.tree):
+            if not isinstance(node, ast.If) or node.orelse:
+                continue
+            start, end = self.source.span(node.test)
+            if not start <= change.start < change.end <= end:
+                continue
+            for value, words in CONDITIONS.items():
+                whole = Change(start, end, value, node.lineno, "condition", words)
+                text = self.source.changed(whole)
+                if tries(text) and tries(text, sure=True):
+                    return Place(whole.line, whole.kind, whole.words)
+        return Place(change.line, change.kind, change.words)
 
 
 def compared_with(
