@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place
+from lessons.grading.repairs.compared import Compared, Difference
 from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.words import Place, on_one_line
 
 MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
 MOST_NODES = 4_000  # of a function; ours have 1,000
@@ -173,11 +174,13 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        places = {difference.place.line: difference.place for difference in reversed(differences)}
+        places: dict[int, list[Place]] = {}
+        for difference in differences:
+            places.setdefault(difference.place.line, []).append(difference.place)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
-            places = {line: Place(line, "order of lines", words) for line in places}
-        return Found(tuple(places[line] for line in sorted(places)), True)
+            places = {line: [Place(line, "order of lines", words)] for line in places}
+        return Found(tuple(on_one_line(places[line]) for line in sorted(places)), True)
 
     # ---------------------------------------------------------------- any small change
 

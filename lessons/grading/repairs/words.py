@@ -1,0 +1,203 @@
+"""What the difference between a student's line and a right one is called."""
+
+import difflib
+import keyword
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lessons.grading.repairs.lines import Line
+
+COMPARED = {"<", "<=", ">", ">=", "==", "!="}
+OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"}
+ASSIGNED = {"=", "+=", "-=", "*=", "/=", "//="}
+LETTERS = {"x", "y", "z"}
+MOST_DIFFERENCES = 3  # told of one line
+MOST_WORDS = 12  # that are quoted
+MOST_QUOTED = 40  # characters
+TOO_MANY = "line too many"  # a kind of place
+
+
+class Place(NamedTuple):
+    """Where a mistake is, and of what kind."""
+
+    line: int
+    kind: str
+    words: str  # goes on after "line 3: ", such as "with another comparison"
+
+
+def told_missing(line: Line) -> tuple[str, str]:
+    """(kind, words) for a line that is missing behind another."""
+    if "syncthreads" in line.text or "syncwarp" in line.text:
+        return "barrier", "with a barrier behind this line"
+    if line.text.startswith(("for ", "while ")):
+        return "loop", "with a loop behind this line"
+    if line.text.startswith(("if ", "else")):
+        return "condition", "with a condition behind this line"
+    changed = re.match(r"([\w.]+)[^=]*=", line.text)
+    if changed:
+        return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
+    called = re.match(r"([\w.]+)\(", line.text)
+    if called:
+        return "line missing", f"with one more line behind it, a call of `{called[1]}`"
+    return "line missing", "with one more line behind it"
+
+
+def told_other_line(numbers: Sequence[int]) -> str:
+    """What one line in the place of these is called."""
+    if len(numbers) == 1:
+        return "with another line in its place"
+    others = ", ".join(map(str, numbers[1:]))
+    return f"with another line in place of this one and of line {others}"
+
+
+def on_one_line(places: Sequence[Place]) -> Place:
+    """Several changes at one line as one: none of them would do without the others."""
+    new = [place for place in places if place.kind != TOO_MANY]
+    if len(places) == 1 or not new:
+        return places[0]
+    if len(new) == len(places):
+        words = " and ".join(dict.fromkeys(place.words for place in new))
+    else:
+        words = new[0].words.replace("one more line behind it", "another line behind this line")
+        words = words.replace("behind this line", "in its place")
+    return new[0]._replace(words=words)
+
+
+def told_change(mine: Line, ours: Line) -> tuple[str, str]:
+    """(kind, words) for a line that is different in ours."""
+    if mine.text == ours.text:
+        way = "further in" if ours.depth > mine.depth else "further out"
+        return "in or out of a loop", f"with this line {way}: in, or out of, a loop or a condition"
+    words, others = mine.words, ours.words
+    if sorted(words) == sorted(others):
+        return told_order(words, others)
+    matcher = difflib.SequenceMatcher(None, words, others, autojunk=False)
+    changes = [(i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
+    single = all(j - i == m - k == 1 for i, j, k, m in changes)
+    if len(changes) > 1 and not (single and len(changes) <= MOST_DIFFERENCES):
+        changes = [middle(words, others)]
+    found = [told_difference(*balanced(words, others, *change)) for change in changes]
+    distinct = list(dict.fromkeys(found))
+    return distinct[0][0], " and ".join(words for _, words in distinct)
+
+
+def told_order(words: Sequence[str], others: Sequence[str]) -> tuple[str, str]:
+    """(kind, words) for a line that has the same words as ours, in another order."""
+    if [word for word in words if word not in "()"] == [
+        word for word in others if word not in "()"
+    ]:
+        return "parentheses", "with parentheses around another part"
+    moved = [word for word, other in zip(words, others, strict=True) if word != other]
+    if len(moved) == 2:
+        return "order", f"with `{moved[0]}` and `{moved[1]}` exchanged"
+    return "order", "with the same things in another order"
+
+
+def middle(words: Sequence[str], others: Sequence[str]) -> tuple[int, int, int, int]:
+    """Where two lists of words differ, from the first difference to the last, in each."""
+    shorter = min(len(words), len(others))
+    before = next((i for i in range(shorter) if words[i] != others[i]), shorter)
+    left = shorter - before
+    behind = next((i for i in range(left) if words[-1 - i] != others[-1 - i]), left)
+    return before, len(words) - behind, before, len(others) - behind
+
+
+def balanced(
+    words: Sequence[str], others: Sequence[str], i: int, j: int, k: int, m: int
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The words that differ, with as many beside them as close what they open."""
+    while True:
+        open_, missing = depth(words[i:j])
+        if missing and i > 0 and k > 0:
+            i, k = i - 1, k - 1
+        elif open_ and j < len(words) and m < len(others):
+            j, m = j + 1, m + 1
+        else:
+            return words[i:j], others[k:m]
+
+
+def depth(words: Sequence[str]) -> tuple[int, int]:
+    """How many parentheses and brackets stay open, and how many are closed but not opened."""
+    still_open = missing = 0
+    for word in words:
+        if word in "([":
+            still_open += 1
+        elif word in ")]" and still_open:
+            still_open -= 1
+        elif word in ")]":
+            missing += 1
+    return still_open, missing
+
+
+def told_difference(mine: Sequence[str], ours: Sequence[str]) -> tuple[str, str]:
+    """(kind, words) for a few words of a line in place of which ours has others."""
+    if not mine:
+        return told_too_little(ours)
+    text = quoted(mine)
+    if not ours:
+        return told_too_much(mine, text)
+    if len(mine) == len(ours) == 1:
+        return told_word(mine[0], ours[0])
+    if len(mine) > MOST_WORDS:
+        return "line", "with a part of this line written in another way"
+    return "expression", f"with something else in place of {text}"
+
+
+def told_word(mine: str, ours: str) -> tuple[str, str]:
+    both = {mine, ours}
+    if both <= COMPARED:
+        return "comparison", "with another comparison"
+    if both <= OPERATORS:
+        return "operator", f"with another operator in place of `{mine}`"
+    if both <= ASSIGNED:
+        return "assignment", f"with another assignment in place of `{mine}`"
+    if both <= LETTERS:
+        return "x, y, z", f"with another of x, y and z in place of `{mine}`"
+    if mine[0].isdigit():
+        return "number", f"with something else in place of the number `{mine}`"
+    if both <= {"and", "or"}:
+        return "condition", "with the conditions joined in the other way (`and`, `or`)"
+    if mine.isidentifier() and not keyword.iskeyword(mine):
+        return "name", f"with something else in place of `{mine}`"
+    return "expression", f"with something else in place of `{mine}`"
+
+
+def told_too_much(mine: Sequence[str], text: str) -> tuple[str, str]:
+    kinds = (({"*", "/", "//"}, "factor"), ({"+", "-"}, "term"), ({"and", "or"}, "condition"))
+    for signs, kind in kinds:
+        if {mine[0], mine[-1]} & signs:
+            return kind, f"without {text}"
+    return "expression", f"without {text}"
+
+
+def told_too_little(ours: Sequence[str]) -> tuple[str, str]:
+    if list(ours) == ["-"]:
+        return "sign", "with the opposite sign"
+    if list(ours[-2:]) in (["+", "1"], ["-", "1"]) and len(ours) == 2:
+        return "one more or less", "with one more or one less in it"
+    ends = {ours[0], ours[-1]}
+    if ends & {"and", "or"}:
+        return "condition", "with one more condition"
+    if ends & {"*", "/", "//", "%", "**"}:
+        return "factor", "with one more factor or divisor"
+    if ends & {"+", "-"}:
+        return "term", "with one more term"
+    if "," in ends:
+        return "argument", "with one more argument, index or name"
+    if "(" in ends and len(ours) > 1:
+        return "function", "with a function around a part of it"
+    if set(ours) <= {"(", ")"}:
+        return "parentheses", "with parentheses around another part"
+    if "not" in ours:
+        return "condition", "with the condition turned round"
+    return "expression", "with something more in it"
+
+
+def quoted(words: Sequence[str]) -> str:
+    text = " ".join(words).strip(", ")
+    text = re.sub(r" ([.,)\]])", r"\1", text)
+    text = re.sub(r"([.(\[]) ", r"\1", text)
+    text = re.sub(r"(\w) ([(\[])", r"\1\2", text)
+    whole = depth(words) == (0, 0) and len(text) <= MOST_QUOTED
+    return f"`{text}`" if whole else "a part of it"
