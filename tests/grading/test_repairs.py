@@ -211,6 +211,36 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
     assert [place.line for place in found.places] == [3]
 
 
+def searched_by_running(wrong, right):
+    """What is found if a function `mean` passes where it gives the mean of two numbers."""
+
+    def passes(changed, sure):
+        names = {}
+        try:
+            exec(changed, names)
+            return names["mean"](4, 8) == 6 and names["mean"](1, 2) == 1.5
+        except (NameError, SyntaxError, TypeError):
+            return False
+
+    lines, small = Tries(passes, 50), Tries(passes, 0)
+    return find_slip(wrong, "", [right], ["mean"], ["mean"], lines, small)
+
+
+def test_a_line_that_overwrites_others_takes_their_place():
+    right = "def mean(a, b):\n    a, b = a / 2, b / 2\n    return a + b\n"
+    wrong = "def mean(a, b):\n    c = a // 3\n    d = b // 3\n    return c + d\n"
+    right = right.replace("a, b =", "c, d =").replace("a + b", "c + d")
+    (place,) = searched_by_running(wrong, right).places
+    assert place.line == 2 and place.words.endswith("in place of this one and of line 3")
+
+
+def test_a_line_that_goes_and_one_that_comes_are_told_together():
+    right = "def mean(a, b):\n    if b > 0:\n        a += b\n    return a / 2\n"
+    wrong = "def mean(a, b):\n    a = max(a, b)\n    return a / 2\n"
+    (place,) = searched_by_running(wrong, right).places
+    assert (place.line, place.words) == (2, "with a condition in its place")
+
+
 def test_the_function_to_blame_is_told_if_no_line_is():
     other = "\n\ndef two(a):\n    return a\n"
     right = "def one(a):\n" + "".join(f"    a = step_{i}(a)\n" for i in range(5)) + other

@@ -111,6 +111,16 @@ class Compared:
                 yield Difference(place, tuple(sorted(lines)), difference.before, difference.new)
         yield from (difference for difference in differences if difference not in taken)
 
+    def telling(self, differences: Sequence[Difference]) -> Sequence[Difference]:
+        """Without lines that only make a new name for others of ours, if there are others."""
+        known = {word for line in self.mine for word in line.words}
+        rest = [
+            difference
+            for difference in differences
+            if not (names := assigned_in(difference)) or names & known
+        ]
+        return rest or differences
+
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
         size = {id(difference): self.size(difference) for difference in self.differences}
@@ -175,6 +185,11 @@ def nearest(
 
     known = [(file, file.functions()[name]) for file in files if name in file.functions()]
     return min(known, key=unlike)
+
+
+def assigned_in(difference: Difference) -> set[str]:
+    """The names that its new lines give a value."""
+    return {name for line in difference.new for name in assigned_names(line)}
 
 
 def returns(line: Line) -> bool:

@@ -175,7 +175,7 @@ class Search:
         if not self.passes(one, differences, sure=True):
             return None
         places: dict[int, list[Place]] = {}
-        for difference in differences:
+        for difference in one.telling(differences):
             places.setdefault(difference.place.line, []).append(difference.place)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
