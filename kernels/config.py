@@ -164,7 +164,7 @@ class Config:
 
     @property
     def suits_tensor_cores(self) -> bool:
-        """Whether the fused kernels may be made for it: a fourth channel, or 128 units, are."""
+        """Whether the fused kernels are made for it: three or four channels, all else as usual."""
         knobs = [name for name in NETWORK_KNOBS if name != "channels"]
         usual = all(getattr(self, name) == getattr(Config, name) for name in knobs)
         return usual and self.channels in (3, 4)

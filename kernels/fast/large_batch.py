@@ -51,7 +51,7 @@ GROUP_WORDS = GROUP * ROW_WORDS  # of a warp's features
 
 
 def large_batch_fits(hidden, layers):
-    """Whether a warp's registers can hold such a network's sums: up to 32 units, 2 layers."""
+    """Whether a warp's registers can hold such a network's sums: 32 units, 2 layers; or 16, 4."""
     return hidden * layers <= 64 and hidden <= 32
 
 
@@ -103,7 +103,9 @@ def make_network(hidden, layers):
     ):
         """Adds the weights' gradients to `sums`; leaves those of the first features in `colours`.
 
-        features: four words, an operand. colours: (samples of the block, 4), the targets. inside:
+        rows: the block's features, (WARPS * GROUP_WORDS,) uint32. forward_words, backward_words:
+        packed weights, (tiles, 32, 2) uint32. colours: (samples of the block, 4) float32, the
+        targets. words, totals, sums: the lane's own; see `thread_words`, `WarpGradients`. inside:
         how many of the 16 samples belong to the batch. Returns the sum of squared errors.
         """
         features = cuda.local.array(4, uint32)

@@ -38,6 +38,7 @@ class OneBarrierSize(NamedTuple):
 
 
 def one_barrier_size(hidden, layers, deterministic=False):
+    """`OneBarrierSize` for one size of network."""
     tiles = tile_numbers(hidden, layers).tiles
     weights, features = 2 * tiles * WARP * 2, SAMPLES * 8
     transposed = transposed_tiles(hidden, layers) * SAMPLES // GROUP * WARP * 2
@@ -92,6 +93,7 @@ def make_owners(kind, clear_weights, sum_rows):
 
     @cuda.jit(device=True)
     def ask_own(arrays, i, cell, own, gradients, next_corrections):
+        """Read what step i - 1 has added to an own cell, and what to keep if it moves."""
         before = uint32(((i - 1) & 3) * uint32(arrays.feature_grid.shape[0]))
         gradients[0], gradients[1], gradients[2], _ = read_gradient(
             arrays.grad_cells, uint32(before + cell)

@@ -24,9 +24,9 @@ def make_paint(size):
 
     @fast_math()
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):
-        """colours (width * height, 3) float32 in [0, 1]: the network at each pixel's centre.
+        """colours (width * height * 3,) float32 in [0, 1]: the network at each pixel's centre.
 
-        feature_grid (gh * gw, 4), weights (n,): float32. Sizes: int32. colours is flat.
+        feature_grid (gh * gw, 4), weights (n,): float32. Sizes: int32.
         """
         words = cuda.shared.array(words_size, uint32)
         rows = cuda.shared.array((samples, FEATURE_PITCH), uint32)

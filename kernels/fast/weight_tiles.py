@@ -39,6 +39,7 @@ class TileNumbers(NamedTuple):
 
 
 def tile_numbers(hidden, layers):
+    """`TileNumbers` for `layers` hidden layers of `hidden` units."""
     first_middle = hidden // 16 * FEATURE_TILES
     middle = hidden // 16 * (hidden // 8)
     first_last = first_middle + (layers - 1) * middle

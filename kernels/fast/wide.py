@@ -50,6 +50,7 @@ REGISTERS = 248  # per thread: nearly all that an instruction can name
 
 
 def wide_fits(hidden, layers):
+    """Whether the kernel is made for such a network: 128 units, 1 or 2 layers."""
     return hidden == WIDE and layers <= 2
 
 

@@ -90,7 +90,7 @@ def read_own_words(board, group, warp, lane, words):
 
 @cuda.jit(device=True)
 def write_transposed(board, group, warp, lane, words):
-    """The same of activations, as bfloat16, with pairs of samples in a word."""
+    """As `write_words`, for sums over samples: bfloat16, a pair of samples per word."""
     for n in range(WORDS):
         board[group, warp, lane, n] = transpose_8x8(halves_to_bfloat16(words[n]))
 

@@ -245,8 +245,8 @@ def expect_arrays(case, left, mistake):
             candidates = {"gradient left": (got.copy(), sentence)}
         else:
             sentence = (
-                "Each stage was called as it should be, and yet the numbers are not what the "
-                "stages leave: does this file change an array itself?"
+                "Each stage was called in its turn, with its arrays and numbers, and yet the "
+                "results are not what the stages leave: does this file change an array itself?"
             )
             candidates = {"changed by hand": (got.copy(), sentence)}
         case.expect(got, expected, name, tolerance=tolerance, candidates=candidates)
@@ -298,11 +298,11 @@ NEVER = {
     ),
     "adam_weights": (
         "weights did not move",
-        "The weights are as they were: call stages.adam_weights, after the backward pass.",
+        "stages.adam_weights was never called: call it after the backward pass.",
     ),
     "adam_grid": (
         "grid did not move",
-        "The feature grid is as it was: call stages.adam_grid, after the backward pass.",
+        "stages.adam_grid was never called: call it after the backward pass.",
     ),
 }
 # (earlier, later): the later one reads what the earlier one writes.
@@ -356,7 +356,12 @@ def mistake_in_calls(calls, stages, numbers, count=1):
             f"stages.{needless[0]} was called, and a step does not need it: it writes over what "
             "another stage has left.",
         )
-    return wrong_count(made, count) or wrong_numbers(made, numbers) or wrong_order(calls, stages)
+    return (
+        wrong_count(made, count)
+        or wrong_numbers(made, numbers)
+        or wrong_order(calls, stages)
+        or other_array(calls)
+    )
 
 
 def wrong_count(made, count):
@@ -489,6 +494,18 @@ def wrong_order(calls, stages):
         for first, second in itertools.zip_longest(places[earlier], places[later]):
             if first is not None and second is not None and first > second:
                 return mistake
+    return None
+
+
+def other_array(calls):
+    """What was handed over, and is none of the arrays of the box."""
+    for call in calls:
+        for parameter, right in call.others.items():
+            return (
+                "another array",
+                f"stages.{call.stage} got another array than {right} as `{parameter}`: the stages "
+                "hand each other their results in the arrays of the box, so give it that one.",
+            )
     return None
 
 

@@ -6,7 +6,7 @@ from lessons import reference
 from lessons.grading.checks.case import check
 from lessons.grading.checks.host_run import run_host_code
 from lessons.grading.exchange.output import Output
-from lessons.lab.host.steps import LAUNCH, RECORD, TIME, TO_DEVICE
+from lessons.lab.host.steps import FREE, LAUNCH, RECORD, TIME, TO_DEVICE
 from lessons.reference import transfers as reference_transfers
 
 BLOCK_SHAPES = (32, 1), (1, 32), (32, 32), (16, 16), (8, 8), (1, 1)
@@ -145,6 +145,7 @@ def test_one_wait(case):
         "first, then wait once.",
         line=(hidden or waits)[0].line if waits else 0,
     )
+    require_kept(case, run.steps)
 
 
 @check("two_streams")
@@ -342,6 +343,16 @@ def wrong_means(image, factor):
         "row 0 of each square": (
             squares[:, 0].mean(axis=2),
             "Only one row of each square is added up: there are factor rows and factor columns.",
+        ),
+        "diagonal of each square": (
+            np.einsum("yixi->yx", squares) / factor,
+            "Only the numbers on the diagonal of each square are added up: the loop over its "
+            "columns stands within the loop over its rows.",
+        ),
+        "diagonal of each square, divided by all": (
+            np.einsum("yixi->yx", squares) / factor**2,
+            "Only the numbers on the diagonal of each square are added up: the loop over its "
+            "columns stands within the loop over its rows.",
         ),
         "a factor of 2": (
             np.asarray(image, np.float64)[: 2 * height, : 2 * width]
@@ -611,6 +622,7 @@ def require_two_streams(case, run):
         "event tells it, and the host goes on.",
         line=between[0].line if between else 0,
     )
+    require_kept(case, run.steps[launches[0] : launches[-1]])
     streams = {step.stream for step in steps[-2:]}
     case.require(
         len(streams) == 2,
@@ -619,6 +631,23 @@ def require_two_streams(case, run):
         "quarter a stream of its own.",
     )
     require_named_streams(case, run)
+
+
+def require_kept(case, steps):
+    """That the arrays of the device are there as long as the queue uses them."""
+    freed = [step for step in steps if step.do == FREE]
+    case.keep_within(
+        "arrays freed while the queue is at work",
+        yours=len(freed),
+        ours=0,
+        allowed=0,
+        diagnosis="freed in use",
+        sentence="nothing in your program holds this array of the device any more, while the queue "
+        "still works with it. Numba collects a few such arrays, and to free them the device has "
+        "to finish all its work, while the host waits: keep them in a list until the host has "
+        "waited for the queue.",
+        line=freed[0].line if freed else 0,
+    )
 
 
 def require_named_streams(case, run):

@@ -304,7 +304,7 @@ def wrong_groups(values, lanes):
         ),
         "one round too many": (
             after([lanes, *right], exchange),
-            "There is a round too many: it begins with step = lanes // 2, not with lanes.",
+            "There is a round too many: the largest step is lanes // 2, not lanes.",
         ),
         "step by step": (
             after(range(lanes // 2, 0, -1), exchange),
@@ -769,6 +769,10 @@ def add_columns_by_blocks(case, rows, columns):
             before + exact[np.arange(rows) % BLOCK_THREADS < WARP].sum(axis=0),
             "Only the first warp of each block is added: block_sum adds up all of them.",
         ),
+        "columns before added, too": (
+            before + reference.column_sums(matrix).cumsum(),
+            "Each column has those before it in its sum: the total begins at zero for each one.",
+        ),
         "same column again": (
             before + np.eye(columns)[0] * exact.sum(),
             "All columns are added to the first one: the index of sums is the column.",
@@ -820,6 +824,14 @@ def add_columns(case, rows, columns, blocks):
             reference.column_sums(matrix)[None] * blocks,
             "Every block adds up all rows: a thread's first row is cuda.grid(1), its next one "
             "cuda.gridsize(1) further on.",
+        ),
+        "steps of one block": (
+            sum(
+                exact[first:].sum(axis=0)
+                for first in range(0, blocks * BLOCK_THREADS, BLOCK_THREADS)
+            )[None],
+            "Blocks add rows that others have added, too: a thread's next row is "
+            "cuda.gridsize(1) further on, the threads of all blocks, and not those of one.",
         ),
         "columns of one warp": (
             np.where(np.arange(columns) < WARP, reference.column_sums(matrix), sums.sentinel)[None],

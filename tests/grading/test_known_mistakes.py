@@ -62,7 +62,7 @@ def watched_stages():
 def test_calls_are_noted_with_their_numbers():
     calls, stages, arrays = watched_stages()
     stages.sample_batch(arrays.image, 7, np.int32(3), arrays.uv, arrays.target, launch=print)
-    assert calls.made == [("sample_batch", {"seed": 7.0, "step": 3.0})]
+    assert calls.made == [("sample_batch", {"seed": 7.0, "step": 3.0}, {})]
 
 
 def test_launch_has_to_be_passed_on():
@@ -79,13 +79,23 @@ def test_an_array_in_the_place_of_another_is_named():
         stages.encode(arrays.target, arrays.parameters.feature_grid, arrays.features, launch=print)
     with pytest.raises(WrongArray, match=r"gets 3 as `uv`"):
         stages.encode(3, arrays.parameters.feature_grid, arrays.features, launch=print)
-    # A copy is none of ours: what it leads to, the results will tell.
-    stages.encode(arrays.uv.copy(), arrays.parameters.feature_grid, arrays.features, launch=print)
+    with pytest.raises(WrongArray, match=r"gets arrays\.target as `uv`"):
+        stages.encode(arrays.target[:1], arrays.parameters.feature_grid, arrays.features, print)
+
+
+def test_an_array_that_is_none_of_ours_is_noted():
+    calls, stages, arrays = watched_stages()
+    grid, features = arrays.parameters.feature_grid, arrays.features
+    stages.encode(arrays.uv[:], grid, features, launch=print)
+    stages.encode(arrays.uv.copy(), grid, features[:1], launch=print)
+    # What it leads to, the results will tell.
+    others = [others for _, _, others in calls.made]
+    assert others == [{}, {"uv": "arrays.uv", "features": "arrays.features"}]
 
 
 def test_calls_in_a_reply_are_read_or_refused():
-    (call,) = read_calls([["adam_grid", {"rates": [1, 2], "learning_rate": 3}]])
-    assert call == ("adam_grid", {"rates": [1.0, 2.0], "learning_rate": 3.0})
-    for nonsense in (None, [["a"]], [["a", {"b": "c"}]], [["a", 1]], range(200_000)):
+    (call,) = read_calls([["adam_grid", {"rates": [1, 2], "learning_rate": 3}, {"m": "a"}]])
+    assert call == ("adam_grid", {"rates": [1.0, 2.0], "learning_rate": 3.0}, {"m": "a"})
+    for nonsense in (None, [["a"]], [["a", {"b": "c"}, {}]], [["a", 1, {}]], range(200_000)):
         with pytest.raises((ValueError, TypeError, AttributeError)):
             read_calls(nonsense)

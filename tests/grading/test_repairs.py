@@ -10,6 +10,7 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
+from lessons.grading.repairs.compared import Compared
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -252,6 +253,63 @@ def test_the_function_to_blame_is_told_if_no_line_is():
     lines, small = Tries(passes, 50), Tries(passes, 20)
     found = find_slip(wrong, "", [right], ["one", "two"], ["one", "two"], lines, small)
     assert found.places == () and found.function == "one"
+
+
+def found_with(wrong, right, passes):
+    lines, small = Tries(passes, 50), Tries(passes, 200)
+    return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
+
+
+def test_what_every_right_function_has_is_told_of_a_function_without_a_known_place():
+    ends = "    a = last(a)\n" * 4 + "    return a\n"
+    right = "def one(a):\n    for i in a:\n        for j in i:\n            a = step(a)\n" + ends
+    wrong = "def one(a):\n    for i in a:\n        a = 2\n    return a\n"
+
+    def passes(text, sure):
+        return text.count("last") == 4
+
+    found = found_with(wrong, [right], passes)
+    assert found.function == "one" and "two loops, one within the other" in found.structure
+    one_loop = "def one(a):\n    for i in a:\n        a = step(i)\n" + ends
+    assert found_with(wrong, [right, one_loop], passes).structure == (
+        "a right one calls `last`, and this one does not"
+    )
+
+
+def test_a_condition_that_nobody_needs_is_told_as_that():
+    wrong = "def one(a):\n    b = 0\n    if a != 0:\n        b = 3\n    return b\n"
+
+    def passes(text, sure):
+        names = {}
+        exec(text, names)
+        try:
+            return [names["one"](a) for a in (0, 5, -2)] == [3, 3, 3]
+        except UnboundLocalError:
+            return False
+
+    found = found_with(wrong, [], passes)
+    assert [place.words for place in found.places if place.line == 3] == ["without this condition"]
+
+
+def test_names_for_parts_are_no_difference():
+    right = """def one(a, box):
+    height, width = box.shape
+    half, other = width // 2, a + 1
+    for i in range(half):
+        a = step(a, other, box.items)
+    half = height // 3
+    return a * half
+"""
+    wrong = """def one(a, box):
+    for i in range(box.shape[1] // 2):
+        a = step(a, a, box.items)
+    return a * (box.shape[0] // 3)
+"""
+    one = Compared(Source(wrong), Source(wrong).functions()["one"], [Source(right)])
+    assert [line.text for d in one.differences for line in d.new] == [
+        "other = a + 1",
+        "a = step(a, other, box.items)",
+    ]
 
 
 # ---------------------------------------------------------------- a check

@@ -111,9 +111,9 @@ def weight_gradient(arrays, config, deterministic):
     "hidden, layers, batch, deterministic",
     [
         (32, 2, 200, False),
-        pytest.param(32, 2, 250, True, marks=pytest.mark.slow),
-        pytest.param(16, 3, 130, False, marks=pytest.mark.slow),
-        pytest.param(32, 1, 40, True, marks=pytest.mark.slow),
+        (32, 2, 250, True),
+        (16, 3, 130, False),
+        (32, 1, 40, True),
     ],
 )
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from numba.cuda import jit, to_device
 from lessons.lab import InputError, ProblemsFound, checked_run, instead_of_gpu
 from lessons.lab.__main__ import main
 from lessons.lab.host.host_reads import uses_at
+from lessons.lab.host.steps import FREE
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PIPELINE = str(SCRIPTS / "pipeline.py")
@@ -649,3 +650,39 @@ def test_a_projects_tests_run_checked(options, outcome, tmp_path):
     assert outcome in done.stdout, done.stdout
     if options:
         assert "out-of-bounds: values[8]" in done.stdout and "2 launches of 1 kernel" in done.stdout
+
+
+def freed_in_use(program):
+    """(bytes, line within the program) of arrays that were freed while work still used them."""
+    with instead_of_gpu() as session:
+        program(cuda.stream(), np.ones(4, np.float32))
+    first = program.__code__.co_firstlineno
+    steps = [step for step in session.order.steps if step.do == FREE]
+    return [(step.size, step.place.line - first) for step in steps]
+
+
+def test_an_array_is_freed_while_a_queue_uses_it():
+    def lost(queue, ones):
+        there = cuda.to_device(ones, stream=queue)
+        add[1, 4, queue](there, 1)
+        there = None
+        queue.synchronize()
+
+    def view_is_left(queue, ones):
+        there = cuda.to_device(ones, stream=queue)[1:]
+        add[1, 4, queue](there.reshape(3, 1).ravel(), 1)
+        queue.synchronize()
+
+    def waited_for(queue, ones):
+        there = cuda.to_device(ones, stream=queue)
+        add[1, 4, queue](there, 1)
+        queue.synchronize()
+        there = None
+
+    def later(queue, ones):
+        with cuda.defer_cleanup():
+            add[1, 4, queue](cuda.to_device(ones, stream=queue), 1)
+        queue.synchronize()
+
+    assert freed_in_use(lost) == [(16, 1)]
+    assert [freed_in_use(program) for program in (view_is_left, waited_for, later)] == [[], [], []]

@@ -17,14 +17,21 @@ class Store(NamedTuple):
 
 
 def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
-    """The first store into `array` in the function around a line, if each one has a guard."""
+    """The first store into `array` in the function around a line, if each one has a guard.
+
+    Where that one stores nothing into it: the same in others that have an array of this name.
+    """
     tree = syntax_tree("\n".join(source))
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
-            stores = list(stores_in(node.body, array, guard=0))
-            if stores and all(store.guard for store in stores):
-                return stores[0]
-    return None
+    elsewhere: list[Store] = []
+    for node in tree.body if tree else ():
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        stores = list(stores_in(node.body, array, guard=0))
+        guarded = stores[:1] if all(store.guard for store in stores) else []
+        if node.lineno <= line <= (node.end_lineno or 0) and stores:
+            return guarded[0] if guarded else None
+        elsewhere += guarded
+    return elsewhere[0] if elsewhere else None
 
 
 def stores_in(statements: Iterable[ast.stmt], array: str, guard: int) -> Iterator[Store]:

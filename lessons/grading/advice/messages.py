@@ -155,10 +155,9 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return [*(line.strip() for line in first), "begin it as a float32 there: float32(...)"]
     if found.kind == "race" and (line := barrier_not_called(source)):
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
-    if found.kind == "uninitialised" and "local memory" in found.message:
-        return ["cuda.local.array belongs to one thread; others read cuda.shared.array"]
     if found.kind == "uninitialised":
-        return stored_by_some(found, source)
+        other = "cuda.local.array belongs to one thread; others read cuda.shared.array"
+        return stored_by_some(found, source) or [other] * ("local memory" in found.message)
     if found.kind == "compile" and any(name in found.message for name in ("np.zeros", "np.empty")):
         return ["what the threads of a block share is cuda.shared.array((TILE, TILE), float32)"]
     name = pair_of_grid(found.line, source) if found.kind in ("compile", "unsupported") else ""
@@ -175,13 +174,13 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
 
 def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
     """Which `if` stops threads that should have stored what another one reads."""
-    array = re.match(r"(\w+)\[", found.message)
+    array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
     store = guarded_store(array[1], found.line, source) if array else None
     if not (array and store):
         return []
     return [
         f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} lets "
-        "it: what do the other threads store, which may be needed by all?"
+        "it: what is to stand there where it does not?"
     ]
 
 

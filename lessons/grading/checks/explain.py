@@ -166,7 +166,8 @@ class ChangedTexts:
 def told(found: Found, source: list[str]) -> list[str]:
     """The lines of a message. source: the lines of the student's file."""
     if not found.places:
-        return [f"look at `{found.function}`: with a right one in its place, this check passes"]
+        words = f"look at `{found.function}`: with a right one in its place, this check passes"
+        return [words, *([f"  {found.structure}"] if found.structure else [])]
     if len(found.places) == 1:
         (place,) = found.places
         return [

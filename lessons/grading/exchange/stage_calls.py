@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kernels.training_step import Arrays, Stages
+from lessons.grading.exchange.text import printable
 
 MOST_CALLS = 100_000
 PARAMETERS = "arrays.parameters."
@@ -67,19 +70,21 @@ class WrongArray(Exception):
 class StageCall(NamedTuple):
     stage: str  # field of `Stages`
     numbers: dict[str, Any]  # parameter -> number, or list of numbers
+    others: dict[str, str]  # parameter -> what belongs there, and it was another array
 
 
 class StageCalls:
     """The worker's end: notes what is called. `made` can travel as JSON."""
 
     def __init__(self) -> None:
-        self.made: list[tuple[str, dict[str, Any]]] = []
+        self.made: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.names: dict[int, str] = {}  # of arrays, by id
+        self.arrays: dict[str, Any] = {}  # by name
 
     def watched(self, arguments: Sequence[object]) -> list[object]:
         """The arguments of a student's function, with stages that note their calls."""
         self.made = []
-        self.names = {}
+        self.names, self.arrays = {}, {}
         for value in arguments:
             if isinstance(value, Arrays):
                 self.learn("arrays.", value)
@@ -89,6 +94,7 @@ class StageCalls:
     def learn(self, prefix: str, fields: Any) -> None:
         for name, value in fields._asdict().items():
             self.names[id(value)] = prefix + name
+            self.arrays[prefix + name] = value
 
     def noting(self, stages: Stages) -> Stages:
         return Stages(**{name: self.noted(name, f) for name, f in stages._asdict().items()})
@@ -104,22 +110,51 @@ class StageCalls:
                     f"stages.{stage} is called without launch=launch: it does not know where to "
                     "run its kernel, and would look for a GPU. Pass on the launch that you got"
                 )
-            self.require_right_arrays(stage, given)
+            others = self.other_arrays(stage, given)
             if len(self.made) < MOST_CALLS:
-                self.made.append((stage, numbers_of(given)))
+                self.made.append((stage, numbers_of(given), others))
             function(*arguments, **named)
 
         return call
 
-    def require_right_arrays(self, stage: str, given: dict[str, object]) -> None:
-        """Raise `WrongArray` if a number, or another of our arrays, stands in an array's place."""
+    def other_arrays(self, stage: str, given: dict[str, object]) -> dict[str, str]:
+        """parameter -> what belongs there, for arrays that are none of ours.
+
+        They may be right: a part, or one that the results do not show. Raises `WrongArray` if a
+        number, or another of our arrays, stands in an array's place.
+        """
+        others = {}
         for parameter, right in BELONGS.get(stage, {}).items():
             value = given.get(parameter)
-            name = str(value) if is_number(value) else self.names.get(id(value), right)
-            if name != right:
+            name = str(value) if is_number(value) else self.name_of(value, right)
+            if name and name != right:
                 raise WrongArray(
                     f"stages.{stage} gets {name} as `{parameter}`, where {right} belongs"
                 )
+            if not name:
+                others[parameter] = right
+        return others
+
+    def name_of(self, value: object, right: str) -> str:
+        """Of an array, or of the one that it is a view of; "" for one that is none of ours."""
+        ours = self.arrays.get(right)
+        if not isinstance(ours, np.ndarray) or not isinstance(value, np.ndarray):
+            return self.names.get(id(value), right)
+        if same_place(value, ours):
+            return right
+        shared = [
+            name
+            for name, array in self.arrays.items()
+            if isinstance(array, np.ndarray) and np.may_share_memory(array, value)
+        ]
+        return shared[0] if shared and right not in shared else ""
+
+
+def same_place(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same elements in the same memory."""
+    keys = "data", "shape", "strides", "typestr"
+    first, second = one.__array_interface__, other.__array_interface__
+    return all(first[key] == second[key] for key in keys)
 
 
 def numbers_of(given: dict[str, object]) -> dict[str, Any]:
@@ -145,8 +180,12 @@ def read_calls(received: Any) -> list[StageCall]:
     if len(received) > MOST_CALLS:
         raise ValueError("more calls than any check makes")
     return [
-        StageCall(str(stage), {str(name): as_numbers(value) for name, value in numbers.items()})
-        for stage, numbers in received
+        StageCall(
+            str(stage),
+            {str(name): as_numbers(value) for name, value in numbers.items()},
+            {printable(str(name)[:100]): printable(str(right)[:100]) for name, right in o.items()},
+        )
+        for stage, numbers, o in received
     ]
 
 

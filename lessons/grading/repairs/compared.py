@@ -1,4 +1,4 @@
-"""Where a student's function differs from ours, line by line, and what that is in words.
+"""Where a student's function differs from ours, line by line.
 
 Our solution only says where to look first. Whether a line is the mistake is found by running the
 student's function with that one line changed.
@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from lessons.grading.repairs.inlined import inlined
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
     assigned_names,
     lines_of,
     paired,
+    partners,
     renamed,
     text_of,
 )
@@ -28,6 +30,8 @@ from lessons.grading.repairs.words import (
     told_missing,
     told_other_line,
 )
+
+MUCH = 0.6  # of the words of two lines that are much alike
 
 
 class Difference(NamedTuple):
@@ -50,26 +54,33 @@ class Compared:
         self.mine = lines_of(mine)
         self.file, ours = nearest(self.mine, mine.name, right)
         my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
-        self.ours = renamed(self.mine, lines_of(ours), my_names, their_names)
-        self.differences = list(self.find_differences())
+        names = partners(self.mine, lines_of(ours), my_names, their_names)
+        # The names that only ours has, for parts of its lines, are no mistake of the student's.
+        known = {name for name in their_names if name in names or name in my_names}
+        with_names, without = (
+            list(self.find_differences(renamed(lines_of(one), names)))
+            for one in (ours, inlined(ours, known))
+        )
+        self.differences = min(with_names, without, key=self.words_changed)
 
-    def find_differences(self) -> Iterator[Difference]:
-        pairs = paired(self.mine, self.ours)
+    def find_differences(self, ours: Sequence[Line]) -> Iterator[Difference]:
+        """What makes the student's lines `ours`."""
+        pairs = paired(self.mine, ours)
         found = []
         for index, pair in enumerate(pairs):
             if pair.mine is not None and pair.other is not None:
-                mine, ours = self.mine[pair.mine], self.ours[pair.other]
-                if (mine.depth, mine.text) != (ours.depth, ours.text):
-                    place = Place(mine.number, *told_change(mine, ours))
-                    hides = returns(ours) and not returns(mine)
-                    found.append(Difference(place, (pair.mine,), pair.mine, (ours,), hides))
+                mine, line = self.mine[pair.mine], ours[pair.other]
+                if (mine.depth, mine.text) != (line.depth, line.text):
+                    place = Place(mine.number, *told_change(mine, line))
+                    hides = returns(line) and not returns(mine)
+                    found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
                 mine = self.mine[pair.mine]
                 place = Place(mine.number, TOO_MANY, "without this line")
                 found.append(Difference(place, (pair.mine,), pair.mine, ()))
             elif pair.other is not None:
                 before = next_of_mine(pairs[index:], len(self.mine))
-                found.append(self.missing(before, self.ours[pair.other]))
+                found.append(self.missing(before, ours[pair.other]))
         yield from self.with_overwritten(list(with_moves(found, self.mine)))
 
     def missing(self, before: int, line: Line) -> Difference:
@@ -132,11 +143,22 @@ class Compared:
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
         return mine == sorted(line.text for one in differences for line in one.new)
 
+    def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> bool:
+        """Whether a line that goes is much like one that comes: then that one tells the change."""
+        if gone.new or not gone.mine:
+            return False
+        words = Counter(self.mine[gone.mine[0]].words)
+        others = (Counter(line.words) for one in chosen for line in one.new)
+        return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
+
     def size(self, difference: Difference) -> int:
         """How many words it changes."""
         mine = Counter(word for index in difference.mine for word in self.mine[index].words)
         new = Counter(word for line in difference.new for word in line.words)
         return ((mine - new) + (new - mine)).total()
+
+    def words_changed(self, differences: Iterable[Difference]) -> int:
+        return sum(self.size(difference) for difference in differences)
 
     def runs(self) -> Iterator[tuple[Difference, ...]]:
         """Differences of neighbouring lines, two or more: they may be one mistake."""

@@ -129,10 +129,10 @@ def difference(line: Line, words: Counter[str], other: Line, theirs: Counter[str
 # ---------------------------------------------------------------- names
 
 
-def renamed(
+def partners(
     mine: Sequence[Line], other: Sequence[Line], my_names: set[str], their_names: set[str]
-) -> list[Line]:
-    """The other function's lines with the names of mine, where it is clear which is which.
+) -> dict[str, str]:
+    """Names of the other function -> those of mine, where it is clear which is which.
 
     my_names, their_names: those that belong to one function alone.
     """
@@ -153,7 +153,11 @@ def renamed(
     for (theirs_name, my_name), _ in votes.most_common():
         if theirs_name not in chosen and my_name not in chosen.values():
             chosen[theirs_name] = my_name
-    return [line._replace(text=with_names(line.text, chosen)) for line in other]
+    return chosen
+
+
+def renamed(lines: Sequence[Line], names: Mapping[str, str]) -> list[Line]:
+    return [line._replace(text=with_names(line.text, names)) for line in lines]
 
 
 def without_names(line: Line, names: set[str]) -> Line:

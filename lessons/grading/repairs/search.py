@@ -10,13 +10,16 @@ from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared, Difference
-from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.source import Change, Source
+from lessons.grading.repairs.structure import other_structure
 from lessons.grading.repairs.words import Place, on_one_line
 
 MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
 MOST_NODES = 4_000  # of a function; ours have 1,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
+# An `if` that may be left out, or with all that it stands for.
+CONDITIONS = {"True": "without this condition", "False": "without these lines"}
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 
 
@@ -26,6 +29,7 @@ class Found(NamedTuple):
     places: tuple[Place, ...]
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
+    structure: str = ""  # what right ones of this name have, and it has not
 
 
 class OutOfTries(Exception):
@@ -75,9 +79,9 @@ def find_slip(
         return None
     search = Search(source, functions, right, lines)
     found = search.one_line()
-    if found or small is None:
-        return found or search.few_lines()
-    return search.one_small_change(small) or search.few_lines() or search.one_function()
+    if not found and small:
+        found = search.one_small_change(small)
+    return found or search.few_lines() or search.one_function()
 
 
 def suspects(
@@ -158,9 +162,15 @@ class Search:
 
     def one_function(self) -> Found | None:
         """The function, where several are looked at, and one of them is to blame."""
-        if len(self.guilty) == 1 and len(self.functions) > 1:
-            return Found((), False, self.guilty[0].function.name)
-        return None
+        if len(self.guilty) != 1:
+            return None
+        mine = self.guilty[0].function
+        known = [Source(text).functions() for text in self.right]
+        right = [functions[mine.name] for functions in known if mine.name in functions]
+        structure = other_structure(mine, right)
+        if len(self.functions) == 1 and not structure:
+            return None
+        return Found((), False, mine.name, structure)
 
     def fewest(self, one: Compared, differences: Sequence[Difference]) -> Sequence[Difference]:
         """Of differences that suffice together, as many as are needed."""
@@ -175,7 +185,10 @@ class Search:
         if not self.passes(one, differences, sure=True):
             return None
         places: dict[int, list[Place]] = {}
-        for difference in one.telling(differences):
+        told = [
+            difference for difference in differences if not one.comes_back(difference, differences)
+        ]
+        for difference in one.telling(told):
             places.setdefault(difference.place.line, []).append(difference.place)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
@@ -199,11 +212,27 @@ class Search:
                     continue
                 text = self.source.changed(change)
                 if tries(text) and tries(text, sure=True):
-                    found.append(Place(change.line, change.kind, change.words))
+                    found.append(self.plainer(change, tries))
                     tries.left = min(tries.left, TRIES_AFTER_ONE)
         except OutOfTries:
             pass
         return Found(tuple(found), False) if 1 <= len(found) <= MOST_PLACES else None
+
+    def plainer(self, change: Change, tries: Tries) -> Place:
+        """Where a change is; or its condition as a whole, if the check passes without that, too."""
+        assert self.source.tree, "only files that can be read are searched"
+        for node in ast.walk(self.source.tree):
+            if not isinstance(node, ast.If) or node.orelse:
+                continue
+            start, end = self.source.span(node.test)
+            if not start <= change.start < change.end <= end:
+                continue
+            for value, words in CONDITIONS.items():
+                whole = Change(start, end, value, node.lineno, "condition", words)
+                text = self.source.changed(whole)
+                if tries(text) and tries(text, sure=True):
+                    return Place(whole.line, whole.kind, whole.words)
+        return Place(change.line, change.kind, change.words)
 
 
 def compared_with(

@@ -1,4 +1,7 @@
-"""What the difference between a student's line and a right one is called."""
+"""What a line of the student's and one of ours differ in, in words.
+
+They tell of what kind the change is, and never what stands in ours.
+"""
 
 import difflib
 import keyword

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .fixed import Fixed
+from .places import HostPlace, host_place
 
 GARBAGE = 0xA5  # the bytes of memory that nobody has written
 
@@ -19,13 +20,27 @@ class Copies(Protocol):
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
 
+    def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
+
+
+class Room:
+    """Memory of the device, which an array and its views share: with the last of them it goes."""
+
+    def __init__(self, session: Copies, memory: np.ndarray) -> None:
+        self.session = session
+        self.memory = memory
+        self.made = host_place()
+
+    def __del__(self) -> None:
+        self.session.free(self.memory, self.made)
+
 
 class DeviceArray(metaclass=Fixed):
     """What `cuda.to_device` and `cuda.device_array` return.
 
     data: its elements. stream: of copies that name none. written: bool of the same shape, which
-    elements somebody has written; None if all of them. What begins with `_lab_` is the lab's own:
-    a program that is checked may not name it.
+    elements somebody has written; None if all of them. room: of the array that this one is a view
+    of. What begins with `_lab_` is the lab's own: a program that is checked may not name it.
     """
 
     __cuda_ndarray__ = True
@@ -38,11 +53,13 @@ class DeviceArray(metaclass=Fixed):
         data: np.ndarray,
         stream: Any = 0,
         written: np.ndarray | None = None,
+        room: Room | None = None,
     ) -> None:
         self._lab_session = session
         self._lab_data = data
         self._lab_stream = stream
         self._lab_written = written
+        self._lab_room = room or Room(session, data)
 
     # ---------------------------------------------------------------- what it looks like
 
@@ -81,7 +98,10 @@ class DeviceArray(metaclass=Fixed):
 
     def _lab_view_by(self, change: Callable[[np.ndarray], np.ndarray]) -> "DeviceArray":
         written = None if self._lab_written is None else change(self._lab_written)
-        return DeviceArray(self._lab_session, change(self._lab_data), self._lab_stream, written)
+        return self._lab_part(change(self._lab_data), written)
+
+    def _lab_part(self, data: np.ndarray, written: np.ndarray | None = None) -> "DeviceArray":
+        return DeviceArray(self._lab_session, data, self._lab_stream, written, self._lab_room)
 
     @property
     def T(self) -> "DeviceArray":
@@ -106,10 +126,11 @@ class DeviceArray(metaclass=Fixed):
 
     def view(self, dtype: Any) -> "DeviceArray":
         self._lab_assume_written()  # elements of another size cannot be told apart
-        return DeviceArray(self._lab_session, self._lab_data.view(dtype), self._lab_stream)
+        return self._lab_part(self._lab_data.view(dtype))
 
     def bind(self, stream: Any = 0) -> "DeviceArray":
-        return DeviceArray(self._lab_session, self._lab_data, stream, self._lab_written)
+        written, room = self._lab_written, self._lab_room
+        return DeviceArray(self._lab_session, self._lab_data, stream, written, room)
 
     def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
         starts = range(0, len(self._lab_data), section)
@@ -141,7 +162,7 @@ class DeviceArray(metaclass=Fixed):
         part = self._lab_data[item]
         if isinstance(item, str):  # a field of its records
             self._lab_assume_written()
-            return DeviceArray(self._lab_session, part, self._lab_stream)
+            return self._lab_part(part)
         if isinstance(part, np.ndarray) and np.may_share_memory(part, self._lab_data):
             return self._lab_view_by(lambda array: array[item])
         return self._lab_session.copy_to_host(np.asarray(part), None, 0)[()]

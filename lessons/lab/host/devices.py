@@ -128,5 +128,5 @@ class Devices(metaclass=Fixed):
 
 @contextmanager
 def nothing_to_do(*arguments: object, **options: object) -> Iterator[None]:
-    """A `with` block that changes nothing here, such as `cuda.defer_cleanup()`."""
+    """A `with` block that changes nothing here, such as `cuda.profiling()`."""
     yield

@@ -107,6 +107,13 @@ class Order:
                 return access
         return None
 
+    def user_of(self, memory: np.ndarray) -> Access | None:
+        """Queued work that uses this memory, and that the host has not waited for; else None."""
+        for access in reversed(self.pending):
+            if np.may_share_memory(access.memory, memory):
+                return access
+        return None
+
     # ---------------------------------------------------------------- waiting
 
     def wait_for_stream(self, actor: Actor, stream: int) -> None:

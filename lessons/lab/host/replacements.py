@@ -157,6 +157,15 @@ def device_functions(session: "Session") -> dict[str, Any]:
     def nothing(*arguments: object, **options: object) -> None:
         return None
 
+    @contextmanager
+    def defer_cleanup() -> Iterator[None]:
+        """Nothing is freed in this block."""
+        session.frees_later += 1
+        try:
+            yield
+        finally:
+            session.frees_later -= 1
+
     return {
         "select_device": select_device,
         "get_current_device": lambda: context.device,
@@ -170,7 +179,7 @@ def device_functions(session: "Session") -> dict[str, Any]:
         "cuda_error": nothing,
         "detect": detect,
         "close": nothing,
-        "defer_cleanup": nothing_to_do,
+        "defer_cleanup": defer_cleanup,
         "profiling": nothing_to_do,
         "profile_start": nothing,
         "profile_stop": nothing,

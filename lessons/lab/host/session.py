@@ -1,5 +1,6 @@
 """A session without a GPU: its copies, its launches, and what was found in them."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
 from .order import DEFAULT, HOST, Access, Order
 from .places import HostPlace, host_place
-from .steps import LAUNCH, TO_DEVICE, TO_HOST, Step
+from .steps import FREE, LAUNCH, TO_DEVICE, TO_HOST, Step
 from .streams import number_of
 
 MANY_THREADS = 500_000  # a check of so many may take a while
@@ -45,6 +46,7 @@ class Session(Found):
         self.ordinary: set[tuple[int, int]] = set()  # operations that write ordinary arrays
         self.reads = ReadsOfOrdinaryArrays(self)
         self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
+        self.frees_later = 0  # how many blocks of cuda.defer_cleanup the program is in
 
     # ---------------------------------------------------------------- copies
 
@@ -122,6 +124,16 @@ class Session(Found):
             return True
         return any(np.may_share_memory(array, pinned) for pinned in self.pinned)
 
+    def free(self, memory: np.ndarray, made: HostPlace) -> None:
+        """No array of the program has this memory of the device any more.
+
+        Numba collects a few of such, and frees them together: then the device has to finish all
+        work, and the host waits for it.
+        """
+        access = self.order.user_of(memory)
+        if access and not self.frees_later:
+            self.order.steps.append(Step(FREE, made, access.stream, size=memory.nbytes))
+
     # ---------------------------------------------------------------- who may use what
 
     def touch(self, memory: np.ndarray, writes: bool) -> None:
@@ -192,6 +204,8 @@ class Session(Found):
         threads = volume(chosen.grid) * volume(chosen.block)
         self.order.steps.append(Step(LAUNCH, place, queue, waits, prepared.name, threads))
         name = self.run(kernel, chosen, prepared)
+        if queue and not self.launches[name]:
+            gc.collect()  # Numba's compiler leaves cycles that hold the program's arrays
         self.launches[name] += 1
         prepared.copy_back()
         what = f"the kernel {name}"

@@ -6,12 +6,14 @@ from .places import HostPlace
 
 TO_DEVICE, TO_HOST, LAUNCH = "to device", "to host", "launch"
 RECORD, STREAM_WAITS, HOST_WAITS, TIME = "record", "stream waits", "host waits", "time"
+FREE = "freed in use"  # an array on the device, while queued work still uses it
 
 
 class Step(NamedTuple):
     """do: one of the words above. stream: its number, 0 for the default stream; of "host waits" the
-    one that is waited for, -1 for all. waits: whether the host goes on only when it is done. name:
-    of the kernel. size: bytes of a copy, threads of a launch. value: milliseconds of "time".
+    one that is waited for, -1 for all; of FREE one that uses the array. place: of FREE the line
+    that has made the array. waits: whether the host goes on only when it is done. name: of the
+    kernel. size: bytes of a copy or an array, threads of a launch. value: milliseconds of "time".
     """
 
     do: str

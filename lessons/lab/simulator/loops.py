@@ -7,14 +7,14 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from ..numba_types import convert
 from .assignments import Assignments
 from .computing_loops import ComputingLoops
 from .context import Context
 from .expressions.evaluate import Expressions
+from .expressions.python_functions import range_limits
 from .frames import Loop
 from .loop_watch import LoopWatch
-from .stops import Stop, Unsupported
+from .stops import Stop
 from .teams import Mask
 
 # Runs statements. Returns the mask of the threads that reach the end of them.
@@ -61,7 +61,8 @@ class Loops:
         if not is_range(node.iter):
             self.for_each(node, mask, loop)
             return self.leave(node, mask, loop)
-        begin, end, step = self.range_limits(node.iter, mask)
+        limits = [self.expressions.number(argument, mask) for argument in node.iter.args]
+        begin, end, step = range_limits(node.iter, limits)
         if not np.all(step):
             self.report_no_step(node, mask & (step == 0))
             step = np.where(step == 0, end - begin + 1, step)[()]  # one round at most
@@ -128,26 +129,6 @@ class Loops:
             running = self.one_round(node, running, loop, mask)
             if not running.any():
                 return
-
-    def range_limits(self, node: ast.Call, mask: Mask) -> tuple[Any, Any, Any]:
-        """(begin, end, step), all of the type that the loop's variable gets."""
-        limits = [self.expressions.number(argument, mask) for argument in node.args]
-        for limit, argument in zip(limits, node.args, strict=True):
-            if limit.dtype.kind not in "iu":
-                raise Unsupported(
-                    argument,
-                    f"`{ast.unparse(argument)}` is a {limit.dtype}; range needs whole numbers",
-                )
-        small = all(limit.dtype == np.int32 for limit in limits)
-        unsigned = all(limit.dtype.kind == "u" for limit in limits)
-        dtype = np.dtype(np.int32 if small else np.uint64 if unsigned else np.int64)
-        zero, one = dtype.type(0), dtype.type(1)
-        limits = [convert(limit, dtype) for limit in limits]
-        if len(limits) == 1:
-            return zero, limits[0], one
-        if len(limits) == 2:
-            return limits[0], limits[1], one
-        return limits[0], limits[1], limits[2]
 
     # ------------------------------------------------------------ rounds
 

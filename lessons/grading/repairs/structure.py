@@ -1,0 +1,62 @@
+"""What the right functions of a name have in common, and the student's has not: loops, calls."""
+
+import ast
+from collections.abc import Sequence
+
+from lessons.grading.repairs.scope import called_name
+
+LOOPS = ast.For, ast.While, ast.ListComp, ast.GeneratorExp
+COUNTS = "no loop", "one loop", "two loops, one within the other", "three loops within each other"
+OF_EVERY_PROGRAM = {"range", "len", "int", "float", "float32", "int32", "int64", "min", "max"}
+
+
+def other_structure(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    """A sentence on what every right function has otherwise; "" if that is nothing known.
+
+    right: those of the same name, one at least.
+    """
+    for sentence in (loops_otherwise, call_missing, barriers_otherwise):
+        if found := sentence(mine, right):
+            return found
+    return ""
+
+
+def loops_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    here, depths = depth_of_loops(mine), {depth_of_loops(one) for one in right}
+    there = min(depths)
+    if len(depths) > 1 or here == there or max(here, there) >= len(COUNTS):
+        return ""
+    return f"in a right one there are {COUNTS[there]}; here: {COUNTS[here]}"
+
+
+def call_missing(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    needed = set.intersection(*(names_called(one) for one in right))
+    missing = sorted(needed - names_called(mine) - OF_EVERY_PROGRAM)
+    return f"a right one calls `{missing[0]}`, and this one does not" if missing else ""
+
+
+def barriers_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    here, numbers = barriers_in(mine), {barriers_in(one) for one in right}
+    if len(numbers) > 1 or here in numbers:
+        return ""
+    return f"a right one has cuda.syncthreads() in {min(numbers)} of its lines; this one in {here}"
+
+
+def depth_of_loops(function: ast.FunctionDef) -> int:
+    """How many loops stand within each other, at most."""
+
+    def depth(node: ast.AST) -> int:
+        below = max((depth(child) for child in ast.iter_child_nodes(node)), default=0)
+        return below + isinstance(node, LOOPS)
+
+    return depth(function)
+
+
+def names_called(function: ast.FunctionDef) -> set[str]:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return {ast.unparse(node.func) for node in calls if called_name(node)}
+
+
+def barriers_in(function: ast.FunctionDef) -> int:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return sum(called_name(node) == "syncthreads" for node in calls)
