@@ -9,7 +9,9 @@ from lessons import reference
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 1, 128)
-SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 151, 16_384  # 151 is odd, and needs two blocks
+# Three blocks have no equal shares of 257.
+SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
+CENTRES_BATCH = 151
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 PROBE = 11  # a sample that is equal to no step
@@ -56,11 +58,11 @@ def test_pixel_centres(case):
 
 
 def check_centres(case, first, height, width):
-    uv = case.output((RAGGED_BATCH, 2))
+    uv = case.output((CENTRES_BATCH, 2))
     counts = case.measure("launch_pixel_centres", first, width, height, uv)
-    part = slice(first, first + RAGGED_BATCH)
+    part = slice(first, first + CENTRES_BATCH)
     expected = reference.pixel_centres(width, height)[part]
-    number = np.arange(RAGGED_BATCH)
+    number = np.arange(CENTRES_BATCH)
     numbers = number + first
     half = np.array([0.5 / width, 0.5 / height])
     candidates = {
@@ -129,7 +131,7 @@ PARTS_OF_CENTRES = (
 
 def other_centres(known, got, first, width, height):
     """The known candidates, and one with a size or the first pixel used otherwise, if one fits."""
-    batch = np.arange(RAGGED_BATCH)
+    batch = np.arange(CENTRES_BATCH)
     numbers = {
         "first_pixel + sample": first + batch,
         "sample": batch,

@@ -143,6 +143,14 @@ def test_a_row_that_takes_several_threads(rows, told):
     assert ("takes 16 to write a row" in found.sentence) == told
 
 
+def test_equal_shares_of_the_blocks_leave_some_over():
+    got = np.full(257, SENTINEL)
+    got[:255] = expected = np.random.default_rng(0).random(257)[:255]
+    expected = np.append(expected, [0.1, 0.2])
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert "the last 2 are left over" in found.sentence
+
+
 def test_a_later_tile_over_the_first_is_no_guard():
     got = np.full(PICTURE.shape, SENTINEL)
     got[:, :12] = PICTURE[:, 24:36]

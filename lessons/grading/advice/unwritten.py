@@ -82,11 +82,17 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
     own_axes = threads[1] if threads else len(shape)
     if short[0] >= own_axes:
         return "a thread goes along this axis itself, and its loop or its list ends too early."
+    left_over = left_over_by_shares(comparison, extents, short)
+    if left_over:
+        return (
+            f"each block has taken the same number of them, rounded down, and the last {left_over} "
+            "are left over: round up, and let a guard stop the threads behind the end."
+        )
     rest_is_right = not (comparison.wrong & comparison.written).any()
     if rest_is_right and all(extents[axis] == shape[axis] - 1 for axis in short):
         return (
-            "the guard is one too strict, or the last one is left out: a thread goes home if its "
-            "index is >= the size."
+            "the last one is left out. Is the guard one too strict? A thread goes home if its "
+            "index is >= the size. Or does a loop end, or a thread return, before it is stored?"
         )
     blocks = block_shape(threads) if threads else ()
     sizes = list(zip(shape, blocks, strict=False))
@@ -132,6 +138,20 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             "a thread write all of its row, or launch as many threads as there are elements."
         )
     return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[int]) -> int:
+    """How many are left over if each block takes an equal share, rounded down; else 0.
+
+    A single one is left over by many mistakes.
+    """
+    threads, length = comparison.threads, comparison.got.shape[0]
+    if short != [0] or threads is None or threads[1] != 1 or comparison.clues.own_launch:
+        return 0
+    (block,) = block_shape(threads)
+    blocks = -(-length // block)
+    left_over = length % blocks
+    return left_over if left_over > 1 and extents[0] == length - left_over else 0
 
 
 def threads_per_row(comparison: Comparison, extents: list[int], short: list[int]) -> int:

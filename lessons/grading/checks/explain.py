@@ -13,7 +13,7 @@ from lessons.grading.advice.messages import quoted
 from lessons.grading.checks.case import Case, CheckFunction
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.verdict import CheckEnded
-from lessons.grading.checks.waiting import about_values, failed
+from lessons.grading.checks.waiting import about_an_answer, about_values, failed
 from lessons.grading.repairs.search import Found, OutOfTries, Tries, find_slip
 from lessons.grading.supervisor.worker_errors import WorkerError, WorkerLost
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -81,7 +81,8 @@ class Failure(NamedTuple):
         """How much is done to find its place: a share of the small changes."""
         if self.is_general:
             return 1.0
-        return SHARE_IF_NAMED if about_values(self.message) else 0.0
+        searched = about_values(self.message) or about_an_answer(self.message)
+        return SHARE_IF_NAMED if searched else 0.0
 
 
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:

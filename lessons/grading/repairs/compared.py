@@ -84,11 +84,12 @@ class Compared:
         yield from self.with_overwritten(list(with_moves(found, self.mine)))
 
     def missing(self, before: int, line: Line) -> Difference:
-        number = self.mine[max(0, before - 1)].number
-        place = Place(number, *told_missing(line))
+        above = self.mine[max(0, before - 1)]
+        place = Place(above.number, *told_missing(line, above))
         stored = stored_array(line)
         stored_again = stored and any(stored_array(mine) == stored for mine in self.mine)
-        hides = returns(line) or stored_again or self.overwritten(line, before)
+        useless = place.kind != "value" and self.overwritten(line, before)
+        hides = returns(line) or stored_again or useless
         return Difference(place, (), before, (line,), bool(hides))
 
     def overwritten(self, line: Line, before: int) -> set[int]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lessons.grading.repairs.lines import Line
+from lessons.grading.repairs.lines import Line, assigned_names
 
 COMPARED = {"<", "<=", ">", ">=", "==", "!="}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"}
@@ -29,8 +29,8 @@ class Place(NamedTuple):
     words: str  # goes on after "line 3: ", such as "with another comparison"
 
 
-def told_missing(line: Line) -> tuple[str, str]:
-    """(kind, words) for a line that is missing behind another."""
+def told_missing(line: Line, above: Line) -> tuple[str, str]:
+    """(kind, words) for a line that is missing behind another, the one above."""
     if "syncthreads" in line.text or "syncwarp" in line.text:
         return "barrier", "with a barrier behind this line"
     if line.text.startswith(("for ", "while ")):
@@ -38,6 +38,8 @@ def told_missing(line: Line) -> tuple[str, str]:
     if line.text.startswith(("if ", "else")):
         return "condition", "with a condition behind this line"
     changed = re.match(r"([\w.]+)[^=]*=", line.text)
+    if changed and changed[1] in assigned_names(above):
+        return "value", f"with another value for `{changed[1]}`"
     if changed:
         return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
     called = re.match(r"([\w.]+)\(", line.text)

@@ -1,6 +1,7 @@
 """A student's file: its text, and what in it a person should look at."""
 
 import ast
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -29,6 +30,11 @@ class Submission(NamedTuple):
     @property
     def lines(self) -> list[str]:
         return (self.text or b"").decode("utf-8", "replace").splitlines()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is graded."""
+        return hashlib.sha256(self.text or b"").hexdigest()
 
     @staticmethod
     def read(path: Path) -> "Submission":
