@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from lessons.grading.advice.comparison import Clues, first_wrong
+from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
 from lessons.grading.pictures.picture import draw_check
 
@@ -267,3 +268,41 @@ def test_picture_shows_what_was_never_written(tmp_path):
     pink = (colours == (255, 0, 200)).all(axis=1).sum()
     cell = 300 // 37
     assert pink >= 20 * 5 * cell * cell * 0.9
+
+
+# ---------------------------------------------------------------- which terms are counted
+
+
+def products(times):
+    """The matrix products in which each product counts so often, and their terms."""
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(-1, 1, (7, len(times))), rng.uniform(-1, 1, (len(times), 9))
+    return (a * times) @ b, a.T[:, :, np.newaxis] * b[:, np.newaxis, :]
+
+
+@pytest.mark.parametrize(
+    "times, words",
+    [
+        ([1, 1, 0, 1, 1, 0], "left out: number 2, 5"),
+        ([1, 0, 0, 0, 1, 1], "left out: number 1 to 3"),
+        ([1, 0] * 8, "left out: number 1, 3, 5 and so on up to 15"),
+        ([3, 3, 2, 1], "added 2 to 3 times, and not once: number 0 to 2"),
+        ([2, 2], "added 2 times, and not once: number 0, 1"),
+    ],
+)
+def test_products_left_out_or_counted_again_are_told(times, words):
+    got, terms = products(times)
+    ((result, sentence),) = counted_otherwise(got, terms, "products").values()
+    assert np.allclose(result, got) and sentence.endswith(f"{words} (the first is number 0).")
+
+
+@pytest.mark.parametrize("times", [[1, 1, 1], [1, 0.5, 1], [1, -1, 1], [0, 0, 0], [0, 2, 1]])
+def test_nothing_is_told_of_sums_that_are_wrong_in_another_way(times):
+    got, terms = products(times)
+    assert counted_otherwise(got, terms, "products") == {}
+
+
+def test_nothing_is_told_of_sums_that_fewer_elements_do_not_tell():
+    got, terms = products([1, 0, 1])
+    assert counted_otherwise(got[:1, :5], terms[:, :1, :5], "products") == {}
+    assert counted_otherwise(np.full_like(got, np.nan), terms, "products") == {}

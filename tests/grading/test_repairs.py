@@ -11,6 +11,8 @@ from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import overwrites
+from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -212,34 +214,68 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
     assert [place.line for place in found.places] == [3]
 
 
-def searched_by_running(wrong, right):
-    """What is found if a function `mean` passes where it gives the mean of two numbers."""
+NAMES = """def place(index, size):
+    block = index // size
+    offset = 0
+    for part in range(block):
+        offset += size + part
+    return offset + index
+"""
+
+
+def passes_as_place(changed, sure):
+    names = {}
+    try:
+        exec(changed, names)
+        return [names["place"](index, 3) for index in (2, 4, 11)] == [2, 7, 23]
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError):
+        return False
+
+
+def search_as_place(wrong):
+    tries = (Tries(passes_as_place, 50) for _ in range(2))
+    return find_slip(wrong, "", [NAMES], ["place"], ["place"], *tries)
+
+
+def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
+    wrong = NAMES.replace("    offset = 0\n", "").replace(
+        "        offset += size + part\n", "        pass\n"
+    )
+    wrong = wrong.replace("    return", "    offset = block * size * 2\n    return")
+    found = search_as_place(wrong)
+    assert found.places == ((5, "name", "with `offset` computed in another way"),)
+
+
+def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
+    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
 
     def passes(changed, sure):
-        names = {}
-        try:
-            exec(changed, names)
-            return names["mean"](4, 8) == 6 and names["mean"](1, 2) == 1.5
-        except (NameError, SyntaxError, TypeError):
-            return False
+        return "a - 1" in changed and changed.count("low") == 2
 
-    lines, small = Tries(passes, 50), Tries(passes, 0)
-    return find_slip(wrong, "", [right], ["mean"], ["mean"], lines, small)
+    found = find_slip(wrong, "", [right], ["two"], ["two"], Tries(passes, 50), None)
+    assert found.places == ((2, "names", "with `high` and `low` computed in another way"),)
 
 
-def test_a_line_that_overwrites_others_takes_their_place():
-    right = "def mean(a, b):\n    a, b = a / 2, b / 2\n    return a + b\n"
-    wrong = "def mean(a, b):\n    c = a // 3\n    d = b // 3\n    return c + d\n"
-    right = right.replace("a, b =", "c, d =").replace("a + b", "c + d")
-    (place,) = searched_by_running(wrong, right).places
-    assert place.line == 2 and place.words.endswith("in place of this one and of line 3")
+@pytest.mark.parametrize(
+    "before, line, useless",
+    [
+        (["b = a"], "b = 3", True),
+        (["b = a"], "b = b + 1", False),
+        (["b = a", "c = b"], "b = 3", False),
+        (["b = a", "for i in range(b):"], "b = 3", False),
+    ],
+)
+def test_a_line_that_makes_others_useless_is_not_told_as_missing(before, line, useless):
+    lines = [Line(1, text, number) for number, text in enumerate(before)]
+    assert overwrites(Line(1, line, 9), lines) == useless
 
 
-def test_a_line_that_goes_and_one_that_comes_are_told_together():
-    right = "def mean(a, b):\n    if b > 0:\n        a += b\n    return a / 2\n"
-    wrong = "def mean(a, b):\n    a = max(a, b)\n    return a / 2\n"
-    (place,) = searched_by_running(wrong, right).places
-    assert (place.line, place.words) == (2, "with a condition in its place")
+def test_an_index_is_tried_that_the_array_has_elsewhere():
+    text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("tiles[1, x]", "tiles[layer % 2, x]") in tried[:5]
 
 
 def test_the_function_to_blame_is_told_if_no_line_is():

@@ -5,16 +5,25 @@ student's function with that one line changed.
 """
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from lessons.grading.repairs.differences import (
+    Difference,
+    Place,
+    by_name,
+    definitions,
+    given_names,
+    overwrites,
+    returns,
+    stored_array,
+    with_moves,
+    with_replaced,
+)
 from lessons.grading.repairs.inlined import inlined
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
-    assigned_names,
     lines_of,
     paired,
     partners,
@@ -23,25 +32,9 @@ from lessons.grading.repairs.lines import (
 )
 from lessons.grading.repairs.scope import Scope
 from lessons.grading.repairs.source import Source
-from lessons.grading.repairs.words import (
-    TOO_MANY,
-    Place,
-    told_change,
-    told_missing,
-    told_other_line,
-)
+from lessons.grading.repairs.words import told_change, told_missing
 
 MUCH = 0.6  # of the words of two lines that are much alike
-
-
-class Difference(NamedTuple):
-    """What one change of a function does: `mine` lines go, `new` ones come in their place."""
-
-    place: Place
-    mine: tuple[int, ...]  # of the student's lines
-    before: int  # the student's line that `new` is put before
-    new: tuple[Line, ...]
-    hides: bool = False  # whether `new` could do the work of lines that are wrong
 
 
 class Compared:
@@ -62,6 +55,7 @@ class Compared:
             for one in (ours, inlined(ours, known))
         )
         self.differences = min(with_names, without, key=self.words_changed)
+        self.definitions = definitions(self.differences, self.mine)
 
     def find_differences(self, ours: Sequence[Line]) -> Iterator[Difference]:
         """What makes the student's lines `ours`."""
@@ -70,68 +64,58 @@ class Compared:
         for index, pair in enumerate(pairs):
             if pair.mine is not None and pair.other is not None:
                 mine, line = self.mine[pair.mine], ours[pair.other]
-                if (mine.depth, mine.text) != (line.depth, line.text):
+                if self.defines_more(mine, line):
+                    found.append(self.too_many(pair.mine))
+                    found.append(self.missing(pair.mine, line))
+                elif (mine.depth, mine.text) != (line.depth, line.text):
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
-                mine = self.mine[pair.mine]
-                place = Place(mine.number, TOO_MANY, "without this line")
-                found.append(Difference(place, (pair.mine,), pair.mine, ()))
+                found.append(self.too_many(pair.mine))
             elif pair.other is not None:
                 before = next_of_mine(pairs[index:], len(self.mine))
                 found.append(self.missing(before, ours[pair.other]))
-        yield from self.with_overwritten(list(with_moves(found, self.mine)))
+        yield from with_replaced(list(with_moves(found, self.mine)), self.mine)
+
+    def defines_more(self, mine: Line, ours: Line) -> bool:
+        """Whether ours defines a name that mine does not have, in a line that is another."""
+        theirs = given_names(ours)
+        return (
+            bool(theirs)
+            and not theirs & given_names(mine)
+            and not any(theirs & set(line.words) for line in self.mine)
+        )
+
+    def too_many(self, index: int) -> Difference:
+        place = Place(self.mine[index].number, "line too many", "without this line")
+        return Difference(place, (index,), index, ())
 
     def missing(self, before: int, line: Line) -> Difference:
         above = self.mine[max(0, before - 1)]
         place = Place(above.number, *told_missing(line, above))
         stored = stored_array(line)
-        stored_again = stored and any(stored_array(mine) == stored for mine in self.mine)
-        useless = place.kind != "value" and self.overwritten(line, before)
-        hides = returns(line) or stored_again or useless
+        hides = (
+            returns(line)
+            or overwrites(line, self.mine[:before])
+            or (stored and any(stored_array(mine) == stored for mine in self.mine))
+        )
         return Difference(place, (), before, (line,), bool(hides))
 
-    def overwritten(self, line: Line, before: int) -> set[int]:
-        """Lines that a new one makes useless: what they assign is never read, but assigned again.
+    def by_name(self, most: int) -> Iterator[tuple[str, list[Difference]]]:
+        """The differences of each name that is computed in another way, so many at most."""
+        groups = by_name(self.differences, self.mine)
+        return ((name, group) for name, group in groups if len(group) <= most)
 
-        Then the new line is not what is missing: those that it overwrites are wrong.
-        """
-        found = set()
-        for name in assigned_names(line):
-            for index in range(before - 1, -1, -1):
-                mine = self.mine[index]
-                if mine.depth < line.depth:
-                    break
-                if name in mine.words:
-                    if mine.depth == line.depth and name in assigned_names(mine):
-                        found.add(index)
-                    break
-        return found
-
-    def with_overwritten(self, differences: Sequence[Difference]) -> Iterator[Difference]:
-        """A new line takes the place of those that it overwrites, if these are not ours."""
-        gone = {one.mine[0]: one for one in differences if one.mine and not one.new}
-        taken: list[Difference] = []
-        for difference in differences:
-            alone = bool(difference.new) and not difference.mine
-            lines = self.overwritten(difference.new[0], difference.before) if alone else set()
-            if lines and lines <= set(gone):
-                taken += [difference, *(gone[line] for line in lines)]
-                numbers = sorted({self.mine[line].number for line in lines})
-                place = Place(numbers[0], "line", told_other_line(numbers))
-                yield Difference(place, tuple(sorted(lines)), difference.before, difference.new)
-        yield from (difference for difference in differences if difference not in taken)
-
-    def telling(self, differences: Sequence[Difference]) -> Sequence[Difference]:
-        """Without lines that only make a new name for others of ours, if there are others."""
-        known = {word for line in self.mine for word in line.words}
-        rest = [
-            difference
-            for difference in differences
-            if not (names := assigned_in(difference)) or names & known
-        ]
-        return rest or differences
+    def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
+        """These differences, with the lines that define what theirs use."""
+        found = list(chosen)
+        for difference in found:  # grows on the way
+            for word in (word for line in difference.new for word in line.words):
+                definition = self.definitions.get(word)
+                if definition and definition not in found:
+                    found.append(definition)
+        return [one for one in self.differences if one in found]
 
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
@@ -210,40 +194,5 @@ def nearest(
     return min(known, key=unlike)
 
 
-def assigned_in(difference: Difference) -> set[str]:
-    """The names that its new lines give a value."""
-    return {name for line in difference.new for name in assigned_names(line)}
-
-
-def returns(line: Line) -> bool:
-    """Whether the line returns a value."""
-    return line.text.startswith("return ")
-
-
-def stored_array(line: Line) -> str:
-    """The array that a line stores to; "" if it is no such line."""
-    found = re.match(r"(\w+)\[.*\] [-+*/]?= ", line.text)
-    return found[1] if found else ""
-
-
 def next_of_mine(pairs: Sequence[Pair], otherwise: int) -> int:
     return next((pair.mine for pair in pairs if pair.mine is not None), otherwise)
-
-
-def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
-    """A line that goes here and comes there has been moved: that is one difference."""
-    gone = [difference for difference in found if difference.mine and not difference.new]
-    new = [difference for difference in found if difference.new and not difference.mine]
-    taken: list[Difference] = []
-    for difference in gone:
-        text = mine[difference.mine[0]].text
-        for other in new:
-            if other not in taken and other.new[0].text == text:
-                taken += [difference, other]
-                where = "up" if other.before < difference.before else "down"
-                place = difference.place._replace(
-                    kind="order of lines", words=f"with this line further {where}"
-                )
-                yield Difference(place, difference.mine, other.before, other.new)
-                break
-    yield from (difference for difference in found if difference not in taken)

@@ -171,23 +171,3 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
         return names.get(found[0], found[0])
 
     return re.sub(r"(?<![\w.'\"])[A-Za-z_]\w*", other, text)
-
-
-def assigned_names(line: Line) -> set[str]:
-    """The names that a statement gives a value which does not depend on their last one."""
-    stored: set[str] = set()
-    read: set[str] = set()
-    for node in nodes_of(line):
-        if isinstance(node, ast.AugAssign):
-            return set()
-        if isinstance(node, ast.Name):
-            (stored if isinstance(node.ctx, ast.Store) else read).add(node.id)
-    return stored - read
-
-
-def nodes_of(line: Line) -> list[ast.AST]:
-    """The syntax of a statement; nothing for the head of a loop or a condition."""
-    try:
-        return list(ast.walk(ast.parse(line.text)))
-    except SyntaxError:
-        return []

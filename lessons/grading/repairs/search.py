@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
-from lessons.grading.repairs.words import Place, on_one_line
 
 MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
 MOST_NODES = 4_000  # of a function; ours have 1,000
@@ -78,7 +78,7 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
+    found = search.one_line() or search.one_name()
     if not found and small:
         found = search.one_small_change(small)
     return found or search.few_lines() or search.one_function()
@@ -132,7 +132,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -147,6 +147,16 @@ class Search:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
                     return self.told(one, self.fewest(one, group))
+        return None
+
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name(MOST_PLACES):
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
         return None
 
     def few_lines(self) -> Found | None:
@@ -184,16 +194,19 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        places: dict[int, list[Place]] = {}
         told = [
             difference for difference in differences if not one.comes_back(difference, differences)
         ]
-        for difference in one.telling(told):
-            places.setdefault(difference.place.line, []).append(difference.place)
+        places: dict[int, Place] = {}
+        for place in (difference.place for difference in told):
+            before = places.get(place.line)
+            more = before is not None and place.words not in before.words
+            words = f"{before.words} and {place.words}" if before and more else place.words
+            places[place.line] = (before or place)._replace(words=words)
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
-            places = {line: [Place(line, "order of lines", words)] for line in places}
-        return Found(tuple(on_one_line(places[line]) for line in sorted(places)), True)
+            places = {line: Place(line, "order of lines", words) for line in places}
+        return Found(tuple(places[line] for line in sorted(places)), True)
 
     # ---------------------------------------------------------------- any small change
 

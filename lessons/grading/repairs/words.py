@@ -7,9 +7,8 @@ import difflib
 import keyword
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from lessons.grading.repairs.lines import Line, assigned_names
+from lessons.grading.repairs.lines import Line
 
 COMPARED = {"<", "<=", ">", ">=", "==", "!="}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"}
@@ -18,15 +17,6 @@ LETTERS = {"x", "y", "z"}
 MOST_DIFFERENCES = 3  # told of one line
 MOST_WORDS = 12  # that are quoted
 MOST_QUOTED = 40  # characters
-TOO_MANY = "line too many"  # a kind of place
-
-
-class Place(NamedTuple):
-    """Where a mistake is, and of what kind."""
-
-    line: int
-    kind: str
-    words: str  # goes on after "line 3: ", such as "with another comparison"
 
 
 def told_missing(line: Line, above: Line) -> tuple[str, str]:
@@ -38,7 +28,7 @@ def told_missing(line: Line, above: Line) -> tuple[str, str]:
     if line.text.startswith(("if ", "else")):
         return "condition", "with a condition behind this line"
     changed = re.match(r"([\w.]+)[^=]*=", line.text)
-    if changed and changed[1] in assigned_names(above):
+    if changed and changed[1] in names_set(above):
         return "value", f"with another value for `{changed[1]}`"
     if changed:
         return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
@@ -48,25 +38,12 @@ def told_missing(line: Line, above: Line) -> tuple[str, str]:
     return "line missing", "with one more line behind it"
 
 
-def told_other_line(numbers: Sequence[int]) -> str:
-    """What one line in the place of these is called."""
-    if len(numbers) == 1:
-        return "with another line in its place"
-    others = ", ".join(map(str, numbers[1:]))
-    return f"with another line in place of this one and of line {others}"
-
-
-def on_one_line(places: Sequence[Place]) -> Place:
-    """Several changes at one line as one: none of them would do without the others."""
-    new = [place for place in places if place.kind != TOO_MANY]
-    if len(places) == 1 or not new:
-        return places[0]
-    if len(new) == len(places):
-        words = " and ".join(dict.fromkeys(place.words for place in new))
-    else:
-        words = new[0].words.replace("one more line behind it", "another line behind this line")
-        words = words.replace("behind this line", "in its place")
-    return new[0]._replace(words=words)
+def names_set(line: Line) -> set[str]:
+    """The names that a line gives a value, and does not read; none for a line that is no `=`."""
+    targets, equals, value = line.text.partition(" = ")
+    if not equals or not re.fullmatch(r"[\w, ()]+", targets):
+        return set()
+    return set(re.findall(r"\w+", targets)) - set(re.findall(r"\w+", value))
 
 
 def told_change(mine: Line, ours: Line) -> tuple[str, str]:
