@@ -125,6 +125,33 @@ def test_pattern_is_named(expected_code, expected, got):
     assert diagnosis.sentence.endswith((".", "?"))
 
 
+def test_a_picture_written_by_the_first_row_of_threads():
+    got = np.full(PICTURE.size, SENTINEL)
+    got[:48] = PICTURE.ravel()[:48]  # blocks of 16, three across
+    got = got.reshape(PICTURE.shape)
+    assert PICTURE.shape[1] < 48
+    assert code(PICTURE, got, threads=IMAGE_THREADS) == "first row of threads only"
+    got.flat[47] = SENTINEL
+    assert code(PICTURE, got, threads=IMAGE_THREADS) != "first row of threads only"
+
+
+@pytest.mark.parametrize("rows, told", [(8, True), (9, False)])
+def test_a_row_that_takes_several_threads(rows, told):
+    expected = np.random.default_rng(0).random((100, 16))
+    got = np.full(expected.shape, SENTINEL)
+    got[:rows] = expected[:rows]
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert ("takes 16 to write a row" in found.sentence) == told
+
+
+def test_equal_shares_of_the_blocks_leave_some_over():
+    got = np.full(257, SENTINEL)
+    got[:255] = expected = np.random.default_rng(0).random(257)[:255]
+    expected = np.append(expected, [0.1, 0.2])
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert "the last 2 are left over" in found.sentence
+
+
 def test_a_later_tile_over_the_first_is_no_guard():
     got = np.full(PICTURE.shape, SENTINEL)
     got[:, :12] = PICTURE[:, 24:36]
