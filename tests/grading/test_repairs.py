@@ -271,6 +271,17 @@ def test_a_line_that_makes_others_useless_is_not_told_as_missing(before, line, u
     assert overwrites(Line(1, line, 9), lines) == useless
 
 
+def test_a_line_is_tried_without_the_other_indentation():
+    right = "def one(a, b):\n    if a >= b:\n        return\n    add(a, b, 1)\n"
+    wrong = "def one(a, b):\n    if a < b:\n        inc(a, b, 1)\n"
+
+    def passes(changed, sure):
+        return changed in (right, wrong.replace("inc", "add"))
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [3]
+
+
 def test_an_index_is_tried_that_the_array_has_elsewhere():
     text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
     source = Source(text)

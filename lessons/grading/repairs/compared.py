@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from lessons.grading.repairs.differences import (
+    TOO_MANY,
     Difference,
     Place,
     by_name,
@@ -88,7 +89,7 @@ class Compared:
         )
 
     def too_many(self, index: int) -> Difference:
-        place = Place(self.mine[index].number, "line too many", "without this line")
+        place = Place(self.mine[index].number, TOO_MANY, "without this line")
         return Difference(place, (index,), index, ())
 
     def missing(self, before: int, line: Line) -> Difference:
@@ -109,19 +110,28 @@ class Compared:
 
     def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
         """These differences, with the lines that define what theirs use."""
+        chosen = list(chosen)
         found = list(chosen)
         for difference in found:  # grows on the way
             for word in (word for line in difference.new for word in line.words):
                 definition = self.definitions.get(word)
                 if definition and definition not in found:
                     found.append(definition)
-        return [one for one in self.differences if one in found]
+        return sorted([*found[len(chosen) :], *chosen], key=lambda one: one.before)
 
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
         size = {id(difference): self.size(difference) for difference in self.differences}
         chosen = sorted(self.differences, key=lambda difference: size[id(difference)])[:most]
         return [difference for difference in self.differences if difference in chosen]
+
+    def versions(self, difference: Difference) -> Iterator[Difference]:
+        """The difference; and without the other indentation, if it has that as well."""
+        yield difference
+        if len(difference.mine) == len(difference.new) == 1:
+            mine, (line,) = self.mine[difference.mine[0]], difference.new
+            if mine.depth != line.depth and mine.text != line.text:
+                yield difference._replace(new=(line._replace(depth=mine.depth),))
 
     def same_lines(self, differences: Iterable[Difference]) -> bool:
         """Whether the lines that come are those that go."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared
-from lessons.grading.repairs.differences import Difference, Place
+from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
@@ -30,6 +30,10 @@ class Found(NamedTuple):
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
     structure: str = ""  # what right ones of this name have, and it has not
+
+    @property
+    def only_removes(self) -> bool:
+        return bool(self.places) and all(place.kind == TOO_MANY for place in self.places)
 
 
 class OutOfTries(Exception):
@@ -141,7 +145,10 @@ class Search:
     def one_line(self) -> Found | None:
         """A line that has to be as in a right function, or neighbouring ones."""
         for one in self.guilty:
-            singles = [(difference,) for difference in one.smallest(MOST_DIFFERENCES)]
+            smallest = one.smallest(MOST_DIFFERENCES)
+            singles = [
+                (version,) for difference in smallest for version in one.versions(difference)
+            ]
             runs = [run for run in one.runs() if len(run) <= MOST_PLACES]
             for group in [*singles, *runs]:
                 hides = any(difference.hides for difference in group)
