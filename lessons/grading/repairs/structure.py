@@ -53,7 +53,7 @@ def depth_of_loops(function: ast.FunctionDef) -> int:
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
-    """Functions that are called; not what belongs to the function's own values, as `found.append`."""
+    """Functions that are called; not those of its own values, such as `found.append`."""
     nodes = list(ast.walk(function))
     own = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     names = {
