@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
@@ -77,7 +78,7 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
+    found = search.one_line() or search.one_name()
     if not found and small:
         found = search.one_small_change(small)
     return found or search.few_lines() or search.one_function()
@@ -131,7 +132,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -146,6 +147,16 @@ class Search:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
                     return self.told(one, self.fewest(one, group))
+        return None
+
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name(MOST_PLACES):
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
         return None
 
     def few_lines(self) -> Found | None:
