@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place
+from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.differences import Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
@@ -77,7 +78,7 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
+    found = search.one_line() or search.one_name()
     if not found and small:
         found = search.one_small_change(small)
     return found or search.few_lines() or search.one_function()
@@ -131,7 +132,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -146,6 +147,16 @@ class Search:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
                     return self.told(one, self.fewest(one, group))
+        return None
+
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name(MOST_PLACES):
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
         return None
 
     def few_lines(self) -> Found | None:
@@ -188,10 +199,8 @@ class Search:
         ]
         places: dict[int, Place] = {}
         for place in (difference.place for difference in told):
-            before = places.get(place.line)
-            more = before is not None and place.words not in before.words
-            words = f"{before.words} and {place.words}" if before and more else place.words
-            places[place.line] = (before or place)._replace(words=words)
+            before = places.get(place.line, place)
+            places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
@@ -235,6 +244,15 @@ class Search:
                 if tries(text) and tries(text, sure=True):
                     return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
+
+
+def both_words(first: str, second: str) -> str:
+    """What is told of two changes of the same line."""
+    if second in first:
+        return first
+    if first == "without this line":
+        return "with another line in its place"
+    return f"{first} and {second}"
 
 
 def compared_with(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from lessons.course.source_text import source_lines
 from lessons.grading.repairs.source import Change, Source
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
@@ -268,7 +269,7 @@ def whole(text: str) -> str:
 
 def shifted(text: str, spaces: int) -> str:
     """Lines further to the right, or to the left."""
-    lines = whole(text).splitlines(keepends=True)
+    lines = [line + "\n" for line in source_lines(text)]
     if spaces >= 0:
         return "".join(" " * spaces + line if line.strip() else line for line in lines)
     return "".join(line[-spaces:] if line[:-spaces].isspace() else line for line in lines)

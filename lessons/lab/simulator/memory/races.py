@@ -137,8 +137,11 @@ class RaceChecker:
             return
         same_round = tick >= self.round_began
         advice = remedy(self.order, now, former, tick, same_warp, same_round)
-        if same_round:
-            advice += self.axis_left_out(now, former)
+        axis = self.axis_left_out(now, former) if same_round else ""
+        if axis and now.kind == former.kind == "write":
+            advice = f"{axis} If all of them need it, let one of them store it"
+        elif axis:
+            advice += f". {axis[0].upper()}{axis[1:]}"
         self.reporter.add(
             "race",
             access.node,
@@ -164,7 +167,7 @@ class RaceChecker:
         axes = [axis for axis, one, other in zip("xyz", *threads, strict=True) if one != other]
         if len(axes) != 1:
             return ""
-        return f". The two threads differ in threadIdx.{axes[0]} only: does the index leave it out?"
+        return f"the two threads differ in threadIdx.{axes[0]} only: does the index leave it out?"
 
     def place(self, access: Access, first: int, other: int, file: str, line: int) -> Place:
         """Both threads of a race, and the element. other, file, line: of the former access."""
