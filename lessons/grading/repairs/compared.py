@@ -142,9 +142,14 @@ class Compared:
         """Whether a line that goes is much like one that comes: then that one tells the change."""
         if gone.new or not gone.mine:
             return False
-        words = Counter(self.mine[gone.mine[0]].words)
-        others = (Counter(line.words) for one in chosen for line in one.new)
-        return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
+        line = self.mine[gone.mine[0]]
+        for one in chosen:
+            for new in one.new:
+                # A line that is still more like the new one has been changed; this one has not.
+                others = [likeness(self.mine[index], new) for index in one.mine]
+                if likeness(line, new) > max([MUCH, *others]):
+                    return True
+        return False
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""
@@ -202,6 +207,12 @@ def nearest(
 
     known = [(file, file.functions()[name]) for file in files if name in file.functions()]
     return min(known, key=unlike)
+
+
+def likeness(line: Line, other: Line) -> float:
+    """The share of their words that two lines have in common."""
+    words, others = Counter(line.words), Counter(other.words)
+    return 2 * (words & others).total() / max(1, (words + others).total())
 
 
 def next_of_mine(pairs: Sequence[Pair], otherwise: int) -> int:

@@ -206,10 +206,8 @@ class Search:
         ]
         places: dict[int, Place] = {}
         for place in (difference.place for difference in told):
-            before = places.get(place.line)
-            more = before is not None and place.words not in before.words
-            words = f"{before.words} and {place.words}" if before and more else place.words
-            places[place.line] = (before or place)._replace(words=words)
+            before = places.get(place.line, place)
+            places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
@@ -253,6 +251,15 @@ class Search:
                 if tries(text) and tries(text, sure=True):
                     return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
+
+
+def both_words(first: str, second: str) -> str:
+    """What is told of two changes of the same line."""
+    if second in first:
+        return first
+    if first == "without this line":
+        return "with another line in its place"
+    return f"{first} and {second}"
 
 
 def compared_with(
