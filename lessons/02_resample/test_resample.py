@@ -140,6 +140,13 @@ HIGHS = {
 }
 FRACTIONS = {
     "position - floor": lambda position, whole, low: position - whole,
+    "position - int(position)": lambda position, whole, low: position - np.trunc(position),
+    "abs(position - int(position))": lambda position, whole, low: np.abs(
+        position - np.trunc(position)
+    ),
+    "abs(position) - floor(abs(position))": lambda position, whole, low: np.mod(
+        np.abs(position), 1
+    ),
     "position - the clamped low": lambda position, whole, low: position - low,
     "floor - position": lambda position, whole, low: whole - position,
     "1 - (position - floor)": lambda position, whole, low: 1 - (position - whole),

@@ -144,6 +144,12 @@ def test_a_row_that_takes_several_threads(rows, told):
     assert ("takes 16 to write a row" in found.sentence) == told
 
 
+def test_what_all_channels_make_together_is_known_in_each():
+    colours = np.random.default_rng(0).random((9, 7, 3))
+    mean = np.repeat(colours.mean(axis=2, keepdims=True), 3, axis=2)
+    assert code(colours, mean, threads=IMAGE_THREADS) == "of all channels"
+
+
 def test_equal_shares_of_the_blocks_leave_some_over():
     got = np.full(257, SENTINEL)
     got[:255] = expected = np.random.default_rng(0).random(257)[:255]
