@@ -276,7 +276,12 @@ def no_products(got, corners, first):
             "in x, times how near it is in y."
         )
         return {"no products": (got.astype(np.float64), sentence)}
-    return {}
+    x, y = got[0, 1] + got[0, 3], got[0, 2] + got[0, 3]
+    sentence = (
+        f"These are products, but of other fractions: for {first[0]:.4g} and {first[1]:.4g} they "
+        f"are the weights of {x:.4g} and {y:.4g}. Take both fractions as they are."
+    )
+    return {"other fractions": (got.astype(np.float64), sentence)}
 
 
 def other_weights(got, corners, factors):

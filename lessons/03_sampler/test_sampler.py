@@ -567,7 +567,7 @@ def of_other_samples(got, step, seed):
     if None in parts:
         return {}
     u, v = parts
-    sentence = f"u is {u}, and v {v}: they are word 0 and word 1 of the same sample."
+    sentence = f"u is {u}, and v {v}: they should be word 0 and word 1 of the sample itself."
     return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
 
 

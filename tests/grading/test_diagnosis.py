@@ -135,6 +135,15 @@ def test_a_picture_written_by_the_first_row_of_threads():
     assert code(PICTURE, got, threads=IMAGE_THREADS) != "first row of threads only"
 
 
+@pytest.mark.parametrize("written, told", [(192, "begins 32 after"), (193, "which threads")])
+def test_blocks_that_overlap_end_too_early(written, told):
+    expected = np.random.default_rng(0).random((257, 2))
+    got = np.full(expected.shape, SENTINEL)
+    got[:written] = expected[:written]
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert told in found.sentence
+
+
 @pytest.mark.parametrize("rows, told", [(8, True), (9, False)])
 def test_a_row_that_takes_several_threads(rows, told):
     expected = np.random.default_rng(0).random((100, 16))
