@@ -500,9 +500,10 @@ def wrong_order(calls, stages):
 def next_step_too_early(places):
     """A stage that ran for the next step before a later one had run for this."""
     for earlier, later in ORDER:
-        if len(places.get(earlier, ())) != len(places.get(later, (0,))):
+        before, after = places.get(earlier, []), places.get(later, [])
+        if len(before) != len(after):
             continue
-        for next_one, this in zip(places[earlier][1:], places[later], strict=False):
+        for next_one, this in zip(before[1:], after, strict=False):
             if next_one < this:
                 return (
                     "next step too early",

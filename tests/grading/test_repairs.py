@@ -10,7 +10,7 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.compared import in_forms
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import other_structure
@@ -226,6 +226,23 @@ def test_the_function_to_blame_is_told_if_no_line_is():
     assert found.places == () and found.function == "one"
 
 
+def test_a_guard_around_all_is_no_difference():
+    right = """def one(a, b, n):
+    i = grid(1)
+    if i >= n:
+        return
+    b[i] = 2 * a[i]
+    a[i] = 0
+"""
+    wrong = (
+        "def one(a, b, n):\n    k = grid(1)\n    if k < n:\n        b[k] = a[k]\n        a[k] = 0\n"
+    )
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [(line.depth, line.text) for d in one.differences for line in d.new] == [
+        (2, "b[k] = 2 * a[k]")
+    ]
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
@@ -287,7 +304,7 @@ def test_names_for_parts_are_no_difference():
         a = step(a, a, box.items)
     return a * (box.shape[0] // 3)
 """
-    one = Compared(Source(wrong), Source(wrong).functions()["one"], [Source(right)])
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
     assert [line.text for d in one.differences for line in d.new] == [
         "other = a + 1",
         "a = step(a, other, box.items)",

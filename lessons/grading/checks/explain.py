@@ -108,6 +108,8 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
         )
+        if found and not failure.is_general:
+            found = found._replace(structure="")  # the mistake has a name already
         return told(found, failure.submission.lines) if found else []
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []

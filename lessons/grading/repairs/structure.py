@@ -1,7 +1,7 @@
 """What the right functions of a name have in common, and the student's has not: loops, calls."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lessons.grading.repairs.scope import called_name
 
@@ -10,12 +10,17 @@ COUNTS = "no loop", "one loop", "two, one within the other", "three within each 
 OF_EVERY_PROGRAM = {"range", "len", "int", "float", "float32", "int32", "int64", "min", "max"}
 
 
-def other_structure(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+def other_structure(
+    mine: ast.FunctionDef, right: Sequence[ast.FunctionDef], own: Collection[str] = ()
+) -> str:
     """A sentence on what every right function has otherwise; "" if that is nothing known.
 
-    right: those of the same name, one at least.
+    right: those of the same name, one at least. own: helpers that only the student's file has; a
+    loop or a call may stand in one of them.
     """
-    for sentence in (never_used, loops_otherwise, call_missing, barriers_otherwise):
+    helped = not names_called(mine).isdisjoint(own)
+    others = () if helped else (loops_otherwise, call_missing, barriers_otherwise)
+    for sentence in (never_used, *others):
         if found := sentence(mine, right):
             return found
     return ""
