@@ -25,7 +25,7 @@ from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.words import told_change, told_missing
 
 MOST_FORMS = 2  # of a right function, that are tried
-MUCH = 0.6  # of the words of two lines that are much alike
+MUCH = 0.5  # of the words of two lines that are much alike
 
 
 class Place(NamedTuple):
@@ -100,13 +100,30 @@ class Compared:
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
         return mine == sorted(line.text for one in differences for line in one.new)
 
+    def to_tell(self, chosen: Sequence[Difference]) -> list[Difference]:
+        """Those that tell the mistake: the others only make room for them."""
+        told = [
+            one for one in chosen if not (self.comes_back(one, chosen) or self.gives_a_name(one))
+        ]
+        return told or list(chosen)
+
     def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> bool:
-        """Whether a line that goes is much like one that comes: then that one tells the change."""
+        """Whether a line that goes is much like one that comes."""
         if gone.new or not gone.mine:
             return False
         words = Counter(self.mine[gone.mine[0]].words)
         others = (Counter(line.words) for one in chosen for line in one.new)
         return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
+
+    def gives_a_name(self, one: Difference) -> bool:
+        """Whether a line comes that gives a value to names which the student does not use."""
+        if one.mine or len(one.new) != 1:
+            return False
+        names, sign, _ = one.new[0].text.partition(" = ")
+        used = {word for line in self.mine for word in line.words}
+        return bool(sign) and all(
+            name.isidentifier() and name not in used for name in names.strip("()").split(", ")
+        )
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""

@@ -188,9 +188,7 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        told = [
-            difference for difference in differences if not one.comes_back(difference, differences)
-        ]
+        told = one.to_tell(differences)
         places = {difference.place.line: difference.place for difference in reversed(told)}
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
