@@ -20,6 +20,7 @@ from lessons.course.cells import completed, definitions
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import ROOT, Lesson, find_lesson
 from lessons.course.progress import CourseProgress
+from lessons.course.source_text import source_lines
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -87,7 +88,7 @@ def check_cell(number: int | str, *functions: Callable) -> CellGrade:
         return CellGrade([NOTHING_YET.format(" and ".join(missing))])
     results = run_checks(lesson, text)
     points = sum(result.score for result in results)
-    lines = list(lines_of_results(lesson, results, len(cell.splitlines())))
+    lines = list(lines_of_results(lesson, results, len(source_lines(cell))))
     lines.append(f"{points} of {lesson.points} points")
     passed = points == lesson.points
     if passed:

@@ -121,6 +121,7 @@ POSITIONS = {
     "(coordinate - 0.5) * size": lambda u, size: (u - 0.5) * size,
     "coordinate / size - 0.5": lambda u, size: u / size - 0.5,
 }
+ROUNDED_DOWN = ("math.floor",) * 2
 WHOLE = {"math.floor": np.floor, "int()": np.trunc, "round()": np.rint, "math.ceil": np.ceil}
 LOWS = {
     "clamped to 0": lambda whole, size: np.maximum(whole, 0),
@@ -180,6 +181,27 @@ def other_neighbours(got, coordinates, size):
         result = neighbours_made_of(chosen, coordinates.astype(np.float64), size)
         if got.shape == result.shape and np.allclose(got, result, rtol=0, atol=1e-5):
             return {"made of something else": (result, f"{'; '.join(wrong)}.")}
+    return of_two_positions(got, coordinates, size)
+
+
+def of_two_positions(got, coordinates, size):
+    """A candidate in which the fraction is counted from another place than low and high."""
+    rest = [next(iter(ways)) for ways in (LOWS, HIGHS, FRACTIONS)]
+    ways_to_round = sorted(itertools.product(WHOLE, repeat=2), key=lambda two: two != ROUNDED_DOWN)
+    for rounded, positions in itertools.product(
+        ways_to_round, itertools.product(POSITIONS, repeat=2)
+    ):
+        indices, fraction = zip(positions, rounded, strict=True)
+        result = neighbours_made_of((*indices, *rest), coordinates.astype(np.float64), size)
+        of_fraction = neighbours_made_of((*fraction, *rest), coordinates.astype(np.float64), size)
+        result[:, 2] = of_fraction[:, 2]
+        if got.shape == result.shape and np.allclose(got, result, rtol=0, atol=1e-5):
+            sentence = (
+                f"low and high are made with {indices[1]} of {indices[0]}, the fraction with "
+                f"{fraction[1]} of {fraction[0]}: all three belong to math.floor of the same "
+                "position, coordinate * size - 0.5."
+            )
+            return {"of two positions": (result, sentence)}
     return {}
 
 
@@ -223,7 +245,31 @@ def weights_of_corners(case):
             ),
         )
     candidates |= other_weights(got, corners, {"x": x, "1 - x": 1 - x, "y": y, "1 - y": 1 - y})
+    candidates |= no_products(got, corners, fractions[0])
     case.expect(got, corners, "corner_weights", candidates=candidates)
+
+
+def no_products(got, corners, first):
+    """What is wrong with four weights that no other candidate knows, if that can be said.
+
+    first: the two fractions of the first four.
+    """
+    if got.shape != corners.shape or not np.isfinite(got).all():
+        return {}
+    sums = got.sum(axis=1)
+    if not np.allclose(sums, 1, rtol=0, atol=1e-4):
+        sentence = (
+            f"For fractions of {first[0]:.4g} and {first[1]:.4g} the four weights sum to "
+            f"{sums[0]:.4g}: they should always sum to 1."
+        )
+        return {"sum is not 1": (got.astype(np.float64), sentence)}
+    if not np.allclose(got[:, 0] * got[:, 3], got[:, 1] * got[:, 2], rtol=0, atol=1e-5):
+        sentence = (
+            "The four weights sum to 1, but they are no products: each is how near the corner is "
+            "in x, times how near it is in y."
+        )
+        return {"no products": (got.astype(np.float64), sentence)}
+    return {}
 
 
 def other_weights(got, corners, factors):
@@ -539,6 +585,7 @@ def known_means(got, image, expected, width, height):
         ),
         **other_means(image, width, height),
         **other_kinds_of_mean(image, width, height),
+        **means_along_each_axis(got, image, width, height),
         **other_overlaps(got, image, width, height),
         **same_channel(expected),
     }
@@ -702,6 +749,36 @@ def signed_length(arguments, names):
     cell, cells, texel, texels = (names[argument] for argument in arguments)
     begin = np.maximum(cell * texels, texel * cells)
     return (np.minimum((cell + 1) * texels, (texel + 1) * cells) - begin) / cells
+
+
+def means_along_each_axis(got, image, width, height):
+    """A mean of which one direction, or both, weighs its pixels in another way, if one fits."""
+    pixels = image.astype(np.float64)
+    along_y, along_x = ways_to_weigh(height, len(image)), ways_to_weigh(width, image.shape[1])
+    for of_rows, of_columns in itertools.product(along_y, along_x):
+        result = np.einsum("ya,xb,abc->yxc", along_y[of_rows], along_x[of_columns], pixels)
+        if (of_rows or of_columns) and np.allclose(got, result, rtol=0, atol=1e-5):
+            wrong = [f"along y, {of_rows}"] * bool(of_rows)
+            wrong += [f"along x, {of_columns}"] * bool(of_columns)
+            sentence = f"{'; '.join(wrong).capitalize()}: weigh each by its overlap."
+            return {"weighed otherwise": (result, sentence)}
+    return {}
+
+
+def ways_to_weigh(cells, texels):
+    """In words, with "" for the right one -> (cells, texels), each row with the sum 1."""
+    covered = overlaps(cells, texels, last=True, weigh=True)
+    touched_ones = (covered > 0).astype(np.float64)
+    first = np.eye(texels)[touched_ones.argmax(axis=1)]
+    last = np.eye(texels)[texels - 1 - touched_ones[:, ::-1].argmax(axis=1)]
+    ways = {
+        "": covered,
+        "each pixel that the cell touches counts the same": touched_ones,
+        "only the first pixel of the cell counts": first,
+        "only the last pixel of the cell counts": last,
+        "only the first and the last pixel of the cell count": first + last,
+    }
+    return {name: way / way.sum(axis=1, keepdims=True) for name, way in ways.items()}
 
 
 def extreme(image, width, height, of):

@@ -9,7 +9,9 @@ from lessons import reference
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 1, 128)
-SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 150, 16_384
+# Three blocks have no equal shares of 257.
+SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
+CENTRES_BATCH = 151
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 PROBE = 11  # a sample that is equal to no step
@@ -56,11 +58,11 @@ def test_pixel_centres(case):
 
 
 def check_centres(case, first, height, width):
-    uv = case.output((RAGGED_BATCH, 2))
+    uv = case.output((CENTRES_BATCH, 2))
     counts = case.measure("launch_pixel_centres", first, width, height, uv)
-    part = slice(first, first + RAGGED_BATCH)
+    part = slice(first, first + CENTRES_BATCH)
     expected = reference.pixel_centres(width, height)[part]
-    number = np.arange(RAGGED_BATCH)
+    number = np.arange(CENTRES_BATCH)
     numbers = number + first
     half = np.array([0.5 / width, 0.5 / height])
     candidates = {
@@ -129,7 +131,7 @@ PARTS_OF_CENTRES = (
 
 def other_centres(known, got, first, width, height):
     """The known candidates, and one with a size or the first pixel used otherwise, if one fits."""
-    batch = np.arange(RAGGED_BATCH)
+    batch = np.arange(CENTRES_BATCH)
     numbers = {
         "first_pixel + sample": first + batch,
         "sample": batch,
@@ -267,6 +269,7 @@ def other_draws(got, expected, step, seed):
     known.update(other_wirings(got, step, seed))
     known.update(other_shifts(got, step, seed))
     known.update(of_other_samples(got, step, seed))
+    known.update(of_other_bits(got, step, seed))
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
     known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
     middles = (expected + 2.0**-25).astype(np.float32).astype(np.float64)
@@ -454,8 +457,43 @@ def parts_of_sample(sample, step):
     }
 
 
+def joined_numbers(sample, step, seed):
+    """What sample, step and seed may be joined to, where each has places of its own."""
+    numbers = {
+        "(the seed + the step)": seed + step,
+        "(the seed xor the step)": seed ^ step,
+        "(the seed * the step)": seed * step,
+        "(the seed + the sample)": seed + sample,
+        "(the sample + the step + the seed)": sample + step + seed,
+        **{
+            f"(the step * {n} + the sample)": step * n + sample for n in (16384, 128, 1000, 1 << 20)
+        },
+        **{f"(the sample * {n} + the step)": sample * n + step for n in (16384, 1000, 40000)},
+    }
+    halves = {}
+    for name, number in numbers.items():
+        halves[f"the lower half of {name}"] = number & LOW
+        halves[f"the upper half of {name}"] = number >> 32 & LOW
+        halves[name] = number & ALL
+    return halves
+
+
+def joined_wirings():
+    """Two of the three numbers joined to one, in the counters or as the key."""
+    names = list(joined_numbers(0, 0, 0))
+    for lower, upper, whole in zip(names[::3], names[1::3], names[2::3], strict=True):
+        for counters in (RIGHT_PLACES[:4], ("the sample", "0", "0", "0")):
+            yield (*counters, lower, upper)
+        for first in ((lower, upper), (lower, "0"), (whole, "0")):
+            yield (*first, "0", "0", *RIGHT_PLACES[4:])
+            yield (*first, "0", "0", "0", "0")
+        yield (lower, *RIGHT_PLACES[1:])
+        yield (whole, *RIGHT_PLACES[1:])
+
+
 def wirings():
     """What may go into the six places of Philox instead: one place wrong, or some exchanged."""
+    yield from joined_wirings()
     parts = [*parts_of_sample(0, 0), "0", *parts_of("step", 0), *parts_of("seed", 0)]
     for place, part in itertools.product(range(6), parts):
         yield (*RIGHT_PLACES[:place], part, *RIGHT_PLACES[place + 1 :])
@@ -494,6 +532,7 @@ def wired(wiring, sample, step, seed):
         "0": 0,
         **parts_of("step", step),
         **parts_of("seed", seed),
+        **joined_numbers(sample, step, seed),
     }
     numbers = [values[part] for part in wiring]
     return as_unit(philox_of_64_bits(numbers[:4], numbers[4:])[:2])
@@ -527,6 +566,32 @@ def of_other_samples(got, step, seed):
     u, v = parts
     sentence = f"u is {u}, and v {v}: they are word 0 and word 1 of the same sample."
     return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
+
+
+def of_other_bits(got, step, seed):
+    """A candidate in which u and v are some bits of a word, as a fraction, if one fits."""
+    drawn = words(len(got), step, seed).astype(np.uint64)
+    found = []
+    for axis in range(2):
+        ways = itertools.product((axis, 1 - axis, 2, 3), range(32), range(32, 7, -1))
+        for word, first, bits in ways:
+            result = as_fraction(drawn[:, word], first, bits)
+            if first + bits <= 32 and np.array_equal(result, got[:, axis]):
+                found.append((result, f"bits {first} to {first + bits - 1} of word {word}"))
+                break
+    if len(found) < 2:
+        return {}
+    (u, of_u), (v, of_v) = found
+    sentence = (
+        f"u is made of {of_u}, and v of {of_v}: they are the upper 24 bits of word 0 and of word 1."
+    )
+    return {"other bits": (np.stack([u, v], axis=1), sentence)}
+
+
+def as_fraction(word, first, bits):
+    """Some bits of words, as a float32 in [0, 1)."""
+    part = (word >> first) % 2**bits
+    return part.astype(np.float32).astype(np.float64) * 2.0**-bits
 
 
 def philox_of_64_bits(counter, key):

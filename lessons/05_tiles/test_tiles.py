@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
@@ -67,9 +68,30 @@ def multiply(case, launch, m, k, n, engine=None):
     a, b, c = matrices(case, m, k, n)
     if launch == "launch_matmul_tiled" and engine is None:
         require_tiles(case, case.measure(launch, a, b, c), a, b, c)
+    elif engine is None:
+        counts = case.measure(launch, a, b, c)
+        expect_product(case, a, b, c)
+        require_own_element(case, counts, a, b, c)
+        return
     else:
         case.run(launch, a, b, c, engine=engine)
     expect_product(case, a, b, c)
+
+
+def require_own_element(case, counts, a, b, c):
+    """Not all elements of a row, or all of c, computed by every thread of it."""
+    products = c.array.size * a.shape[1]
+    times = counts.of(a).reads / products
+    case.keep_within(
+        "reads of a per product of two numbers",
+        yours=times,
+        ours=1,
+        allowed=8,
+        diagnosis="same work again",
+        sentence=f"each product is computed about {times:.0f} times: several threads compute the "
+        "same elements. A thread has one element of c, at its own row and column.",
+        line=counts.busiest_line("reads", a),
+    )
 
 
 def matrices(case, m, k, n):
@@ -100,7 +122,12 @@ def expect_product(case, a, b, c):
         expected,
         "c",
         THREADS,
-        candidates=lambda: {**wrong_sums(a, b), **wrong_rounds(a, b), **wrong_tiles(a, b)},
+        candidates=lambda: {
+            **wrong_sums(a, b),
+            **wrong_rounds(a, b),
+            **wrong_tiles(a, b),
+            **wrong_products(a, b, c.array),
+        },
     )
 
 
@@ -142,6 +169,11 @@ def wrong_sums(a, b):
         results["padded with ones"] = (
             a @ b + (tiles(k) - k),
             "Beyond the edges the tiles hold ones, and 1 * 1 is added: put zeros there.",
+        )
+        results["last number again"] = (
+            a @ b + (tiles(k) - k) * np.outer(a[:, -1], b[-1]),
+            "Beyond the edge both tiles hold the last number again, and its product is added again "
+            "and again: put zeros there.",
         )
     rows, columns = tiles(m), tiles(n)
     if rows < k and rows != whole:
@@ -186,6 +218,14 @@ def wrong_sums(a, b):
         )
         results["factors exchanged"] = (b @ a, "This is b @ a: the order of factors matters.")
     return results
+
+
+def wrong_products(a, b, got):
+    """Products that are left out, or counted again; for small matrices alone."""
+    if a.shape[0] * a.shape[1] * b.shape[1] > 100_000:
+        return {}
+    products = a.T[:, :, np.newaxis] * b[:, np.newaxis, :]
+    return counted_otherwise(got, products, "products of each sum")
 
 
 def wrong_rounds(a, b):

@@ -31,6 +31,11 @@ def test_bin_of(case):
         expected = np.array([*numbers, 0, bins - 1])
         exact = np.asarray(brightness, np.float64)
         case.expect(got, expected, "bin_of", candidates=wrong_bins(exact, bins))
+    # Borders that are exact in float32, multiplied or divided: one belongs to the bin above it.
+    bins = 8
+    numbers = np.arange(1, bins)
+    got = np.array([case.call("bin_of", float(number / bins), bins) for number in numbers])
+    case.expect(got, numbers, "bin_of", candidates=wrong_borders(numbers))
 
 
 @check("global")
@@ -166,8 +171,9 @@ def outside_shared(found, advice):
     unset = re.search(r"\w+\[(\d+)\] is read", found.message)
     if found.kind == "uninitialised" and unset and int(unset[1]) >= BLOCK_THREADS:
         return (
-            f"There may be more bins than the {BLOCK_THREADS} threads of a block: a thread sets "
-            "several of them to zero, in a loop."
+            "Each block sets all of its own counts to zero, also where there are more bins than "
+            f"its {BLOCK_THREADS} threads: a thread takes several, from cuda.threadIdx.x on, in "
+            "steps of BLOCK_THREADS."
         )
     inside_block = found.kind == "out-of-bounds" and f"({BLOCK_THREADS},)" in found.message
     return f"Shared memory: {advice}" if inside_block else ""
@@ -384,6 +390,14 @@ def wrong_additions(added, before, blocks):
     }
 
 
+def wrong_borders(numbers):
+    sentence = (
+        "A brightness on the border of two bins is in the upper one, as 0.5 is in bin 4 of 8: cut "
+        "off what is behind the point, int32(brightness * float32(bins))."
+    )
+    return {"border in the lower bin": (numbers - 1, sentence)}
+
+
 def wrong_bins(exact, bins):
     return {
         "bin past the last": (
@@ -416,7 +430,8 @@ def wrong_bins(exact, bins):
         ),
         "bins - 1": (
             np.floor(exact * (bins - 1)),
-            "There are `bins` parts of equal size: multiply by bins, not by bins - 1.",
+            "There are `bins` parts of equal size: multiply by bins, not by "
+            + ("255, one less." if bins == 256 else "bins - 1."),
         ),
         "divided": (
             np.minimum(np.floor(exact / bins), bins - 1),
@@ -557,8 +572,29 @@ def wrong_sums(exact, sums):
         ),
         "mean": (exact.mean(), "This is the mean: add the sum itself."),
     }
-    known |= other_partners(sums)
+    known |= {**other_partners(sums), **some_threads(sums)}
     return {name: (np.array([added]), sentence) for name, (added, sentence) in known.items()}
+
+
+def some_threads(sums):
+    """The partial sums of some threads alone, of the first ones or of every second, fourth, ..."""
+    found = {}
+    for width in (2, 4, 8, 16, 32, 64):
+        found[f"first {width} threads"] = (
+            sums[:, :width].sum(),
+            f"Only the partial sums of the first {width} threads of each block arrive in total, of "
+            f"{BLOCK_THREADS}.",
+        )
+        found[f"every {2 * width}th thread"] = (
+            sums[:, :: 2 * width].sum(),
+            f"Only the partial sums of every {2 * width}th thread arrive in total.",
+        )
+    found["first 32 threads"] = (
+        found["first 32 threads"][0],
+        "Only the values of the first 32 threads of each block arrive, those of one warp: the sums "
+        "of the other seven have to be added, too.",
+    )
+    return found
 
 
 PARTNERS = {

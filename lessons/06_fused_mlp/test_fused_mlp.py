@@ -9,7 +9,7 @@ import numpy as np
 
 from lessons import reference
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, two_at_once
 from lessons.grading.exchange.output import sentinel_of
 from lessons.reference import warm_ups as reference_warm_ups
 
@@ -22,7 +22,7 @@ BLOCK_SAMPLES = 64
 def test_relu_unit(case):
     case.explain = explained_unit
     # With 69 samples, rows 5 to 15 of the second block have none at all.
-    for batch in (64, 200, 69, 1):
+    for batch in (64, 69, 1, 200):
         sums, weights = case.random((batch, TILE), -1, 1), case.random(TILE, -1, 1)
         outputs = case.output((batch,))
         counts = case.measure("launch_relu_unit", sums, weights, outputs)
@@ -30,6 +30,16 @@ def test_relu_unit(case):
         known = {**wrong_units(sums, weights), **parts_of_outputs(case, expected)}
         case.expect(outputs, expected, "outputs", candidates=known)
     require_read_across(case, counts, sums, "sums")
+    case.keep_within(
+        "writes of each output",
+        yours=counts.of(outputs).writes / outputs.array.size,
+        ours=1,
+        allowed=1.5,
+        diagnosis="same work again",
+        sentence="several threads compute the same output: in the second step 64 threads take a "
+        "sample each, number row * TILE + column of the block, and the others none.",
+        line=counts.busiest_line("writes", outputs),
+    )
 
 
 @check("mix_units")
@@ -115,11 +125,11 @@ def test_fetched_once(case):
         "reads of each weight from global memory per 64 samples",
         yours=fetched,
         ours=1,
-        # Blocks of 16 samples would do, too.
-        allowed=4.5,
+        allowed=2.2,
         diagnosis="weights read again and again",
         sentence=f"each weight is read {fetched:.0f} times from global memory per 64 samples: a "
-        "block should fetch it once into shared memory, for all its samples.",
+        "block should fetch it once into shared memory, for all its samples: a thread's four "
+        "samples, too, share a tile.",
         line=counts.busiest_line("reads", weights),
     )
 
@@ -512,6 +522,16 @@ def wrong_layers(start, layers):
             reference_warm_ups.mix_units(start, min(layers, 1)),
             again,
         ),
+        "neighbours of the features": (
+            from_the_features(start, layers, own=False),
+            "Every layer subtracts the neighbours of the features: each layer has to store its "
+            "units where the next one reads its neighbours.",
+        ),
+        "own unit of the features": (
+            from_the_features(start, layers, own=True),
+            "Every layer begins with the unit of the features: unit u, too, is that of the layer "
+            "before.",
+        ),
         "features again, in turns": (reference_warm_ups.mix_units(start, layers % 2), again),
         "one layer too few": (
             reference_warm_ups.mix_units(start, max(0, layers - 1)),
@@ -528,6 +548,15 @@ def wrong_layers(start, layers):
             for number in range(5)
         },
     }
+
+
+def from_the_features(start, layers, own):
+    """Layers that take one of the two units always from the features: the own one, or the next."""
+    units = start
+    for _ in range(layers):
+        first, second = (start, units) if own else (units, start)
+        units = np.maximum(first - np.roll(second, -1, axis=1), 0)
+    return units
 
 
 def next_samples(units):
@@ -615,9 +644,11 @@ OUTSIDE = (
 def wrong_values(network):
     """code -> `Mistake` for wrong terms, in all layers."""
     features, weights, _, _ = network.arrays
+    known = {**MISTAKES, **wrong_indices(), **two_at_once(MISTAKES)}
     found = {}
-    for code, (terms, sentence) in {**MISTAKES, **wrong_indices()}.items():
-        outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
+    for code, (terms, sentence) in known.items():
+        with np.errstate(over="ignore"):
+            outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
         found[code] = Mistake(sentence, {"outputs": outputs, "hidden": np.stack(hidden)})
     return found
 

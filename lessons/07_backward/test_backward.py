@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lessons import reference
+from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, two_at_once
 from lessons.reference import warm_ups as reference_warm_ups
 
 GRID_SHAPE = 5, 7, 3
@@ -46,7 +47,7 @@ def test_add_weight_gradients(case):
         arrays = activations, deltas, grad_weights
         counts = case.measure("launch_add_weight_gradients", *arrays)
         expected = before + reference_warm_ups.add_weight_gradients(activations, deltas)
-        known = wrong_products(activations, deltas, before.astype(np.float64))
+        known = wrong_products(activations, deltas, before.astype(np.float64), grad_weights)
         case.expect(grad_weights, expected, "grad_weights", candidates=known)
     blocks = -(-len(deltas) // BLOCK_SAMPLES)
     expect_one_addition(case, counts, grad_weights, blocks)
@@ -372,7 +373,7 @@ def wrong_masks(gradients, before):
     }
 
 
-def wrong_products(activations, deltas, before):
+def wrong_products(activations, deltas, before, got):
     """What `add_weight_gradients` leaves if it is wrong: code -> (grad_weights, sentence)."""
     inputs, units = activations.astype(np.float64), deltas.astype(np.float64)
     added = {**wrong_samples(inputs, units), **wrong_factors(inputs, units)}
@@ -381,7 +382,9 @@ def wrong_products(activations, deltas, before):
         inputs.T @ units,
         "What grad_weights held before is gone: add to it, so that all blocks add up.",
     )
-    return results
+    products = inputs[:, :, np.newaxis] * units[:, np.newaxis, :]
+    counted = counted_otherwise(got.array - before, products, "samples")
+    return results | {code: (before + sums, told) for code, (sums, told) in counted.items()}
 
 
 def wrong_samples(inputs, units):
@@ -422,6 +425,11 @@ def wrong_samples(inputs, units):
             "A thread adds up its own four samples only: for its weight it goes over all of the "
             "block's, which others have fetched.",
         ),
+        "own samples, own column": (
+            np.stack([of_row(inputs * units, row) for row in range(16)]),
+            "A thread adds up the products of its own four samples, and of its own column: for its "
+            "weight, from input `row` to unit `column`, it goes over all of the block's samples.",
+        ),
         "last sample missing": (
             (inputs * (place < BLOCK_SAMPLES - 1)).T @ units,
             "The last sample of each block is missing: the loop ends one too early.",
@@ -443,6 +451,11 @@ def wrong_samples(inputs, units):
             "Every block adds up the whole batch: it has 64 samples, s goes over TILE_SAMPLES.",
         ),
     }
+
+
+def of_row(numbers, row):
+    """The sum over the samples of the threads of one row."""
+    return numbers[np.arange(len(numbers)) % BLOCK_SAMPLES % 16 == row].sum(axis=0)
 
 
 def wrong_factors(inputs, units):
@@ -929,6 +942,8 @@ def mistakes_of_indices():
 
 def known_mistakes(net):
     """code -> (`Terms`, sentence)."""
+    scale = mistakes_of_scale(net)
+    scale.pop("all outputs count")  # there is no slope of a target that an output has not
     return {
         **mistakes_of_masks(),
         **mistakes_of_slopes(),
@@ -936,6 +951,8 @@ def known_mistakes(net):
         **mistakes_on_the_way(),
         **mistakes_of_places(),
         **mistakes_of_indices(),
+        **two_at_once({**mistakes_of_slopes(), **scale}),
+        **two_at_once({**mistakes_of_masks(), **mistakes_on_the_way()}),
     }
 
 

@@ -253,6 +253,10 @@ def scatter(case, launch, height, width):
 def explained(found):
     """What an index outside an array, or a number that nobody wrote, says in this lesson."""
     known = {"out-of-bounds": OUTSIDE, "uninitialised": UNWRITTEN}.get(found.kind, {})
+    if found.kind == "out-of-bounds" and "axis 2" in found.message:
+        known = known | OUTSIDE_LAST_AXIS
+    if found.kind == "out-of-bounds" and re.match(r"gradient\[-?\d+\]", found.message):
+        return "`gradient` of learn has a number for each of 16 units, or 16 inputs: 0 to 15."
     told = (text for name, text in known.items() if re.search(rf"\b{name}\[", found.message))
     return next(told, "")
 
@@ -272,6 +276,13 @@ OUTSIDE = {
     "owns 17 * units of them: k is the number // units, unit the number % units.",
     "activations": "activations is (4, 16): row `layer` holds a layer's inputs, row `layer + 1` "
     "what it gives.",
+}
+OUTSIDE_LAST_AXIS = {
+    "grid": "A corner stores CHANNELS numbers, 14; features 14 and 15 are the places in the cell.",
+    "grad_grid": "A corner has CHANNELS numbers, 14, and not the 16 features of a pixel.",
+    "picture": "A pixel has COLOURS numbers, 3: nobody looks at the last layer's other units.",
+    "gradient": "A pixel's gradient has CHANNELS numbers here, 14: the places have no corners.",
+    "image": "A pixel of the image has COLOURS numbers, 3, and so many errors there are.",
 }
 UNWRITTEN = {
     "activations": "Row 0 holds 14 blended channels and two places; row `layer + 1` what a layer "
@@ -365,11 +376,26 @@ def wrong_features(grid, height, width):
             blended(grid, height, width, shares * 0 + 1),
             "All corners count fully: each has its share, and the four make one.",
         ),
+        **shares_beyond_one(grid, height, width, places),
         "places missing": (
             blended(grid, height, width, places=places * 0),
             "Features 14 and 15 are zero: they are the pixel's place in its cell.",
         ),
     }
+
+
+def shares_beyond_one(grid, height, width, places):
+    """What is blended if the corner that one comes from keeps its whole share."""
+    x, y = places.T
+    found = {}
+    for axis, x_rest, y_rest in (("x", 1 + 0 * x, 1 - y), ("y", 1 - x, 1 + 0 * y)):
+        shares = np.stack([x_rest * y_rest, x * y_rest, x_rest * y, x * y], axis=1)
+        found[f"not taken away along {axis}"] = (
+            blended(grid, height, width, shares),
+            f"Along {axis} the shares are more than one: the first corner has 1 - place, and so a "
+            "blend of two is first + place * (second - first).",
+        )
+    return found
 
 
 class Forward(NamedTuple):
@@ -622,6 +648,7 @@ def gradients(net, terms=None):
         "one": 1,
         "block": 3 * CELL * CELL,
         "threads": 3 * -(-height // CELL) * -(-width // CELL) * CELL * CELL,
+        "one side": 3 * width,
     }
     grad = np.zeros((height, width, UNITS))
     grad[:, :, :3] = terms.factor * error / counts[terms.count]
@@ -690,30 +717,46 @@ OVER_ITSELF = (
 )
 
 
-def known_terms():
-    """code -> (`Terms`, sentence)."""
-    return {
-        "2 forgotten": (
-            Terms(factor=1.0),
-            "The 2 is missing: the derivative of error squared is 2 * error.",
-        ),
+def scales():
+    """code -> (`Terms`, sentence): other factors of the loss and of all gradients, or two."""
+    factors = {
+        "2 forgotten": (1.0, "The 2 is missing: the derivative of error squared is 2 * error."),
         "sign reversed": (
-            Terms(factor=-2.0),
+            -2.0,
             "The sign is reversed: error is output - image, not image - output.",
         ),
+    }
+    counts = {
         "divided by the pixels": (
-            Terms(count="pixels"),
+            "pixels",
             "Divide by 3 H W: the mean goes over the colours, too.",
         ),
-        "not divided": (Terms(count="one"), "The mean's division by 3 H W is missing."),
+        "not divided": ("one", "The mean's division by 3 H W is missing."),
         "divided by the block": (
-            Terms(count="block"),
+            "block",
             "The mean is over the picture, not over a block's 256 pixels: divide by 3 H W.",
         ),
         "divided by the threads": (
-            Terms(count="threads"),
+            "threads",
             "The mean is over the pixels, not over all threads: divide by 3 H W of the image.",
         ),
+        "divided by one side": (
+            "one side",
+            "The mean goes over both sides of the picture: divide by 3 H W.",
+        ),
+    }
+    found = {code: (Terms(factor=factor), say) for code, (factor, say) in factors.items()}
+    for code, (count, say) in counts.items():
+        found[code] = Terms(count=count), say
+        for other, (factor, told) in factors.items():
+            both = Terms(factor=factor, count=count), f"Two things: {say} {told}"
+            found[f"{code}, {other}"] = both
+    return found
+
+
+def known_terms():
+    """code -> (`Terms`, sentence)."""
+    return scales() | {
         "ReLU mask forgotten": (
             Terms(mask="none"),
             "The ReLU's mask is missing: where an output is 0, no gradient passes.",
@@ -832,6 +875,7 @@ def wrong_losses(net):
     return {
         "loss not divided": (error.size, "The loss is the sum: divide by 3 H W."),
         "loss of the pixels": (3.0, "Divide the loss by 3 H W: the mean goes over the colours."),
+        "loss of one side": (len(error), "Divide the loss by both sides of the picture: 3 H W."),
         "loss divided twice": (1 / error.size, "The loss is divided by 3 H W twice."),
         **{
             f"loss added by {threads}": (

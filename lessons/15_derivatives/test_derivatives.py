@@ -126,6 +126,11 @@ def test_gelu(case):
                 "This is the slope of GELU with the error function. Ours has a tanh, which is a "
                 "little different, and so is its slope.",
             ),
+            "slope of a sigmoid's GELU": (
+                gradient * sigmoid_gelu_slope(exact),
+                "This is the slope of x times a sigmoid of 1.702 x, another approximation of GELU. "
+                "Ours has a tanh, which is a little different, and so is its slope.",
+            ),
             "slope of ReLU": (gradient * (exact > 0), "This is the slope of ReLU."),
             "value, not slope": (
                 gradient * derivatives.gelu(exact),
@@ -144,6 +149,11 @@ def other_gelu_slope(x):
     from math import erf, exp, pi, sqrt
 
     return np.array([0.5 * (1 + erf(v / sqrt(2))) + v * exp(-v * v / 2) / sqrt(2 * pi) for v in x])
+
+
+def sigmoid_gelu_slope(x):
+    share = 0.5 + 0.5 * np.tanh(0.851 * x)
+    return share + 1.702 * x * share * (1 - share)
 
 
 def expect_derivative(case, name, x, gradient, expected, candidates):
@@ -236,6 +246,10 @@ def wrong_grids(gradient, uv, already):
         np.add.at(equal, indices[:, corner], gradient)
     nearest = np.zeros_like(equal)
     np.add.at(nearest, indices[np.arange(len(uv)), weights.argmax(axis=1)], gradient)
+    once = np.zeros_like(equal)
+    for corner in range(4):
+        new = (indices[:, :corner] != indices[:, corner, np.newaxis]).all(axis=1)
+        np.add.at(once, indices[new, corner], (weights[:, corner, np.newaxis] * gradient)[new])
     weights_alone = handed_out(np.ones_like(gradient), uv, shape)
     all_channels = np.repeat(right.sum(axis=2, keepdims=True), shape[2], axis=2)
     missing = {
@@ -263,6 +277,12 @@ def wrong_grids(gradient, uv, already):
             1,
             nearest.reshape(shape),
             "Only the nearest cell gets something: four were blended, each with its weight.",
+        ),
+        "each cell only once": (
+            1,
+            once.reshape(shape),
+            "At the edges two corners are the same cell, and it got the share of one of them only: "
+            "it was read for each, so it gets the shares of all.",
         ),
         "one corner only": (
             1,
@@ -548,11 +568,16 @@ def problem_of(example, plan):
                     'gradient that it had already: "add" to it.',
                 )
             if action == "add" and name not in known:
-                return (
-                    "added to nothing",
+                said = (
                     f'at the step {here}, {name} gets the first part of its gradient: "set" it; '
-                    "there is nothing yet to add to.",
+                    "there is nothing yet to add to."
                 )
+                if first_of_the_way_forward(steps, plan, changed):
+                    said += (
+                        ' Your "set" stands where the tape uses a value first. The way back comes '
+                        "there last: decide while you go back, from the end of the tape."
+                    )
+                return "added to nothing", said
             known.add(name)
     for output, function, inputs in steps:
         if output in known & changed and output not in done:
@@ -563,6 +588,19 @@ def problem_of(example, plan):
                 "from its end, and take each step whose output has one.",
             )
     return None
+
+
+def first_of_the_way_forward(steps, plan, changed):
+    """Whether a plan sets what is the first part on the way forward, and adds all later ones."""
+    actions = {step[:3]: step[3] for step in plan}
+    known = set()
+    for step in steps:
+        given = actions.get((step[0], step[1], tuple(step[2])), ())
+        for name, action in zip(step[2], given, strict=False):
+            if name in changed and action != ("add" if name in known else "set"):
+                return False
+            known.add(name)
+    return True
 
 
 # ---------------------------------------------------------------- finite differences
@@ -752,6 +790,32 @@ def expect_slopes(case, suspects):
             "no slope": (np.zeros(len(got)), "The slope is 0 everywhere: does an input change?"),
         },
     )  # fmt: skip
+    expect_step_at_zero(case, suspects)
+
+
+def expect_step_at_zero(case, suspects):
+    """End the check if a step is made in proportion to the input, and so is none at 0."""
+    sentence = (
+        "at an input of 0 the slope is no number: a step that is a part of the input is 0 there. "
+        "Take the same step everywhere."
+    )
+    case.advice = {"division by zero": sentence}
+    for suspect in suspects:
+        position = len(suspect.slopes) - 1
+        point = list(suspect.points[0])
+        if abs(suspect.slopes[position](*map(float, point))) > 100:
+            continue  # bent so much that another good step may be off by a tenth
+        point[position] = np.float32(0)
+        value = case.call("finite_difference", case.student(suspect.name), tuple(point), position)
+        exact = float(suspect.slopes[position](*map(float, point)))
+        case.require(bool(np.isfinite(value)), "no step at zero", sentence)
+        case.require(
+            abs(float(value) - exact) <= 0.06 + 0.02 * abs(exact),
+            "wrong at zero",
+            f"at an input of 0 the slope is {exact:.4g}, and not {float(value):.4g}: is the step "
+            "there as large as elsewhere?",
+        )
+    case.advice = {}
 
 
 def verdict_of(case, suspect):

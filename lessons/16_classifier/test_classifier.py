@@ -242,6 +242,9 @@ def test_overflow(case):
     logits[4] = np.linspace(-1e4, 1e4, classes)
     bias = case.random(classes, -1, 1)
     classified(case, logits, bias, labels=np.array([1, 2, 3, 5, 0, 7], np.int32), finite=True)
+    bias[case.rng.integers(classes)] = 300
+    logits = case.random((2, classes), -3, 3)
+    classified(case, logits, bias, labels=np.array([4, 9], np.int32), finite=True)
 
 
 @check("one_block_per_row")
@@ -288,7 +291,7 @@ def classified(case, logits, bias, labels=None, finite=False):
     # are left, which is no mistake.
     z = (logits + bias).astype(np.float64)
     if finite:
-        require_finite(case, z, probabilities, delta, losses)
+        require_finite(case, z, bias, probabilities, delta, losses)
     right = softmax_arrays(reference.softmax(z), labels, reference.cross_entropy(z, labels))
     left = [
         Left("probabilities", probabilities, right["probabilities"]),
@@ -303,7 +306,8 @@ def classified(case, logits, bias, labels=None, finite=False):
     return counts
 
 
-def require_finite(case, z, probabilities, delta, losses):
+def require_finite(case, z, bias, probabilities, delta, losses):
+    """End the check for a number that is none, or infinite; a large bias comes by itself."""
     bad = ~np.isfinite(probabilities.array).all(axis=1) | ~np.isfinite(delta.array).all(axis=1)
     negative = z.max(axis=1) < 0
     case.require(
@@ -311,6 +315,12 @@ def require_finite(case, z, probabilities, delta, losses):
         "largest from zero",
         "where all logits are far below 0, a probability is no number: every exp is 0, and 0 / 0. "
         "The largest has to be one of them: begin at -math.inf, not at 0.",
+    )
+    case.require(
+        not (bad.any() and np.abs(bias).max() > 100),
+        "largest without the bias",
+        "with small logits and a large bias a probability is no number: the largest is subtracted "
+        "from logits + bias, so it has to be the largest of these, with the bias.",
     )
     case.require(
         not bad.any(),
@@ -387,6 +397,11 @@ def wrong_softmaxes(logits, bias, labels, garbage):
         "1 subtracted everywhere": of(
             "1 was subtracted for every class: only for the label.", delta=y - 1
         ),
+        "label without a thread": of(
+            "A loss was not written whose label is 32 or more: there are 32 threads. Let thread 0 "
+            "write it, or the thread that has the label among its classes.",
+            losses=np.where(labels < WARP, loss, garbage),
+        ),
         "delta of a mean": of(
             "delta is divided by the number of samples: it belongs to one sample, and gradients "
             "are sums over the mini-batch.",
@@ -431,7 +446,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
         ),
         "largest subtracted again": of(
             "The largest is subtracted twice from z before exp.",
-            **softmax_arrays(y * np.exp(-largest)[:, np.newaxis], labels, loss),
+            **softmax_arrays(y * np.exp(np.minimum(-largest, 700))[:, np.newaxis], labels, loss),
         ),
         "column by column": of(
             "Each column sums to 1: a sample is a row, and its classes are the columns.",
@@ -513,13 +528,14 @@ def wrong_sums_of_block(z, labels, largest, total, of):
             "of CLASS_THREADS.",
             **sum_where(np.arange(classes) < WARP),
         ),
-        "tree begins too small": of(
-            "Half of the threads' sums never get into the tree: in the first round, 16 threads add "
-            "those of 16 others.",
+        "half of the threads missing": of(
+            "The sums of threads 16 to 31 are not in the result: a tree of 32 numbers has five "
+            "rounds. Which one is missing, the first or the last?",
             **sum_where(thread < WARP // 2),
         ),
         "tree stops early": of(
-            "The last round of the tree is missing: it goes on as long as active > 0, also with 1.",
+            "The sums of threads 1, 3, 5 and so on are not in the result: the round of the tree "
+            "that adds neighbours is missing. It goes on as long as active > 0, also with 1.",
             **sum_where(thread % 2 == 0),
         ),
         "no tree": of(
@@ -610,7 +626,8 @@ def of_threads(exponentials):
 
 @check("column_sums")
 def test_column_sums(case):
-    for shape in ((9, 33), (1, 1), (5, 70), (300, 10), (64, 64)):
+    # 21 rows are eight, eight again, and a rest: which of them are added tells the mistake.
+    for shape in ((21, 33), (9, 33), (1, 1), (5, 70), (300, 10), (64, 64)):
         summed(case, shape)
 
 
@@ -658,6 +675,11 @@ def summed(case, shape):
             first_of_warps,
             "Only the first eight rows are added: each warp goes on, in steps of STRIP_WARPS.",
         ),
+        "rest of the rows missing": (
+            exact[: shape[0] // 8 * 8].sum(axis=0) if shape[0] >= 16 else np.full(shape[1], np.nan),
+            "The last rows are missing: the number of rows is no multiple of STRIP_WARPS, and what "
+            "is left of that division belongs to somebody, too.",
+        ),
         "one warp's rows": (
             exact[row % 8 == 0].sum(axis=0),
             "Only the rows of the first warp are added: it has to add the other warps' sums, which "
@@ -701,7 +723,7 @@ def summed(case, shape):
         ),
         "last row only": (
             exact[row[-8:]].sum(axis=0) if shape[0] >= 8 else np.full(shape[1], np.nan),
-            "Each warp keeps its last row: add to total, +=.",
+            "Each warp keeps its last row: add to total, +=, which begins once, before the loop.",
         ),
         "added to what was there": (
             right + sums.sentinel,

@@ -4,7 +4,7 @@ import ast
 
 from lessons.course.exercises import SourceFile, exercise_text, import_lines, names_in
 from lessons.course.lesson import Lesson
-from lessons.course.source_text import parsed
+from lessons.course.source_text import parsed, source_lines
 
 # What does nothing but give names. All else in a cell is an experiment, and not part of the work.
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
@@ -12,7 +12,7 @@ DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnA
 
 def definitions(text: str) -> str:
     """The text with all but imports, functions and assignments left empty: no line moves."""
-    lines = text.splitlines()
+    lines = source_lines(text)
     for node in parsed(text).body:
         if not isinstance(node, DEFINITIONS) or is_magic(node):
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, lessons
-from lessons.course.source_text import parsed, syntax_tree
+from lessons.course.source_text import parsed, source_lines, syntax_tree
 
 START = "start.txt"  # in a handout, where nothing is there to make an exercise of
 NOT_WRITTEN = 'raise NotImplementedError("write me")'
@@ -107,7 +107,7 @@ class SourceFile:
     """A Python text, its top-level functions, and where each name it uses comes from."""
 
     def __init__(self, text: str, module: str | None) -> None:
-        self.lines = text.splitlines()
+        self.lines = source_lines(text)
         self.tree = parsed(text)
         self.module = module  # dotted name from which the rest of it can be imported
         self.imports = imported_names(self.tree)
@@ -181,7 +181,7 @@ def blanked(file: SourceFile, node: ast.FunctionDef, keep_comments: bool) -> str
     first = node.body[0]
     has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     last_kept = last_line(first) if has_docstring else first.lineno - 1
-    text = file.text_of(node).splitlines()
+    text = source_lines(file.text_of(node))
     kept = text[: len(text) - (last_line(node) - last_kept)]
     indent = " " * first.col_offset
     body = file.lines[last_kept : last_line(node)]

@@ -35,6 +35,16 @@ def as_utf8(content: bytes) -> bytes:
     return source_text(content).encode("utf-8", "replace")
 
 
+def source_lines(text: str) -> list[str]:
+    """The lines of a text as Python counts them.
+
+    `str.splitlines` ends lines at form feeds and at Unicode's own separators as well; Python's
+    numbers of lines, and those of editors, do not count these.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def syntax_tree(text: str) -> ast.Module | None:
     """The syntax tree of a Python text; None if it has none, or one too deep for Python itself."""
     try:

@@ -112,6 +112,8 @@ def problem_of_statement(node: ast.AST) -> str | None:
     """Why a statement of an ordinary kind is refused; None if it is not."""
     if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
         return "a starred name cannot be compiled for a GPU: write each value"
+    if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.MatMult):
+        return "`@` multiplies whole matrices on the CPU, and a kernel cannot: write the loop"
     if isinstance(node, ast.Raise) and node.cause is not None:
         return "`raise ... from` does not exist in kernels: leave out the cause"
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):

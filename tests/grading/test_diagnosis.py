@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from lessons.grading.advice.comparison import Clues, first_wrong
+from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
 from lessons.grading.pictures.picture import draw_check
 
@@ -122,6 +123,33 @@ def test_pattern_is_named(expected_code, expected, got):
     diagnosis = diagnose(expected, got, SENTINEL, TOLERANCE, threads=threads, clues=clues)
     assert diagnosis.code == expected_code
     assert diagnosis.sentence.endswith((".", "?"))
+
+
+def test_a_picture_written_by_the_first_row_of_threads():
+    got = np.full(PICTURE.size, SENTINEL)
+    got[:48] = PICTURE.ravel()[:48]  # blocks of 16, three across
+    got = got.reshape(PICTURE.shape)
+    assert PICTURE.shape[1] < 48
+    assert code(PICTURE, got, threads=IMAGE_THREADS) == "first row of threads only"
+    got.flat[47] = SENTINEL
+    assert code(PICTURE, got, threads=IMAGE_THREADS) != "first row of threads only"
+
+
+@pytest.mark.parametrize("rows, told", [(8, True), (9, False)])
+def test_a_row_that_takes_several_threads(rows, told):
+    expected = np.random.default_rng(0).random((100, 16))
+    got = np.full(expected.shape, SENTINEL)
+    got[:rows] = expected[:rows]
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert ("takes 16 to write a row" in found.sentence) == told
+
+
+def test_equal_shares_of_the_blocks_leave_some_over():
+    got = np.full(257, SENTINEL)
+    got[:255] = expected = np.random.default_rng(0).random(257)[:255]
+    expected = np.append(expected, [0.1, 0.2])
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert "the last 2 are left over" in found.sentence
 
 
 def test_a_later_tile_over_the_first_is_no_guard():
@@ -240,3 +268,41 @@ def test_picture_shows_what_was_never_written(tmp_path):
     pink = (colours == (255, 0, 200)).all(axis=1).sum()
     cell = 300 // 37
     assert pink >= 20 * 5 * cell * cell * 0.9
+
+
+# ---------------------------------------------------------------- which terms are counted
+
+
+def products(times):
+    """The matrix products in which each product counts so often, and their terms."""
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(-1, 1, (7, len(times))), rng.uniform(-1, 1, (len(times), 9))
+    return (a * times) @ b, a.T[:, :, np.newaxis] * b[:, np.newaxis, :]
+
+
+@pytest.mark.parametrize(
+    "times, words",
+    [
+        ([1, 1, 0, 1, 1, 0], "left out: number 2, 5"),
+        ([1, 0, 0, 0, 1, 1], "left out: number 1 to 3"),
+        ([1, 0] * 8, "left out: number 1, 3, 5 and so on up to 15"),
+        ([3, 3, 2, 1], "added 2 to 3 times, and not once: number 0 to 2"),
+        ([2, 2], "added 2 times, and not once: number 0, 1"),
+    ],
+)
+def test_products_left_out_or_counted_again_are_told(times, words):
+    got, terms = products(times)
+    ((result, sentence),) = counted_otherwise(got, terms, "products").values()
+    assert np.allclose(result, got) and sentence.endswith(f"{words} (the first is number 0).")
+
+
+@pytest.mark.parametrize("times", [[1, 1, 1], [1, 0.5, 1], [1, -1, 1], [0, 0, 0], [0, 2, 1]])
+def test_nothing_is_told_of_sums_that_are_wrong_in_another_way(times):
+    got, terms = products(times)
+    assert counted_otherwise(got, terms, "products") == {}
+
+
+def test_nothing_is_told_of_sums_that_fewer_elements_do_not_tell():
+    got, terms = products([1, 0, 1])
+    assert counted_otherwise(got[:1, :5], terms[:, :1, :5], "products") == {}
+    assert counted_otherwise(np.full_like(got, np.nan), terms, "products") == {}

@@ -11,7 +11,7 @@ from kernels.errors import InputError
 from kernels.image_ops import grayscale
 from lessons.grading.checks.host_run import HostRun, HostStep, read_steps
 from lessons.grading.untrusted.plain_code import plain_code
-from lessons.grading.worker.host_code import CopiedOver, HostArrayInLaunch, run_host_code
+from lessons.grading.worker.host_code import CopiedOver, HostArrayInLaunch, fixed, run_host_code
 from lessons.grading.worker.own_kernels import NoKernel
 
 
@@ -23,6 +23,7 @@ def twice(values, result):
 
 
 def run(function, *arguments, backend="checked"):
+    arguments = [fixed(a) if isinstance(a, np.ndarray) else a for a in arguments]
     arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
     return run_host_code(function.__name__, function, arguments, arrays, __file__, backend)
 
@@ -226,6 +227,11 @@ def test_other_ways_to_fail():
     def changes_what_it_was_given(values):
         values[0] = 1
 
+    def makes_it_writeable(values):
+        values.flags["WRITEABLE"] = True
+
+    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+        run(makes_it_writeable, numbers())
     with pytest.raises(ValueError, match="read-only"):
         run(changes_what_it_was_given, numbers())
 

@@ -36,7 +36,7 @@ LEFT = "left_by_a_student"
 QUICK = (
     "honest", "outside", "findings_through_frames", "kill_the_group", "deep_answer", "zeros",
     "no_luminance", "values_of_many_shapes", "long_sum_in_a_launch", "answer_beyond_the_file",
-    "findings_through_compiled_code",
+    "findings_through_compiled_code", "findings_through_a_class_of_a_class",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(

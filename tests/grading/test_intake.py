@@ -4,6 +4,7 @@ import os
 import struct
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from lessons.course.source_text import as_utf8, syntax_tree
 from lessons.grading.classroom import intake, sources
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.names import lesson_by_name, lessons_in
+from lessons.grading.classroom.notebooks import work_in
 from lessons.grading.classroom.students import owner_of
+from lessons.grading.untrusted.submission import Submission
 from tests.grading import made_class
 
 LESSONS = list(made_class.LESSONS.values())
@@ -164,6 +167,23 @@ def test_owners_by_names_of_loose_files(tmp_path):
     for name, student in (("ann-lee 04_encode.py", "ann-lee"), ("bob_encode.py", "bob"),
                           ("carl hw_2.py", "carl"), ("04_encode.py", "")):  # fmt: skip
         assert owner_of(tmp_path / name, LESSONS).student == student
+
+
+def test_names_of_any_length_are_read_in_time(tmp_path):
+    names = ["0" * 60_000 + ".py", "l" + "0" * 60_000 + ".py", "a/" * 30_000 + "b.py"]
+    files = {name: made_class.SOLUTION[1] for name in names}
+    made_class.put(tmp_path / "alice.zip", made_class.zipped(files))
+    (handed,) = handed_in(tmp_path, LESSONS)
+    assert handed.files == {}
+    assert sum("letters: not read" in note for note in handed.notes) == 3
+    assert lesson_by_name("0" * 60_000, LESSONS) is None
+
+
+def test_lines_are_those_of_python():
+    text = "# \f \x1c \u2028 \x85\n\f\nprint(1)\r\nwrong\rlast\n"
+    assert Submission(Path("x.py"), text.encode()).lines[2:] == ["print(1)", "wrong", "last"]
+    cell = "# a \u2028 b\nprint('left out')\n\f\ndef luminance(): return 1\n"
+    assert "def luminance" in work_in([cell]) and "print" not in work_in([cell])
 
 
 def test_text_of_any_encoding_becomes_utf8():

@@ -73,6 +73,23 @@ def test_findings_are_quoted_and_consequences_left_out():
     assert "//" in lines_of_findings([found], ["for y in range(row * height / rows):"])[-1]
 
 
+def test_an_index_in_given_code_is_told_once_and_not_to_be_mended_there():
+    said = "in blend (field_math.py): image[0, -5, 0] is outside its shape (9, 14, 3): index -5 of "
+    said += "axis 1 is negative: it would count from the end; thread 0 of block 0. Keep it inside."
+    given = Found("out-of-bounds", 121, said, False)
+    lines = lines_of_findings([given, given._replace(line=122)], [])
+    assert len(lines) == 1 and "Keep" not in lines[0] and "called with" in lines[0]
+    (line,) = lines_of_findings([given._replace(own=True)], [])
+    assert "Keep it inside" in line
+
+
+@pytest.mark.parametrize("index, told", [(-108882, True), (-7778, True), (-5000, False)])
+def test_an_index_made_of_what_nobody_wrote_is_known(index, told):
+    said = f"image[0, {index}] is outside its shape (9, 14): index {index} of axis 1 is negative"
+    lines = lines_of_findings([Found("out-of-bounds", 1, said, True)], ["x = image[y, x]"])
+    assert ("before the kernel writes it" in lines[-1]) == told
+
+
 def test_a_division_counts_only_where_a_whole_number_is_needed():
     assert divides_an_index("x = cells[i / 2]")
     assert not divides_an_index("x = cells[i // 2] / 2")

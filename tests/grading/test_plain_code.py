@@ -1,10 +1,16 @@
 """Which part of a file runs: everything that an exercise may hold, and nothing beside it."""
 
+import collections
+import inspect
+import linecache
+import types
+
 import pytest
 
 from kernels.errors import InputError
 from lessons.grading.untrusted.allowed_names import evaluate_types
 from lessons.grading.untrusted.plain_code import plain_code
+from lessons.grading.worker.student_file import run_plain, text_for_the_lab
 
 # What students write: all of it runs.
 PLAIN = """
@@ -110,7 +116,6 @@ def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
         "from typing import get_type_hints as x",
         "from functools import update_wrapper as x",
         "from operator import attrgetter as x",
-        "from numba.cuda import *; x = os",
         "x = (lambda: 0).__globals__",
         "x = [].__class__",
         "x = __builtins__",
@@ -126,11 +131,100 @@ def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
         "import numpy as np; x = np.zeros(3).ctypes",
         "x = (lambda m: m.sys)(1)",
         "from . import x",
+        # A module known by one name may not go where a name does not show it.
+        "import numpy as m; x = m.testing\ndef f():\n    import random as m",
+        "import numpy as m\ndef f():\n    global b\n    b = m\nf(); c = b; x = c.testing",
+        "import numpy as m\nclass C:\n    n = m\nx = C.n",
+        "import numpy as m\nclass C:\n    def f(self):\n        self.n = m\nx = C",
+        "class C:\n    import numpy\nx = C",
+        "import numpy as m; x = {0: m}",
+        "import numpy as m; x = [m.linalg]",
+        "import numpy as m\nlinalg = m.linalg\nx = (linalg,)",
+        "def f():\n    import numpy as m\n    return m\nx = f()",
+        # Names that stand elsewhere than in an expression.
+        "class x:\n    match 1:\n        case __array_interface__: pass",
+        "class x:\n    match [1]:\n        case [*__array_interface__]: pass",
+        "class x:\n    from kernels.config import TILE as __array_interface__",
+        "def x():\n    try:\n        x()\n    except ValueError as __error__: pass",
+        "x = dict(__array_interface__=1)",
+        "x = lambda __globals__: 1",
+        # Attributes by position, which no name shows.
+        "match (i for i in ()):\n    case C(x): pass",
+        "def f(int):\n    match 1:\n        case int(y): pass\nx = f",
+        "import numbers; x = numbers.Number.register(int)",
+        # What makes classes, or memory.
+        "import numbers; x = numbers.ABCMeta",
+        "import typing; x = typing.get_origin(typing.Type[int])",
+        "import time; x = type(time.get_clock_info('time'))",
+        "from numba import cuda; x = cuda.PinnedMemory",
+        "import numpy as np; x = np.sctypeDict",
+        # `self` is what a method was called with, and nothing else.
+        "def x(self):\n    return self.gi_frame",
+        "def x(self):\n    self.update = 1",
+        "class x:\n    def f(self):\n        for self in (1,):\n            self.update = 1",
+        "class x:\n    def f(self):\n        return lambda self: self.f_globals",
+        "class x:\n    def f(self):\n        return [self.f_back for self in (1,)]",
     ],
 )
 def test_what_reaches_beyond_the_file_is_refused_where_a_function_needs_it(code):
     with pytest.raises(InputError, match="which no exercise needs, and kernel needs it"):
         plain_code(f"{code}\ndef kernel():\n    return x\n", ["kernel"])
+
+
+def run(text):
+    """The names of a file that is run as in a worker."""
+    module = types.ModuleType("exercise")
+    run_plain(text, "exercise.py", module, {})
+    return vars(module)
+
+
+def test_a_file_changes_objects_of_its_own_classes_only():
+    text = """
+import collections
+class Mine:
+    def set(self):
+        \"\"\"A docstring.\"\"\"
+        self._value = 3
+        return self._value
+class Child(Mine):
+    pass
+class Counts(Mine, collections.Counter):
+    pass
+found = Mine().set() + Child().set()
+said = Mine.set.__doc__
+def change(thing):
+    Mine.set(thing)
+"""
+    names = run(text.replace("said = Mine.set.__doc__\n", ""))
+    assert names["found"] == 6
+    assert names["Mine"].set.__doc__ == "A docstring."
+    for thing in (collections.Counter, collections.Counter(), names["Counts"](), names["Mine"]):
+        with pytest.raises(InputError, match="no object of this file's classes"):
+            names["change"](thing)
+
+
+def test_type_tells_and_makes_nothing():
+    names = run("make = type\ndef f(*parts): return make(*parts)\nhint = list[type[int]]\n")
+    kind = names["f"]
+    assert kind(1) is int and isinstance(int, names["make"]) and not isinstance(1, names["make"])
+    for parts in ((int,), ("X", (), {}), (names["make"],)):
+        with pytest.raises(InputError, match="would make classes"):
+            kind(*parts)
+
+
+def test_a_star_brings_only_what_a_file_may_have():
+    names = run("from numpy import *\nfrom numba.cuda import *\nzeros(3)\n")
+    assert "grid" in names and "float32" in names
+    assert not {"load", "os", "save", "PinnedMemory"} & set(names)
+
+
+def test_what_is_looked_at_is_what_the_lab_reads(tmp_path):
+    path = tmp_path / "exercise.py"
+    path.write_text("# coding: utf-7\n# +AAo-import os\ndef f():\n    return '\f'\n", "utf-8")
+    module = types.ModuleType("exercise")
+    run_plain(text_for_the_lab(str(path)), str(path), module, {})
+    assert inspect.getsource(module.f) == "def f():\n    return '\f'\n"
+    assert linecache.getlines(str(path))[1] == "# +AAo-import os\n"
 
 
 def test_types_in_text_are_types_and_nothing_else():

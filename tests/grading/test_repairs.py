@@ -11,6 +11,8 @@ from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import in_forms
+from lessons.grading.repairs.differences import overwrites
+from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import other_structure
@@ -211,6 +213,81 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
 
     found = find_slip(wrong, "", [right], ["mean"], ["mean"], Tries(passes, 50), Tries(passes, 200))
     assert [place.line for place in found.places] == [3]
+
+
+NAMES = """def place(index, size):
+    block = index // size
+    offset = 0
+    for part in range(block):
+        offset += size + part
+    return offset + index
+"""
+
+
+def passes_as_place(changed, sure):
+    names = {}
+    try:
+        exec(changed, names)
+        return [names["place"](index, 3) for index in (2, 4, 11)] == [2, 7, 23]
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError):
+        return False
+
+
+def search_as_place(wrong):
+    tries = (Tries(passes_as_place, 50) for _ in range(2))
+    return find_slip(wrong, "", [NAMES], ["place"], ["place"], *tries)
+
+
+def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
+    wrong = NAMES.replace("    offset = 0\n", "").replace(
+        "        offset += size + part\n", "        pass\n"
+    )
+    wrong = wrong.replace("    return", "    offset = block * size * 2\n    return")
+    found = search_as_place(wrong)
+    assert found.places == ((5, "name", "with `offset` computed in another way"),)
+
+
+def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
+    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
+
+    def passes(changed, sure):
+        return "a - 1" in changed and changed.count("low") == 2
+
+    found = find_slip(wrong, "", [right], ["two"], ["two"], Tries(passes, 50), None)
+    assert found.places == ((2, "names", "with `high` and `low` computed in another way"),)
+
+
+@pytest.mark.parametrize(
+    "before, line, useless",
+    [
+        (["b = a"], "b = 3", True),
+        (["b = a"], "b = b + 1", False),
+        (["b = a", "c = b"], "b = 3", False),
+        (["b = a", "for i in range(b):"], "b = 3", False),
+    ],
+)
+def test_a_line_that_makes_others_useless_is_not_told_as_missing(before, line, useless):
+    lines = [Line(1, text, number) for number, text in enumerate(before)]
+    assert overwrites(Line(1, line, 9), lines) == useless
+
+
+def test_a_line_is_tried_without_the_other_indentation():
+    right = "def one(a, b):\n    if a >= b:\n        return\n    add(a, b, 1)\n"
+    wrong = "def one(a, b):\n    if a < b:\n        inc(a, b, 1)\n"
+
+    def passes(changed, sure):
+        return changed in (right, wrong.replace("inc", "add"))
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [3]
+
+
+def test_an_index_is_tried_that_the_array_has_elsewhere():
+    text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("tiles[1, x]", "tiles[layer % 2, x]") in tried[:5]
 
 
 def test_the_function_to_blame_is_told_if_no_line_is():

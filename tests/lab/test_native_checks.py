@@ -1,6 +1,7 @@
 """The native engine: every index is looked at, whatever it indexes; `raise`; what is passed on."""
 
 import importlib.util
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,25 @@ from numba import cuda, float32, int32, types
 from numba.extending import register_jitable
 
 from lessons.lab import instead_of_gpu, native
+from lessons.lab.compiled.refusal import NativeRefusal
 from tests.lab.helpers import line_of_comment
+
+
+@cuda.jit
+def stores_by_a_function(x, i):
+    operator.setitem(x, i, 1)
+
+
+@cuda.jit
+def reads_by_another_name(x, i):
+    read = operator.getitem
+    x[0] = read(x, i)
+
+
+@pytest.mark.parametrize("kernel", [stores_by_a_function, reads_by_another_name])
+def test_functions_that_look_at_no_index_are_refused(kernel):
+    with pytest.raises(NativeRefusal, match=r"`operator.*item`: write array\[index\]"):
+        native(kernel)[1, 1](np.zeros(3, np.float32), 10_000_000)
 
 
 class Weights(NamedTuple):

@@ -17,6 +17,7 @@ from lessons.grading.advice.unwritten import (
     Diagnosis,
     beginning_not_written,
     first_block_only,
+    first_row_of_threads_only,
     never_written,
     not_a_number,
     partly_written,
@@ -256,8 +257,8 @@ def in_some_channels(comparison: Comparison) -> Diagnosis | None:
 
 # The most telling first.
 PATTERNS = (
-    not_a_number, never_written, first_block_only, tail_not_written, beginning_not_written,
-    whole_blocks_missing, transposed, partly_written, all_zero, flipped, shifted, swapped_channels,
-    up_to_255, added_to_garbage, constant_factor, constant_offset, *STEPS, lost_updates,
-    of_another_index, in_some_channels,
+    not_a_number, never_written, first_block_only, first_row_of_threads_only, tail_not_written,
+    beginning_not_written, whole_blocks_missing, transposed, partly_written, all_zero, flipped,
+    shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor, constant_offset,
+    *STEPS, lost_updates, of_another_index, in_some_channels,
 )  # fmt: skip

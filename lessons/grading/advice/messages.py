@@ -3,14 +3,14 @@
 import ast
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from lessons.course.source_text import syntax_tree
 from lessons.grading.advice.guarded_store import guarded_store
 from lessons.grading.exchange.outcome import Found
-from lessons.grading.exchange.output import Output
+from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.exchange.protocol import Student
 
 MOST_FINDINGS = 4
@@ -30,6 +30,11 @@ ADVICE_ON_ERRORS = {
     "incompatible shape": "the array there and the one here differ in shape: each result has a "
     "pair of its own",
 }
+READ_TOO_EARLY = (
+    "the index is made of what a result array holds before the kernel writes it: is it read too "
+    "early, or is it the wrong array?"
+)
+WITHIN = re.compile(r"in \w+ \(\w+\.py\): ")  # code that is not the student's
 # Exceptions of the grader: their text says it all.
 OURS = (
     "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
@@ -81,22 +86,54 @@ def did_you_mean(message: str, source: Sequence[str]) -> str:
     return f"; did you mean `{close[0]}`?" if close else ""
 
 
-def lines_of_findings(findings: Iterable[Found], source: Sequence[str]) -> list[str]:
+def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[str]:
     """A line for each finding, and below it the line of the student's file that it speaks of.
 
     source: the lines of that file. Equal findings at one line are told once.
     """
-    distinct = list({(found.kind, found.line, found.message): found for found in findings}.values())
-    distinct = causes(distinct)
+    told: dict[tuple[object, ...], Found] = {}
+    for found in findings:
+        told.setdefault(of_one_kind(found), found)
+    distinct = causes(list(told.values()))
     lines = []
     for found in distinct[:MOST_FINDINGS]:
-        lines.append(f"line {found.line}: {found.kind}: {found.message}")
+        lines.append(f"line {found.line}: {found.kind}: {said_of(found)}")
         if found.own:
             lines += quoted(found.line, source)
             lines += [f"  {advice}" for advice in more_advice(found, source)]
+    if any(map(made_of_garbage, distinct)):
+        lines.append(READ_TOO_EARLY)
     if len(distinct) > MOST_FINDINGS:
         lines.append(f"and {len(distinct) - MOST_FINDINGS} more")
     return lines
+
+
+def of_one_kind(found: Found) -> tuple[object, ...]:
+    """Findings alike in this are told once: of an index in code of another file, its function."""
+    within = WITHIN.match(found.message)
+    if found.own or found.kind != "out-of-bounds" or within is None:
+        return found.kind, found.line, found.message
+    return found.kind, within[0]
+
+
+def said_of(found: Found) -> str:
+    """The words of a finding; of an index in another file, without what could be done there."""
+    within = re.match(WITHIN.pattern + ".*?; [^.]*", found.message)
+    if found.own or found.kind != "out-of-bounds" or within is None:
+        return found.message
+    return f"{within[0]}: what is this function called with?"
+
+
+def made_of_garbage(found: Found) -> bool:
+    """Whether an index is made of what results hold before the kernel writes them."""
+    said = re.search(r"its shape \(([\d, ]+)\): index (-\d{1,9}) of axis (\d) ", found.message)
+    if found.kind != "out-of-bounds" or said is None:
+        return False
+    lengths = [int(length) for length in re.findall(r"\d{1,9}", said[1])]
+    axis, sentinel = int(said[3]), sentinel_of(np.dtype(np.float32))
+    return any(
+        abs(int(said[2]) - sentinel * factor) < 2 for factor in (1, *lengths[axis : axis + 1])
+    )
 
 
 def causes(findings: list[Found]) -> list[Found]:

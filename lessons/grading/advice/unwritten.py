@@ -3,6 +3,7 @@
 Each returns a `Diagnosis` if it explains all elements that were not written, else None.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,17 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
     own_axes = threads[1] if threads else len(shape)
     if short[0] >= own_axes:
         return "a thread goes along this axis itself, and its loop or its list ends too early."
+    left_over = left_over_by_shares(comparison, extents, short)
+    if left_over:
+        return (
+            f"each block has taken the same number of them, rounded down, and the last {left_over} "
+            "are left over: round up, and let a guard stop the threads behind the end."
+        )
     rest_is_right = not (comparison.wrong & comparison.written).any()
     if rest_is_right and all(extents[axis] == shape[axis] - 1 for axis in short):
         return (
-            "the guard is one too strict, or the last one is left out: a thread goes home if its "
-            "index is >= the size."
+            "the last one is left out. Is the guard one too strict? A thread goes home if its "
+            "index is >= the size. Or does a loop end, or a thread return, before it is stored?"
         )
     blocks = block_shape(threads) if threads else ()
     sizes = list(zip(shape, blocks, strict=False))
@@ -124,7 +131,59 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
         )
     if not threads:
         return "does a loop end too early, or does a guard send threads home that have work?"
+    shared_by = threads_per_row(comparison, extents, short)
+    if shared_by:
+        return (
+            f"the launch has one thread per row, and here it takes {shared_by} to write a row: let "
+            "a thread write all of its row, or launch as many threads as there are elements."
+        )
     return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[int]) -> int:
+    """How many are left over if each block takes an equal share, rounded down; else 0.
+
+    A single one is left over by many mistakes.
+    """
+    threads, length = comparison.threads, comparison.got.shape[0]
+    if short != [0] or threads is None or threads[1] != 1 or comparison.clues.own_launch:
+        return 0
+    (block,) = block_shape(threads)
+    blocks = -(-length // block)
+    left_over = length % blocks
+    return left_over if left_over > 1 and extents[0] == length - left_over else 0
+
+
+def threads_per_row(comparison: Comparison, extents: list[int], short: list[int]) -> int:
+    """How many threads share a row, if that explains how few rows are written; else 0.
+
+    As many as some axis is long: the number of a thread was divided by that length.
+    """
+    threads, rows = comparison.threads, comparison.got.shape[0]
+    if short != [0] or threads is None or threads[1] != 1:
+        return 0
+    (block,) = block_shape(threads)
+    started = -(-rows // block) * block
+    lengths = comparison.clues.lengths | {math.prod(comparison.got.shape[1:])}
+    return next((n for n in sorted(lengths) if n > 1 and started // n == extents[0]), 0)
+
+
+def first_row_of_threads_only(comparison: Comparison) -> Diagnosis | None:
+    """Of a picture, as many pixels as there are threads along x, counted row by row."""
+    threads, shape = comparison.threads, comparison.got.shape
+    if threads is None or threads[1] != 2 or len(shape) < 2 or comparison.clues.own_launch:
+        return None
+    size = block_shape(threads)[1]
+    across = -(-shape[1] // size) * size
+    written = comparison.written.reshape(shape[0] * shape[1], -1)
+    if across >= len(written) or written[across:].any() or not written[:across].all():
+        return None
+    return Diagnosis(
+        "first row of threads only",
+        f"Only the first {across} pixels were written, counted row by row: as many as there are "
+        "threads along x. cuda.grid(1) counts along x alone; these blocks have two dimensions, and "
+        "x, y = cuda.grid(2).",
+    )
 
 
 def written_too_early(comparison: Comparison, extents: list[int], short: list[int]) -> int:

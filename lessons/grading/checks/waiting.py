@@ -72,6 +72,13 @@ def about_values(message: str) -> bool:
     return bool(re.search(r"elements? of \w+ (is|are) wrong \(allowed", message))
 
 
+def about_an_answer(message: str) -> bool:
+    """Whether a function that launches nothing has returned a wrong answer, and no line is told."""
+    first, *others = message.splitlines() or [""]
+    told = any(re.match(r"\s*(line \d+:|\w+\.py, line)", line) for line in others)
+    return first.endswith(")") and not told
+
+
 def same_mistake(message: str, other: str) -> bool:
     mine = substance(message)
     return bool(mine) and mine == substance(other)

@@ -1,6 +1,5 @@
 """Grade a class: every check of every submission, side by side, and go on after an interruption."""
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +102,7 @@ class ClassGrader:
     def is_waiting(self, handed: Handed) -> bool:
         """Whether there is a check to run."""
         return any(
-            not self.journal.known(handed.student, digest(handed.files[lesson.name]),
+            not self.journal.known(handed.student, handed.files[lesson.name].digest,
                                    lesson.name, check.name)
             for lesson in self.settings.lessons
             if lesson.name in handed.files
@@ -118,7 +117,7 @@ class ClassGrader:
                 submission = handed.files.get(lesson.name)
                 if submission is None or submission.text is None:
                     continue  # `gradebook` gives it the rows of a file that is missing
-                file = digest(submission)
+                file = submission.digest
                 before: list[Result] = []
                 for check in lesson.checks:
                     known = self.journal.known(handed.student, file, lesson.name, check.name)
@@ -183,10 +182,6 @@ class ClassGrader:
                 f"the grader failed, not the submission: {type(error).__name__}: {error}",
             )  # fmt: skip
         return result
-
-
-def digest(submission: Submission) -> str:
-    return hashlib.sha256(submission.text or b"").hexdigest()
 
 
 def runs_our_kernels(lesson: Lesson) -> bool:

@@ -23,6 +23,7 @@ from lessons.grading.untrusted.submission import Submission
 
 MOST_NOTES = 40
 SHOWN_FILES = 12  # in a note that says what is there
+MAX_NAME = 1_000  # letters of a path; an archive can hold longer ones
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
 OUR_FOLDERS = {"kernels", "tests", "benchmarks", "naive", "right", "wrong"}
@@ -135,6 +136,9 @@ def files_of(
         if item.reason:
             notes.append(": ".join(filter(None, [one_line(item.path), item.reason])))
         if item.content is None or is_ours(item.path):
+            continue
+        if len(item.path) > MAX_NAME:
+            notes.append(f"{one_line(item.path)}: a name of {len(item.path):,} letters: not read")
             continue
         found, problem = candidates_of(item.path, item.content, lessons)
         candidates += found

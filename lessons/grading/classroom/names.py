@@ -12,6 +12,7 @@ from lessons.course.source_text import syntax_tree
 # What students call it. A number right behind one of these words is that of the lesson.
 WORDS = "lesson|lektion|lecture|exercise|assignment|homework|task|lab|part|hw|ex|l"
 NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}}[a-z]?)(?=_|$)")
+NUMBER_AND_LETTERS = re.compile(r"(?<![0-9])0*([1-9][0-9]*|0)([a-z]+)")
 NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2}[a-z]?)(?=_|$)")
 
 
@@ -34,7 +35,7 @@ def lesson_by_name(name: str, lessons: Sequence[Lesson]) -> Lesson | None:
     """The lesson that a name is about, such as "Lesson 4", "04-encode" or "alice_encode"."""
     text = re.sub(r"[^a-z0-9]+", "_", unicodedata.normalize("NFKC", name).lower()).strip("_")
     numbers = {lesson.number for lesson in lessons}
-    text = re.sub(r"0*([0-9]+)([a-z]+)", lambda match: set_apart(match, numbers), text)
+    text = NUMBER_AND_LETTERS.sub(lambda match: set_apart(match, numbers), text)
     found = NUMBERED.findall(text)
     found += NUMBER_FIRST.findall(text)[: 0 if found else 1]
     by_number = [lesson for lesson in lessons if lesson.number in found]

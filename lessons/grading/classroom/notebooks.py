@@ -6,7 +6,7 @@ import re
 
 from lessons.course.cells import definitions
 from lessons.course.exercises import names_in
-from lessons.course.source_text import source_text, syntax_tree
+from lessons.course.source_text import source_lines, source_text, syntax_tree
 from lessons.grading.untrusted.submission import MAX_SOURCE
 
 MOST_CELLS = 5_000
@@ -68,7 +68,7 @@ def needed(text: str) -> str:
     while found := [node for node in others if node not in kept and given[node] & wanted]:
         kept |= {*found}
         wanted |= {name for node in found for name in names_in(node)}
-    lines = text.splitlines()
+    lines = source_lines(text)
     for node in others:
         if node not in kept:
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):

@@ -5,11 +5,22 @@ student's function with that one line changed.
 """
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from lessons.grading.repairs.differences import (
+    TOO_MANY,
+    Difference,
+    Place,
+    by_name,
+    definitions,
+    given_names,
+    overwrites,
+    returns,
+    stored_array,
+    with_moves,
+    with_replaced,
+)
 from lessons.grading.repairs.forms import guarded_as, inlined
 from lessons.grading.repairs.lines import (
     Line,
@@ -28,24 +39,6 @@ MOST_FORMS = 2  # of a right function, that are tried
 MUCH = 0.5  # of the words of two lines that are much alike
 
 
-class Place(NamedTuple):
-    """Where a mistake is, and of what kind."""
-
-    line: int
-    kind: str
-    words: str  # goes on after "line 3: ", such as "with another comparison"
-
-
-class Difference(NamedTuple):
-    """What one change of a function does: `mine` lines go, `new` ones come in their place."""
-
-    place: Place
-    mine: tuple[int, ...]  # of the student's lines
-    before: int  # the student's line that `new` is put before
-    new: tuple[Line, ...]
-    hides: bool = False  # whether `new` could do the work of lines that are wrong
-
-
 class Compared:
     """A student's function beside a right one, in one of its forms."""
 
@@ -59,6 +52,7 @@ class Compared:
         self.mine = lines_of(mine)
         self.differences = list(self.find_differences(ours))
         self.words_changed = sum(self.size(difference) for difference in self.differences)
+        self.definitions = definitions(self.differences, self.mine)
 
     def find_differences(self, ours: Sequence[Line]) -> Iterator[Difference]:
         """What makes the student's lines `ours`."""
@@ -67,27 +61,59 @@ class Compared:
         for index, pair in enumerate(pairs):
             if pair.mine is not None and pair.other is not None:
                 mine, line = self.mine[pair.mine], ours[pair.other]
-                if (mine.depth, mine.text) != (line.depth, line.text):
+                if self.defines_more(mine, line):
+                    found.append(self.too_many(pair.mine))
+                    found.append(self.missing(pair.mine, line))
+                elif (mine.depth, mine.text) != (line.depth, line.text):
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
-                mine = self.mine[pair.mine]
-                place = Place(mine.number, "line too many", "without this line")
-                found.append(Difference(place, (pair.mine,), pair.mine, ()))
+                found.append(self.too_many(pair.mine))
             elif pair.other is not None:
                 before = next_of_mine(pairs[index:], len(self.mine))
                 found.append(self.missing(before, ours[pair.other]))
-        yield from with_moves(found, self.mine)
+        yield from with_replaced(list(with_moves(found, self.mine)), self.mine)
+
+    def defines_more(self, mine: Line, ours: Line) -> bool:
+        """Whether ours defines a name that mine does not have, in a line that is another."""
+        theirs = given_names(ours)
+        return (
+            bool(theirs)
+            and not theirs & given_names(mine)
+            and not any(theirs & set(line.words) for line in self.mine)
+        )
+
+    def too_many(self, index: int) -> Difference:
+        place = Place(self.mine[index].number, TOO_MANY, "without this line")
+        return Difference(place, (index,), index, ())
 
     def missing(self, before: int, line: Line) -> Difference:
-        number = self.mine[max(0, before - 1)].number
-        place = Place(number, *told_missing(line))
+        above = self.mine[max(0, before - 1)]
+        place = Place(above.number, *told_missing(line, above))
         stored = stored_array(line)
-        hides = returns(line) or (
-            stored and any(stored_array(mine) == stored for mine in self.mine)
+        hides = (
+            returns(line)
+            or overwrites(line, self.mine[:before])
+            or (stored and any(stored_array(mine) == stored for mine in self.mine))
         )
         return Difference(place, (), before, (line,), bool(hides))
+
+    def by_name(self, most: int) -> Iterator[tuple[str, list[Difference]]]:
+        """The differences of each name that is computed in another way, so many at most."""
+        groups = by_name(self.differences, self.mine)
+        return ((name, group) for name, group in groups if len(group) <= most)
+
+    def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
+        """These differences, with the lines that define what theirs use."""
+        chosen = list(chosen)
+        found = list(chosen)
+        for difference in found:  # grows on the way
+            for word in (word for line in difference.new for word in line.words):
+                definition = self.definitions.get(word)
+                if definition and definition not in found:
+                    found.append(definition)
+        return sorted([*found[len(chosen) :], *chosen], key=lambda one: one.before)
 
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
@@ -95,35 +121,31 @@ class Compared:
         chosen = sorted(self.differences, key=lambda difference: size[id(difference)])[:most]
         return [difference for difference in self.differences if difference in chosen]
 
+    def versions(self, difference: Difference) -> Iterator[Difference]:
+        """The difference; and without the other indentation, if it has that as well."""
+        yield difference
+        if len(difference.mine) == len(difference.new) == 1:
+            mine, (line,) = self.mine[difference.mine[0]], difference.new
+            if mine.depth != line.depth and mine.text != line.text:
+                yield difference._replace(new=(line._replace(depth=mine.depth),))
+
     def same_lines(self, differences: Iterable[Difference]) -> bool:
         """Whether the lines that come are those that go."""
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
         return mine == sorted(line.text for one in differences for line in one.new)
 
-    def to_tell(self, chosen: Sequence[Difference]) -> list[Difference]:
-        """Those that tell the mistake: the others only make room for them."""
-        told = [
-            one for one in chosen if not (self.comes_back(one, chosen) or self.gives_a_name(one))
-        ]
-        return told or list(chosen)
-
     def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> bool:
-        """Whether a line that goes is much like one that comes."""
+        """Whether a line that goes is much like one that comes: then that one tells the change."""
         if gone.new or not gone.mine:
             return False
-        words = Counter(self.mine[gone.mine[0]].words)
-        others = (Counter(line.words) for one in chosen for line in one.new)
-        return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
-
-    def gives_a_name(self, one: Difference) -> bool:
-        """Whether a line comes that gives a value to names which the student does not use."""
-        if one.mine or len(one.new) != 1:
-            return False
-        names, sign, _ = one.new[0].text.partition(" = ")
-        used = {word for line in self.mine for word in line.words}
-        return bool(sign) and all(
-            name.isidentifier() and name not in used for name in names.strip("()").split(", ")
-        )
+        line = self.mine[gone.mine[0]]
+        for one in chosen:
+            for new in one.new:
+                # A line that is still more like the new one has been changed; this one has not.
+                others = [likeness(self.mine[index], new) for index in one.mine]
+                if likeness(line, new) > max([MUCH, *others]):
+                    return True
+        return False
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""
@@ -198,35 +220,11 @@ def nearest(
     return min(known, key=unlike)
 
 
-def returns(line: Line) -> bool:
-    """Whether the line returns a value."""
-    return line.text.startswith("return ")
-
-
-def stored_array(line: Line) -> str:
-    """The array that a line stores to; "" if it is no such line."""
-    found = re.match(r"(\w+)\[.*\] [-+*/]?= ", line.text)
-    return found[1] if found else ""
+def likeness(line: Line, other: Line) -> float:
+    """The share of their words that two lines have in common."""
+    words, others = Counter(line.words), Counter(other.words)
+    return 2 * (words & others).total() / max(1, (words + others).total())
 
 
 def next_of_mine(pairs: Sequence[Pair], otherwise: int) -> int:
     return next((pair.mine for pair in pairs if pair.mine is not None), otherwise)
-
-
-def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
-    """A line that goes here and comes there has been moved: that is one difference."""
-    gone = [difference for difference in found if difference.mine and not difference.new]
-    new = [difference for difference in found if difference.new and not difference.mine]
-    taken: list[Difference] = []
-    for difference in gone:
-        text = mine[difference.mine[0]].text
-        for other in new:
-            if other not in taken and other.new[0].text == text:
-                taken += [difference, other]
-                where = "up" if other.before < difference.before else "down"
-                place = difference.place._replace(
-                    kind="order of lines", words=f"with this line further {where}"
-                )
-                yield Difference(place, difference.mine, other.before, other.new)
-                break
-    yield from (difference for difference in found if difference not in taken)

@@ -131,6 +131,38 @@ def indices(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:
         yield f"{array}[{', '.join(order)}]", "order of indices", words
 
 
+def index_for_constant(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:
+    """In place of a number, what the same array has as that index in another line."""
+    if not isinstance(node, ast.Subscript):
+        return
+    array, mine = source.text_of(node.value), indices_of(node)
+    texts = [source.text_of(index) for index in mine]
+    for place, index in enumerate(mine):
+        if not isinstance(index, ast.Constant):
+            continue
+        for new in others_there(array, len(mine), place, source, scope):
+            changed = [*texts[:place], new, *texts[place + 1 :]]
+            words = f"with another index in place of the number `{texts[place]}`"
+            yield f"{array}[{', '.join(changed)}]", "index", words
+
+
+def others_there(
+    array: str, indices: int, place: int, source: Source, scope: Scope
+) -> Iterator[str]:
+    """What is written as this index of an array in all lines, except numbers; each text once."""
+    found = {}
+    for node in scope.nodes:
+        if isinstance(node, ast.Subscript) and source.text_of(node.value) == array:
+            parts = indices_of(node)
+            if len(parts) == indices and not isinstance(parts[place], ast.Constant):
+                found[source.text_of(parts[place])] = True
+    yield from found
+
+
+def indices_of(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
 def orders(parts: list[str]) -> Iterator[list[str]]:
     """Other orders of a few texts: each two exchanged, then moved on."""
     for first in range(len(parts)):
@@ -238,7 +270,7 @@ def one_more_or_less(node: ast.AST, source: Source, scope: Scope) -> Iterator[Pr
     """An index, or a side of a comparison, with 1 added or subtracted."""
     parts: list[ast.expr] = []
     if isinstance(node, ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = indices_of(node)
     if isinstance(node, ast.Compare):
         parts = [node.comparators[-1]]
     start, end = (source.span(node)) if parts and isinstance(node, ast.expr) else (0, 0)
@@ -257,6 +289,7 @@ ExpressionChanges = Callable[[Any, Source, Scope], Iterator[Proposal]]
 # (the likelier slips have the lower rank)
 EXPRESSIONS: tuple[tuple[int, ExpressionChanges], ...] = (
     (0, comparisons), (0, letters), (0, indices), (0, operators), (0, joined), (0, arguments),
+    (-2, index_for_constant),
     (1, numbers), (1, ranges), (1, signs), (1, wholes), (1, functions), (1, attributes),
     (1, both_ways), (1, close_names), (1, names_for_constants), (2, names), (2, one_more_or_less),
     (2, parts_left_out), (2, parentheses),

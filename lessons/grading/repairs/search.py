@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared, Difference, Place, in_forms
+from lessons.grading.repairs.compared import Compared, in_forms
+from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
@@ -29,6 +30,10 @@ class Found(NamedTuple):
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
     structure: str = ""  # what right ones of this name have, and it has not
+
+    @property
+    def only_removes(self) -> bool:
+        return bool(self.places) and all(place.kind == TOO_MANY for place in self.places)
 
 
 class OutOfTries(Exception):
@@ -77,7 +82,7 @@ def find_slip(
     if not functions:
         return None
     search = Search(source, functions, right, lines)
-    found = search.one_line()
+    found = search.one_line() or search.one_name()
     if not found and small:
         found = search.one_small_change(small)
     return found or search.few_lines() or search.one_function()
@@ -135,7 +140,7 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(differences), sure)
+            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
         except OutOfTries:
             return False
 
@@ -144,12 +149,25 @@ class Search:
     def one_line(self) -> Found | None:
         """A line that has to be as in a right function, or neighbouring ones."""
         for one in self.guilty:
-            singles = [(difference,) for difference in one.smallest(MOST_DIFFERENCES)]
+            smallest = one.smallest(MOST_DIFFERENCES)
+            singles = [
+                (version,) for difference in smallest for version in one.versions(difference)
+            ]
             runs = [run for run in one.runs() if len(run) <= MOST_PLACES]
             for group in [*singles, *runs]:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
                     return self.told(one, self.fewest(one, group))
+        return None
+
+    def one_name(self) -> Found | None:
+        """A name that is computed as in a right function, in however many lines."""
+        for one in self.guilty:
+            for name, group in one.by_name(MOST_PLACES):
+                if self.passes(one, group) and self.passes(one, group, sure=True):
+                    first = next(difference for difference in group if difference.mine)
+                    words = f"with `{name}` computed in another way"
+                    return Found((Place(first.place.line, "name", words),), True)
         return None
 
     def few_lines(self) -> Found | None:
@@ -188,8 +206,13 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        told = one.to_tell(differences)
-        places = {difference.place.line: difference.place for difference in reversed(told)}
+        told = [
+            difference for difference in differences if not one.comes_back(difference, differences)
+        ]
+        places: dict[int, Place] = {}
+        for place in (difference.place for difference in told):
+            before = places.get(place.line, place)
+            places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
@@ -201,14 +224,10 @@ class Search:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
         functions = [one for one in self.functions if one.name in names] or self.functions
+        as_ours = lines_as_ours([forms[0] for forms in self.compared])
         found: list[Place] = []
         try:
-            for change in candidates(
-                self.source,
-                functions,
-                lines_as_ours([forms[0] for forms in self.compared]),
-                self.right,
-            ):
+            for change in candidates(self.source, functions, as_ours, self.right):
                 if len(found) > MOST_PLACES:
                     return None
                 if change.line in {place.line for place in found}:
@@ -236,6 +255,15 @@ class Search:
                 if tries(text) and tries(text, sure=True):
                     return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
+
+
+def both_words(first: str, second: str) -> str:
+    """What is told of two changes of the same line."""
+    if second in first:
+        return first
+    if first == "without this line":
+        return "with another line in its place"
+    return f"{first} and {second}"
 
 
 def compared_with(

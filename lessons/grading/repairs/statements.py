@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from lessons.course.source_text import source_lines
 from lessons.grading.repairs.source import Change, Source
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
@@ -215,6 +216,33 @@ def ends(body: Body, source: Source) -> Iterator[Change]:
                 yield whole_statement(statement, source, other, "end of a loop", told)
 
 
+def answers(body: Body, source: Source) -> Iterator[Change]:
+    """A loop that answers in its first turn, or for one where it should for all."""
+    for loop, behind in zip(body, [*body[1:], None], strict=True):
+        asked = loop.body[-1] if isinstance(loop, (ast.For, ast.While)) else None
+        if not isinstance(asked, ast.If):
+            continue
+        other = asked.orelse[0] if asked.orelse else behind
+        first = asked.body[0]
+        if not isinstance(first, ast.Return) or not isinstance(other, ast.Return):
+            continue
+        start, end = source.lines_of(asked)[0], source.lines_of(other)[1]
+        test, texts = source.text_of(asked.test), (source.text_of(first), source.text_of(other))
+        if asked.orelse:
+            words = "with only one of the two answers within the loop, which ends in its first turn"
+            new = loop_answer(asked, loop, test, texts)
+            yield Change(start, end, new, asked.lineno, "answer of a loop", words)
+        words = "with the two answers exchanged, and the condition turned round"
+        new = loop_answer(asked, loop, f"not ({test})", texts[::-1])
+        yield Change(start, end, new, asked.lineno, "answer of a loop", words)
+
+
+def loop_answer(asked: ast.If, loop: ast.stmt, test: str, answers: Sequence[str]) -> str:
+    """Text of a condition at the end of a loop, with the first answer in it; the second behind."""
+    margin, outside = " " * asked.col_offset, " " * loop.col_offset
+    return f"{margin}if {test}:\n{margin}    {answers[0]}\n{outside}{answers[1]}\n"
+
+
 def beginnings(body: Body, source: Source) -> Iterator[Change]:
     """Another value to begin with, for what a loop below adds to or compares with."""
     for statement in body:
@@ -241,7 +269,7 @@ def whole(text: str) -> str:
 
 def shifted(text: str, spaces: int) -> str:
     """Lines further to the right, or to the left."""
-    lines = whole(text).splitlines(keepends=True)
+    lines = [line + "\n" for line in source_lines(text)]
     if spaces >= 0:
         return "".join(" " * spaces + line if line.strip() else line for line in lines)
     return "".join(line[-spaces:] if line[:-spaces].isspace() else line for line in lines)
@@ -251,5 +279,5 @@ StatementChanges = Callable[[Body, Source], Iterator[Change]]
 
 STATEMENTS: tuple[tuple[int, StatementChanges], ...] = (
     (0, assignments), (1, out_of_block), (1, into_block), (2, left_out), (2, moved), (1, ends),
-    (1, beginnings), (2, once_more), (2, barriers),
+    (1, beginnings), (1, answers), (2, once_more), (2, barriers),
 )  # fmt: skip

@@ -84,8 +84,13 @@ def depth_of_loops(function: ast.FunctionDef) -> int:
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
-    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-    return {ast.unparse(node.func) for node in calls if called_name(node)}
+    """Functions that are called; not those of its own values, such as `found.append`."""
+    nodes = list(ast.walk(function))
+    own = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    names = {
+        ast.unparse(one.func) for one in nodes if isinstance(one, ast.Call) and called_name(one)
+    }
+    return {name for name in names if name.partition(".")[0] not in own}
 
 
 def barriers_in(function: ast.FunctionDef) -> int:

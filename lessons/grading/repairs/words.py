@@ -19,8 +19,8 @@ MOST_WORDS = 12  # that are quoted
 MOST_QUOTED = 40  # characters
 
 
-def told_missing(line: Line) -> tuple[str, str]:
-    """(kind, words) for a line that is missing behind another."""
+def told_missing(line: Line, above: Line) -> tuple[str, str]:
+    """(kind, words) for a line that is missing behind another, the one above."""
     if "syncthreads" in line.text or "syncwarp" in line.text:
         return "barrier", "with a barrier behind this line"
     if line.text.startswith(("for ", "while ")):
@@ -28,12 +28,22 @@ def told_missing(line: Line) -> tuple[str, str]:
     if line.text.startswith(("if ", "else")):
         return "condition", "with a condition behind this line"
     changed = re.match(r"([\w.]+)[^=]*=", line.text)
+    if changed and changed[1] in names_set(above):
+        return "value", f"with another value for `{changed[1]}`"
     if changed:
         return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
     called = re.match(r"([\w.]+)\(", line.text)
     if called:
         return "line missing", f"with one more line behind it, a call of `{called[1]}`"
     return "line missing", "with one more line behind it"
+
+
+def names_set(line: Line) -> set[str]:
+    """The names that a line gives a value, and does not read; none for a line that is no `=`."""
+    targets, equals, value = line.text.partition(" = ")
+    if not equals or not re.fullmatch(r"[\w, ()]+", targets):
+        return set()
+    return set(re.findall(r"\w+", targets)) - set(re.findall(r"\w+", value))
 
 
 def told_change(mine: Line, ours: Line) -> tuple[str, str]:

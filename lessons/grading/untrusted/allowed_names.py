@@ -46,22 +46,35 @@ ONLY = {
     "functools": {"cache", "lru_cache", "partial", "reduce"},
     "numba.cuda.extending": {"register_jitable"},
     "numba.extending": {"register_jitable"},
-}
+    # Not what gives a namespace, in which an attribute may have any name.
+    "time": {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
+             "process_time_ns", "sleep", "time", "time_ns"},
+}  # fmt: skip
 WITHOUT = {
     "numba": {
         "carray", "cfunc", "farray", "gdb", "gdb_init", "generated_jit", "guvectorize",
-        "jit_module", "objmode", "runtests", "stencil", "vectorize",
+        "jit_module", "objmode", "runtests", "stencil", "test", "vectorize",
     },
     "numba.cuda": {
         "as_cuda_array", "declare_device", "external_stream", "from_cuda_array_interface",
         "guvectorize", "mapped", "open_ipc_array", "set_memory_manager", "vectorize",
+        # What holds memory at an address, and what links other programs.
+        "Archive", "BaseCUDAMemoryManager", "CUSource", "Cubin", "Fatbin", "GetIpcHandleMixin",
+        "HostOnlyCUDAMemoryManager", "IpcHandle", "LTOIR", "LinkableCode", "MappedMemory",
+        "MemoryPointer", "Object", "PTXSource", "PinnedMemory", "current_context",
+        "require_context", "runtime",
     },
     "numpy": {
         "DataSource", "fromfile", "fromregex", "genfromtxt", "info", "load", "loadtxt", "memmap",
         "save", "savetxt", "savez", "savez_compressed", "seterrcall", "source", "test",
+        "add_docstring", "add_newdoc", "bmat", "deprecate", "deprecate_with_doc", "lookfor",
+        "safe_eval", "set_numeric_ops", "set_string_function",
     },
     "operator": {"attrgetter", "methodcaller"},
-    "typing": {"ForwardRef", "evaluate_forward_ref", "get_type_hints"},
+    "typing": {
+        "ForwardRef", "evaluate_forward_ref", "get_args", "get_origin", "get_overloads",
+        "get_protocol_members", "get_type_hints",
+    },
 }  # fmt: skip
 BUILTINS_LEFT_OUT = {
     "breakpoint", "compile", "copyright", "credits", "delattr", "eval", "exec", "getattr",
@@ -77,6 +90,8 @@ ATTRIBUTES_LEFT_OUT = {
     # Of what Numba has compiled, which would look at no index: see `run_as_python`.
     "compile", "entry_point", "get_compile_result", "get_overload", "overloads", "recompile",
     "func_id", "func_ir", "mro", "targetctx", "targetdescr", "typingctx",  # of classes and kernels
+    "register",  # of an abstract class, which then takes anything for one of its own
+    "obj",  # of an exception: whatever lacked the attribute
     "asyncio", "atexit", "builtins", "concurrent", "contextlib", "dis", "fcntl", "gc", "importlib",
     "inspect", "linecache", "mmap", "modules", "multiprocessing", "os", "pickle", "posix", "pty",
     "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "threading",
@@ -106,6 +121,10 @@ def why_not(module: ModuleType, name: str) -> str | None:
     value = value_in(module, name)
     if isinstance(value, ModuleType) and value.__name__ not in MODULES:
         return f"uses {value.__name__}"
+    makes_classes = isinstance(value, type) and issubclass(value, type)
+    is_table = isinstance(value, (dict, list, set)) and not known.startswith("kernels.")
+    if makes_classes or is_table:  # a table of NumPy's or Numba's own, which a file could change
+        return f"uses {name} of {known}"
     return None
 
 

@@ -1,6 +1,7 @@
 """A student's file: its text, and what in it a person should look at."""
 
 import ast
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import IO, NamedTuple
 
 from lessons.course.exercises import exercise_text
 from lessons.course.lesson import Lesson
-from lessons.course.source_text import as_utf8, syntax_tree
+from lessons.course.source_text import as_utf8, source_lines, syntax_tree
 
 MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
@@ -28,7 +29,12 @@ class Submission(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        return (self.text or b"").decode("utf-8", "replace").splitlines()
+        return source_lines((self.text or b"").decode("utf-8", "replace"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is graded."""
+        return hashlib.sha256(self.text or b"").hexdigest()
 
     @staticmethod
     def read(path: Path) -> "Submission":

@@ -205,6 +205,14 @@ class HostRun:
         ]
 
 
+def fixed(array: np.ndarray) -> np.ndarray:
+    """A copy that nobody can write to: what it was called with, a function only reads.
+
+    Its numbers stand in `bytes`; of memory of its own, an array can be told to be writeable again.
+    """
+    return np.ndarray(array.shape, array.dtype, array.tobytes() or bytes(1))
+
+
 def run_host_code(
     name: str,
     function: Callable,
@@ -215,15 +223,13 @@ def run_host_code(
 ) -> HostRun:
     """Call `function(*arguments)`: on the lab's stand-in, or on a GPU for the backend "cuda".
 
-    name: of the function. arrays: those of the check, as they are in `arguments`. path: of the
-    student's file.
+    name: of the function. arrays: those of the check, made by `fixed`, as they are in `arguments`.
+    path: of the student's file.
     """
     if backend == "cuda":
         result = function(*arguments)
         cuda.synchronize()
         return HostRun(as_plain(result, name), None, path)
-    for array in arrays:
-        array.flags.writeable = False  # what it was called with, a function only reads
     options = SessionOptions(native=backend == "native", budget=MOST_ROUNDS)
     session = HostSession(arrays, path, name, options)
     with replaced(session):

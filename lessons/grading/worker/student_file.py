@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernels.errors import InputError
+from lessons.course.source_text import source_lines
 from lessons.grading.exchange.protocol import Json
 from lessons.grading.untrusted.allowed_names import safe_builtins
+from lessons.grading.untrusted.own_objects import GUARD, OneArgumentType, guard_for, guarded
 from lessons.grading.untrusted.plain_code import plain_code
 
 MODULE = "exercise"
@@ -54,11 +56,10 @@ class StudentFile:
         for module_name, names in hide.items():
             for name in names:
                 self.hidden += replace_everywhere(module_name, name, Solution(name))
-        linecache.cache.pop(path, None)  # an older file may be as long and as old as this one
         self.module = types.ModuleType(MODULE)
         self.module.__file__ = path
         sys.modules[MODULE] = self.module
-        text = Path(path).read_text(encoding="utf-8")
+        text = text_for_the_lab(path)
         if request["any_code"]:
             exec(compile(text, path, "exec"), self.module.__dict__)
         else:
@@ -83,7 +84,7 @@ class StudentFile:
         name = Path(path).stem
         module = types.ModuleType(name)
         try:
-            run_plain(Path(path).read_text(encoding="utf-8"), path, module, functions)
+            run_plain(text_for_the_lab(path), path, module, functions)
         except Exception as error:
             raise InputError(f"{name}, which this lesson uses, has an error: {error}") from None
         for module_name, names in functions.items():
@@ -101,6 +102,17 @@ class StudentFile:
         return getattr(self.module, name)
 
 
+def text_for_the_lab(path: str) -> str:
+    """The text of a file, also for the lab when it looks up a kernel.
+
+    Read from the file, it would be as the file's cookie says, and not as it was looked at here.
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    lines = [line + "\n" for line in source_lines(text)]
+    linecache.cache[path] = len(text), None, lines, path
+    return text
+
+
 def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]) -> None:
     """Run what of a file is no more than an exercise.
 
@@ -108,8 +120,9 @@ def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, l
     """
     wanted = [function for functions in names.values() for function in functions]
     code = plain_code(text, wanted, path)
-    module.__dict__["__builtins__"] = safe_builtins()
-    exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
+    own = {"type": OneArgumentType, GUARD: guard_for(module.__name__)}
+    module.__dict__["__builtins__"] = {**safe_builtins(), **own}
+    exec(compile(guarded(code.tree), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def replace_everywhere(module_name: str, name: str, new: object) -> list[Replaced]:

@@ -24,7 +24,7 @@ from lessons.grading.exchange.protocol import Json, Packer, Unpacker
 from lessons.grading.exchange.reported import Finding, Row, doubles, problems, rows_of
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
-from lessons.grading.worker.host_code import run_host_code
+from lessons.grading.worker.host_code import fixed, run_host_code
 from lessons.grading.worker.own_kernels import ConductedKernels, OwnKernels, watched
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
@@ -147,6 +147,7 @@ class Worker:
     def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """Call a function that copies and launches by itself; returns what it returns."""
         self.report = self.last = None
+        arrays = [fixed(array) for array in arrays]
         unpacker, packer = Unpacker(arrays, self.file.find), Packer()
         arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
         name, backend = request["function"], request["backend"]

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import operator
 from types import FunctionType
 from typing import Any, NoReturn, Protocol
 
@@ -21,6 +22,7 @@ from .waits import WAITS
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
 LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")  # with a hint for the cache
 STORES = ("stcg", "stcs", "stwb", "stwt")
+INDEXING = (operator.getitem, operator.setitem, operator.delitem)
 FULL_MASK = ast.Constant(warps.FULL)
 
 
@@ -91,8 +93,10 @@ def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
 def from_outside(writer: Writer, node: ast.expr, value: object) -> ast.expr | None:
     """What stands for a type, or for a GPU's array, that a kernel knows by a name from outside.
 
-    None for other values.
+    None for other values. Refuses a function that would use an index at which nothing looks.
     """
+    if any(value is function for function in INDEXING):
+        writer.refuse(node, f"`{ast.unparse(node)}`: write array[index] instead")
     memory, kind = device_array(value), type_of_numba(value)
     if memory is not None:
         made = ast.Call(named(writer, outside_array(memory)), [], [])

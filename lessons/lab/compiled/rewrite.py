@@ -269,6 +269,7 @@ class Writer(ast.NodeTransformer):
         if target is MISSING or type_of_numba(target) is not None:
             node.func = self.visit(node.func)
         if callable(target) and not isinstance(target, type):
+            cuda_calls.from_outside(self, node.func, target)
             self.device_call(node, target)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]

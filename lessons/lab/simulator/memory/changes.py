@@ -60,6 +60,23 @@ def what_atomics_take(memory: Memory, advice: str) -> str:
     return ""
 
 
+def old_value_stored(now: Side, former: Side) -> str:
+    """Advice if what an atomic returns is stored where it has just changed something; else ""."""
+    statement = statement_at(now)
+    if statement is not statement_at(former) or not isinstance(statement, ast.Assign):
+        return ""
+    target = statement.targets[0]
+    array = ast.unparse(target.value) if isinstance(target, ast.Subscript) else ""
+    for part in ast.walk(statement.value):
+        if isinstance(part, ast.Call) and "cuda.atomic." in ast.unparse(part.func):
+            if part.args and ast.unparse(part.args[0]) == array:
+                return (
+                    f"{ast.unparse(part.func)} has changed the element already, and what it "
+                    "returns is the value of before: leave out the assignment"
+                )
+    return ""
+
+
 # ---------------------------------------------------------------- element += ...
 
 

@@ -5,11 +5,12 @@ import ast
 import numpy as np
 
 from ...numba_compiler import is_of_user
-from .changes import atomic_advice, changed_atomically
+from .changes import atomic_advice, changed_atomically, old_value_stored
 from .history import HappensBefore
 from .pairs import pair_advice
 from .places import (
     Side,
+    barrier_left_out,
     barriers_in,
     common_loop,
     line_of,
@@ -37,7 +38,9 @@ def remedy(
     across = order.block_of[now.thread] != order.block_of[former.thread]
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
-    advice = "" if told or not plain else change_advice(now, former, same_round, across)
+    advice = old_value_stored(now, former)
+    if plain and not told:
+        advice = advice or change_advice(now, former, same_round, across)
     if advice:
         return advice
     if plain and now.node is former.node and changed_atomically(now):
@@ -71,7 +74,7 @@ def change_advice(now: Side, former: Side, same_round: bool, across: bool) -> st
 
 def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
     """What to do about two threads that store different values in one instruction."""
-    advice = change_advice(one, other, same_round=True, across=across)
+    advice = old_value_stored(one, other) or change_advice(one, other, True, across)
     if advice:
         return advice
     who = "block, or each thread," if across else "thread"
@@ -212,6 +215,12 @@ def within_block(now: Side, former: Side) -> str:
             f"the loop of line {loop.lineno} has a barrier, so they meet in the same round: is "
             "this the element that was meant? If it is, let all threads read, then "
             "cuda.syncthreads(), then write"
+        )
+    left_out = barrier_left_out(now, former)
+    if left_out:
+        return (
+            f"the loop of line {left_out[0]} passes its barrier, line {left_out[1]}, only in some "
+            "of its rounds: put it outside of the `if`"
         )
     return (
         "they meet in different rounds: put cuda.syncthreads() into the loop of line "

@@ -76,7 +76,7 @@ def way_back_inside(
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
             return f"{inside} Or is something subtracted that does not belong there?"
         return inside
-    if uniform and not (view.memory.space == "global" and exchange_helps(wanted)):
+    if uniform and not (view.memory.space == "global" and exchange_helps(wanted, axis)):
         return "It is the same in all threads: does a loop go on for too long?"
     if view.memory.space != "global":
         return "Is the array as large as its threads need?"
@@ -91,7 +91,7 @@ def way_back_inside(
 def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
     """Why threads come here that have no element: what all of their indices agree on."""
     outside = [index >= n for index, n in zip(wanted.indices, wanted.lengths, strict=False)]
-    if exchange_helps(wanted):
+    if exchange_helps(wanted, axis):
         return (
             "Are two indices exchanged? The other way round they are inside in all of these "
             "threads. (Or the guard compares each with the length of the other.)"
@@ -135,9 +135,12 @@ def missing_numbers(index: np.ndarray) -> set[int]:
     return set(range(least, largest)) - set(index.tolist())
 
 
-def exchange_helps(wanted: Wanted) -> bool:
-    """Whether all threads are inside with their first two indices the other way round."""
-    if len(wanted.indices) < 2:
+def exchange_helps(wanted: Wanted, axis: int) -> bool:
+    """Whether all threads are inside with their first two indices the other way round.
+
+    axis: where they are outside, which must be one of these two.
+    """
+    if len(wanted.indices) < 2 or axis > 1:
         return False
     first, second = wanted.indices[:2]
     rows, columns = wanted.lengths[:2]

@@ -1,0 +1,158 @@
+"""What one change of a function does, and which changes belong together."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lessons.course.source_text import syntax_tree
+from lessons.grading.repairs.lines import Line
+
+TOO_MANY = "line too many"  # the kind of a place
+
+
+class Place(NamedTuple):
+    """Where a mistake is, and of what kind."""
+
+    line: int
+    kind: str
+    words: str  # goes on after "line 3: ", such as "with another comparison"
+
+
+class Difference(NamedTuple):
+    """What one change of a function does: `mine` lines go, `new` ones come in their place."""
+
+    place: Place
+    mine: tuple[int, ...]  # of the student's lines
+    before: int  # the student's line that `new` is put before
+    new: tuple[Line, ...]
+    hides: bool = False  # whether `new` could do the work of lines that are wrong
+
+
+def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
+    """A line that goes here and comes there has been moved: that is one difference."""
+    gone = [difference for difference in found if difference.mine and not difference.new]
+    new = [difference for difference in found if difference.new and not difference.mine]
+    taken: list[Difference] = []
+    for difference in gone:
+        text = mine[difference.mine[0]].text
+        for other in new:
+            if other not in taken and other.new[0].text == text:
+                taken += [difference, other]
+                where = "up" if other.before < difference.before else "down"
+                place = difference.place._replace(
+                    kind="order of lines", words=f"with this line further {where}"
+                )
+                yield Difference(place, difference.mine, other.before, other.new)
+                break
+    yield from (difference for difference in found if difference not in taken)
+
+
+def with_replaced(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
+    """A line that gives names a value comes in the place of lines that go and gave them theirs."""
+    gone = [difference for difference in found if difference.mine and not difference.new]
+    taken: list[Difference] = []
+    merged: dict[int, Difference] = {}
+    for index, difference in enumerate(found):
+        names = {name for line in difference.new for name in given_names(line)}
+        old = [
+            other
+            for other in gone
+            if other not in taken and names_of(other, mine) and names_of(other, mine) <= names
+        ]
+        if old:
+            taken += [difference, *old]
+            lines = sorted({line for other in [difference, *old] for line in other.mine})
+            told = " and ".join(f"`{name}`" for name in sorted(names))
+            place = Place(mine[lines[0]].number, "names", f"with {told} computed in another way")
+            merged[index] = Difference(place, tuple(lines), difference.before, difference.new)
+    for index, difference in enumerate(found):
+        if index in merged:
+            yield merged[index]
+        elif difference not in taken:
+            yield difference
+
+
+def by_name(
+    found: Sequence[Difference], mine: Sequence[Line]
+) -> Iterator[tuple[str, list[Difference]]]:
+    """All differences of lines that give the same name its value: they may be one mistake."""
+    groups: dict[str, list[Difference]] = {}
+    for difference in found:
+        for name in sorted(names_of(difference, mine)):
+            groups.setdefault(name, []).append(difference)
+    for name, group in groups.items():
+        told = len(group) > 1 and any(difference.mine for difference in group)
+        if told and not any(difference.hides for difference in group):
+            yield name, group
+
+
+def definitions(found: Sequence[Difference], mine: Sequence[Line]) -> dict[str, Difference]:
+    """name -> the line that would define it, of names that the student's function does not have.
+
+    Such a line changes nothing by itself, and other lines of the same function need it.
+    """
+    words = {word for line in mine for word in line.words}
+    known: dict[str, Difference] = {}
+    for difference in found:
+        if difference.new and not difference.mine and is_plain(difference.new[0]):
+            for name in given_names(difference.new[0]) - words:
+                known[name] = difference
+    return known
+
+
+def overwrites(line: Line, before: Sequence[Line]) -> bool:
+    """Whether the line makes one of those before it useless: it is no line that was forgotten."""
+    names = given_names(line) if is_plain(line) else set()
+    for other in reversed(before):
+        if other.depth < line.depth:
+            return False
+        if other.depth == line.depth and names & given_names(other) and is_plain(other):
+            return True
+        names -= set(other.words)
+    return False
+
+
+def returns(line: Line) -> bool:
+    """Whether the line returns a value."""
+    return line.text.startswith("return ")
+
+
+def stored_array(line: Line) -> str:
+    """The array that a line stores to; "" if it is no such line."""
+    found = re.match(r"(\w+)\[.*\] [-+*/]?= ", line.text)
+    return found[1] if found else ""
+
+
+def names_of(difference: Difference, mine: Sequence[Line]) -> set[str]:
+    """The names that its lines give a value, the old ones and the new."""
+    lines = [*(mine[index] for index in difference.mine), *difference.new]
+    return {name for line in lines for name in given_names(line)}
+
+
+def given_names(line: Line) -> set[str]:
+    """The names that a line gives a value."""
+    targets: list[ast.expr] = []
+    for node in statements_of(line):
+        if isinstance(node, ast.Assign):
+            targets += node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            targets.append(node.target)
+    parts = [
+        part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])
+    ]
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def is_plain(line: Line) -> bool:
+    """Whether the line gives names a value that is made of other names."""
+    names = given_names(line)
+    values = [node.value for node in statements_of(line) if isinstance(node, ast.Assign)]
+    used = {part.id for one in values for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return bool(values) and not names & used
+
+
+def statements_of(line: Line) -> Sequence[ast.stmt]:
+    """The line as Python; nothing for the head of a loop or condition."""
+    tree = syntax_tree(line.text) if "=" in line.text else None
+    return tree.body if tree else []

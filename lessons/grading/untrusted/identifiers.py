@@ -1,0 +1,75 @@
+"""Which identifiers stand in a file, and which of them it binds: by `=`, but also by `as`, `case`.
+
+Python has many places where a name can stand. What is not known here is looked at like any other:
+every text in a syntax tree that is no value of the program counts as an identifier.
+"""
+
+import ast
+from collections.abc import Iterator
+
+SELF = "self"
+# What reads names, or says where to look; the others bind those that they hold.
+BIND_NOTHING = (ast.Attribute, ast.Constant, ast.ImportFrom, ast.MatchClass, ast.keyword)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def identifiers(node: ast.AST) -> Iterator[str]:
+    """The identifiers that stand in a node itself, and not in those within it."""
+    if isinstance(node, ast.Constant):
+        return
+    for _, value in ast.iter_fields(node):
+        values = value if isinstance(value, list) else [value]
+        yield from (text for text in values if isinstance(text, str))
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Pairs of a name and the node that binds it, anywhere in the tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0], node
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id, node
+        elif not isinstance(node, BIND_NOTHING):
+            for name in identifiers(node):
+                yield name, node
+
+
+def methods_of(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions in the bodies of classes whose first argument is `self`."""
+    for node in ast.walk(tree):
+        for part in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(part, FUNCTIONS) and first_argument(part) == SELF:
+                yield part
+
+
+def first_argument(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    return arguments[0].arg if arguments else ""
+
+
+def self_is_only_an_argument(tree: ast.AST) -> bool:
+    """Whether `self` is nowhere anything but what a method was called with."""
+    firsts = {id([*method.args.posonlyargs, *method.args.args][0]) for method in methods_of(tree)}
+    return all(id(node) in firsts for name, node in bound_names(tree) if name == SELF)
+
+
+def in_classes(tree: ast.AST) -> Iterator[ast.stmt]:
+    """The statements whose names are attributes of a class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from in_this_scope(node.body)
+
+
+def in_this_scope(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body, and of its loops and conditions; not of functions and classes."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        for part in ast.iter_child_nodes(statement):
+            inner = getattr(part, "body", None)
+            if isinstance(inner, list):  # a handler of an exception, a case
+                yield from in_this_scope(inner)
+            elif isinstance(part, ast.stmt):
+                yield from in_this_scope([part])
