@@ -250,8 +250,8 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "all zero",
-        "Every value is zero: was nothing added up, or was it cleared afterwards, or is it kept as "
-        "a whole number on the way?",
+        "Every value is zero: was nothing added up, was it cleared afterwards, or were numbers "
+        "below 1 made whole ones?",
     )
 
 
