@@ -170,6 +170,11 @@ def wrong_sums(a, b):
             a @ b + (tiles(k) - k),
             "Beyond the edges the tiles hold ones, and 1 * 1 is added: put zeros there.",
         )
+        results["last number again"] = (
+            a @ b + (tiles(k) - k) * np.outer(a[:, -1], b[-1]),
+            "Beyond the edge both tiles hold the last number again, and its product is added again "
+            "and again: put zeros there.",
+        )
     rows, columns = tiles(m), tiles(n)
     if rows < k and rows != whole:
         results["as many tiles as rows"] = (

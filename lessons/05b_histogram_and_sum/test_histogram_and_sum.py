@@ -430,7 +430,8 @@ def wrong_bins(exact, bins):
         ),
         "bins - 1": (
             np.floor(exact * (bins - 1)),
-            "There are `bins` parts of equal size: multiply by bins, not by bins - 1.",
+            "There are `bins` parts of equal size: multiply by bins, not by "
+            + ("255, one less." if bins == 256 else "bins - 1."),
         ),
         "divided": (
             np.minimum(np.floor(exact / bins), bins - 1),

@@ -13,7 +13,7 @@ import numpy as np
 from lessons import reference
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, two_at_once
 from lessons.reference import warm_ups as reference_warm_ups
 
 GRID_SHAPE = 5, 7, 3
@@ -942,6 +942,8 @@ def mistakes_of_indices():
 
 def known_mistakes(net):
     """code -> (`Terms`, sentence)."""
+    scale = mistakes_of_scale(net)
+    scale.pop("all outputs count")  # there is no slope of a target that an output has not
     return {
         **mistakes_of_masks(),
         **mistakes_of_slopes(),
@@ -949,6 +951,8 @@ def known_mistakes(net):
         **mistakes_on_the_way(),
         **mistakes_of_places(),
         **mistakes_of_indices(),
+        **two_at_once({**mistakes_of_slopes(), **scale}),
+        **two_at_once({**mistakes_of_masks(), **mistakes_on_the_way()}),
     }
 
 

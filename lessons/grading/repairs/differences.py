@@ -8,6 +8,8 @@ from typing import NamedTuple
 from lessons.course.source_text import syntax_tree
 from lessons.grading.repairs.lines import Line
 
+TOO_MANY = "line too many"  # the kind of a place
+
 
 class Place(NamedTuple):
     """Where a mistake is, and of what kind."""
