@@ -208,6 +208,7 @@ def test_folders_of_students_are_distinct_on_every_system():
 def test_a_name_is_no_formula():
     assert harmless("=HYPERLINK(1)") == "'=HYPERLINK(1)"
     assert (harmless("ann"), harmless(-3)) == ("ann", -3)
+    assert harmless(" \t=1\n\x1b[2J") == "'  =1 ?[2J"
 
 
 @pytest.mark.parametrize(
