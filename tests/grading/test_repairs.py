@@ -10,11 +10,12 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.compared import in_forms
 from lessons.grading.repairs.differences import overwrites
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.structure import other_structure
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from tests.grading.grade import PATIENCE
@@ -302,6 +303,23 @@ def test_the_function_to_blame_is_told_if_no_line_is():
     assert found.places == () and found.function == "one"
 
 
+def test_a_guard_around_all_is_no_difference():
+    right = """def one(a, b, n):
+    i = grid(1)
+    if i >= n:
+        return
+    b[i] = 2 * a[i]
+    a[i] = 0
+"""
+    wrong = (
+        "def one(a, b, n):\n    k = grid(1)\n    if k < n:\n        b[k] = a[k]\n        a[k] = 0\n"
+    )
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [(line.depth, line.text) for d in one.differences for line in d.new] == [
+        (2, "b[k] = 2 * a[k]")
+    ]
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
@@ -309,18 +327,29 @@ def found_with(wrong, right, passes):
 
 def test_what_every_right_function_has_is_told_of_a_function_without_a_known_place():
     ends = "    a = last(a)\n" * 4 + "    return a\n"
-    right = "def one(a):\n    for i in a:\n        for j in i:\n            a = step(a)\n" + ends
-    wrong = "def one(a):\n    for i in a:\n        a = 2\n    return a\n"
+    inner = "        for j in i:\n            a = step(a, j)\n"
+    right = f"def one(a):\n    for i in a:\n{inner}{ends}"
+    wrong = "def one(a):\n    for i in a:\n        a = i\n    return a\n"
 
     def passes(text, sure):
         return text.count("last") == 4
 
     found = found_with(wrong, [right], passes)
-    assert found.function == "one" and "two loops, one within the other" in found.structure
-    one_loop = "def one(a):\n    for i in a:\n        a = step(i)\n" + ends
-    assert found_with(wrong, [right, one_loop], passes).structure == (
-        "a right one calls `last`, and this one does not"
-    )
+    assert found.function == "one"
+    assert found.structure == "loops in ours: two, one within the other; in this one: one loop"
+    one_loop = f"def one(a):\n    for i in a:\n        a = step(i)\n{ends}"
+    found = found_with(wrong, [right, one_loop], passes)
+    assert found.structure == "ours calls `last`, and this one does not"
+
+
+def test_what_a_function_does_not_use_is_told_and_tried_first():
+    text = "def one(a, b, n):\n    c, d = a * 2, a + 1\n    return a + c + d + n\n"
+    ((_, function),) = Source(text).functions().items()
+    assert other_structure(function, [function]) == ""
+    used = ast.parse(text.replace("n\n", "b\n")).body[0]
+    assert "`b` is handed to it" in other_structure(function, [used])
+    first = candidates(Source(text), [function])[0]
+    assert "b" in first.new
 
 
 def test_a_condition_that_nobody_needs_is_told_as_that():
@@ -352,7 +381,7 @@ def test_names_for_parts_are_no_difference():
         a = step(a, a, box.items)
     return a * (box.shape[0] // 3)
 """
-    one = Compared(Source(wrong), Source(wrong).functions()["one"], [Source(right)])
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
     assert [line.text for d in one.differences for line in d.new] == [
         "other = a + 1",
         "a = step(a, other, box.items)",

@@ -117,6 +117,8 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         )
         if found is None or (failure.is_finding and found.only_removes):
             return []
+        if not failure.is_general:
+            found = found._replace(structure="")  # the mistake has a name already
         return told(found, failure.submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []

@@ -21,7 +21,7 @@ from lessons.grading.repairs.differences import (
     with_moves,
     with_replaced,
 )
-from lessons.grading.repairs.inlined import inlined
+from lessons.grading.repairs.forms import guarded_as, inlined
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
@@ -35,27 +35,23 @@ from lessons.grading.repairs.scope import Scope
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.words import told_change, told_missing
 
-MUCH = 0.6  # of the words of two lines that are much alike
+MOST_FORMS = 2  # of a right function, that are tried
+MUCH = 0.5  # of the words of two lines that are much alike
 
 
 class Compared:
-    """A student's function beside the right one that is most like it."""
+    """A student's function beside a right one, in one of its forms."""
 
-    def __init__(self, source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> None:
-        """right: files with right functions; one of them at least has this function."""
+    def __init__(
+        self, source: Source, mine: ast.FunctionDef, file: Source, ours: Sequence[Line]
+    ) -> None:
+        """file: the one that the right function is of. ours: its lines, with the names of mine."""
         self.source = source
         self.function = mine
+        self.file = file
         self.mine = lines_of(mine)
-        self.file, ours = nearest(self.mine, mine.name, right)
-        my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
-        names = partners(self.mine, lines_of(ours), my_names, their_names)
-        # The names that only ours has, for parts of its lines, are no mistake of the student's.
-        known = {name for name in their_names if name in names or name in my_names}
-        with_names, without = (
-            list(self.find_differences(renamed(lines_of(one), names)))
-            for one in (ours, inlined(ours, known))
-        )
-        self.differences = min(with_names, without, key=self.words_changed)
+        self.differences = list(self.find_differences(ours))
+        self.words_changed = sum(self.size(difference) for difference in self.differences)
         self.definitions = definitions(self.differences, self.mine)
 
     def find_differences(self, ours: Sequence[Line]) -> Iterator[Difference]:
@@ -157,9 +153,6 @@ class Compared:
         new = Counter(word for line in difference.new for word in line.words)
         return ((mine - new) + (new - mine)).total()
 
-    def words_changed(self, differences: Iterable[Difference]) -> int:
-        return sum(self.size(difference) for difference in differences)
-
     def runs(self) -> Iterator[tuple[Difference, ...]]:
         """Differences of neighbouring lines, two or more: they may be one mistake."""
         run: list[Difference] = []
@@ -193,6 +186,24 @@ class Compared:
         theirs = self.file.imports()
         for name in sorted(used & set(theirs) - set(self.source.imports())):
             yield theirs[name] + "\n"
+
+
+def in_forms(source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> list[Compared]:
+    """A function beside the right one that is most like it, in its forms; the likest first.
+
+    Empty if there is no difference. right: files of which one at least has this function.
+    """
+    lines = lines_of(mine)
+    file, ours = nearest(lines, mine.name, right)
+    my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
+    names = partners(lines, lines_of(ours), my_names, their_names)
+    # The names that only ours has, for parts of its lines, are no mistake of the student's.
+    known = {name for name in their_names if name in names or name in my_names}
+    forms = [ours, inlined(ours, known)]
+    forms += [form for one in forms if (form := guarded_as(one, mine))]
+    found = [Compared(source, mine, file, renamed(lines_of(one), names)) for one in forms]
+    found.sort(key=lambda one: one.words_changed)
+    return found[:MOST_FORMS] if found[0].differences else []
 
 
 def nearest(

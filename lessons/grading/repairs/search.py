@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.compared import Compared, in_forms
 from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
@@ -132,7 +132,11 @@ class Search:
         self.lines = lines
         self.compared = list(compared_with(right, source, functions))
         # With each of these as in a right file, the check passes.
-        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        passing = (
+            next((one for one in forms if self.passes(one, one.differences)), None)
+            for forms in self.compared
+        )
+        self.guilty = [one for one in passing if one]
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
@@ -184,7 +188,8 @@ class Search:
         mine = self.guilty[0].function
         known = [Source(text).functions() for text in self.right]
         right = [functions[mine.name] for functions in known if mine.name in functions]
-        structure = other_structure(mine, right)
+        own = {name for name in self.source.functions() if not any(name in one for one in known)}
+        structure = other_structure(mine, right, own)
         if len(self.functions) == 1 and not structure:
             return None
         return Found((), False, mine.name, structure)
@@ -219,11 +224,10 @@ class Search:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
         functions = [one for one in self.functions if one.name in names] or self.functions
+        as_ours = lines_as_ours([forms[0] for forms in self.compared])
         found: list[Place] = []
         try:
-            for change in candidates(
-                self.source, functions, lines_as_ours(self.compared), self.right
-            ):
+            for change in candidates(self.source, functions, as_ours, self.right):
                 if len(found) > MOST_PLACES:
                     return None
                 if change.line in {place.line for place in found}:
@@ -264,12 +268,12 @@ def both_words(first: str, second: str) -> str:
 
 def compared_with(
     right: Sequence[str], source: Source, functions: Sequence[ast.FunctionDef]
-) -> Iterator[Compared]:
-    """The functions that differ from right ones, beside these."""
+) -> Iterator[list[Compared]]:
+    """The functions that differ from right ones, beside these: see `in_forms`."""
     solutions = [Source(text) for text in right]
     solved = {name for solution in solutions for name in solution.functions()}
     for function in functions:
         if function.name in solved:
-            one = Compared(source, function, solutions)
-            if one.differences:
-                yield one
+            forms = in_forms(source, function, solutions)
+            if forms:
+                yield forms
