@@ -248,7 +248,7 @@ def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
 
 
 def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
-    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    right = "def two(a):\n    low, high = both(a - 1)\n    return low * high\n"
     wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
 
     def passes(changed, sure):
@@ -337,6 +337,13 @@ def test_a_guard_around_all_is_no_difference():
     assert [(line.depth, line.text) for d in one.differences for line in d.new] == [
         (2, "b[k] = 2 * a[k]")
     ]
+
+
+def test_a_line_for_each_name_is_no_difference():
+    right = "def one(a, b):\n    c, d = a + 1, b * 2\n    return c * d + c + d\n"
+    wrong = "def one(a, b):\n    c = a + 1\n    d = b\n    return c * d + c + d\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
 
 
 def found_with(wrong, right, passes):

@@ -22,7 +22,7 @@ from lessons.grading.repairs.differences import (
     with_moves,
     with_replaced,
 )
-from lessons.grading.repairs.forms import guarded_as, inlined
+from lessons.grading.repairs.forms import guarded_as, inlined, taken_apart
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
@@ -202,6 +202,7 @@ def in_forms(source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> 
     # The names that only ours has, for parts of its lines, are no mistake of the student's.
     known = {name for name in their_names if name in names or name in my_names}
     forms = [ours, inlined(ours, known)]
+    forms += [taken_apart(one) for one in forms]
     forms += [form for one in forms if (form := guarded_as(one, mine))]
     found = [Compared(source, mine, file, renamed(lines_of(one), names)) for one in forms]
     found.sort(key=lambda one: one.words_changed)
