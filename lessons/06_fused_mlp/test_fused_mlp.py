@@ -9,7 +9,7 @@ import numpy as np
 
 from lessons import reference
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, two_at_once
 from lessons.grading.exchange.output import sentinel_of
 from lessons.reference import warm_ups as reference_warm_ups
 
@@ -593,7 +593,8 @@ def explained(found):
         return (
             "fan_in is 16 in the first layer, then the number of units of the layer before: so "
             "many activations there are, and the product reads number input_tile + k. Each "
-            "has to be stored, as unit unit_tile + column."
+            "has to be stored, as unit unit_tile + column, and all tiles of a layer in the same "
+            "buffer, 1 - source: the buffers change roles once per layer."
         )
     if found.kind == "uninitialised":
         return (
@@ -644,9 +645,11 @@ OUTSIDE = (
 def wrong_values(network):
     """code -> `Mistake` for wrong terms, in all layers."""
     features, weights, _, _ = network.arrays
+    known = {**MISTAKES, **wrong_indices(), **two_at_once(MISTAKES)}
     found = {}
-    for code, (terms, sentence) in {**MISTAKES, **wrong_indices()}.items():
-        outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
+    for code, (terms, sentence) in known.items():
+        with np.errstate(over="ignore"):
+            outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
         found[code] = Mistake(sentence, {"outputs": outputs, "hidden": np.stack(hidden)})
     return found
 

@@ -65,7 +65,12 @@ def test_float32(case):
 
 
 def explained(found):
-    """What an index outside an array says in this lesson."""
+    """What a race, or an index outside an array, says in this lesson."""
+    if found.kind == "race":
+        return (
+            "A thread has one weight, or one cell with all of its channels, and the launch has as "
+            "many threads: each reads, moves and clears its own, and nothing of another's."
+        )
     if found.kind != "out-of-bounds":
         return ""
     if found.message.startswith("corrections[-"):

@@ -494,6 +494,22 @@ def wrong_order(calls, stages):
         for first, second in itertools.zip_longest(places[earlier], places[later]):
             if first is not None and second is not None and first > second:
                 return mistake
+    return next_step_too_early(places)
+
+
+def next_step_too_early(places):
+    """A stage that ran for the next step before a later one had run for this."""
+    for earlier, later in ORDER:
+        before, after = places.get(earlier, []), places.get(later, [])
+        if len(before) != len(after):
+            continue
+        for next_one, this in zip(before[1:], after, strict=False):
+            if next_one < this:
+                return (
+                    "next step too early",
+                    f"stages.{earlier} ran for the next step before stages.{later} had run for "
+                    "this one, and wrote over what it needs: end a step before the next begins.",
+                )
     return None
 
 

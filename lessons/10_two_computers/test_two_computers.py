@@ -344,6 +344,16 @@ def wrong_means(image, factor):
             squares[:, 0].mean(axis=2),
             "Only one row of each square is added up: there are factor rows and factor columns.",
         ),
+        "rows begin at y": (
+            windows[:height, : width * factor : factor].mean(axis=(2, 3)),
+            "The squares begin at row y: that of small[y, x] begins at row y * factor, column "
+            "x * factor.",
+        ),
+        "columns begin at x": (
+            windows[: height * factor : factor, :width].mean(axis=(2, 3)),
+            "The squares begin at column x: that of small[y, x] begins at row y * factor, column "
+            "x * factor.",
+        ),
         "diagonal of each square": (
             np.einsum("yixi->yx", squares) / factor,
             "Only the numbers on the diagonal of each square are added up: the loop over its "

@@ -8,6 +8,7 @@ from lessons.reference import products as reference
 SIDE, PER_THREAD, WIDTH, DEPTH = 16, 4, 64, 16
 WARPS = SIDE**2 // 32  # of a block
 RAGGED = 70, 48, 67  # m, k, n: two blocks each way, three whole rounds
+ONE_ROUND = 9, 16, 11
 CUT = 21, 37, 30  # one block, and a round that is cut
 PART = 128  # of the product on tensor cores
 
@@ -15,7 +16,7 @@ PART = 128  # of the product on tensor cores
 @check("registers")
 def test_registers(case):
     case.explain = why_not_in_the_tile
-    for size in (CUT, RAGGED):
+    for size in (ONE_ROUND, CUT, RAGGED):
         multiply(case, "launch_product_registers", *size)
 
 
@@ -56,7 +57,7 @@ def fetched_once(case, counts, matrix, blocks, name):
 @check("double_buffered")
 def test_double_buffered(case):
     case.explain = why_not_two_rounds
-    for size in (CUT, RAGGED, (9, 16, 11)):
+    for size in (CUT, RAGGED, ONE_ROUND):
         multiply(case, "launch_product_double_buffered", *size)
 
 
@@ -332,10 +333,6 @@ def wrong_rounds(a, b):
     last = (k - 1) // DEPTH * DEPTH
     inner = np.arange(k)
     known = {
-        "last product only": (
-            (a[:, -1:] @ b[-1:]) * (k % DEPTH == 0),
-            "Only the last product is left: add to sums, with +=, instead of replacing it.",
-        ),
         "last round only": (
             a[:, last:] @ b[last:],
             "Only the last round counts: sums are cleared once, before the loop over rounds.",
@@ -357,6 +354,11 @@ def wrong_rounds(a, b):
             "The numbers are added; they should be multiplied, and the products added.",
         ),
     }
+    if k % DEPTH == 0:  # the last product of a round that is cut is zero
+        known["last product only"] = (
+            a[:, -1:] @ b[-1:],
+            "Only the last product is left: add to sums, with +=, instead of replacing it.",
+        )
     if k > DEPTH:
         a_whole, b_whole = padded(a, 1, DEPTH), padded(b, DEPTH, 1)  # whole rounds
         a_first, b_first = a_whole[:, inner % DEPTH], b_whole[inner % DEPTH]

@@ -289,7 +289,8 @@ def layer_mistakes(inputs, weights, biases, omega):
         "angles stored": ((angles, slopes), "These are the angles: the sine is missing."),
         "last input only": (
             waves(omega * x[:, -1:] * w[-1]),
-            "Only the product with the last input is left: add to the total, with +=.",
+            "Only the product with the last input is left: add to the total, with +=, which "
+            "begins once, before the loop.",
         ),
         "last input missing": (
             waves(omega * (x[:, :-1] @ w[:-1] + b)),
@@ -397,7 +398,8 @@ def backward_mistakes(deltas, weights, slopes):
         "sign reversed": (-back * s, "The sign is reversed."),
         "last unit only": (
             d[:, -1:] @ w[:, -1:].T * s,
-            "Only the product with the last unit is left: add to the total, with +=.",
+            "Only the product with the last unit is left: add to the total, with +=, which "
+            "begins once, before the loop.",
         ),
         "last unit missing": (
             d[:, :-1] @ w[:, :-1].T * s,
@@ -493,7 +495,8 @@ def chunk_mistakes(x, d, expected):
         ),
         "last sample only": (
             np.stack([np.outer(with_ones[end - 1], d[end - 1]) for end in ends]),
-            "Only the last sample of each chunk is left: add to the total, with +=.",
+            "Only the last sample of each chunk is left: add to the total, with +=, which "
+            "begins once, before the loop.",
         ),
         "biases multiplied by an input": (
             biases(expected[:, -2:-1]),
@@ -590,7 +593,8 @@ def sum_mistakes(partial):
         "first chunk only": (partial[0], "Only the first chunk is there: add up all of them."),
         "last chunk only": (
             partial[-1],
-            "Only the last chunk is left: add to the total, with +=.",
+            "Only the last chunk is left: add to the total, with +=, which "
+            "begins once, before the loop.",
         ),
         "last chunk missing": (
             partial[:-1].sum(axis=0),

@@ -723,7 +723,7 @@ def summed(case, shape):
         ),
         "last row only": (
             exact[row[-8:]].sum(axis=0) if shape[0] >= 8 else np.full(shape[1], np.nan),
-            "Each warp keeps its last row: add to total, +=.",
+            "Each warp keeps its last row: add to total, +=, which begins once, before the loop.",
         ),
         "added to what was there": (
             right + sums.sentinel,

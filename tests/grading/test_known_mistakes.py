@@ -1,12 +1,13 @@
 """What explains a wrong result: all arrays of a run, and the calls of a training step."""
 
 import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from kernels.training_step import Arrays, Stages
-from lessons.grading.checks.mistakes import Left, Mistake, explains, same
+from lessons.grading.checks.mistakes import Left, Mistake, explains, same, two_at_once
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
 
 CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
@@ -99,3 +100,20 @@ def test_calls_in_a_reply_are_read_or_refused():
     for nonsense in (None, [["a"]], [["a", {"b": "c"}, {}]], [["a", 1, {}]], range(200_000)):
         with pytest.raises((ValueError, TypeError, AttributeError)):
             read_calls(nonsense)
+
+
+class Terms(NamedTuple):
+    factor: float = 2.0
+    slope: str = "sigmoid"
+
+
+def test_two_mistakes_at_once_are_each_two_that_change_other_terms():
+    known = {
+        "half": (Terms(factor=1.0), "The 2 is missing."),
+        "sign": (Terms(factor=-2.0), "The sign is reversed."),
+        "no slope": (Terms(slope="none"), "There is no slope."),
+    }
+    assert two_at_once(known) == {
+        "half and no slope": (Terms(1.0, "none"), "The 2 is missing. And: There is no slope."),
+        "sign and no slope": (Terms(-2.0, "none"), "The sign is reversed. And: There is no slope."),
+    }

@@ -10,11 +10,12 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared
+from lessons.grading.repairs.compared import in_forms
 from lessons.grading.repairs.differences import overwrites
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Tries, find_slip
 from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.structure import other_structure
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from tests.grading.grade import PATIENCE
@@ -247,7 +248,7 @@ def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
 
 
 def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
-    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    right = "def two(a):\n    low, high = both(a - 1)\n    return low * high\n"
     wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
 
     def passes(changed, sure):
@@ -271,6 +272,36 @@ def test_a_line_that_makes_others_useless_is_not_told_as_missing(before, line, u
     assert overwrites(Line(1, line, 9), lines) == useless
 
 
+def test_a_line_is_tried_without_the_other_indentation():
+    right = "def one(a, b):\n    if a >= b:\n        return\n    add(a, b, 1)\n"
+    wrong = "def one(a, b):\n    if a < b:\n        inc(a, b, 1)\n"
+
+    def passes(changed, sure):
+        return changed in (right, wrong.replace("inc", "add"))
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [3]
+
+
+def test_a_line_that_chooses_what_an_if_of_the_student_chooses_is_not_told():
+    right = "def one(a, b):\n    a[0] = b if b > 0 else 0\n"
+    wrong = "def one(a, b):\n    if b < 0:\n        a[0] = b\n    else:\n        a[0] = 0\n"
+
+    def passes(changed, sure):
+        return "b if b > 0 else 0" in changed or "b >" in changed
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], *(Tries(passes, 99) for _ in "ab"))
+    assert [place.line for place in found.places] == [2]
+
+
+def test_a_whole_number_is_tried_times_a_constant_that_is_a_factor_elsewhere():
+    text = "from sizes import TILE\n\n\ndef one(a, x, n):\n    t = n // 3\n"
+    text += "    return a[t * TILE + x] * a[t + x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("a[t + x]", "a[(t * TILE) + x]") in tried
+
+
 def test_an_index_is_tried_that_the_array_has_elsewhere():
     text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
     source = Source(text)
@@ -291,6 +322,30 @@ def test_the_function_to_blame_is_told_if_no_line_is():
     assert found.places == () and found.function == "one"
 
 
+def test_a_guard_around_all_is_no_difference():
+    right = """def one(a, b, n):
+    i = grid(1)
+    if i >= n:
+        return
+    b[i] = 2 * a[i]
+    a[i] = 0
+"""
+    wrong = (
+        "def one(a, b, n):\n    k = grid(1)\n    if k < n:\n        b[k] = a[k]\n        a[k] = 0\n"
+    )
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [(line.depth, line.text) for d in one.differences for line in d.new] == [
+        (2, "b[k] = 2 * a[k]")
+    ]
+
+
+def test_a_line_for_each_name_is_no_difference():
+    right = "def one(a, b):\n    c, d = a + 1, b * 2\n    return c * d + c + d\n"
+    wrong = "def one(a, b):\n    c = a + 1\n    d = b\n    return c * d + c + d\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
@@ -298,18 +353,29 @@ def found_with(wrong, right, passes):
 
 def test_what_every_right_function_has_is_told_of_a_function_without_a_known_place():
     ends = "    a = last(a)\n" * 4 + "    return a\n"
-    right = "def one(a):\n    for i in a:\n        for j in i:\n            a = step(a)\n" + ends
-    wrong = "def one(a):\n    for i in a:\n        a = 2\n    return a\n"
+    inner = "        for j in i:\n            a = step(a, j)\n"
+    right = f"def one(a):\n    for i in a:\n{inner}{ends}"
+    wrong = "def one(a):\n    for i in a:\n        a = i\n    return a\n"
 
     def passes(text, sure):
         return text.count("last") == 4
 
     found = found_with(wrong, [right], passes)
-    assert found.function == "one" and "two loops, one within the other" in found.structure
-    one_loop = "def one(a):\n    for i in a:\n        a = step(i)\n" + ends
-    assert found_with(wrong, [right, one_loop], passes).structure == (
-        "a right one calls `last`, and this one does not"
-    )
+    assert found.function == "one"
+    assert found.structure == "loops in ours: two, one within the other; in this one: one loop"
+    one_loop = f"def one(a):\n    for i in a:\n        a = step(i)\n{ends}"
+    found = found_with(wrong, [right, one_loop], passes)
+    assert found.structure == "ours calls `last`, and this one does not"
+
+
+def test_what_a_function_does_not_use_is_told_and_tried_first():
+    text = "def one(a, b, n):\n    c, d = a * 2, a + 1\n    return a + c + d + n\n"
+    ((_, function),) = Source(text).functions().items()
+    assert other_structure(function, [function]) == ""
+    used = ast.parse(text.replace("n\n", "b\n")).body[0]
+    assert "`b` is handed to it" in other_structure(function, [used])
+    first = candidates(Source(text), [function])[0]
+    assert "b" in first.new
 
 
 def test_a_condition_that_nobody_needs_is_told_as_that():
@@ -341,7 +407,7 @@ def test_names_for_parts_are_no_difference():
         a = step(a, a, box.items)
     return a * (box.shape[0] // 3)
 """
-    one = Compared(Source(wrong), Source(wrong).functions()["one"], [Source(right)])
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
     assert [line.text for d in one.differences for line in d.new] == [
         "other = a + 1",
         "a = step(a, other, box.items)",

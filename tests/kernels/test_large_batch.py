@@ -5,9 +5,6 @@ whatever barrier is taken out of it. On a GPU it trains beside `persistent`.
 """
 
 import functools
-import importlib.util
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from numba import cuda
 
 from kernels.adam import bias_corrections
 from kernels.config import Config
-from kernels.fast import pair_samples
 from kernels.fast.adam import rows_to_sum
 from kernels.fast.arrays import fused_arrays, settings_of
 from kernels.fast.large_batch import (
@@ -30,6 +26,7 @@ from kernels.training.cpu_backend import CpuBackend, cpu_backend
 from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run as lab_run
+from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import (
     BFLOAT16_TOLERANCE,
@@ -160,24 +157,6 @@ WITHOUT = {
         "            cuda.syncthreads()\n",
     ),
 }  # fmt: skip
-
-
-def changed_module(monkeypatch, tmp_path, wanted, file, old, new):
-    """Module `wanted` of the package, with one place of one file's source changed."""
-    source = (Path(pair_samples.__file__).parent / f"{file}.py").read_text(encoding="utf-8")
-    assert source.count(old) == 1
-    path = tmp_path / f"{file}.py"
-    path.write_text(source.replace(old, new), encoding="utf-8")
-    name = f"kernels.fast.{file}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    if file == wanted:
-        return module
-    again = importlib.util.module_from_spec(importlib.util.find_spec(f"kernels.fast.{wanted}"))
-    again.__spec__.loader.exec_module(again)
-    return again
 
 
 @functools.cache

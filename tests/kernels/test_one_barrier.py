@@ -6,11 +6,7 @@ is compared with the kernel with two barriers.
 """
 
 import functools
-import importlib
-import sys
 from functools import partial
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -30,6 +26,7 @@ from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run
 from lessons.lab.simulator.run import launch
+from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import (
     BFLOAT16_TOLERANCE,
@@ -228,26 +225,6 @@ WITHOUT = {
 FIRST = [*WITHOUT][:3]
 
 
-def changed_make_train(monkeypatch, tmp_path, file, old, new):
-    """`make_train` of the package with one place of its source changed."""
-    package = Path(weight_tiles.__file__).parent
-    source = (package / f"{file}.py").read_text(encoding="utf-8")
-    assert source.count(old) == 1
-    path = tmp_path / f"{file}.py"
-    path.write_text(source.replace(old, new), encoding="utf-8")
-    name = f"kernels.fast.{file}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    if file == "one_barrier":
-        return module.make_train
-    changed = importlib.util.find_spec("kernels.fast.one_barrier")
-    again = importlib.util.module_from_spec(changed)
-    changed.loader.exec_module(again)
-    return again.make_train
-
-
 @functools.cache
 def six_steps(make_train):
     """(arrays afterwards, the lab's report). After four, turns are used again."""
@@ -270,7 +247,8 @@ def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found, or the result is not what it is with it."""
     right, report = six_steps(make_train)
     assert report.ok
-    wrong, report = six_steps(changed_make_train(monkeypatch, tmp_path, *WITHOUT[what]))
+    changed = changed_module(monkeypatch, tmp_path, "one_barrier", *WITHOUT[what])
+    wrong, report = six_steps(changed.make_train)
     same = np.allclose(right.feature_grid, wrong.feature_grid, atol=1e-3) and np.allclose(
         right.weights, wrong.weights, atol=1e-3
     )

@@ -16,12 +16,12 @@ from kernels.state import initial_state
 from kernels.training import choose_backend
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
 from kernels.training.trainer import Trainer
+from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import checked, relative
 from tests.kernels.test_large_batch import (
     arrays_for,
     assert_gradients,
-    changed_module,
     checked_run,
     run_steps,
 )

@@ -115,6 +115,11 @@ def halves_with_a_fraction(out):
         active /= 2  # here
 
 
+@cuda.jit
+def multiplies_matrices(out):
+    out[0] = out[:2] @ out[2:4]  # here
+
+
 def test_findings_of_kind_compile():
     for kernel, word in [
         (calls_numpy, "NumPy call"),
@@ -131,6 +136,7 @@ def test_findings_of_kind_compile():
         (returns_a_value, "cannot return"),
         (numpy_root, "write math.sqrt"),
         (numpy_absolute, "write abs"),
+        (multiplies_matrices, "multiplies whole matrices"),
         (float_index, "an index must be a whole number"),
         (halves_with_a_fraction, "write // or //="),
     ]:

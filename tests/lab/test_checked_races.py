@@ -210,3 +210,64 @@ def test_two_grid_shapes_that_give_different_answers():
     assert [f.kind for f in problems(report)] == ["order"]
     assert "grid of 4" in report.findings[-1].message
     clean(checked_run(grid_stride, 1, 32, np.zeros(100, np.int32), other_shapes=shapes))
+
+
+@cuda.jit
+def row_by_everybody(values, out):
+    tile = cuda.shared.array((4, 8), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for i in range(8):
+        tile[y, i] = float32(0)
+        tile[y, i] = values[y, i]  # here
+    cuda.syncthreads()
+    out[y, x] = tile[3 - y, x]
+
+
+def test_what_several_threads_store_is_for_one_of_them_and_no_barrier_helps():
+    report = checked_run(row_by_everybody, 1, (8, 4), floats(4, 8), np.zeros((4, 8), np.float32))
+    words = "differ in threadIdx.x only", "let one of them store it"
+    found = expect(row_by_everybody, "race", report, *words)
+    assert "put cuda.syncthreads()" not in found[0].message
+
+
+@cuda.jit
+def own_numbers_in_one_place(out):
+    tile = cuda.shared.array(8, float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[x] = float32(y)  # here
+    cuda.syncthreads()
+    out[y, x] = tile[x]
+
+
+def test_a_hint_about_an_axis_is_a_sentence_of_its_own():
+    report = checked_run(own_numbers_in_one_place, 1, (8, 4), np.zeros((4, 8), np.float32))
+    words = "only one of them stays", "store. The two threads differ in threadIdx.y only"
+    expect(own_numbers_in_one_place, "race", report, *words)
+
+
+@cuda.jit
+def barrier_in_some_rounds(values, rounds):
+    tile = cuda.shared.array((2, 8), float32)
+    x = cuda.threadIdx.x
+    tile[0, x] = values[x]
+    for r in range(rounds):
+        if r % 2 == 0:
+            cuda.syncthreads()
+        for i in range(1):
+            tile[1 - r % 2, x + i] = tile[r % 2, 7 - x] + float32(1)  # here
+    values[x] = tile[rounds % 2, x]
+
+
+def test_a_barrier_that_some_rounds_leave_out_is_named():
+    report = checked_run(barrier_in_some_rounds, 1, 8, floats(8), 2)
+    expect(barrier_in_some_rounds, "race", report, "only in some of its rounds", "the `if`")
+
+
+@cuda.jit
+def old_count_stored(counts):
+    counts[0] = cuda.atomic.add(counts, 0, 1)  # here
+
+
+def test_the_old_value_that_an_atomic_returns_is_not_to_be_stored():
+    report = checked_run(old_count_stored, 2, 32, np.zeros(1, np.int32))
+    expect(old_count_stored, "race", report, "the value of before: leave out the assignment")

@@ -245,7 +245,9 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
     if (comparison.got != 0).any() or not comparison.wrong.any():
         return None
     return Diagnosis(
-        "all zero", "Every value is zero: nothing was added up, or it was cleared afterwards."
+        "all zero",
+        "Every value is zero: was nothing added up, was it cleared afterwards, or were numbers "
+        "below 1 made whole ones?",
     )
 
 

@@ -30,6 +30,8 @@ GENERAL = (
 GENERAL_BEGINNINGS = "wrong", "the wrong", "other "  # as in "wrong places", "other waves"
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")
+# Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
+FINDINGS = ("race", "uninitialised", "barrier", "order")
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 BEGINNING = "look at line "  # of what is told
 
@@ -77,6 +79,10 @@ class Failure(NamedTuple):
         return self.diagnosis in GENERAL or self.diagnosis.startswith(GENERAL_BEGINNINGS)
 
     @property
+    def is_finding(self) -> bool:
+        return self.diagnosis in FINDINGS
+
+    @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
         if self.is_general:
@@ -109,7 +115,11 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
         )
-        return told(found, failure.submission.lines) if found else []
+        if found is None or (failure.is_finding and found.only_removes):
+            return []
+        if not failure.is_general:
+            found = found._replace(structure="")  # the mistake has a name already
+        return told(found, failure.submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
     finally:

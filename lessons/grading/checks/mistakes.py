@@ -6,7 +6,8 @@ one sum seldom agree in everything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
 from lessons.grading.exchange.output import Output
+
+Terms = TypeVar("Terms", bound=Any)  # a NamedTuple
 
 
 class Left(NamedTuple):
@@ -59,6 +62,29 @@ def expect_all(
     look = otherwise(places_of_differences(case, pairs)) if otherwise and known else None
     for array, got in pairs:
         expect(case, array, {look[0]: (got.copy(), look[1])} if look else {})
+
+
+def two_at_once(known: Mapping[str, tuple[Terms, str]]) -> dict[str, tuple[Terms, str]]:
+    """Each two of these mistakes together: "code and code" -> (terms, both sentences).
+
+    known: code -> (a NamedTuple of which the fields that are not at their default are wrong, a
+    sentence). Two that change the same field are not possible together.
+    """
+    found = {}
+    for (code, (terms, sentence)), (other_code, (other, other_sentence)) in combinations(
+        known.items(), 2
+    ):
+        changed, others = changed_fields(terms), changed_fields(other)
+        if not changed.keys() & others.keys():
+            both = terms._replace(**others)
+            found[f"{code} and {other_code}"] = both, f"{sentence} And: {other_sentence}"
+    return found
+
+
+def changed_fields(terms: NamedTuple) -> dict[str, object]:
+    """The fields that are not at their default."""
+    usual = terms._field_defaults
+    return {name: value for name, value in terms._asdict().items() if value != usual.get(name)}
 
 
 def places_of_differences(

@@ -1,6 +1,7 @@
 """All small changes of a student's functions, the likeliest first."""
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, pairwise
 
@@ -9,6 +10,7 @@ from lessons.grading.repairs.familiar import Familiar
 from lessons.grading.repairs.scope import Scope, body_of
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.statements import STATEMENTS, barriers
+from lessons.grading.repairs.structure import idle_names
 
 MOST_RANK_TWICE = 2  # of a change that is tried in several places at once
 MOST_PLACES_TWICE = 5
@@ -16,6 +18,7 @@ MOST_BYTES_BETWEEN = 6_000  # from the first place to the last
 MOST_EXCHANGED = 100
 MOST_PAIRS = 9  # of places of two names that may be exchanged
 MOST_LETTERS = 2_000  # of what is put in one place
+SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 
 
@@ -46,7 +49,14 @@ def changes_of(function: ast.FunctionDef, source: Source) -> Iterator[tuple[int,
     scope = Scope(function, names_of_the_file(source))
     found = [*changes_of_expressions(scope, source), *changes_of_statements(function, source)]
     found += twice(found, source)
+    idle = idle_names(function)
+    found = [(rank - uses(idle, change) * SUSPECTED, change) for rank, change in found]
     yield from sorted(found, key=lambda entry: (entry[0], entry[1].line))
+
+
+def uses(idle: Collection[str], change: Change) -> bool:
+    """Whether a change brings in a name that the function was given or has computed for nothing."""
+    return any(re.search(rf"\b{name}\b", change.new) for name in idle)
 
 
 def twice(found: Sequence[tuple[int, Change]], source: Source) -> Iterator[tuple[int, Change]]:

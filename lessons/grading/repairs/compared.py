@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from lessons.grading.repairs.differences import (
+    TOO_MANY,
     Difference,
     Place,
     by_name,
@@ -17,10 +18,11 @@ from lessons.grading.repairs.differences import (
     overwrites,
     returns,
     stored_array,
+    stores_like,
     with_moves,
     with_replaced,
 )
-from lessons.grading.repairs.inlined import inlined
+from lessons.grading.repairs.forms import guarded_as, inlined, taken_apart
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
@@ -34,27 +36,23 @@ from lessons.grading.repairs.scope import Scope
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.words import told_change, told_missing
 
-MUCH = 0.6  # of the words of two lines that are much alike
+MOST_FORMS = 2  # of a right function, that are tried
+MUCH = 0.5  # of the words of two lines that are much alike
 
 
 class Compared:
-    """A student's function beside the right one that is most like it."""
+    """A student's function beside a right one, in one of its forms."""
 
-    def __init__(self, source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> None:
-        """right: files with right functions; one of them at least has this function."""
+    def __init__(
+        self, source: Source, mine: ast.FunctionDef, file: Source, ours: Sequence[Line]
+    ) -> None:
+        """file: the one that the right function is of. ours: its lines, with the names of mine."""
         self.source = source
         self.function = mine
+        self.file = file
         self.mine = lines_of(mine)
-        self.file, ours = nearest(self.mine, mine.name, right)
-        my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
-        names = partners(self.mine, lines_of(ours), my_names, their_names)
-        # The names that only ours has, for parts of its lines, are no mistake of the student's.
-        known = {name for name in their_names if name in names or name in my_names}
-        with_names, without = (
-            list(self.find_differences(renamed(lines_of(one), names)))
-            for one in (ours, inlined(ours, known))
-        )
-        self.differences = min(with_names, without, key=self.words_changed)
+        self.differences = list(self.find_differences(ours))
+        self.words_changed = sum(self.size(difference) for difference in self.differences)
         self.definitions = definitions(self.differences, self.mine)
 
     def find_differences(self, ours: Sequence[Line]) -> Iterator[Difference]:
@@ -70,6 +68,7 @@ class Compared:
                 elif (mine.depth, mine.text) != (line.depth, line.text):
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
+                    hides |= stores_like(line, self.mine) > stores_like(line, ours)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
                 found.append(self.too_many(pair.mine))
@@ -88,7 +87,7 @@ class Compared:
         )
 
     def too_many(self, index: int) -> Difference:
-        place = Place(self.mine[index].number, "line too many", "without this line")
+        place = Place(self.mine[index].number, TOO_MANY, "without this line")
         return Difference(place, (index,), index, ())
 
     def missing(self, before: int, line: Line) -> Difference:
@@ -109,19 +108,28 @@ class Compared:
 
     def with_definitions(self, chosen: Iterable[Difference]) -> list[Difference]:
         """These differences, with the lines that define what theirs use."""
+        chosen = list(chosen)
         found = list(chosen)
         for difference in found:  # grows on the way
             for word in (word for line in difference.new for word in line.words):
                 definition = self.definitions.get(word)
                 if definition and definition not in found:
                     found.append(definition)
-        return [one for one in self.differences if one in found]
+        return sorted([*found[len(chosen) :], *chosen], key=lambda one: one.before)
 
     def smallest(self, most: int) -> list[Difference]:
         """The differences of the fewest words, so many at most, in their order."""
         size = {id(difference): self.size(difference) for difference in self.differences}
         chosen = sorted(self.differences, key=lambda difference: size[id(difference)])[:most]
         return [difference for difference in self.differences if difference in chosen]
+
+    def versions(self, difference: Difference) -> Iterator[Difference]:
+        """The difference; and without the other indentation, if it has that as well."""
+        yield difference
+        if len(difference.mine) == len(difference.new) == 1:
+            mine, (line,) = self.mine[difference.mine[0]], difference.new
+            if mine.depth != line.depth and mine.text != line.text:
+                yield difference._replace(new=(line._replace(depth=mine.depth),))
 
     def same_lines(self, differences: Iterable[Difference]) -> bool:
         """Whether the lines that come are those that go."""
@@ -132,18 +140,20 @@ class Compared:
         """Whether a line that goes is much like one that comes: then that one tells the change."""
         if gone.new or not gone.mine:
             return False
-        words = Counter(self.mine[gone.mine[0]].words)
-        others = (Counter(line.words) for one in chosen for line in one.new)
-        return any(2 * (words & new).total() > MUCH * (words + new).total() for new in others)
+        line = self.mine[gone.mine[0]]
+        for one in chosen:
+            for new in one.new:
+                # A line that is still more like the new one has been changed; this one has not.
+                others = [likeness(self.mine[index], new) for index in one.mine]
+                if likeness(line, new) > max([MUCH, *others]):
+                    return True
+        return False
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""
         mine = Counter(word for index in difference.mine for word in self.mine[index].words)
         new = Counter(word for line in difference.new for word in line.words)
         return ((mine - new) + (new - mine)).total()
-
-    def words_changed(self, differences: Iterable[Difference]) -> int:
-        return sum(self.size(difference) for difference in differences)
 
     def runs(self) -> Iterator[tuple[Difference, ...]]:
         """Differences of neighbouring lines, two or more: they may be one mistake."""
@@ -180,6 +190,25 @@ class Compared:
             yield theirs[name] + "\n"
 
 
+def in_forms(source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> list[Compared]:
+    """A function beside the right one that is most like it, in its forms; the likest first.
+
+    Empty if there is no difference. right: files of which one at least has this function.
+    """
+    lines = lines_of(mine)
+    file, ours = nearest(lines, mine.name, right)
+    my_names, their_names = set(Scope(mine, set()).known), set(Scope(ours, set()).known)
+    names = partners(lines, lines_of(ours), my_names, their_names)
+    # The names that only ours has, for parts of its lines, are no mistake of the student's.
+    known = {name for name in their_names if name in names or name in my_names}
+    forms = [ours, inlined(ours, known)]
+    forms += [taken_apart(one) for one in forms]
+    forms += [form for one in forms if (form := guarded_as(one, mine))]
+    found = [Compared(source, mine, file, renamed(lines_of(one), names)) for one in forms]
+    found.sort(key=lambda one: one.words_changed)
+    return found[:MOST_FORMS] if found[0].differences else []
+
+
 def nearest(
     mine: Sequence[Line], name: str, files: Sequence[Source]
 ) -> tuple[Source, ast.FunctionDef]:
@@ -192,6 +221,12 @@ def nearest(
 
     known = [(file, file.functions()[name]) for file in files if name in file.functions()]
     return min(known, key=unlike)
+
+
+def likeness(line: Line, other: Line) -> float:
+    """The share of their words that two lines have in common."""
+    words, others = Counter(line.words), Counter(other.words)
+    return 2 * (words & others).total() / max(1, (words + others).total())
 
 
 def next_of_mine(pairs: Sequence[Pair], otherwise: int) -> int:

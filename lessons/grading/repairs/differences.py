@@ -8,6 +8,8 @@ from typing import NamedTuple
 from lessons.course.source_text import syntax_tree
 from lessons.grading.repairs.lines import Line
 
+TOO_MANY = "line too many"  # the kind of a place
+
 
 class Place(NamedTuple):
     """Where a mistake is, and of what kind."""
@@ -120,6 +122,18 @@ def stored_array(line: Line) -> str:
     """The array that a line stores to; "" if it is no such line."""
     found = re.match(r"(\w+)\[.*\] [-+*/]?= ", line.text)
     return found[1] if found else ""
+
+
+def stores_like(line: Line, lines: Sequence[Line]) -> int:
+    """How many lines store to the element that this one stores to; 0 if it stores to none.
+
+    If the right function has fewer, as it chooses in one line what the student's `if` chooses, then
+    that line does the work of the others.
+    """
+    target, equals, _ = line.text.partition(" = ")
+    if not equals or not stored_array(line):
+        return 0
+    return sum(other.text.startswith(f"{target} = ") for other in lines)
 
 
 def names_of(difference: Difference, mine: Sequence[Line]) -> set[str]:

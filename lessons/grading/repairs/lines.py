@@ -9,6 +9,7 @@ from typing import NamedTuple
 WORDS = re.compile(
     r"""'[^']*'|"[^"]*"|[A-Za-z_]\w*|\d[\d.]*(?:[eE][-+]?\d+|\w*)|\*\*=?|//=?|<<=?|>>=?|[-<>=!+*/%&|^]=|\S"""
 )
+OF_PARAMETERS = 1_000  # votes: what a caller hands over is the same in both functions
 TOO_UNLIKE = 0.4  # two lines that share less are not the same line, changed
 
 
@@ -148,7 +149,7 @@ def partners(
             words = zip(mine[pair.mine].words, other[pair.other].words, strict=True)
             for word, their_word in words:
                 if word in my_names and their_word in their_names:
-                    votes[their_word, word] += 3
+                    votes[their_word, word] += 3 if mine[pair.mine].depth else OF_PARAMETERS
     chosen: dict[str, str] = {}
     for (theirs_name, my_name), _ in votes.most_common():
         if theirs_name not in chosen and my_name not in chosen.values():

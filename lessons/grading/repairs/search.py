@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
-from lessons.grading.repairs.compared import Compared
-from lessons.grading.repairs.differences import Difference, Place
+from lessons.grading.repairs.compared import Compared, in_forms
+from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
@@ -35,6 +35,10 @@ class Found(NamedTuple):
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
     structure: str = ""  # what right ones of this name have, and it has not
+
+    @property
+    def only_removes(self) -> bool:
+        return bool(self.places) and all(place.kind == TOO_MANY for place in self.places)
 
 
 class OutOfTries(Exception):
@@ -140,7 +144,11 @@ class Search:
         self.lines = lines
         self.compared = list(compared_with(right, source, functions))
         # With each of these as in a right file, the check passes.
-        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        passing = (
+            next((one for one in forms if self.passes(one, one.differences)), None)
+            for forms in self.compared
+        )
+        self.guilty = [one for one in passing if one]
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
@@ -153,7 +161,10 @@ class Search:
     def one_line(self) -> Found | None:
         """A line that has to be as in a right function, or neighbouring ones."""
         for one in self.guilty:
-            singles = [(difference,) for difference in one.smallest(MOST_DIFFERENCES)]
+            smallest = one.smallest(MOST_DIFFERENCES)
+            singles = [
+                (version,) for difference in smallest for version in one.versions(difference)
+            ]
             runs = [run for run in one.runs() if len(run) <= MOST_PLACES]
             for group in [*singles, *runs]:
                 hides = any(difference.hides for difference in group)
@@ -189,7 +200,8 @@ class Search:
         mine = self.guilty[0].function
         known = [Source(text).functions() for text in self.right]
         right = [functions[mine.name] for functions in known if mine.name in functions]
-        structure = other_structure(mine, right)
+        own = {name for name in self.source.functions() if not any(name in one for one in known)}
+        structure = other_structure(mine, right, own)
         if len(self.functions) == 1 and not structure:
             return None
         return Found((), False, mine.name, structure)
@@ -211,10 +223,8 @@ class Search:
         ]
         places: dict[int, Place] = {}
         for place in (difference.place for difference in told):
-            before = places.get(place.line)
-            more = before is not None and place.words not in before.words
-            words = f"{before.words} and {place.words}" if before and more else place.words
-            places[place.line] = (before or place)._replace(words=words)
+            before = places.get(place.line, place)
+            places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
@@ -226,11 +236,10 @@ class Search:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
         functions = [one for one in self.functions if one.name in names] or self.functions
+        as_ours = lines_as_ours([forms[0] for forms in self.compared])
         found: list[Place] = []
         try:
-            for change in candidates(
-                self.source, functions, lines_as_ours(self.compared), self.right
-            ):
+            for change in candidates(self.source, functions, as_ours, self.right):
                 if len(found) > MOST_PLACES:
                     return None
                 if change.line in {place.line for place in found}:
@@ -260,14 +269,23 @@ class Search:
         return Place(change.line, change.kind, change.words)
 
 
+def both_words(first: str, second: str) -> str:
+    """What is told of two changes of the same line."""
+    if second in first:
+        return first
+    if first == "without this line":
+        return "with another line in its place"
+    return f"{first} and {second}"
+
+
 def compared_with(
     right: Sequence[str], source: Source, functions: Sequence[ast.FunctionDef]
-) -> Iterator[Compared]:
-    """The functions that differ from right ones, beside these."""
+) -> Iterator[list[Compared]]:
+    """The functions that differ from right ones, beside these: see `in_forms`."""
     solutions = [Source(text) for text in right]
     solved = {name for solution in solutions for name in solution.functions()}
     for function in functions:
         if function.name in solved:
-            one = Compared(source, function, solutions)
-            if one.differences:
-                yield one
+            forms = in_forms(source, function, solutions)
+            if forms:
+                yield forms

@@ -1,24 +1,55 @@
 """What the right functions of a name have in common, and the student's has not: loops, calls."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lessons.grading.repairs.scope import called_name
 
 LOOPS = ast.For, ast.While, ast.ListComp, ast.GeneratorExp
-COUNTS = "no loop", "one loop", "two loops, one within the other", "three loops within each other"
+COUNTS = "no loop", "one loop", "two, one within the other", "three within each other"
 OF_EVERY_PROGRAM = {"range", "len", "int", "float", "float32", "int32", "int64", "min", "max"}
 
 
-def other_structure(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+def other_structure(
+    mine: ast.FunctionDef, right: Sequence[ast.FunctionDef], own: Collection[str] = ()
+) -> str:
     """A sentence on what every right function has otherwise; "" if that is nothing known.
 
-    right: those of the same name, one at least.
+    right: those of the same name, one at least. own: helpers that only the student's file has; a
+    loop or a call may stand in one of them.
     """
-    for sentence in (loops_otherwise, call_missing, barriers_otherwise):
+    helped = not names_called(mine).isdisjoint(own)
+    others = () if helped else (loops_otherwise, call_missing, barriers_otherwise)
+    for sentence in (never_used, *others):
         if found := sentence(mine, right):
             return found
     return ""
+
+
+def never_used(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    needed = set.intersection(*(names_used(one) for one in right))
+    given = {argument.arg for argument in mine.args.args}
+    for name in idle_names(mine):
+        if name not in given:
+            return f"`{name}` is computed in it, and then never used"
+        if name in needed:
+            return f"`{name}` is handed to it, and never used in it"
+    return ""
+
+
+def idle_names(function: ast.FunctionDef) -> list[str]:
+    """Names that are given or computed, and never used."""
+    given = [argument.arg for argument in function.args.args]
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    stored = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
+    used = names_used(function)
+    names = dict.fromkeys([*given, *stored])
+    return [name for name in names if name not in used and not name.startswith("_")]
+
+
+def names_used(function: ast.FunctionDef) -> set[str]:
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 
 def loops_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
@@ -26,20 +57,20 @@ def loops_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> 
     there = min(depths)
     if len(depths) > 1 or here == there or max(here, there) >= len(COUNTS):
         return ""
-    return f"in a right one there are {COUNTS[there]}; here: {COUNTS[here]}"
+    return f"loops in ours: {COUNTS[there]}; in this one: {COUNTS[here]}"
 
 
 def call_missing(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
     needed = set.intersection(*(names_called(one) for one in right))
     missing = sorted(needed - names_called(mine) - OF_EVERY_PROGRAM)
-    return f"a right one calls `{missing[0]}`, and this one does not" if missing else ""
+    return f"ours calls `{missing[0]}`, and this one does not" if missing else ""
 
 
 def barriers_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
     here, numbers = barriers_in(mine), {barriers_in(one) for one in right}
     if len(numbers) > 1 or here in numbers:
         return ""
-    return f"a right one has cuda.syncthreads() in {min(numbers)} of its lines; this one in {here}"
+    return f"places with cuda.syncthreads() in ours: {min(numbers)}; in this one: {here}"
 
 
 def depth_of_loops(function: ast.FunctionDef) -> int:
@@ -53,8 +84,13 @@ def depth_of_loops(function: ast.FunctionDef) -> int:
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
-    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-    return {ast.unparse(node.func) for node in calls if called_name(node)}
+    """Functions that are called; not those of its own values, such as `found.append`."""
+    nodes = list(ast.walk(function))
+    own = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    names = {
+        ast.unparse(one.func) for one in nodes if isinstance(one, ast.Call) and called_name(one)
+    }
+    return {name for name in names if name.partition(".")[0] not in own}
 
 
 def barriers_in(function: ast.FunctionDef) -> int:

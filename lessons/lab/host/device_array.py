@@ -32,7 +32,8 @@ class Room:
         self.made = host_place()
 
     def __del__(self) -> None:
-        self.session.free(self.memory, self.made)
+        if self.session is not None:  # a program could make an array of its own, without one
+            self.session.free(self.memory, self.made)
 
 
 class DeviceArray(metaclass=Fixed):

@@ -79,6 +79,28 @@ def barriers_in(node: ast.AST) -> Iterator[int]:
             yield part.lineno
 
 
+def barrier_left_out(now: Side, former: Side) -> tuple[int, int] | None:
+    """Of a loop around both, all of whose barriers are in an `if`: its line, and a barrier's."""
+    parents = parents_in(now.source.tree)
+    for loop in shared_parents(now, former):
+        lines = list(barriers_in(loop)) if isinstance(loop, (ast.For, ast.While)) else []
+        if lines and all(under_a_condition(part, loop, parents) for part in ast.walk(loop)):
+            return line_of(loop), lines[0]
+    return None
+
+
+def under_a_condition(part: ast.AST, loop: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether a part of a loop is no barrier, or one under an `if` in the loop."""
+    if not (isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads")):
+        return True
+    for parent in parents_of(parents, part):
+        if parent is loop:
+            return False
+        if isinstance(parent, ast.If):
+            return True
+    return False
+
+
 def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
     return (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
 

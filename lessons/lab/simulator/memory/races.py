@@ -83,13 +83,13 @@ class RaceChecker:
             Side(t, "write", here, access.node, memory) for t in (access.thread[first], kept[first])
         )
         advice = remedy_of_stores(one, other, bool(across.any()))
+        advice += told_behind(self.axis_left_out(one, other))
         self.reporter.add(
             "race",
             access.node,
             f"{name_element(memory, access.element[first])} is written by "
             f"{name_thread(access.thread[first])} and by {name_thread(kept[first])} with "
-            f"different values, and only one of them stays: {advice}"
-            f"{self.axis_left_out(one, other)}",
+            f"different values, and only one of them stays: {advice}",
             key=key,
             access=first,
             place=self.place(
@@ -140,8 +140,8 @@ class RaceChecker:
         axis = self.axis_left_out(now, former) if same_round else ""
         if axis and now.kind == former.kind == "write":
             advice = f"{axis} If all of them need it, let one of them store it"
-        elif axis:
-            advice += f". {axis[0].upper()}{axis[1:]}"
+        else:
+            advice += told_behind(axis)
         self.reporter.add(
             "race",
             access.node,
@@ -154,7 +154,7 @@ class RaceChecker:
         )
 
     def axis_left_out(self, now: Side, former: Side) -> str:
-        """A hint if two threads of one block, in one line, differ along one of several axes."""
+        """A hint if two threads of one block differ along one of several axes; else ""."""
         places = [self.launch.place_of(side.thread) for side in (now, former)]
         indices = {ast.unparse(side.node) for side in (now, former)}
         if places[0].block != places[1].block or len(indices) > 1:
@@ -197,3 +197,8 @@ def differ(stored: np.ndarray, value: Number) -> Condition:
     if np.ndim(value) == 0:
         return different & ~((stored != stored) & (value != value))
     return different
+
+
+def told_behind(sentence: str) -> str:
+    """What comes behind an advice: a sentence of its own."""
+    return f". {sentence[0].upper()}{sentence[1:]}" if sentence else ""

@@ -10,6 +10,7 @@ from .history import HappensBefore
 from .pairs import pair_advice
 from .places import (
     Side,
+    barrier_left_out,
     barriers_in,
     common_loop,
     line_of,
@@ -214,6 +215,12 @@ def within_block(now: Side, former: Side) -> str:
             f"the loop of line {loop.lineno} has a barrier, so they meet in the same round: is "
             "this the element that was meant? If it is, let all threads read, then "
             "cuda.syncthreads(), then write"
+        )
+    left_out = barrier_left_out(now, former)
+    if left_out:
+        return (
+            f"the loop of line {left_out[0]} passes its barrier, line {left_out[1]}, only in some "
+            "of its rounds: put it outside of the `if`"
         )
     return (
         "they meet in different rounds: put cuda.syncthreads() into the loop of line "

@@ -1,7 +1,8 @@
-"""A function without its names for parts of it: `blocks` is written where it is used.
+"""The same function in other forms, of which one may be like the student's.
 
 Two functions that name other parts of the same expressions have hardly a line in common. Without
-the names of one, each of its lines can be put beside a line of the other.
+the names of one, each of its lines can be put beside a line of the other. So it is with a guard,
+behind which a function goes on or within which it does all.
 """
 
 import ast
@@ -16,6 +17,45 @@ PLAIN_FUNCTIONS = {
 }  # fmt: skip
 PLAIN_NODES = ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Tuple
 Part = tuple[ast.Name, ast.expr]  # a name, and what it stands for
+
+
+def guarded_as(ours: ast.FunctionDef, mine: ast.FunctionDef) -> ast.FunctionDef | None:
+    """Ours, which returns early, with the `if` of mine that holds all the rest; None without."""
+    last = mine.body[-1]
+    if not isinstance(last, ast.If) or last.orelse:
+        return None
+    for place, statement in enumerate(ours.body):
+        if is_guard(statement) and place + 1 < len(ours.body):
+            rest = ast.If(last.test, ours.body[place + 1 :], [])
+            written = deepcopy(ours)
+            written.body = deepcopy([*ours.body[:place], ast.copy_location(rest, statement)])
+            return ast.fix_missing_locations(written)
+    return None
+
+
+def is_guard(statement: ast.stmt) -> bool:
+    """Whether it is an `if` that only returns."""
+    if not isinstance(statement, ast.If) or statement.orelse or len(statement.body) != 1:
+        return False
+    only = statement.body[0]
+    return isinstance(only, ast.Return) and only.value is None
+
+
+def taken_apart(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The same with a line for each name, in place of `a, b = c, d`."""
+    return ast.fix_missing_locations(OneByOne().visit(deepcopy(function)))
+
+
+class OneByOne(ast.NodeTransformer):
+    """Makes several assignments of one, where none uses what another sets."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.Assign]:
+        parts = parts_of(node)
+        names = {name.id for name, _ in parts}
+        used = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        if len(parts) < 2 or names & used or not isinstance(node.value, ast.Tuple):
+            return node
+        return [ast.copy_location(assignment([part]), node) for part in parts]
 
 
 def inlined(function: ast.FunctionDef, keep: Collection[str]) -> ast.FunctionDef:
