@@ -290,6 +290,25 @@ def test_a_line_is_tried_without_the_other_indentation():
     assert [place.line for place in found.places] == [3]
 
 
+def test_a_line_that_chooses_what_an_if_of_the_student_chooses_is_not_told():
+    right = "def one(a, b):\n    a[0] = b if b > 0 else 0\n"
+    wrong = "def one(a, b):\n    if b < 0:\n        a[0] = b\n    else:\n        a[0] = 0\n"
+
+    def passes(changed, sure):
+        return "b if b > 0 else 0" in changed or "b >" in changed
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], *(Tries(passes, 99) for _ in "ab"))
+    assert [place.line for place in found.places] == [2]
+
+
+def test_a_whole_number_is_tried_times_a_constant_that_is_a_factor_elsewhere():
+    text = "from sizes import TILE\n\n\ndef one(a, x, n):\n    t = n // 3\n"
+    text += "    return a[t * TILE + x] * a[t + x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("a[t + x]", "a[(t * TILE) + x]") in tried
+
+
 def test_an_index_is_tried_that_the_array_has_elsewhere():
     text = "def one(tiles, layer, x):\n    tiles[layer % 2, x] = 1\n    return tiles[1, x]\n"
     source = Source(text)

@@ -18,6 +18,7 @@ from lessons.grading.repairs.differences import (
     overwrites,
     returns,
     stored_array,
+    stores_like,
     with_moves,
     with_replaced,
 )
@@ -67,6 +68,7 @@ class Compared:
                 elif (mine.depth, mine.text) != (line.depth, line.text):
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
+                    hides |= stores_like(line, self.mine) > stores_like(line, ours)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
                 found.append(self.too_many(pair.mine))
