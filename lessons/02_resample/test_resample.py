@@ -19,6 +19,8 @@ def explained(found):
             "low and high of neighbours are such indices: low = int32(math.floor(position)), since "
             "math.floor gives a number with a point in a kernel"
         )
+    if found.kind == "race" and "of blend" in found.message:
+        return "upsample reads small alone: what picture is bilinear called with?"
     if found.kind == "out-of-bounds" and "in blend" in found.message:
         return (
             "bilinear takes u and v from 0 to 1: u is made of x and the width, v of y and the "
