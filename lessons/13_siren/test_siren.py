@@ -513,7 +513,8 @@ def chunk_mistakes(x, d, expected):
         ),
         "biases are zero": (
             biases(np.zeros((chunks, 1, fan_out))),
-            "The last row is zero: it should be the sum of the deltas.",
+            "The last row is zero: it should be the sum of the deltas, stored when all of them "
+            "have been added.",
         ),
         "biases not stored": (
             biases(np.full((chunks, 1, fan_out), UNWRITTEN)),

@@ -255,9 +255,9 @@ def explained(found):
     known = {"out-of-bounds": OUTSIDE, "uninitialised": UNWRITTEN}.get(found.kind, {})
     if found.kind == "out-of-bounds" and "axis 2" in found.message:
         known = known | OUTSIDE_LAST_AXIS
-    if found.kind == "out-of-bounds" and re.match(r"gradient\[-?\d+\]", found.message):
+    if found.kind == "out-of-bounds" and re.search(r"\bgradient\[-?\d+\] is", found.message):
         return "`gradient` of learn has a number for each of 16 units, or 16 inputs: 0 to 15."
-    row = re.match(r"activations\[([1-3]), [0-2]\]", found.message)
+    row = re.search(r"\bactivations\[([1-3]), [0-2]\] is read", found.message)
     if found.kind == "uninitialised" and row:
         return (
             f"Row {row[1]} of activations is not there: forward_layer stores what a layer gives in "

@@ -71,8 +71,8 @@ def wrong_gelus(x):
         ),
         "the exact GELU": (
             x * normal_share(x),
-            "This is GELU with the error function. Ours has a tangent, which is a little different: "
-            "use that of the README.",
+            "This is GELU with the error function: ours has a tangent, as in the README, and is a "
+            "little different.",
         ),
         "ReLU": (
             np.maximum(x, 0),
