@@ -237,6 +237,14 @@ def wrong_rounds(a, b):
         weights = sum(((numbers >= s) & (numbers < s + TILE)).astype(float) for s in starts)
         return (a * weights) @ b
 
+    def one_apart(factor):
+        """The tiles of this factor begin one further on from round to round, and not TILE."""
+        far = [1 if factor == "a" else TILE, 1 if factor == "b" else TILE]
+        places = np.arange(-(-k // TILE))[:, np.newaxis] * far
+        padded_a = np.pad(a, ((0, 0), (0, TILE)))
+        padded_b = np.pad(b, ((0, TILE), (0, 0)))
+        return sum(padded_a[:, p : p + TILE] @ padded_b[q : q + TILE] for p, q in places)
+
     again = sum((numbers < min(TILE, k - s)).astype(float) for s in range(0, k, TILE))
     return {
         "rounds one apart": (
@@ -246,6 +254,14 @@ def wrong_rounds(a, b):
         "start not multiplied": (
             from_places(range(-(-k // TILE))),
             "start is the number of the round: multiply it by TILE.",
+        ),
+        "start of a not multiplied": (
+            one_apart("a"),
+            "a's tiles are one column apart: its column is the round times TILE, plus x.",
+        ),
+        "start of b not multiplied": (
+            one_apart("b"),
+            "b's tiles are one row apart: its row is the round times TILE, plus y.",
         ),
         "every second tile": (
             from_places(range(0, k, 2 * TILE)),

@@ -42,7 +42,8 @@ def test_bin_of(case):
 def test_global(case):
     # In the last one, all threads add to one bin.
     for pixels, bins, used in ((700, 10, 10), (1, 5, 5), (512, 300, 300), (257, 8, 1)):
-        count(case, "launch_histogram_global", pixels, bins, used)
+        brightness, _, counted = count(case, "launch_histogram_global", pixels, bins, used)
+    require_work_for_all(case, counted, brightness)
 
 
 @check("shared")
@@ -441,6 +442,10 @@ def wrong_bins(exact, bins):
         "255 bins": (np.minimum(np.floor(exact * 255), 254), NUMBER_OF_BINS),
         "fixed bins": (np.minimum(np.floor(exact * 256), bins - 1), NUMBER_OF_BINS),
         "fixed bins, one less": (np.minimum(np.floor(exact * 255), bins - 1), NUMBER_OF_BINS),
+        "one too high": (
+            np.minimum(np.floor(exact * bins) + 1, bins - 1),
+            "Each brightness is one bin too high: bin 0 goes from 0 to 1 / bins.",
+        ),
         "from 1": (np.minimum(np.floor(exact * bins), bins - 1) + 1, "Bins are counted from 0."),
     }
 
@@ -499,6 +504,10 @@ def wrong_sums(exact, sums):
         "tree upside down": (
             tree(sums, (1, 2, 4, 8, 16, 32, 64, 128))[:, 0].sum(),
             "The rounds of the tree run the wrong way: active is 128 first, then 64, down to 1.",
+        ),
+        "one thread less in each round": (
+            tree(sums, range(128, 0, -1))[:, 0].sum(),
+            "The tree goes on with one thread less in each round: it goes on with half of them.",
         ),
         "one sum for all": (
             one_sum_for_all(sums),

@@ -593,7 +593,8 @@ def explained(found):
         return (
             "fan_in is 16 in the first layer, then the number of units of the layer before: so "
             "many activations there are, and the product reads number input_tile + k. Each "
-            "has to be stored, as unit unit_tile + column."
+            "has to be stored, as unit unit_tile + column, and all tiles of a layer in the same "
+            "buffer, 1 - source: the buffers change roles once per layer."
         )
     if found.kind == "uninitialised":
         return (

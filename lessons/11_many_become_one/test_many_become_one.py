@@ -60,6 +60,7 @@ def test_argmax(case):
             require_work_for_all(case, counted, values)
     for values, blocks in equal_values(case):
         find_argmax(case, values, blocks)
+    require_own_candidates(case)
 
 
 @check("column_sums")
@@ -101,6 +102,9 @@ def test_levels(case):
     find_levels(case, counts, [5, 995])
     find_levels(case, np.array([0, 0, 3, 0, 5]), [0, 5, 500, 1000])  # nothing in the first bins
     find_levels(case, 10 * counts, [5, 995])  # a thousand times as many pixels are no int32
+    # More than a float32 can count.
+    counts = case.rng.multinomial(2**24 + 3, case.rng.dirichlet(np.ones(256)))
+    find_levels(case, counts, [5, 995, 1000])
     # More parts than a block has threads, which add up the parts before theirs.
     size = case.size(native=260 * BLOCK_VALUES, checked=2 * BLOCK_VALUES + 5)
     run_up(case, size, engine="native")
@@ -637,6 +641,35 @@ def find_argmax(case, values, blocks):
     return counted
 
 
+def require_own_candidates(case):
+    """That a block's candidate is of its own part, however the values are dealt out.
+
+    Of values that fall, one block has the largest, at index 0. If that one is not there, the
+    candidates of all others are the same; only a block without a value has 0 both times.
+    """
+    blocks = 3
+    falling = np.sort(case.random(700, -9, -1))[::-1].copy()
+    lowest_first = falling.copy()
+    lowest_first[0] = -10
+    found = []
+    for values in (falling, lowest_first):
+        candidates, index = case.output((blocks,), np.int32), case.output((1,), np.int32)
+        case.run("launch_argmax", values, candidates, index)
+        found.append(candidates.array)
+    with_it, without = found
+    case.require(
+        np.count_nonzero((with_it == 0) & (without != 0)) <= 1,
+        "the first value for all",
+        f"of values that fall, the candidates of {blocks} blocks are {listed(with_it)}: index 0 is "
+        "of the part of one block only. A thread begins with float32(-math.inf), and not with a "
+        "value.",
+    )
+
+
+def listed(numbers):
+    return ", ".join(str(number) for number in numbers)
+
+
 def keeps_the_smallest(values, candidates):
     """Whether the first stage leaves where the smallest value of each block's part is."""
     if values.size == 1 or not np.isfinite(values).all():
@@ -1057,6 +1090,8 @@ def wrong_levels(running, per_mille, garbage):
     with np.errstate(over="ignore"):
         product = (running[-1] * per_mille + np.int32(999)) // 1000
     wrapped = first_with(np.maximum(product, 1))
+    shares = per_mille.astype(np.float32) / np.float32(1000)
+    rounded = first_with(np.maximum(np.ceil(shares * np.float32(pixels)), 1))
     return {
         "no pixel is enough": (np.where(none, garbage, right), at_least),
         "an empty bin is enough": (np.where(none, 0, right), at_least),
@@ -1064,6 +1099,11 @@ def wrong_levels(running, per_mille, garbage):
             np.where(wrapped < bins, wrapped, garbage),
             "A thousand times so many pixels do not fit into an int32: int64(...) before the "
             "multiplication.",
+        ),
+        "counted in float32": (
+            np.where(rounded < bins, rounded, garbage),
+            "The number of pixels that is enough is not exact: a float32 does not hold every whole "
+            "number above 16,777,216. Count in int64.",
         ),
         "rounded down": (
             np.minimum(first_with([max(1, math.floor(number)) for number in exact]), bins - 1),

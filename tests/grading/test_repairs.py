@@ -215,6 +215,13 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
     assert [place.line for place in found.places] == [3]
 
 
+def test_a_return_within_a_loop_is_tried_behind_it():
+    text = "def total(a):\n    s = 0\n    for i in a:\n        s += i\n        return s\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("        return s", "    return s") in tried
+
+
 NAMES = """def place(index, size):
     block = index // size
     offset = 0
@@ -248,7 +255,7 @@ def test_a_name_that_is_computed_in_another_way_in_several_lines_is_told():
 
 
 def test_lines_that_one_of_ours_replaces_are_told_and_not_a_line_behind_them():
-    right = "def two(a):\n    low, high = a - 1, a + 1\n    return low * high\n"
+    right = "def two(a):\n    low, high = both(a - 1)\n    return low * high\n"
     wrong = "def two(a):\n    low = a // 1\n    high = a + 1 * 2\n    return low * high\n"
 
     def passes(changed, sure):
@@ -281,6 +288,25 @@ def test_a_line_is_tried_without_the_other_indentation():
 
     found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
     assert [place.line for place in found.places] == [3]
+
+
+def test_a_line_that_chooses_what_an_if_of_the_student_chooses_is_not_told():
+    right = "def one(a, b):\n    a[0] = b if b > 0 else 0\n"
+    wrong = "def one(a, b):\n    if b < 0:\n        a[0] = b\n    else:\n        a[0] = 0\n"
+
+    def passes(changed, sure):
+        return "b if b > 0 else 0" in changed or "b >" in changed
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], *(Tries(passes, 99) for _ in "ab"))
+    assert [place.line for place in found.places] == [2]
+
+
+def test_a_whole_number_is_tried_times_a_constant_that_is_a_factor_elsewhere():
+    text = "from sizes import TILE\n\n\ndef one(a, x, n):\n    t = n // 3\n"
+    text += "    return a[t * TILE + x] * a[t + x]\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("a[t + x]", "a[(t * TILE) + x]") in tried
 
 
 def test_an_index_is_tried_that_the_array_has_elsewhere():
@@ -318,6 +344,13 @@ def test_a_guard_around_all_is_no_difference():
     assert [(line.depth, line.text) for d in one.differences for line in d.new] == [
         (2, "b[k] = 2 * a[k]")
     ]
+
+
+def test_a_line_for_each_name_is_no_difference():
+    right = "def one(a, b):\n    c, d = a + 1, b * 2\n    return c * d + c + d\n"
+    wrong = "def one(a, b):\n    c = a + 1\n    d = b\n    return c * d + c + d\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
 
 
 def found_with(wrong, right, passes):

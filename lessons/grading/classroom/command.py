@@ -155,6 +155,9 @@ def grade_into(
     finally:
         bar.close()
         journal.close()
-        write_class(out, gradebook(class_, chosen, journal, roster), chosen, run)
+        grades = gradebook(class_, chosen, journal, roster)
+        write_class(out, grades, chosen, run)
         print(f"{len(class_)} submissions: {out / SUMMARY} (--seed {run.seed})")
+        if left := sum(not grade.finished for grade in grades):
+            print(f"{left} of them are not finished: the same command goes on")
     return 0

@@ -58,8 +58,11 @@ def gradebook(
 def grade_of(
     handed: Handed, lessons: Sequence[Lesson], journal: Journal, roster: Roster, folder: str
 ) -> Grade:
+    files = {name: file.digest for name, file in handed.files.items()}
     done = [
-        row for (student, _, _), (_, row) in list(journal.rows.items()) if student == handed.student
+        row
+        for (student, lesson, _), (file, row) in list(journal.rows.items())
+        if student == handed.student and lesson in files and file == files[lesson]
     ]
     rows = all_results(lessons, done, lambda lesson, _: not_run(handed, lesson))
     scores = {
@@ -74,7 +77,8 @@ def grade_of(
     }
     student = roster.student(handed.student)
     late = roster.after_lateness(handed.student, scores)
-    finished = not handed.files or len(done) >= len(rows)
+    known = {(row.lesson, row.check) for row in done}
+    finished = all((row.lesson, row.check) in known for row in rows if row.lesson in handed.files)
     return Grade(student, handed, folder, rows, scores, late, remarks, finished)
 
 

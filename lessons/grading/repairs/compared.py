@@ -18,10 +18,11 @@ from lessons.grading.repairs.differences import (
     overwrites,
     returns,
     stored_array,
+    stores_like,
     with_moves,
     with_replaced,
 )
-from lessons.grading.repairs.forms import guarded_as, inlined
+from lessons.grading.repairs.forms import guarded_as, inlined, taken_apart
 from lessons.grading.repairs.lines import (
     Line,
     Pair,
@@ -67,6 +68,7 @@ class Compared:
                 elif (mine.depth, mine.text) != (line.depth, line.text):
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
+                    hides |= stores_like(line, self.mine) > stores_like(line, ours)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
                 found.append(self.too_many(pair.mine))
@@ -200,6 +202,7 @@ def in_forms(source: Source, mine: ast.FunctionDef, right: Sequence[Source]) -> 
     # The names that only ours has, for parts of its lines, are no mistake of the student's.
     known = {name for name in their_names if name in names or name in my_names}
     forms = [ours, inlined(ours, known)]
+    forms += [taken_apart(one) for one in forms]
     forms += [form for one in forms if (form := guarded_as(one, mine))]
     found = [Compared(source, mine, file, renamed(lines_of(one), names)) for one in forms]
     found.sort(key=lambda one: one.words_changed)

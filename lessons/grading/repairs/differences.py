@@ -124,6 +124,18 @@ def stored_array(line: Line) -> str:
     return found[1] if found else ""
 
 
+def stores_like(line: Line, lines: Sequence[Line]) -> int:
+    """How many lines store to the element that this one stores to; 0 if it stores to none.
+
+    If the right function has fewer, as it chooses in one line what the student's `if` chooses, then
+    that line does the work of the others.
+    """
+    target, equals, _ = line.text.partition(" = ")
+    if not equals or not stored_array(line):
+        return 0
+    return sum(other.text.startswith(f"{target} = ") for other in lines)
+
+
 def names_of(difference: Difference, mine: Sequence[Line]) -> set[str]:
     """The names that its lines give a value, the old ones and the new."""
     lines = [*(mine[index] for index in difference.mine), *difference.new]
@@ -141,7 +153,7 @@ def given_names(line: Line) -> set[str]:
     parts = [
         part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])
     ]
-    return {part.id for part in parts if isinstance(part, ast.Name)}
+    return {part.id for part in parts if isinstance(part, ast.Name) and part.id != "_"}
 
 
 def is_plain(line: Line) -> bool:

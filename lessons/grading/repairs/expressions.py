@@ -17,6 +17,7 @@ from lessons.grading.repairs.names import (
     names_for_constants,
     names_of_the_file,
     part_missing,
+    times_a_constant,
 )
 from lessons.grading.repairs.scope import Scope, called_name
 from lessons.grading.repairs.source import Proposal, Source
@@ -292,6 +293,6 @@ EXPRESSIONS: tuple[tuple[int, ExpressionChanges], ...] = (
     (-2, index_for_constant),
     (1, numbers), (1, ranges), (1, signs), (1, wholes), (1, functions), (1, attributes),
     (1, both_ways), (1, close_names), (1, names_for_constants), (2, names), (2, one_more_or_less),
-    (2, parts_left_out), (2, parentheses),
+    (2, parts_left_out), (2, parentheses), (2, times_a_constant),
     (3, names_of_the_file), (4, part_missing),
 )  # fmt: skip

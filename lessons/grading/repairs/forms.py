@@ -41,6 +41,23 @@ def is_guard(statement: ast.stmt) -> bool:
     return isinstance(only, ast.Return) and only.value is None
 
 
+def taken_apart(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The same with a line for each name, in place of `a, b = c, d`."""
+    return ast.fix_missing_locations(OneByOne().visit(deepcopy(function)))
+
+
+class OneByOne(ast.NodeTransformer):
+    """Makes several assignments of one, where none uses what another sets."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.Assign]:
+        parts = parts_of(node)
+        names = {name.id for name, _ in parts}
+        used = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        if len(parts) < 2 or names & used or not isinstance(node.value, ast.Tuple):
+            return node
+        return [ast.copy_location(assignment([part]), node) for part in parts]
+
+
 def inlined(function: ast.FunctionDef, keep: Collection[str]) -> ast.FunctionDef:
     """The same function without plain names that are not in `keep`."""
     written = deepcopy(function)

@@ -116,6 +116,23 @@ def names_of_the_file(node: ast.AST, source: Source, scope: Scope) -> Iterator[P
                 yield other, "number", words.replace("another name", "a name")
 
 
+def times_a_constant(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:
+    """A whole number times a constant that is a factor elsewhere: the number of a tile, say."""
+    if not isinstance(node, ast.Name) or scope.kinds.get(node.id) != WHOLE:
+        return
+    if not isinstance(node.ctx, ast.Load):
+        return
+    factors = {
+        side.id
+        for other in scope.nodes
+        if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mult)
+        for side in (other.left, other.right)
+        if isinstance(side, ast.Name) and side.id.isupper()
+    }
+    for constant in sorted(factors):
+        yield f"({node.id} * {constant})", "factor", f"with one more factor at `{node.id}`"
+
+
 def part_missing(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:
     """One more factor or term, of the names that the function knows."""
     if not isinstance(node, (ast.Name, ast.Subscript, ast.Call, ast.BinOp)):

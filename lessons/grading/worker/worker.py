@@ -169,8 +169,11 @@ class Worker:
             self.file.find(name)(*arguments, launch=launch)
             return
         own = OwnKernels(arrays, self.file.path, name)
-        self.file.find(name)(*arguments, launch=watched(launch, own))
-        own.at_the_end()
+        try:
+            self.file.find(name)(*arguments, launch=watched(launch, own))
+            own.at_the_end()
+        finally:
+            own.show()
 
     def conduct(
         self, name: str, arguments: Sequence[Any], kernels: ConductedKernels, launch: Launcher
@@ -185,6 +188,8 @@ class Worker:
                 f"{name} calls a launch function without launch=launch: that does not know where "
                 "to run its kernel, and would look for a GPU. Pass on the launch that you got"
             ).with_traceback(error.__traceback__) from None
+        finally:
+            kernels.show()
 
 
 def plain(value: object) -> object:
