@@ -346,6 +346,13 @@ def test_a_line_for_each_name_is_no_difference():
     assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
 
 
+def test_a_line_that_names_something_is_no_pair_of_a_call():
+    right = "def one(a, b):\n    run[cover(a, 4), 4](a, b)\n"
+    wrong = "def one(a, b):\n    blocks = cover(b, 4)\n    run[blocks, 4](a, b)\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert {d.place.line: len(d.new) for d in one.differences} == {2: 0, 3: 1}
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
