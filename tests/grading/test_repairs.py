@@ -360,6 +360,18 @@ def test_a_line_that_names_something_is_no_pair_of_a_call():
     assert {d.place.line: len(d.new) for d in one.differences} == {2: 0, 3: 1}
 
 
+def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
+    right = "def one(p, m, g):\n    m = m + g\n    b = m\n    return p - 3 * m, b\n"
+    wrong = "def one(p, m, g):\n    p = p - 3 * m\n    m = m + g\n    b = m\n    return p, b\n"
+
+    def passes(text, sure):
+        return "p = p" not in text and "p - 3 * m, b" in text
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [2, 5]
+    assert found.places[0].words == "with this line further down, in another form"
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
