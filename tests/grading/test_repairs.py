@@ -361,11 +361,13 @@ def test_a_line_that_names_something_is_no_pair_of_a_call():
 
 
 def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
-    right = "def one(p, m, g):\n    m = m + g\n    b = m\n    return p - 3 * m, b\n"
-    wrong = "def one(p, m, g):\n    p = p - 3 * m\n    m = m + g\n    b = m\n    return p, b\n"
+    right = (
+        "def one(p, m, g):\n    m = m + g\n    b = m\n    return p - 3 * m / (root(m * m) + 7), b\n"
+    )
+    wrong = "def one(p, m, g):\n    p = p - 3 * m / (root(m * m) + 7)\n    m = m + g\n    b = m\n    return p, b\n"
 
     def passes(text, sure):
-        return "p = p" not in text and "p - 3 * m, b" in text
+        return "p = p" not in text and "p - 3 * m / (root(m * m) + 7), b" in text
 
     found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
     assert [place.line for place in found.places] == [2, 5]
