@@ -215,6 +215,13 @@ def test_a_line_that_does_the_work_of_wrong_ones_is_not_told():
     assert [place.line for place in found.places] == [3]
 
 
+def test_a_return_within_a_loop_is_tried_behind_it():
+    text = "def total(a):\n    s = 0\n    for i in a:\n        s += i\n        return s\n"
+    source = Source(text)
+    tried = [source.changed(one) for one in candidates(source, list(source.functions().values()))]
+    assert text.replace("        return s", "    return s") in tried
+
+
 NAMES = """def place(index, size):
     block = index // size
     offset = 0
