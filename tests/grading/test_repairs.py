@@ -361,13 +361,13 @@ def test_a_line_that_names_something_is_no_pair_of_a_call():
 
 
 def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
-    right = (
-        "def one(p, m, g):\n    m = m + g\n    b = m\n    return p - 3 * m / (root(m * m) + 7), b\n"
-    )
-    wrong = "def one(p, m, g):\n    p = p - 3 * m / (root(m * m) + 7)\n    m = m + g\n    b = m\n    return p, b\n"
+    move = "p - 3 * m / (root(m * m) + 7)"
+    averages = "    m = m + g\n    b = m\n"
+    right = f"def one(p, m, g):\n{averages}    return {move}, b\n"
+    wrong = f"def one(p, m, g):\n    p = {move}\n{averages}    return p, b\n"
 
     def passes(text, sure):
-        return "p = p" not in text and "p - 3 * m / (root(m * m) + 7), b" in text
+        return "p = p" not in text and f"{move}, b" in text
 
     found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
     assert [place.line for place in found.places] == [2, 5]
