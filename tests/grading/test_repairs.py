@@ -353,6 +353,27 @@ def test_a_line_for_each_name_is_no_difference():
     assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
 
 
+def test_a_line_that_names_something_is_no_pair_of_a_call():
+    right = "def one(a, b):\n    run[cover(a, 4), 4](a, b)\n"
+    wrong = "def one(a, b):\n    blocks = cover(b, 4)\n    run[blocks, 4](a, b)\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert {d.place.line: len(d.new) for d in one.differences} == {2: 0, 3: 1}
+
+
+def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
+    move = "p - 3 * m / (root(m * m) + 7)"
+    averages = "    m = m + g\n    b = m\n"
+    right = f"def one(p, m, g):\n{averages}    return {move}, b\n"
+    wrong = f"def one(p, m, g):\n    p = {move}\n{averages}    return p, b\n"
+
+    def passes(text, sure):
+        return "p = p" not in text and f"{move}, b" in text
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [2, 5]
+    assert found.places[0].words == "with this line further down, in another form"
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
