@@ -140,6 +140,13 @@ HIGHS = {
 }
 FRACTIONS = {
     "position - floor": lambda position, whole, low: position - whole,
+    "position - int(position)": lambda position, whole, low: position - np.trunc(position),
+    "abs(position - int(position))": lambda position, whole, low: np.abs(
+        position - np.trunc(position)
+    ),
+    "abs(position) - floor(abs(position))": lambda position, whole, low: np.mod(
+        np.abs(position), 1
+    ),
     "position - the clamped low": lambda position, whole, low: position - low,
     "floor - position": lambda position, whole, low: whole - position,
     "1 - (position - floor)": lambda position, whole, low: 1 - (position - whole),
@@ -269,7 +276,12 @@ def no_products(got, corners, first):
             "in x, times how near it is in y."
         )
         return {"no products": (got.astype(np.float64), sentence)}
-    return {}
+    x, y = got[0, 1] + got[0, 3], got[0, 2] + got[0, 3]
+    sentence = (
+        f"These are products, but of other fractions: for {first[0]:.4g} and {first[1]:.4g} they "
+        f"are the weights of {x:.4g} and {y:.4g}. Take both fractions as they are."
+    )
+    return {"other fractions": (got.astype(np.float64), sentence)}
 
 
 def other_weights(got, corners, factors):

@@ -9,9 +9,8 @@ from lessons import reference
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 1, 128)
-# Three blocks have no equal shares of 257.
+# Three blocks have no equal shares of 257, and blocks that overlap do not reach its end.
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
-CENTRES_BATCH = 151
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 PROBE = 11  # a sample that is equal to no step
@@ -42,7 +41,7 @@ def test_batch(case):
 @check("float32")
 def test_float32(case):
     check_batch(case, SMALL_BATCH, 2, (6, 7, 3))
-    check_centres(case, 0, 11, 17)
+    check_centres(case, 0, 19, 17)
 
 
 @check("large_batch")
@@ -53,16 +52,16 @@ def test_large_batch(case):
 
 @check("pixel_centres")
 def test_pixel_centres(case):
-    for first, height, width in ((0, 11, 17), (30, 11, 17), (7, 29, 6)):
+    for first, height, width in ((0, 19, 17), (30, 19, 17), (7, 47, 6)):
         check_centres(case, first, height, width)
 
 
 def check_centres(case, first, height, width):
-    uv = case.output((CENTRES_BATCH, 2))
+    uv = case.output((RAGGED_BATCH, 2))
     counts = case.measure("launch_pixel_centres", first, width, height, uv)
-    part = slice(first, first + CENTRES_BATCH)
+    part = slice(first, first + RAGGED_BATCH)
     expected = reference.pixel_centres(width, height)[part]
-    number = np.arange(CENTRES_BATCH)
+    number = np.arange(RAGGED_BATCH)
     numbers = number + first
     half = np.array([0.5 / width, 0.5 / height])
     candidates = {
@@ -131,7 +130,7 @@ PARTS_OF_CENTRES = (
 
 def other_centres(known, got, first, width, height):
     """The known candidates, and one with a size or the first pixel used otherwise, if one fits."""
-    batch = np.arange(CENTRES_BATCH)
+    batch = np.arange(RAGGED_BATCH)
     numbers = {
         "first_pixel + sample": first + batch,
         "sample": batch,
@@ -543,6 +542,10 @@ SAMPLES = {
     "the sample + 1": lambda sample, batch: sample + 1,
     "2 * the sample": lambda sample, batch: 2 * sample,
     "2 * the sample + 1": lambda sample, batch: 2 * sample + 1,
+    "half the sample, rounded down": lambda sample, batch: sample // 2,
+    "a quarter of the sample, rounded down": lambda sample, batch: sample // 4,
+    "the sample of the block's first thread": lambda sample, batch: sample // 128 * 128,
+    "the last sample": lambda sample, batch: batch - 1,
     "the sample + the batch": lambda sample, batch: sample + batch,
     "0": lambda sample, batch: 0,
 }
@@ -564,7 +567,7 @@ def of_other_samples(got, step, seed):
     if None in parts:
         return {}
     u, v = parts
-    sentence = f"u is {u}, and v {v}: they are word 0 and word 1 of the same sample."
+    sentence = f"u is {u}, and v {v}: they should be word 0 and word 1 of the sample itself."
     return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
 
 

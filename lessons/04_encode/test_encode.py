@@ -178,6 +178,11 @@ def check_waves(case, uv, grid, features):
             np.hstack([waves(uv)[:, :4], waves(uv, factors=(4, 8))[:, 4:]]),
             "For v the doubling went on where u had stopped: begin each axis with one wave.",
         ),
+        "one over the other": (
+            np.hstack([waves(uv)[:, 4:], np.full((len(uv), 4), NOT_WRITTEN)]),
+            "The waves of v are written over those of u, and channels 9 to 12 never: the first "
+            "channel of v is four further than that of u.",
+        ),
         "channel stays": (
             np.ones_like(expected),
             "All are ones: each wave was written to the same channel, and the ones over the rest.",

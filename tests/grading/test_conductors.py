@@ -32,6 +32,7 @@ def started(kernel, blocks, threads, *arguments):
 def test_kernels_of_the_file_and_of_ours_may_be_started(kernels, array, kernel):
     watched(started, kernels)(kernel, 1, 32, array)
     kernels.at_the_end()
+    kernels.show()
     assert array.tolist() == [1, 1, 1]
 
 

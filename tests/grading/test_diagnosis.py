@@ -135,6 +135,15 @@ def test_a_picture_written_by_the_first_row_of_threads():
     assert code(PICTURE, got, threads=IMAGE_THREADS) != "first row of threads only"
 
 
+@pytest.mark.parametrize("written, told", [(192, "begins 32 after"), (193, "which threads")])
+def test_blocks_that_overlap_end_too_early(written, told):
+    expected = np.random.default_rng(0).random((257, 2))
+    got = np.full(expected.shape, SENTINEL)
+    got[:written] = expected[:written]
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
+    assert told in found.sentence
+
+
 @pytest.mark.parametrize("rows, told", [(8, True), (9, False)])
 def test_a_row_that_takes_several_threads(rows, told):
     expected = np.random.default_rng(0).random((100, 16))
@@ -142,6 +151,12 @@ def test_a_row_that_takes_several_threads(rows, told):
     got[:rows] = expected[:rows]
     found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
     assert ("takes 16 to write a row" in found.sentence) == told
+
+
+def test_what_all_channels_make_together_is_known_in_each():
+    colours = np.random.default_rng(0).random((9, 7, 3))
+    mean = np.repeat(colours.mean(axis=2, keepdims=True), 3, axis=2)
+    assert code(colours, mean, threads=IMAGE_THREADS) == "of all channels"
 
 
 def test_equal_shares_of_the_blocks_leave_some_over():

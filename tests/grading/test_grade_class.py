@@ -139,6 +139,26 @@ def test_an_interrupted_class_goes_on_where_it_was(tmp_path, ran):
     assert ran == []
 
 
+def test_what_was_not_handed_in_leaves_nothing_unfinished_and_what_was_taken_back_no_points(
+    tmp_path, ran, capsys
+):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    put(made / "ann" / "lesson2.txt", "not yet")
+    for points in (str(LESSON.points), "0"):
+        grade(made, tmp_path / "out", "--lessons", "1,2")
+        (row,) = table(tmp_path / "out" / "grades.csv")[1:]
+        assert (row[1], row[5], row[6]) == (points, "20", "graded")
+        assert "not finished" not in capsys.readouterr().out
+        (made / "ann" / "01_grayscale.py").unlink(missing_ok=True)
+
+
+def test_grades_do_not_go_among_the_submissions(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    with pytest.raises(InputError, match="would be taken for a student's"):
+        grade(made, made / "grades")
+    assert sorted(path.name for path in made.iterdir()) == ["ann"]
+
+
 def test_grades_of_another_seed_are_not_mixed(tmp_path, ran):
     made = a_class(tmp_path / "in", ann=TEXT)
     grade(made, tmp_path / "out", "--seed", 1)
@@ -208,6 +228,7 @@ def test_folders_of_students_are_distinct_on_every_system():
 def test_a_name_is_no_formula():
     assert harmless("=HYPERLINK(1)") == "'=HYPERLINK(1)"
     assert (harmless("ann"), harmless(-3)) == ("ann", -3)
+    assert harmless(" \t=1\n\x1b[2J") == "'  =1 ?[2J"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import lessons
@@ -170,32 +171,41 @@ def test_what_is_no_kernel_is_refused(kernel):
 
 
 def test_a_launch_function_starts_kernels_and_nothing_else():
-    class Kernel:
+    class Lookalike:
         targetoptions = {"device": False}  # noqa: RUF012
         py_func = plain
 
+    kernel = cuda.jit(plain)
     array, path = np.zeros(4, np.float32), plain.__code__.co_filename
 
     def watch():
         return OwnKernels([array], path, "launch_it")
 
     own = watch()
-    own.before_launch(Kernel, (1, 1), (array[1:], 3))
+    assert np.isnan(array).all()  # as on a GPU, the numbers are elsewhere
+    own.before_launch(kernel, (1, 1), (array[1:], 3))
     array[0] += 1
     own.after_launch()
     own.at_the_end()
+    own.show()
+    assert array.tolist() == [1, 0, 0, 0]
+    with pytest.raises(NoKernel, match=r"not what @cuda\.jit makes"):
+        watch().before_launch(Lookalike, 1, (array,))
+    with pytest.raises(NoKernel, match="on a GPU they are on the device"):
+        own = watch()
+        own.before_launch(kernel, 1, (array, array[0] + 1))
     with pytest.raises(NoKernel, match="started no kernel"):
         watch().at_the_end()
     with pytest.raises(NoKernel, match="an array of its own"):
-        watch().before_launch(Kernel, 1, (np.ones(2),))
+        watch().before_launch(kernel, 1, (np.ones(2),))
     with pytest.raises(NoKernel, match="more than 32 numbers"):
-        watch().before_launch(Kernel, 1, (array, tuple(range(40))))
+        watch().before_launch(kernel, 1, (array, tuple(range(40))))
     with pytest.raises(NoBlocks, match="rounded up"):
-        watch().before_launch(Kernel, (0, 2), (array,))
+        watch().before_launch(kernel, (0, 2), (array,))
     own = watch()
-    array[1] += 1
+    array[1] = 5
     with pytest.raises(NoKernel, match="itself has changed"):
-        own.before_launch(Kernel, 1, (array,))
+        own.before_launch(kernel, 1, (array,))
 
 
 def test_counts_by_array():

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
-from lessons.grading.advice.elsewhere import of_another_index, the_same_in_some_channels
+from lessons.grading.advice.elsewhere import (
+    of_all_channels,
+    of_another_index,
+    the_same_in_some_channels,
+)
 from lessons.grading.advice.one_step_more import STEPS
 from lessons.grading.advice.unwritten import (
     Diagnosis,
@@ -260,5 +264,5 @@ PATTERNS = (
     not_a_number, never_written, first_block_only, first_row_of_threads_only, tail_not_written,
     beginning_not_written, whole_blocks_missing, transposed, partly_written, all_zero, flipped,
     shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor, constant_offset,
-    *STEPS, lost_updates, of_another_index, in_some_channels,
+    *STEPS, lost_updates, of_another_index, of_all_channels, in_some_channels,
 )  # fmt: skip

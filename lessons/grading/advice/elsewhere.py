@@ -47,6 +47,25 @@ def taken_from(comparison: Comparison, axis: int) -> list[tuple[int, int]]:
     return taken
 
 
+def of_all_channels(comparison: Comparison) -> Diagnosis | None:
+    """Every channel holds what all of them make together."""
+    got, expected = comparison.got, comparison.expected
+    if got.ndim < 2 or not 2 <= got.shape[-1] <= MOST_CHANNELS:
+        return None
+    together = {
+        "the mean of all channels": expected.mean(axis=-1, keepdims=True),
+        "the sum of all channels": expected.sum(axis=-1, keepdims=True),
+        "the largest of all channels": expected.max(axis=-1, keepdims=True),
+    }
+    for what, values in together.items():
+        if comparison.explains(np.broadcast_to(values, got.shape)):
+            return Diagnosis(
+                "of all channels",
+                f"Along the last axis, every element holds {what}: each has a value of its own.",
+            )
+    return None
+
+
 def the_same_in_some_channels(
     comparison: Comparison, patterns: Sequence[Pattern]
 ) -> Diagnosis | None:

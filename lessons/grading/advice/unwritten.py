@@ -131,6 +131,12 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
         )
     if not threads:
         return "does a loop end too early, or does a guard send threads home that have work?"
+    step = step_of_blocks(comparison, extents, short)
+    if step:
+        return (
+            f"the blocks overlap: each begins {step} after the one before, and has more threads "
+            "than that. The number of a thread is blockIdx.x * blockDim.x + threadIdx.x."
+        )
     shared_by = threads_per_row(comparison, extents, short)
     if shared_by:
         return (
@@ -154,6 +160,18 @@ def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[
     return left_over if left_over > 1 and extents[0] == length - left_over else 0
 
 
+def step_of_blocks(comparison: Comparison, extents: list[int], short: list[int]) -> int:
+    """How far apart blocks begin that overlap, if they come just so far; else 0."""
+    threads, rows = comparison.threads, comparison.got.shape[0]
+    if short != [0] or threads is None or threads[1] != 1:
+        return 0
+    (block,) = block_shape(threads)
+    blocks = -(-rows // block)
+    if blocks < 3:  # two may come as far for many reasons
+        return 0
+    return next((n for n in (2, 4, 8, 16, 32, 64) if extents[0] == (blocks - 1) * n + block), 0)
+
+
 def threads_per_row(comparison: Comparison, extents: list[int], short: list[int]) -> int:
     """How many threads share a row, if that explains how few rows are written; else 0.
 
@@ -163,6 +181,8 @@ def threads_per_row(comparison: Comparison, extents: list[int], short: list[int]
     if short != [0] or threads is None or threads[1] != 1:
         return 0
     (block,) = block_shape(threads)
+    if extents[0] >= block:  # blocks that overlap may come as far
+        return 0
     started = -(-rows // block) * block
     lengths = comparison.clues.lengths | {math.prod(comparison.got.shape[1:])}
     return next((n for n in sorted(lengths) if n > 1 and started // n == extents[0]), 0)

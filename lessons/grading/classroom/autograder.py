@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import LESSONS, ROOT, find_lessons
 
@@ -33,6 +34,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 def write_autograder(options: Namespace) -> int:
     """The command; returns 0. Raises `InputError` if the zip cannot be written."""
+    if not GRADESCOPE.exists():
+        raise InputError("this copy of the course has no autograder: use the whole project")
     chosen = ["--seed", str(secrets.randbits(32) if options.seed is None else options.seed)]
     if options.lessons:
         find_lessons(options.lessons)

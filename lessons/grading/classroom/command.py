@@ -86,6 +86,11 @@ def grade_class(options: Namespace) -> int:
     if options.list:
         print("\n".join(line for handed in class_ for line in lines_on(handed)))
         return 0
+    if Path(options.out).resolve().is_relative_to(Path(options.submissions).resolve()):
+        raise InputError(
+            f"--out {options.out} is inside of {options.submissions}, and would be taken for a "
+            "student's the next time: give another folder"
+        )
     out = make_output_folder(options.out)
     with locked(out):
         remove_unfinished(out)
@@ -155,6 +160,9 @@ def grade_into(
     finally:
         bar.close()
         journal.close()
-        write_class(out, gradebook(class_, chosen, journal, roster), chosen, run)
+        grades = gradebook(class_, chosen, journal, roster)
+        write_class(out, grades, chosen, run)
         print(f"{len(class_)} submissions: {out / SUMMARY} (--seed {run.seed})")
+        if left := sum(not grade.finished for grade in grades):
+            print(f"{left} of them are not finished: the same command goes on")
     return 0

@@ -8,8 +8,10 @@ from pathlib import Path
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Lesson
 from lessons.grading.classroom.gradebook import Grade
+from lessons.grading.exchange.text import printable
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+# How a cell begins that a spreadsheet would compute; also with Asian keyboards' wide signs.
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 Cell = str | int | float
 
@@ -79,7 +81,8 @@ def titles(lessons: Sequence[Lesson]) -> list[str]:
 def write_table(path: Path, rows: Iterable[Sequence[Cell]]) -> None:
     """Write a table whole, or not at all. Raises `InputError` if it cannot be written."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    # In quotes, so that ";" separates nothing, either: in some countries it does.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     for row in rows:
         writer.writerow([harmless(cell) for cell in row])
     # A mark, so that Excel takes it for UTF-8.
@@ -88,5 +91,8 @@ def write_table(path: Path, rows: Iterable[Sequence[Cell]]) -> None:
 
 
 def harmless(cell: Cell) -> Cell:
-    """The cell, with a quote before what a spreadsheet would take for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    """The cell as text of one line, with a quote before what would be taken for a formula."""
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell.replace("\n", " ").replace("\t", " "))
+    return f"'{text}" if text.lstrip().startswith(FORMULA) else text

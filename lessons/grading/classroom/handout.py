@@ -45,8 +45,8 @@ Later lessons use what you have written in earlier ones. Where that does not pas
 file to put into the folder `solutions`; it then takes the place of yours.
 
 Some pages tell of files of the whole project that are not here: `train.py`, the notebook
-`start_here.ipynb`, pages for teachers, and the commands in which the lessons of part two end, such
-as `python -m lessons.16_classifier`.
+`start_here.ipynb`, pages for teachers, the scripts that draw the pages' pictures, and the commands
+in which the lessons of part two end, such as `python -m lessons.16_classifier`.
 """
 NO_COMMAND = """import sys
 
@@ -73,6 +73,8 @@ def write_handout(options: Namespace) -> int:
     if out.resolve().is_relative_to(LESSONS):
         raise InputError(f"{out} is inside of the lessons: give another folder")
     everything = lessons()
+    if any((lesson.folder / START).exists() for lesson in everything):
+        raise InputError("this copy of the course is a handout already: use the whole project")
     try:
         copy_project(out)
         write_kernels(out, everything)

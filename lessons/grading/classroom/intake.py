@@ -73,7 +73,7 @@ def handed_in(
     if not folder.exists():
         raise InputError(f"there is no {folder}; name the folder with the submissions")
     entries = entries_of(folder)
-    if not entries:
+    if not entries and not single:
         raise InputError(f"{folder} is empty: it should hold a folder or a zip per student")
     owners = [owner_of(entry, lessons) for entry in entries]
     if single or folder.is_file() or not any(owner.student for owner in owners):

@@ -153,7 +153,7 @@ def given_names(line: Line) -> set[str]:
     parts = [
         part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])
     ]
-    return {part.id for part in parts if isinstance(part, ast.Name)}
+    return {part.id for part in parts if isinstance(part, ast.Name) and part.id != "_"}
 
 
 def is_plain(line: Line) -> bool:

@@ -14,8 +14,13 @@ from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import other_structure
 
-MOST_BYTES = 60_000  # of a file that is searched; ours have 15,000
-MOST_NODES = 4_000  # of a function; ours have 1,000
+# Of what is searched: comparing it takes the square of its size. Behind each, what the largest of
+# all right and wrong files of the lessons has.
+MOST_BYTES = 40_000  # 16,000
+MOST_SUSPECTS = 40  # functions, 32
+MOST_NODES = 2_500  # of a function, 1,200
+MOST_STATEMENTS = 200  # 91
+LONGEST_LINE = 400  # letters, 116
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 # An `if` that may be left out, or with all that it stands for.
@@ -83,8 +88,8 @@ def find_slip(
         return None
     search = Search(source, functions, right, lines)
     found = search.one_line() or search.one_name()
-    if not found and small:
-        found = search.one_small_change(small)
+    if small and (not found or len(found.places) > 1):
+        found = search.one_small_change(small) or found
     return found or search.few_lines() or search.one_function()
 
 
@@ -97,11 +102,18 @@ def suspects(
     found = [
         node
         for name, node in source.functions().items()
-        if name not in other
-        and sum(1 for _ in ast.walk(node)) <= MOST_NODES
-        and as_given.get(name) != ast.dump(node)
+        if name not in other and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
     ]
-    return sorted(found, key=lambda node: needs.index(node.name) if node.name in needs else 99)
+    found.sort(key=lambda node: needs.index(node.name) if node.name in needs else 99)
+    return found[:MOST_SUSPECTS]
+
+
+def is_bearable(function: ast.FunctionDef, source: Source) -> bool:
+    """Whether a function is of a size that is searched in a second or so."""
+    nodes = list(ast.walk(function))
+    statements = sum(isinstance(node, ast.stmt) for node in nodes)
+    longest = max(map(len, source.text_of(function).splitlines()))
+    return len(nodes) <= MOST_NODES and statements <= MOST_STATEMENTS and longest <= LONGEST_LINE
 
 
 def lines_as_ours(compared: Sequence[Compared]) -> set[int]:
@@ -206,11 +218,8 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        told = [
-            difference for difference in differences if not one.comes_back(difference, differences)
-        ]
         places: dict[int, Place] = {}
-        for place in (difference.place for difference in told):
+        for place in one.to_tell(differences):
             before = places.get(place.line, place)
             places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):

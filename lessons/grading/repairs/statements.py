@@ -12,6 +12,7 @@ from lessons.course.source_text import source_lines
 from lessons.grading.repairs.source import Change, Source
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
+MOVED_OUT = (*SIMPLE, ast.For, ast.If, ast.Return)  # of a loop
 BARRIER = "cuda.syncthreads()"
 STEP = 4  # spaces
 MOST_MOVED = 3  # statements at the end of a loop
@@ -87,7 +88,8 @@ def out_of_block(body: Body, source: Source) -> Iterator[Change]:
         start, end = source.lines_of(block)
         for number in range(1, min(MOST_MOVED, len(block.body) - 1) + 1):
             last = block.body[-number]
-            if not isinstance(last, (*SIMPLE, ast.For, ast.If)) or block.orelse:
+            movable = (*SIMPLE, ast.For, ast.If) if what == "condition" else MOVED_OUT
+            if not isinstance(last, movable) or block.orelse:
                 break
             begin = source.lines_of(last)[0]
             text = "this line" if last.lineno == block.end_lineno else "the lines from here on"

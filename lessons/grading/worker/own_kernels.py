@@ -2,18 +2,22 @@
 
 This is the worker's end. A launch function may be changed, as a kernel with another grid needs it.
 But what it gives to a kernel has to come from the check, and what the check gets from it has to
-come from a kernel: not from NumPy, and not from the solution.
+come from a kernel: not from NumPy, and not from the solution. So between launches its arrays hold
+nothing that is worth reading: as on a GPU, the numbers are elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numba import cuda
 
 from lessons.course.lesson import ROOT
 
 KERNELS = str(ROOT / "kernels")
+KERNEL = type(cuda.jit(lambda: None))
 MOST_NUMBERS = 32  # that a launch function passes to a kernel, besides arrays
+HIDDEN = 0xFF  # each byte of an array between launches: NaN, or -1
 
 
 class NoKernel(Exception):
@@ -35,8 +39,8 @@ class OwnKernels:
         self.path = path
         self.function = function
         self.launched = False
-        self.seen: list[np.ndarray] = []
-        self.remember()
+        self.contents: list[np.ndarray] | None = None  # while they are hidden
+        self.hide()
 
     def before_launch(self, kernel: object, blocks: object, arguments: Sequence[object]) -> None:
         """Raises `NoKernel`, as does `at_the_end`; and `NoBlocks`."""
@@ -54,16 +58,24 @@ class OwnKernels:
                     f"{self.function} gives the kernel an array of its own, of shape "
                     f"{value.shape}: pass the arrays that it was called with"
                 )
-        if sum(not isinstance(value, np.ndarray) for value in values) > MOST_NUMBERS:
+        numbers = [value for value in values if not isinstance(value, np.ndarray)]
+        if len(numbers) > MOST_NUMBERS:
             raise NoKernel(f"{self.function} gives the kernel more than {MOST_NUMBERS} numbers")
+        if any(isinstance(number, (float, np.floating)) and number != number for number in numbers):
+            raise NoKernel(
+                f"{self.function} gives the kernel a number that it has computed of an array's "
+                "elements, and here they are NaN: on a GPU they are on the device. Give the kernel "
+                "the array"
+            )
         self.launched = True
+        self.show()
 
     def require_kernel(self, kernel: object) -> None:
         """Raises `NoKernel` for what this function may not start."""
         require_kernel(kernel, self.path)
 
     def after_launch(self) -> None:
-        self.remember()
+        self.hide()
 
     def at_the_end(self) -> None:
         if not self.launched:
@@ -73,12 +85,21 @@ class OwnKernels:
             )
         self.require_same("after the last kernel")
 
-    def remember(self) -> None:
-        self.seen = [array.copy() for array in self.arrays]
+    def hide(self) -> None:
+        """Keep what is in the arrays, and leave them with nothing in them."""
+        self.contents = [array.copy() for array in self.arrays]
+        for array in self.arrays:
+            bytes_of(array)[...] = HIDDEN
+
+    def show(self) -> None:
+        """Put it back; nothing if it is there."""
+        for array, content in zip(self.arrays, self.contents or (), strict=False):
+            array[...] = content
+        self.contents = None
 
     def require_same(self, when: str) -> None:
-        for array, seen in zip(self.arrays, self.seen, strict=True):
-            if array.tobytes() != seen.tobytes():
+        for array in self.arrays:
+            if (bytes_of(array) != HIDDEN).any():
                 raise NoKernel(
                     f"{self.function} itself has changed an array, {when}: a launch function only "
                     "starts kernels, and these compute"
@@ -86,6 +107,11 @@ class OwnKernels:
 
     def is_of_the_check(self, value: np.ndarray) -> bool:
         return value.size == 0 or any(np.may_share_memory(value, mine) for mine in self.arrays)
+
+
+def bytes_of(array: np.ndarray) -> np.ndarray:
+    """The memory of an array, as uint8."""
+    return array.reshape(-1).view(np.uint8)
 
 
 def function_of(kernel: object) -> object:
@@ -120,6 +146,8 @@ def require_kernel(kernel: object, path: str) -> None:
         raise NoKernel(f"{name} is no kernel: the line @cuda.jit above it is missing")
     if "device" not in options:
         raise NoKernel(f"{name} is no kernel, but compiled for the CPU: write @cuda.jit above it")
+    if type(kernel) is not KERNEL:
+        raise NoKernel(f"{name} is no kernel: it is not what @cuda.jit makes of a function")
     if options["device"]:
         raise NoKernel(
             f"{name} is a device function, which only kernels can call: write @cuda.jit above it, "
@@ -146,7 +174,9 @@ def watched(launch: Launcher, own: OwnKernels) -> Launcher:
 
     def launch_own(kernel: Callable, blocks: object, threads: object, *arguments: object) -> None:
         own.before_launch(kernel, blocks, arguments)
-        launch(kernel, blocks, threads, *arguments)
-        own.after_launch()
+        try:
+            launch(kernel, blocks, threads, *arguments)
+        finally:
+            own.after_launch()
 
     return launch_own

@@ -147,10 +147,11 @@ class Worker:
     def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """Call a function that copies and launches by itself; returns what it returns."""
         self.report = self.last = None
-        arrays = [fixed(array) for array in arrays]
+        name, backend = request["function"], request["backend"]
+        if backend != "cuda":  # where it may be pinned, which changes it for the driver
+            arrays = [fixed(array) for array in arrays]
         unpacker, packer = Unpacker(arrays, self.file.find), Packer()
         arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
-        name, backend = request["function"], request["backend"]
         run = run_host_code(name, self.file.find(name), arguments, arrays, self.file.path, backend)
         reply = {"result": packer.pack(run.result), "findings": run.findings}
         return {**reply, "doubles": run.doubles, "steps": run.steps}, packer.arrays
@@ -169,8 +170,11 @@ class Worker:
             self.file.find(name)(*arguments, launch=launch)
             return
         own = OwnKernels(arrays, self.file.path, name)
-        self.file.find(name)(*arguments, launch=watched(launch, own))
-        own.at_the_end()
+        try:
+            self.file.find(name)(*arguments, launch=watched(launch, own))
+            own.at_the_end()
+        finally:
+            own.show()
 
     def conduct(
         self, name: str, arguments: Sequence[Any], kernels: ConductedKernels, launch: Launcher
@@ -185,6 +189,8 @@ class Worker:
                 f"{name} calls a launch function without launch=launch: that does not know where "
                 "to run its kernel, and would look for a GPU. Pass on the launch that you got"
             ).with_traceback(error.__traceback__) from None
+        finally:
+            kernels.show()
 
 
 def plain(value: object) -> object:

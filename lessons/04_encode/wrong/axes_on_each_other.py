@@ -1,9 +1,10 @@
-"""The Fourier channels are waves of the fraction of a cell, not of u and v."""
+"""Both axes are written to the same four channels."""
 # caught by: fourier
-# diagnosis: the fraction along u
+# diagnosis: one over the other
 
 from numba import cuda, float32
 
+from kernels.config import FOURIER_OCTAVES
 from kernels.field_math import bilinear, neighbours, sine_of_turns
 
 
@@ -22,17 +23,13 @@ def encode(uv, feature_grid, features):
     _, _, y_fraction = neighbours(v, feature_grid.shape[0])
     features[sample, 3] = sine_of_turns(x_fraction)
     features[sample, 4] = sine_of_turns(y_fraction)
-    quarter = float32(0.25)
-    two_u = x_fraction + x_fraction
-    two_v = y_fraction + y_fraction
-    features[sample, 5] = sine_of_turns(x_fraction)
-    features[sample, 6] = sine_of_turns(x_fraction + quarter)
-    features[sample, 7] = sine_of_turns(two_u)
-    features[sample, 8] = sine_of_turns(two_u + quarter)
-    features[sample, 9] = sine_of_turns(y_fraction)
-    features[sample, 10] = sine_of_turns(y_fraction + quarter)
-    features[sample, 11] = sine_of_turns(two_v)
-    features[sample, 12] = sine_of_turns(two_v + quarter)
+    for axis in range(2):
+        turns = uv[sample, axis]
+        for octave in range(FOURIER_OCTAVES):
+            channel = 5 + 2 * octave
+            features[sample, channel] = sine_of_turns(turns)
+            features[sample, channel + 1] = sine_of_turns(turns + float32(0.25))
+            turns = turns + turns
     features[sample, 13] = float32(1)
     features[sample, 14] = float32(1)
     features[sample, 15] = float32(1)
