@@ -590,6 +590,8 @@ def gradients(net, terms=None):
         fan_in = 16 if layer == 0 else width
         offset -= fan_in * fan_out
         place = front if terms.from_the_front else offset
+        if terms.matrix == "last":
+            place = flat.size - width * 16
         here = slice(place, place + fan_in * fan_out)
         at = slice(0, fan_in * fan_out) if terms.matrix == "first" else here
         matrix = flat[at].reshape(fan_in, fan_out)
@@ -957,8 +959,21 @@ def known_mistakes(net):
         **mistakes_on_the_way(),
         **mistakes_of_places(),
         **mistakes_of_indices(),
+        **mistakes_of_the_offset(net),
         **two_at_once({**mistakes_of_slopes(), **scale}),
         **two_at_once({**mistakes_of_masks(), **mistakes_on_the_way()}),
+    }
+
+
+def mistakes_of_the_offset(net):
+    if net.hidden.shape[2] != 16:
+        return {}  # some of the weights would lie beyond the end, which the simulator finds
+    return {
+        "offset does not move": (
+            Terms(matrix="last"),
+            "The weights of all layers are taken to begin where those of the last layer do: the "
+            "offset shrinks by fan_in * fan_out in each layer.",
+        ),
     }
 
 

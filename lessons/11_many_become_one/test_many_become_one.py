@@ -60,7 +60,6 @@ def test_argmax(case):
             require_work_for_all(case, counted, values)
     for values, blocks in equal_values(case):
         find_argmax(case, values, blocks)
-    require_own_candidates(case)
 
 
 @check("column_sums")
@@ -639,35 +638,6 @@ def find_argmax(case, values, blocks):
         known["the other is kept"] = (np.zeros(1), sentence)
     case.expect(index, expected, "index", candidates=known)
     return counted
-
-
-def require_own_candidates(case):
-    """That a block's candidate is of its own part, however the values are dealt out.
-
-    Of values that fall, one block has the largest, at index 0. If that one is not there, the
-    candidates of all others are the same; only a block without a value has 0 both times.
-    """
-    blocks = 3
-    falling = np.sort(case.random(700, -9, -1))[::-1].copy()
-    lowest_first = falling.copy()
-    lowest_first[0] = -10
-    found = []
-    for values in (falling, lowest_first):
-        candidates, index = case.output((blocks,), np.int32), case.output((1,), np.int32)
-        case.run("launch_argmax", values, candidates, index)
-        found.append(candidates.array)
-    with_it, without = found
-    case.require(
-        np.count_nonzero((with_it == 0) & (without != 0)) <= 1,
-        "the first value for all",
-        f"of values that fall, the candidates of {blocks} blocks are {listed(with_it)}: index 0 is "
-        "of the part of one block only. A thread begins with float32(-math.inf), and not with a "
-        "value.",
-    )
-
-
-def listed(numbers):
-    return ", ".join(str(number) for number in numbers)
 
 
 def keeps_the_smallest(values, candidates):

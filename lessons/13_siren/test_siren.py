@@ -356,6 +356,11 @@ def launch_mistakes(*expected):
             where(sample < threads + SAMPLES_PER_THREAD - 1),
             "The end was not written: a thread's first sample is group * SAMPLES_PER_THREAD.",
         ),
+        "a thread for one sample": (
+            where(sample < threads),
+            "As many samples are written as there are threads for groups of eight: a thread has "
+            "SAMPLES_PER_THREAD samples, from group * SAMPLES_PER_THREAD on.",
+        ),
         "one sample per group": (
             where(sample % SAMPLES_PER_THREAD == 0),
             "Each thread stores one sample only: it has SAMPLES_PER_THREAD of them.",
@@ -508,7 +513,8 @@ def chunk_mistakes(x, d, expected):
         ),
         "biases are zero": (
             biases(np.zeros((chunks, 1, fan_out))),
-            "The last row is zero: it should be the sum of the deltas.",
+            "The last row is zero: it should be the sum of the deltas, stored when all of them "
+            "have been added.",
         ),
         "biases not stored": (
             biases(np.full((chunks, 1, fan_out), UNWRITTEN)),

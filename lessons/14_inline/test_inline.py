@@ -255,8 +255,14 @@ def explained(found):
     known = {"out-of-bounds": OUTSIDE, "uninitialised": UNWRITTEN}.get(found.kind, {})
     if found.kind == "out-of-bounds" and "axis 2" in found.message:
         known = known | OUTSIDE_LAST_AXIS
-    if found.kind == "out-of-bounds" and re.match(r"gradient\[-?\d+\]", found.message):
+    if found.kind == "out-of-bounds" and re.search(r"\bgradient\[-?\d+\] is", found.message):
         return "`gradient` of learn has a number for each of 16 units, or 16 inputs: 0 to 15."
+    row = re.search(r"\bactivations\[([1-3]), [0-2]\] is read", found.message)
+    if found.kind == "uninitialised" and row:
+        return (
+            f"Row {row[1]} of activations is not there: forward_layer stores what a layer gives in "
+            "row `layer + 1`, and on the way back all of these rows are still needed."
+        )
     told = (text for name, text in known.items() if re.search(rf"\b{name}\[", found.message))
     return next(told, "")
 
@@ -809,6 +815,14 @@ def known_terms():
             "The gradients stand in the places of the transposed matrix: [layer, k, unit] is from "
             "input k to the unit.",
         ),
+        **{
+            f"biases added by {threads}": (
+                Terms(bias=float(threads)),
+                f"{threads} threads of each block add the gradient of a bias: one of them is "
+                "enough.",
+            )
+            for threads in (CELL + 1, CELL, PER_CELL, CELL * CELL)
+        },
         "biases forgotten": (
             Terms(bias=0.0),
             "The biases' gradients are missing: there are 17 rows, and the last one's input is 1.",

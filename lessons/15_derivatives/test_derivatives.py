@@ -959,6 +959,11 @@ def explained(found):
     """What a race at the grid, or an index outside of it, says in this lesson."""
     if "grad_grid[" not in found.message:
         return ""
+    if found.kind == "race" and "atomically" in found.message and "writes it" in found.message:
+        return (
+            "Nothing is stored in grad_grid, not even a zero to begin with: it holds what others "
+            "have added, and atomic additions are all that it gets."
+        )
     if found.kind == "race":
         return (
             "Other numbers were blended from the same cell, and their threads add to it at the "

@@ -1,5 +1,6 @@
 """Checks of lesson 16. What a mistake leaves in all arrays of a run is computed in float64."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -35,6 +36,15 @@ def tangent(x, root=ROOT, cubic=CUBIC):
     return np.tanh(root * (x + cubic * x**3))
 
 
+def normal_share(x):
+    """How likely a normal random number is below each of x."""
+    return np.array([0.5 * (1 + math.erf(value / math.sqrt(2))) for value in x])
+
+
+def share_of_a_sigmoid(x):
+    return 1 / (1 + np.exp(-np.clip(1.702 * x, -80, 80)))
+
+
 def wrong_gelus(x):
     return {
         "half forgotten": (x * (1 + tangent(x)), "This is twice too much: the factor is x / 2."),
@@ -59,12 +69,17 @@ def wrong_gelus(x):
             x / 2 * (1 + np.tanh(ROOT * x + CUBIC * x**3)),
             "sqrt(2 / pi) multiplies the whole bracket, x + 0.044715 x^3.",
         ),
+        "the exact GELU": (
+            x * normal_share(x),
+            "This is GELU with the error function: ours has a tangent, as in the README, and is a "
+            "little different.",
+        ),
         "ReLU": (
             np.maximum(x, 0),
             "This is ReLU: GELU is smooth, and a little below 0 on the left.",
         ),
         "sigmoid": (
-            x / (1 + np.exp(-np.clip(1.702 * x, -80, 80))),
+            x * share_of_a_sigmoid(x),
             "This is x times a sigmoid, another approximation: use the tangent of the README.",
         ),
     }
@@ -120,6 +135,14 @@ def wrong_slopes(x):
         "slope of a sigmoid": (
             flat + x / 2 * t * (1 - t) * inner,
             "t * (1 - t) is the derivative of a sigmoid; that of tanh is 1 - t * t.",
+        ),
+        "slope of the exact GELU": (
+            normal_share(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+            "This is the slope of GELU with the error function: ours has a tangent.",
+        ),
+        "slope of the sigmoid's GELU": (
+            share_of_a_sigmoid(x) * (1 + 1.702 * x * (1 - share_of_a_sigmoid(x))),
+            "This is the slope of x times a sigmoid: ours has a tangent.",
         ),
         "slope of ReLU": (np.where(x > 0, 1, 0), "This is the slope of ReLU."),
         "gelu itself": (reference.gelu(x), "This is gelu(x), not its derivative."),

@@ -33,6 +33,7 @@ TEXTS = {
     "cookie_undefined": b"# coding: undefined\n" + SOLUTION,
     "cookie_punycode": b"# coding: punycode\n" + b"a-" * 120_000,
     "cookie_idna": b"# coding: idna\n" + b"a" * 200_000,
+    "cookie_euc_jp": b"# coding: euc-jp\n# \xc6\xfc\xcb\xdc\n" + SOLUTION,
     "cookie_zip": b"# coding: zip\n" + b"x" * 1000,
     "cookie_utf_7": b"# coding: utf-7\n+AGk-mport os\n",
     "cookie_unicode_escape": b"# coding: unicode_escape\nx = 1\n\\ud800\n",

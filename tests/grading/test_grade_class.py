@@ -152,6 +152,13 @@ def test_what_was_not_handed_in_leaves_nothing_unfinished_and_what_was_taken_bac
         (made / "ann" / "01_grayscale.py").unlink(missing_ok=True)
 
 
+def test_grades_do_not_go_among_the_submissions(tmp_path, ran):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    with pytest.raises(InputError, match="would be taken for a student's"):
+        grade(made, made / "grades")
+    assert sorted(path.name for path in made.iterdir()) == ["ann"]
+
+
 def test_grades_of_another_seed_are_not_mixed(tmp_path, ran):
     made = a_class(tmp_path / "in", ann=TEXT)
     grade(made, tmp_path / "out", "--seed", 1)

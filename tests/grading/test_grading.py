@@ -193,7 +193,7 @@ def test_a_submission_with_a_conftest_is_refused(tmp_path, is_first):
     assert not (tmp_path / "it_ran").exists()
 
 
-@pytest.mark.parametrize("name", ["conftest.py", "pytest.ini", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["conftest.py", "pytest.ini", "pytest.toml", "pyproject.toml"])
 def test_what_pytest_would_use_is_found_beside_a_file_and_above_it(tmp_path, name):
     (tmp_path / "alice").mkdir()
     file = tmp_path / "alice" / "01_grayscale.py"

@@ -179,6 +179,23 @@ def test_all_hostile_files_through_the_command(tmp_path, capsys):
 
 
 @pytest.mark.thorough
+def test_searches_for_the_lines_of_hostile_files(tmp_path, capsys):
+    names = ["honest", "zeros", *(name for name in FILES if name.startswith(("search_", "lines_")))]
+    folder = submissions(tmp_path / "in", names)
+    graded = graded_by_command(folder, tmp_path / "out", "--jobs", 2, "--explain")
+    with capsys.disabled():
+        print("\nwith --explain")
+        require_no_gain(graded, names)
+    require_unharmed(graded, names)
+    told = {name: graded.rows[name][1]["message"] for name in names}
+    text = (folder / "lines_that_are_none" / f"{LESSON.name}.py").read_text()
+    line = 1 + text.count("\n", 0, text.index("gray[y, x] = 0 *"))
+    assert f"  {line} | gray[y, x] = 0 * " in told["lines_that_are_none"]
+    page = (tmp_path / "out" / "students" / "lines_that_are_none" / "index.html").read_text()
+    assert "<script" not in page and "\x1b" not in page and "\u202e" not in page
+
+
+@pytest.mark.thorough
 @pytest.mark.skipif(version() < 6 or not is_known(), reason="needs the walls of a newer Linux")
 def test_all_hostile_files_with_all_of_python(forks, tmp_path, capsys):
     names = [*FILES, *TEXTS]

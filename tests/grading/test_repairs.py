@@ -222,6 +222,50 @@ def test_a_return_within_a_loop_is_tried_behind_it():
     assert text.replace("        return s", "    return s") in tried
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "        if i > 0:\n            return True\n        else:\n            return False\n",
+        "        if i > 0:\n            return True\n    return False\n",
+        "        if not (i <= 0):\n            return True\n    return False\n",
+    ],
+)
+def test_a_loop_that_asks_for_one_is_tried_for_all(loop):
+    source = Source(f"def all_positive(a):\n    for i in a:\n{loop}")
+    right = []
+    for one in candidates(source, list(source.functions().values())):
+        names = {}
+        exec(source.changed(one), names)
+        try:
+            found = [names["all_positive"](a) for a in ([1, 2], [1, -1], [-1, 1], [0])]
+        except (NameError, TypeError):
+            continue
+        if found == [True, False, False, False]:
+            right.append(one.words)
+    assert "with the two answers exchanged, and the condition turned round" in right
+
+
+def test_what_a_caller_hands_over_is_not_taken_for_another_name():
+    right = """def steps(n, batch):
+    return [(first, min(first + batch, n)) for first in range(0, n, batch)]
+"""
+    wrong = """def steps(n, batch):
+    size = n // batch
+    return [(first, min(first + size, n)) for first in range(0, n, size)]
+"""
+
+    def passes(text, sure):
+        names = {}
+        try:
+            exec(text, names)
+            return names["steps"](14, 5) == [(0, 5), (5, 10), (10, 14)]
+        except (NameError, SyntaxError, TypeError, ValueError, ZeroDivisionError):
+            return False
+
+    found = find_slip(wrong, "", [right], ["steps"], ["steps"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [3]
+
+
 NAMES = """def place(index, size):
     block = index // size
     offset = 0
@@ -351,6 +395,27 @@ def test_a_line_for_each_name_is_no_difference():
     wrong = "def one(a, b):\n    c = a + 1\n    d = b\n    return c * d + c + d\n"
     one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
     assert [line.text for d in one.differences for line in d.new] == ["d = b * 2"]
+
+
+def test_a_line_that_names_something_is_no_pair_of_a_call():
+    right = "def one(a, b):\n    run[cover(a, 4), 4](a, b)\n"
+    wrong = "def one(a, b):\n    blocks = cover(b, 4)\n    run[blocks, 4](a, b)\n"
+    one = in_forms(Source(wrong), Source(wrong).functions()["one"], [Source(right)])[0]
+    assert {d.place.line: len(d.new) for d in one.differences} == {2: 0, 3: 1}
+
+
+def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
+    move = "p - 3 * m / (root(m * m) + 7)"
+    averages = "    m = m + g\n    b = m\n"
+    right = f"def one(p, m, g):\n{averages}    return {move}, b\n"
+    wrong = f"def one(p, m, g):\n    p = {move}\n{averages}    return p, b\n"
+
+    def passes(text, sure):
+        return "p = p" not in text and f"{move}, b" in text
+
+    found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [2, 5]
+    assert found.places[0].words == "with this line further down, in another form"
 
 
 def found_with(wrong, right, passes):

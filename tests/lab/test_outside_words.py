@@ -83,6 +83,22 @@ def test_why_an_index_is_outside(kernel, words):
 
 
 @cuda.jit
+def one_channel_too_many(out):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        for channel in range(4):
+            out[y, x, channel] = 1
+
+
+@pytest.mark.slow
+def test_a_third_index_outside_is_no_exchange_of_the_first_two():
+    report = checked_run(one_channel_too_many, GRID, BLOCK, np.zeros((16, 16, 3), np.int32))
+    message = report.problems[0].message
+    assert "axis 2" in message and "does a loop go on for too long?" in message
+    assert "exchanged" not in message
+
+
+@cuda.jit
 def not_written_yet(out):
     raise NotImplementedError("write me")
 

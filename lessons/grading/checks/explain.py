@@ -33,6 +33,7 @@ TOLD_BY_LINE = ("slow", "double")
 # Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
 FINDINGS = ("race", "uninitialised", "barrier", "order")
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
+MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BEGINNING = "look at line "  # of what is told
 
 
@@ -116,6 +117,8 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             Tries(small.passes, most) if most else None,
         )
         if found is None or (failure.is_finding and found.only_removes):
+            return []
+        if failure.is_finding and len(found.places) > MOST_BESIDE_A_FINDING:
             return []
         if not failure.is_general:
             found = found._replace(structure="")  # the mistake has a name already

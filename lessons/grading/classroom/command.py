@@ -86,6 +86,11 @@ def grade_class(options: Namespace) -> int:
     if options.list:
         print("\n".join(line for handed in class_ for line in lines_on(handed)))
         return 0
+    if Path(options.out).resolve().is_relative_to(Path(options.submissions).resolve()):
+        raise InputError(
+            f"--out {options.out} is inside of {options.submissions}, and would be taken for a "
+            "student's the next time: give another folder"
+        )
     out = make_output_folder(options.out)
     with locked(out):
         remove_unfinished(out)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from kernels.files.atomic import write_atomically
 from lessons.grading.checks.result import Result
-from lessons.grading.classroom.gradebook import Grade
+from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.journal import Run
 from lessons.grading.exchange.text import printable
 from lessons.grading.report import VERSION
@@ -62,7 +62,7 @@ def gradescope(grade: Grade) -> dict[str, Any]:
                 "score": row.score,
                 "max_score": row.max_score,
                 "status": "passed" if row.status == "passed" else "failed",
-                "output": printable(row.message),
+                "output": printable(without_places(row.message)),
                 "output_format": "text",
                 "tags": [row.lesson, row.diagnosis] if row.diagnosis else [row.lesson],
                 "visibility": "visible",

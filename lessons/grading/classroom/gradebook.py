@@ -16,6 +16,8 @@ from lessons.grading.untrusted.submission import Submission
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
 
+OF_THIS_MACHINE = ("picture: ", "replay: ", "stuck? ")  # how lines of a message begin
+
 
 class Grade(NamedTuple):
     """All about one student's grade."""
@@ -41,6 +43,12 @@ class Grade(NamedTuple):
     @property
     def max_total(self) -> int:
         return sum(row.max_score for row in self.rows)
+
+
+def without_places(message: str) -> str:
+    """A message without the lines that are of use only where the check has run."""
+    lines = [line for line in message.splitlines() if not line.startswith(OF_THIS_MACHINE)]
+    return "\n".join(lines)
 
 
 def gradebook(

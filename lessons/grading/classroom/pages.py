@@ -12,7 +12,7 @@ from pathlib import Path
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.result import Result
-from lessons.grading.classroom.gradebook import Grade
+from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.journal import Run
 from lessons.grading.classroom.similarity import Pair
 from lessons.grading.exchange.text import printable
@@ -20,7 +20,6 @@ from lessons.grading.pictures.evidence import picture_path
 
 MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
 SHOWN_PAIRS = 100
-NOT_FOR_A_PAGE = ("picture: ", "replay: ", "stuck? ")  # how lines of a message begin
 
 HEAD = """<!doctype html>
 <html lang="en">
@@ -93,8 +92,7 @@ def section(lesson: Lesson, check: Check, row: Result, pictures: Path) -> Iterat
     yield f'<h3 class="{safe(row.status)}">{safe(check.title)}: {points}, {safe(row.status)}</h3>'
     if row.status == "passed":
         return
-    lines = [line for line in row.message.splitlines() if not line.startswith(NOT_FOR_A_PAGE)]
-    yield f"<pre>{safe(chr(10).join(lines))}</pre>"
+    yield f"<pre>{safe(without_places(row.message))}</pre>"
     if row.backend:
         yield picture(picture_path(pictures, lesson, check))
 

@@ -136,18 +136,30 @@ class Compared:
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
         return mine == sorted(line.text for one in differences for line in one.new)
 
-    def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> bool:
-        """Whether a line that goes is much like one that comes: then that one tells the change."""
-        if gone.new or not gone.mine:
-            return False
+    def to_tell(self, chosen: Sequence[Difference]) -> Iterator[Place]:
+        """The places of these differences; a line that comes back elsewhere is told once."""
+        gone = [one for one in chosen if one.mine and not one.new]
+        back = {one.before: new for one in gone if (new := self.comes_back(one, chosen))}
+        far = [new for before, new in back.items() if abs(new.before - before) > 1]
+        for one in chosen:
+            new = back.get(one.before) if one in gone else None
+            if new in far and new:
+                where = "down" if new.before > one.before else "up"
+                words = f"with this line further {where}, in another form"
+                yield one.place._replace(kind="order of lines", words=words)
+            elif not new and (one.mine or one not in far):
+                yield one.place
+
+    def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> Difference | None:
+        """The difference with a line that is much like the one that goes."""
         line = self.mine[gone.mine[0]]
         for one in chosen:
             for new in one.new:
                 # A line that is still more like the new one has been changed; this one has not.
                 others = [likeness(self.mine[index], new) for index in one.mine]
                 if likeness(line, new) > max([MUCH, *others]):
-                    return True
-        return False
+                    return one
+        return None
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""

@@ -10,6 +10,7 @@ WORDS = re.compile(
     r"""'[^']*'|"[^"]*"|[A-Za-z_]\w*|\d[\d.]*(?:[eE][-+]?\d+|\w*)|\*\*=?|//=?|<<=?|>>=?|[-<>=!+*/%&|^]=|\S"""
 )
 OF_PARAMETERS = 1_000  # votes: what a caller hands over is the same in both functions
+MUCH_ALIKE = 0.8  # so much a line that names something shares with one that does not
 TOO_UNLIKE = 0.4  # two lines that share less are not the same line, changed
 
 
@@ -120,11 +121,22 @@ def way_back(costs: list[list[float]], unlike: list[list[float]]) -> Iterator[Pa
 def difference(line: Line, words: Counter[str], other: Line, theirs: Counter[str]) -> float:
     """0 for equal lines; over 2 for two that have little in common."""
     shared = 2 * sum((words & theirs).values()) / max(1, words.total() + theirs.total())
-    if shared < TOO_UNLIKE:
+    only_one_names = defines(line) != defines(other) and sets(line) != sets(other)
+    if shared < TOO_UNLIKE or (only_one_names and shared < MUCH_ALIKE):
         beginning = line.text.partition("= ")[0]
         if "= " not in line.text or beginning != other.text.partition("= ")[0]:
             return 3.0
     return 1.5 * (1 - shared) + (0.2 if line.depth != other.depth else 0.0)
+
+
+def defines(line: Line) -> bool:
+    """Whether the line gives names a value."""
+    return re.match(r"\(?\w+(, \w+)*\)? = ", line.text) is not None
+
+
+def sets(line: Line) -> bool:
+    """Whether the line is an assignment of any kind."""
+    return re.search(r" [-+*/|&]*= ", line.text) is not None
 
 
 # ---------------------------------------------------------------- names

@@ -88,8 +88,8 @@ def find_slip(
         return None
     search = Search(source, functions, right, lines)
     found = search.one_line() or search.one_name()
-    if not found and small:
-        found = search.one_small_change(small)
+    if small and (not found or len(found.places) > 1):
+        found = search.one_small_change(small) or found
     return found or search.few_lines() or search.one_function()
 
 
@@ -218,11 +218,8 @@ class Search:
     def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
         if not self.passes(one, differences, sure=True):
             return None
-        told = [
-            difference for difference in differences if not one.comes_back(difference, differences)
-        ]
         places: dict[int, Place] = {}
-        for place in (difference.place for difference in told):
+        for place in one.to_tell(differences):
             before = places.get(place.line, place)
             places[place.line] = before._replace(words=both_words(before.words, place.words))
         if len(differences) > 1 and one.same_lines(differences):

@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-PLANTED = ("conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+PLANTED = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml",
+    "tox.ini", "setup.cfg",
+)  # fmt: skip
 REFUSED = 4  # pytest's own exit status for a command line that it cannot use
 ROOT = Path(__file__).resolve().parents[3]
 

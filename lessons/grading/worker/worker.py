@@ -147,10 +147,11 @@ class Worker:
     def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """Call a function that copies and launches by itself; returns what it returns."""
         self.report = self.last = None
-        arrays = [fixed(array) for array in arrays]
+        name, backend = request["function"], request["backend"]
+        if backend != "cuda":  # where it may be pinned, which changes it for the driver
+            arrays = [fixed(array) for array in arrays]
         unpacker, packer = Unpacker(arrays, self.file.find), Packer()
         arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
-        name, backend = request["function"], request["backend"]
         run = run_host_code(name, self.file.find(name), arguments, arrays, self.file.path, backend)
         reply = {"result": packer.pack(run.result), "findings": run.findings}
         return {**reply, "doubles": run.doubles, "steps": run.steps}, packer.arrays
