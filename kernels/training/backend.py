@@ -5,8 +5,8 @@
     cuda        the staged kernels, one launch after another           staged_backends.py
     graph       the same kernels, recorded as a CUDA graph             graph_backend.py
     tensor      two fused kernels per step, on tensor cores            gpu_backends.py
-    persistent  all steps in one kernel, on tensor cores               gpu_backends.py
-    native      the staged kernels, compiled for the CPU               lessons/lab/compiled/
+    persistent  all steps in one kernel, on tensor cores               persistent_backends.py
+    native      the staged kernels, compiled for the CPU               lessons/native_backend.py
 
 All draw the same batches from the same seed. They add float32 numbers in different orders, so their
 losses agree to about 1 part in 500 after 100 steps (a little less on tensor cores, which multiply

@@ -6,11 +6,17 @@ import numpy as np
 
 from kernels.config import Config
 from kernels.errors import InputError
-from kernels.front_end import cuda
 from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import cpu_backend
-from kernels.training.devices import cuda_is_simulated, first_line, gpu_name, why_no_gpu
+from kernels.training.devices import (
+    adds_four_at_once,
+    compute_capability,
+    cuda_is_simulated,
+    first_line,
+    gpu_name,
+    why_no_gpu,
+)
 from kernels.training.kept_kernels import keep
 from kernels.training.staged_backends import STAGED_KERNELS, CudaBackend
 
@@ -18,7 +24,6 @@ BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
 FASTEST_FIRST = ("persistent", "tensor", "graph", "cuda")
 ON_TENSOR_CORES = ("persistent", "tensor")
 TENSOR_CORES_SINCE = (8, 0)  # compute capability whose tensor cores take bfloat16
-VECTOR_ATOMICS_SINCE = (9, 0)  # that adds four floats at once
 
 
 def choose_backend(name: str, config: Config, deterministic: bool = False) -> ChosenBackend:
@@ -124,20 +129,21 @@ def why_not(name: str, config: Config) -> str | None:
     """None if the GPU and the network suit the backend, else the reason they do not."""
     if name not in ON_TENSOR_CORES:
         return None
-    capability = tuple(cuda.get_current_device().compute_capability)
-    if capability < TENSOR_CORES_SINCE:
-        major, minor = capability
+    if compute_capability() < TENSOR_CORES_SINCE:
+        major, minor = compute_capability()
         return (
             "tensor cores for bfloat16 come with compute capability 8.0, "
             f"this GPU has {major}.{minor}"
         )
-    from kernels.fast.sizes import network_size
+    from kernels.fast.sizes import MOST_UNITS, network_size
     from kernels.fast.wide import wide_fits
 
     if name == "persistent" and wide_fits(config.hidden, config.layers):
-        if capability >= VECTOR_ATOMICS_SINCE:
+        if adds_four_at_once():
             return None
         return f"{config.hidden} units need a GPU of compute capability 9.0"
+    if config.hidden > MOST_UNITS:
+        return f"{config.hidden} units are for persistent, in one or two layers"
     if network_size(config.hidden, config.layers, config.channels).warps == 0:
         return f"a network of {config.layers} x {config.hidden} does not fit into shared memory"
     return None
@@ -149,7 +155,7 @@ def why_it_does_not_learn(factory: BackendFactory, config: Config) -> str | None
     image = np.stack([x, y, x * y], axis=2)
     small = Config(
         steps=100,
-        batch=512,
+        batch=max(512, config.batch),  # which decides what kernel is taken
         grid_width=8,
         grid_height=8,
         hidden=config.hidden,

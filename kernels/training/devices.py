@@ -13,6 +13,8 @@ from kernels.config import COLOURS
 from kernels.front_end import cuda
 from kernels.training.driver import missing_gpu_packages
 
+VECTOR_ATOMICS_SINCE = (9, 0)  # compute capability
+
 
 def why_no_gpu() -> str | None:
     """None if kernels can run, else the reason they cannot, as part of a sentence."""
@@ -54,6 +56,17 @@ def filled(shape: int | tuple[int, ...], value: float, dtype: Any = np.float32) 
     if np.dtype(dtype).itemsize * math.prod(np.atleast_1d(shape).tolist()) > memory_left():
         raise MemoryError
     return np.full(shape, value, dtype)
+
+
+def compute_capability() -> tuple[int, int]:
+    """The GPU's generation, such as (9, 0)."""
+    major, minor = cuda.get_current_device().compute_capability
+    return major, minor
+
+
+def adds_four_at_once() -> bool:
+    """Whether the GPU adds four floats to memory in one atomic instruction."""
+    return compute_capability() >= VECTOR_ATOMICS_SINCE
 
 
 def cuda_is_simulated() -> bool:

@@ -15,9 +15,10 @@ from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
 from kernels.front_end import compiled_for_gpu, cuda, typeof
 from kernels.launch import blocks_for, on_gpu
 from kernels.state import State
-from kernels.training.devices import gpu_name
+from kernels.training.devices import adds_four_at_once, gpu_name
 from kernels.training.graph_backend import Recorded, in_parts
 from kernels.training.kept_kernels import keep
+from kernels.training.second_gpu_compiler import painting_compiled_elsewhere
 from kernels.training.staged_backends import CudaBackend
 
 # The persistent kernel's barrier counts 2 arrivals of each block per step, in 32 bits.
@@ -67,11 +68,12 @@ class FusedBackend(ABC):
         self.config = config
         self.partitions = 1
         self.deterministic = deterministic
-        self.vector_atomics = cuda.get_current_device().compute_capability >= (9, 0)
+        self.vector_atomics = adds_four_at_once()
         self.prepare_kernels()
         keep(*self.kernels, self.paint, add_squared_errors)
         self.settings: StepSettings = settings_of(config, image)
-        self.allocate(state, adam.bias_corrections(config.beta1, config.beta2))
+        with painting_compiled_elsewhere(self.paint, config):
+            self.allocate(state, adam.bias_corrections(config.beta1, config.beta2))
 
     def allocate(self, state: State, corrections: np.ndarray) -> None:
         """Find out how many `blocks` to launch, and make their `arrays`."""

@@ -28,7 +28,10 @@ from kernels.front_end import by_successor
 
 OURS = "kernels."
 PLAIN = (int, float, bool, str, type(None))
-PACKAGES = ("numba", "numba-cuda", "cuda-core", "cuda-bindings", "nvidia-cuda-nvcc")
+PACKAGES = (
+    "numba", "llvmlite", "numba-cuda", "cuda-core", "cuda-bindings",
+    "nvidia-cuda-nvcc", "nvidia-cuda-nvcc-cu12",
+)  # fmt: skip
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -82,6 +85,12 @@ def keep(*kernels: Any) -> None:
     for kernel in kernels:
         if folder is not None and can_be_kept(kernel):
             kernel._cache = KeptKernels(kernel, folder)
+
+
+def awaited(kernel: Any, signature: Any) -> bool:
+    """Whether a kernel that is to be kept has not been compiled for these arguments yet."""
+    kept = getattr(kernel, "_cache", None)
+    return isinstance(kept, KeptKernels) and not kept.path(signature).exists()
 
 
 def can_be_kept(kernel: Any) -> bool:

@@ -7,13 +7,14 @@ from kernels.fast import wide
 from kernels.fast.arrays import one_barrier_arrays
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.large_batch import BLOCK_SAMPLES, large_batch_fits, make_train_large_batch
-from kernels.fast.one_barrier import make_train
+from kernels.fast.one_barrier import make_train_one_barrier
 from kernels.fast.owners import SAMPLES, fits, one_barrier_size
 from kernels.fast.wide import make_train_wide
 from kernels.fast.wide_paint import make_paint_wide
-from kernels.front_end import compiled_for_gpu, cuda
+from kernels.front_end import compiled_for_gpu
 from kernels.launch import blocks_for
 from kernels.state import State
+from kernels.training.devices import adds_four_at_once
 from kernels.training.gpu_backends import PersistentBackend, processors
 
 SAMPLES_AT_ONCE = 3 * 128  # per processor: three blocks of `persistent`, a thread for each sample
@@ -28,7 +29,9 @@ class OneBarrierBackend(PersistentBackend):
 
     def prepare_kernels(self) -> None:
         _, _, paint, self.paint_threads = make_fused_kernels(*self.variant)
-        train, self.threads = make_train(self.config.hidden, self.config.layers, self.deterministic)
+        train, self.threads = make_train_one_barrier(
+            self.config.hidden, self.config.layers, self.deterministic
+        )
         self.paint, self.train = compiled_for_gpu(paint), compiled_for_gpu(train)
         self.kernels = (self.train,)
 
@@ -110,14 +113,12 @@ def kind_for(config: Config) -> type[PersistentBackend]:
 
 def takes_one_barrier(config: Config) -> bool:
     """Whether this GPU can train this network and batch with one barrier per step."""
-    # Older GPUs add one float at a time.
-    new_enough = cuda.get_current_device().compute_capability >= (9, 0)
     usual = config.channels == Config.channels
-    return new_enough and usual and fits(config.hidden, config.layers, config.batch, processors())
+    fitting = fits(config.hidden, config.layers, config.batch, processors())
+    return adds_four_at_once() and usual and fitting
 
 
 def takes_large_batch(config: Config) -> bool:
     """Whether the batch is more than `persistent` can have on the GPU at once."""
-    new_enough = cuda.get_current_device().compute_capability >= (9, 0)
     many = config.batch > SAMPLES_AT_ONCE * processors()
-    return new_enough and many and large_batch_fits(config.hidden, config.layers)
+    return adds_four_at_once() and many and large_batch_fits(config.hidden, config.layers)

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import platform
+from concurrent.futures import Future
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
-from kernels.files.images import load_image
+from kernels.files.images import load_image, save_image
 from kernels.files.psnr import psnr, psnr_label
 from kernels.training import checkpoint
 from kernels.training.picture_writer import PictureWriter
@@ -43,6 +44,8 @@ class Results:
         self.planned = files_of_run(suffix, snapshots)
         self.preview = Preview(self.folder / "preview.png")
         self.writer = PictureWriter()
+        self.thumbnails: dict[int, Future[np.ndarray]] = {}  # of this process's snapshots
+        self.new_frames: list[tuple[int, float | None, Future[np.ndarray]]] = []
 
     @property
     def checkpoint_path(self) -> Path:
@@ -59,14 +62,24 @@ class Results:
     # ------------------------------------------------------------ while training
 
     def add_frame(self, trainer: Trainer) -> None:
-        """Keep a small picture for the animation."""
-        progress = trainer.progress
-        picture = pictures.frame(trainer.render(LONGEST_FRAME))
-        progress.frames.append((trainer.step, dict(progress.measured).get(trainer.step), picture))
+        """Keep a small picture for the animation; it is there after `finish_pictures`."""
+        decibels = dict(trainer.progress.measured).get(trainer.step)
+        picture = self.writer.later(pictures.frame, trainer.render(LONGEST_FRAME))
+        self.new_frames.append((trainer.step, decibels, picture))
+
+    def finish_pictures(self, trainer: Trainer) -> None:
+        """Wait for all pictures that were begun."""
+        self.writer.finish()
+        for step, decibels, picture in self.new_frames:
+            trainer.progress.frames.append((step, decibels, picture.result()))
+        self.new_frames.clear()
 
     def save_snapshot(self, trainer: Trainer) -> None:
         """Keep the prediction and the feature grid of this step."""
-        self.writer.save(self.still(f"prediction_at_{trainer.step}"), trainer.render())
+        prediction = trainer.render()
+        self.writer.save(self.still(f"prediction_at_{trainer.step}"), prediction)
+        if len(self.snapshots) <= pictures.MOST_ON_A_SHEET:
+            self.thumbnails[trainer.step] = self.writer.later(thumbnail, prediction)
         grid = trainer.backend.feature_grid()
         if not np.isfinite(grid).all():
             raise InputError(
@@ -77,7 +90,7 @@ class Results:
 
     def save_checkpoint(self, trainer: Trainer) -> None:
         """Keep all that a resumed run needs, after the pictures that it will not paint again."""
-        self.writer.finish()
+        self.finish_pictures(trainer)
         checkpoint.save_checkpoint(
             self.checkpoint_path,
             trainer.config,
@@ -90,29 +103,28 @@ class Results:
 
     def write(self, trainer: Trainer, image_path: Path) -> dict[str, Any]:
         """Write all pictures and tables of the run as it stands; returns the summary."""
+        self.finish_pictures(trainer)  # which the contact sheet and the animation show
+        self.writer.later(self.write_overview, trainer)
         steps, decibels, frames = zip(*trainer.progress.frames, strict=True)
         animation = self.folder / "training.gif"
         self.writer.later(pictures.training_gif, animation, frames, steps, decibels)
         prediction = trainer.render()
         self.writer.save(self.still("prediction"), prediction)
         self.writer.save(self.still("ground_truth"), trainer.image)
-        baseline, best = trainer.baseline(), trainer.best_baseline()
+        baseline = trainer.baseline()
         self.writer.save(self.still("bilinear"), baseline)
+        self.writer.later(self.write_comparison, trainer.image, baseline, prediction)
+        best = trainer.best_baseline()
         self.writer.save(self.still("bilinear_best"), best)
-        self.writer.save(
-            self.still("bilinear_and_learned"), side_by_side(trainer.image, baseline, prediction)
-        )
-        self.preview.renew(trainer)
-        checkpoint.save_model(
-            self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
-        )
         summary = summarise(trainer, image_path)
         summary["psnr_db"] = trainer.psnr()
         summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
         summary["baseline_best_psnr_db"] = psnr(best, trainer.image)
-        self.write_history(trainer, summary)
-        self.writer.finish()  # snapshots too, which the contact sheet shows
-        self.write_overview(trainer)
+        self.writer.later(self.write_history, trainer, dict(summary))
+        self.preview.renew(trainer)
+        checkpoint.save_model(
+            self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
+        )
         self.writer.finish()
         # JSON knows no infinity, which is the PSNR of a picture without any error.
         finite = {key: None if value == math.inf else value for key, value in summary.items()}
@@ -139,7 +151,7 @@ class Results:
             summary["baseline_psnr_db"],
             summary["baseline_best_psnr_db"],
         )
-        self.writer.save(self.folder / "loss.png", chart)
+        save_image(self.folder / "loss.png", chart)
 
     def write_overview(self, trainer: Trainer) -> None:
         """The contact sheet, from the snapshot files, so that a resumed run shows all of them."""
@@ -155,26 +167,36 @@ class Results:
         measured = dict(trainer.progress.measured)
         predictions, grids, decibels = [], [], []
         for step in shown:
-            prediction = load_image(self.still(f"prediction_at_{step}"))
-            # Small at once: many large pictures would not fit into memory.
-            predictions.append(np.asarray(pictures.fit(prediction, pictures.THUMBNAIL)))
             grids.append(load_image(self.still(f"feature_at_{step}")))
+            if step in self.thumbnails and step in measured:
+                predictions.append(self.thumbnails[step].result())
+                decibels.append(measured[step])
+                continue
+            prediction = load_image(self.still(f"prediction_at_{step}"))
+            predictions.append(thumbnail(prediction))
             known = measured.get(step)
             decibels.append(psnr(prediction, trainer.image) if known is None else known)
         sheet = pictures.contact_sheet(shown, predictions, grids, decibels, note)
-        self.writer.save(self.still("contact_sheet"), sheet)
+        save_image(self.still("contact_sheet"), sheet)
+
+    def write_comparison(
+        self, image: np.ndarray, baseline: np.ndarray, learned: np.ndarray
+    ) -> None:
+        """What a grid of that size can do on its own, beside what has been learnt."""
+        titles = [
+            f"{name}\n{psnr_label(psnr(picture, image))}"
+            for name, picture in (("bilinear", baseline), ("learned", learned))
+        ]
+        sheet = pictures.panels([baseline, learned], titles, side=800)
+        save_image(self.still("bilinear_and_learned"), sheet)
 
     def write_text(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, lambda file: file.write(text.encode()))
 
 
-def side_by_side(image: np.ndarray, baseline: np.ndarray, learned: np.ndarray) -> np.ndarray:
-    """What a grid of that size can do on its own, beside what has been learnt."""
-    titles = [
-        f"{name}\n{psnr_label(psnr(picture, image))}"
-        for name, picture in (("bilinear", baseline), ("learned", learned))
-    ]
-    return pictures.panels([baseline, learned], titles, side=800)
+def thumbnail(picture: np.ndarray) -> np.ndarray:
+    """For the contact sheet: uint8, and small, since many large ones would not fit into memory."""
+    return np.asarray(pictures.fit(picture, pictures.THUMBNAIL))
 
 
 def summarise(trainer: Trainer, image_path: Path) -> dict[str, Any]:

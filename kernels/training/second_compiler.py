@@ -1,19 +1,15 @@
-"""At a first start on the CPU, two processes compile: one waits half as long.
+"""At a first start on the CPU, a second process compiles the parallel loops.
 
-Numba compiles one function at a time in a process, however many threads ask. What is large in
-`kernels/cpu` are bodies, to which `compiled_apart` gives an address, and the parallel loops that
-call them there. Neither needs the other to be compiled. So a second process,
+What is large in `kernels/cpu` are bodies, to which `compiled_apart` gives an address, and the
+parallel loops that call them there. Neither needs the other to be compiled. So while the first
+process compiles the bodies,
 
     python -m kernels.training.second_compiler
 
 compiles the loops, and Numba's cache on the disk brings them to the first.
 """
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,47 +17,26 @@ import numpy as np
 from kernels.adam import bias_corrections
 from kernels.config import COLOURS, Config
 from kernels.cpu import images, step
-from kernels.cpu.compile import KEEP, nowhere
+from kernels.cpu.compile import nowhere
 from kernels.state import initial_state
-
-ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-m", "kernels.training.second_compiler"]
-PATIENCE = 60  # seconds; then the first process compiles the loops itself
+from kernels.training.second_process import while_another_runs, worth_it
+from kernels.training.waiting import without_collecting
 
 
-@contextmanager
-def loops_compiled_elsewhere() -> Iterator[None]:
+def loops_compiled_elsewhere() -> AbstractContextManager[None]:
     """Compile the bodies within this: afterwards the loops are on the disk too.
 
     If that was not possible (one core, no more processes), the first process compiles the loops
     when it comes to them.
     """
-    process = start() if worth_it() else None
-    try:
-        yield
-        if process:
-            process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        if process:
-            process.kill()
-            process.wait()
+    if not worth_it() or already_kept():
+        return nullcontext()
+    return while_another_runs("kernels.training.second_compiler")
 
 
-def worth_it() -> bool:
-    if not KEEP or (os.cpu_count() or 1) == 1:
-        return False
+def already_kept() -> bool:
     kept = Path(step.train_steps.stats.cache_path)
-    return not any(kept.glob("step.train_steps-*.nbi"))
-
-
-def start() -> "subprocess.Popen[bytes] | None":
-    nothing = subprocess.DEVNULL
-    try:
-        return subprocess.Popen(COMMAND, cwd=ROOT, stdin=nothing, stdout=nothing, stderr=nothing)
-    except OSError:
-        return None
+    return any(kept.glob("step.train_steps-*.nbi"))
 
 
 def compile_loops() -> None:
@@ -83,4 +58,5 @@ def compile_loops() -> None:
 
 
 if __name__ == "__main__":
-    compile_loops()
+    with without_collecting():
+        compile_loops()

@@ -14,7 +14,7 @@ import pytest
 
 from kernels.config import Config
 from kernels.state import initial_state
-from kernels.training import choose_backend, persistent_backends
+from kernels.training import choose_backend, devices, persistent_backends
 from kernels.training.backend import Backend, BackendFactory
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.gpu_backends import FusedBackend, PersistentBackend, TensorBackend
@@ -130,7 +130,7 @@ def test_the_kernel_that_suits_a_run(
     class Device:
         compute_capability = capability
 
-    monkeypatch.setattr(persistent_backends.cuda, "get_current_device", Device, raising=False)
+    monkeypatch.setattr(devices.cuda, "get_current_device", Device, raising=False)
     monkeypatch.setattr(persistent_backends, "processors", lambda: 132)
     monkeypatch.setattr(FusedBackend, "__init__", lambda self, *arguments: None)
     config = Config(batch=batch, hidden=hidden, layers=layers, channels=channels)

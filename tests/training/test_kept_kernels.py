@@ -33,11 +33,11 @@ from kernels.training import kept_kernels
 kept_kernels.cuda = SimpleNamespace(get_current_device=dispatcher.get_current_device)
 
 from kernels.fast.graph import make_fused_kernels
-from kernels.fast.one_barrier import make_train
+from kernels.fast.one_barrier import make_train_one_barrier
 from tests.kernels.compile_kernels import SIGNATURES
 from kernels import image_ops
 
-made = [make_train(32, 2, False)[0], make_train(32, 2, True)[0], make_train(16, 1, False)[0]]
+made = [make_train_one_barrier(*sizes)[0] for sizes in ((32, 2, False), (32, 2, True), (16, 1))]
 made += make_fused_kernels(32, 2, False, True)[:3] + make_fused_kernels(32, 2, True, True)[:2]
 kept_kernels.keep(*made, image_ops.downsample)
 kernel, signature = image_ops.downsample, SIGNATURES[image_ops.downsample]
@@ -180,3 +180,32 @@ def test_a_disk_that_takes_nothing_is_no_error(kept, monkeypatch):
     monkeypatch.setattr(kept_kernels, "write_atomically", full)
     monkeypatch.setattr(kept_kernels, "essential_parts", lambda compiled: {})
     cache.save_overload("signature", None)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sizes", [(32, 2, 3), (128, 2, 4)])
+def test_a_second_process_compiles_what_the_first_one_paints_with(real_gpu, sizes, tmp_path):
+    """In processes of their own, since this one may have compiled it already."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "kernels.training.second_gpu_compiler", *map(str, sizes)]
+    assert subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+    found = {path.name.rpartition("-")[0] for path in tmp_path.rglob("*.kernel")}
+    assert found == {"paint", "add_squared_errors", "downsample", "upsample"}
+    hidden, layers, channels = sizes
+    code = f"""
+import numpy as np
+from kernels.config import Config
+from kernels.state import initial_state
+from kernels.training.choose_backend import backend_factory
+from kernels.training.kept_kernels import awaited
+from kernels.training.second_gpu_compiler import PAINT
+
+config = Config(hidden={hidden}, layers={layers}, channels={channels}, batch=128)
+image = np.zeros((4, 4, 3), np.float32)
+trains = backend_factory("persistent")(image, config, initial_state(config))
+assert not awaited(trains.paint, PAINT)
+trains.render(4, 4)
+assert sum(trains.paint._cache_hits.values()) == 1
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment)
+    assert run.returncode == 0
