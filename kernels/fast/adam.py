@@ -18,7 +18,7 @@ from kernels.fast.ptx_memory import load_four, store_four
 from kernels.fast.sample import FIXED_POINT
 from kernels.field_math import adam_step
 
-GROUP = 16  # neighbouring weights that a block sums and moves together
+WEIGHT_GROUP = 16  # neighbouring weights that a block sums and moves together
 READS_AT_ONCE = 16
 CELLS_AT_ONCE = 2
 
@@ -168,7 +168,7 @@ def make_weight_updates(threads):
     A block takes 16 neighbouring weights at a time. Its threads stand in rows of 16, and each row
     reads the sums of another block: a read then fills two sectors of 32 bytes.
     """
-    rows = threads // GROUP
+    rows = threads // WEIGHT_GROUP
 
     @cuda.jit(device=True)
     def sum_of_blocks(grad_weights, count, weight, row):
@@ -193,7 +193,7 @@ def make_weight_updates(threads):
         """
         thread = cuda.threadIdx.x & (threads - 1)
         row, column = thread >> 4, thread & 15
-        weight = group * GROUP + column
+        weight = group * WEIGHT_GROUP + column
         weight_state = arrays.weights[weight], arrays.weights_m[weight], arrays.weights_v[weight]
         partial_sums[row, column] = sum_of_blocks(
             arrays.grad_weights, arrays.weights.shape[0], weight, row
@@ -206,11 +206,11 @@ def make_weight_updates(threads):
         # All rows must be there.
         cuda.syncthreads()
         thread = cuda.threadIdx.x & (threads - 1)
-        if thread < GROUP:
+        if thread < WEIGHT_GROUP:
             gradient = float32(0)
             for row in range(rows):
                 gradient += partial_sums[row, thread]
-            weight = group * GROUP + thread
+            weight = group * WEIGHT_GROUP + thread
             correction_m, correction_v = corrections_at(arrays.corrections, step)
             parameter, m, v = weight_state
             parameter, m, v = adam_step(
@@ -224,7 +224,7 @@ def make_weight_updates(threads):
 
 def rows_to_sum(blocks, threads):
     """Rows of the blocks' gradient sums, rounded up to what `sum_of_blocks` reads at once."""
-    at_once = threads // GROUP * READS_AT_ONCE
+    at_once = threads // WEIGHT_GROUP * READS_AT_ONCE
     return (blocks + at_once - 1) // at_once * at_once
 
 
@@ -237,7 +237,7 @@ def make_update(threads, deterministic, channels=GRID_CHANNELS):
     read_gradients = make_read_gradients(channels, deterministic)
     move_cells = make_move_cells(channels, deterministic)
     sum_weights, move_weights = make_weight_updates(threads)
-    rows = threads // GROUP
+    rows = threads // WEIGHT_GROUP
 
     @cuda.jit(device=True)
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates, state):
@@ -247,9 +247,9 @@ def make_update(threads, deterministic, channels=GRID_CHANNELS):
         are not written to memory: the caller keeps them, or writes them.
         """
         gradients = cuda.local.array((CELLS_AT_ONCE, channels), float32)
-        partial_sums = cuda.shared.array((rows, GROUP), float32)
+        partial_sums = cuda.shared.array((rows, WEIGHT_GROUP), float32)
         cell, stride, cells = cuda.grid(1), cuda.gridsize(1), arrays.feature_grid.shape[0]
-        group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // GROUP
+        group, groups = cuda.blockIdx.x, arrays.weights.shape[0] // WEIGHT_GROUP
 
         # Cells and weights have nothing to do with each other: while one waits for memory, the
         # other computes.

@@ -7,6 +7,7 @@ import numpy as np
 # Turns of the buffers in the kernel with one barrier per step. Three are in use at once; of four a
 # step's own is a mask away.
 TURNS = 4
+TURN_MASK = TURNS - 1
 
 
 class FusedArrays(NamedTuple):

@@ -18,9 +18,7 @@ from functools import cache
 from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS, GRID_CHANNELS
-from kernels.fast.adam import CELLS_AT_ONCE, cell_state, make_update
 from kernels.fast.block_samples import both_sides, texels
-from kernels.fast.fast_math import fast_math
 from kernels.fast.pair_samples import (
     ROW_WORDS,
     cells_of_side,
@@ -30,16 +28,11 @@ from kernels.fast.pair_samples import (
     read_words,
     values_of,
 )
-from kernels.fast.persistent import arrive_at_barrier, wait_at_barrier
-from kernels.fast.sizes import FEATURE_TILES, WARP
+from kernels.fast.persistent import make_train_of
+from kernels.fast.sizes import WARP
 from kernels.fast.warp_gradients import BUFFERS, make_warp_gradients
-from kernels.fast.warp_network import GROUP, output_delta, thread_words
-from kernels.fast.warp_products import (
-    make_activate,
-    make_backward_product,
-    make_forward_product,
-    make_mask,
-)
+from kernels.fast.warp_network import GROUP, output_delta, store_feature_gradients, thread_words
+from kernels.fast.warp_products import make_warp_products
 from kernels.fast.weight_tiles import make_weight_of, pack_tile, tile_numbers
 
 # One block fills a processor: 16 warps with 128 registers per thread are all 65,536 of them. The
@@ -84,16 +77,12 @@ def make_pack_weights(hidden, layers):
 @cache
 def make_network(hidden, layers):
     """One warp's way through the network and back."""
-    unit_tiles, unit_blocks = hidden // 8, hidden // 16
+    unit_tiles = hidden // 8
     numbers, kept = tile_numbers(hidden, layers), 4 * (hidden // 16)
-    product_first = make_forward_product(1, unit_tiles)
-    product_middle = make_forward_product(unit_blocks, unit_tiles)
-    product_last = make_forward_product(unit_blocks, 1)
-    product_back_last = make_backward_product(1, unit_tiles, unit_tiles)
-    product_back_middle = make_backward_product(unit_blocks, unit_tiles, unit_tiles)
-    # The way back ends at the first features: no other depends on a parameter.
-    product_back_first = make_backward_product(unit_blocks, 1, FEATURE_TILES)
-    activate, mask = make_activate(unit_tiles, kept), make_mask(unit_tiles, kept)
+    products = make_warp_products(hidden)
+    product_first, product_middle, product_last = products.first, products.middle, products.last
+    product_back_last, product_back_middle = products.back_last, products.back_middle
+    product_back_first, activate, mask = products.back_first, products.activate, products.mask
     gradients = make_warp_gradients(hidden, layers, WARPS)
     add_first, add_middle, add_last = gradients.add_first, gradients.add_middle, gradients.add_last
 
@@ -133,12 +122,9 @@ def make_network(hidden, layers):
         add_first(words, features, sums)
         product_back_first(backward_words, 0, lane, words, totals)
 
-        sample, channel = GROUP * warp + (lane >> 2), 2 * (lane & 3)
-        # Where the targets were: all lanes have read them on the way forward.
+        # Other lanes have read the targets on the way forward.
         cuda.syncwarp()
-        if channel < 4:
-            colours[sample, channel], colours[sample, channel + 1] = totals[0], totals[1]
-            colours[sample + 8, channel], colours[sample + 8, channel + 1] = totals[2], totals[3]
+        store_feature_gradients(totals, colours, warp, lane)
         return squared_error
 
     return network
@@ -218,47 +204,6 @@ def make_large_batch_gradients(hidden, layers, deterministic=False, channels=GRI
         return squared_error
 
     return gradients
-
-
-def make_train_of(gradients, threads, registers, deterministic, channels):
-    """A kernel that takes all steps, for blocks of `threads` threads.
-
-    gradients: the first part of a step, a device function of (arrays, step, settings).
-    """
-    update = make_update(threads, deterministic, channels)
-    numbers, read_state, write_averages = cell_state(channels)
-
-    @fast_math(registers)
-    def train(arrays, learning_rates, first_step, settings, counter):
-        """Take one step per row of learning_rates (n, 2) float32: the network's, the grid's.
-
-        arrays: `FusedArrays`. first_step: int64 from 1. settings: `StepSettings`. counter: (1,)
-        uint32, zero.
-        """
-        state = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
-        cell, stride = cuda.grid(1), cuda.gridsize(1)
-        squared_error = float32(0)
-        for i in range(learning_rates.shape[0]):
-            squared_error += gradients(arrays, first_step + i, settings)
-            # Adam needs the sums over all samples, of all blocks ...
-            arrive_at_barrier(counter)
-            wait_at_barrier(counter, 2 * i + 1)
-            # Nothing of it is needed before: until here registers are for the samples.
-            for n in range(CELLS_AT_ONCE):
-                for number in range(numbers):
-                    state[n, number] = float32(0)
-            read_state(arrays, cell, stride, state)
-            update(
-                arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
-                settings.rates, state,
-            )  # fmt: skip
-            write_averages(arrays, cell, stride, state)
-            # ... and the next step needs all parameters moved.
-            arrive_at_barrier(counter)
-            wait_at_barrier(counter, 2 * i + 2)
-        arrays.squared_errors[cuda.grid(1)] += squared_error
-
-    return train
 
 
 @cache

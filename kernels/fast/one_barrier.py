@@ -35,7 +35,7 @@ from numba import cuda, float32, int32, uint32, uint64
 
 from kernels.config import COLOURS
 from kernels.fast.adam import corrections_at
-from kernels.fast.arrays import TURNS
+from kernels.fast.arrays import TURN_MASK, TURNS
 from kernels.fast.block_samples import (
     both_sides,
     corner,
@@ -91,7 +91,7 @@ def make_forget(asked):
 
 
 @cache
-def make_train(hidden, layers, deterministic=False, named_barriers=True):
+def make_train_one_barrier(hidden, layers, deterministic=False, named_barriers=True):
     """(kernel, threads per block) for one size of network that `fits`; compute capability 9.0.
 
     named_barriers: whether the front passes some barriers within a block without waiting. The
@@ -136,7 +136,8 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
         """
         index, cell[SHARE] = corner(uv, (i + 1) & 1, sample, lane, settings)
         cells = uint32(arrays.feature_grid.shape[0])
-        copy, before = uint32(((i - 2) & 3) * cells), uint32(((i - 1) & 3) * cells)
+        copy = uint32(((i - 2) & TURN_MASK) * cells)
+        before = uint32(((i - 1) & TURN_MASK) * cells)
         ask_copy(arrays.cell_copies, uint32(copy + index), uint32(TURNS * cells), asked)
         gradients[0], gradients[1], gradients[2], _ = read_gradient(
             arrays.grad_cells, uint32(before + index)
@@ -210,11 +211,12 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
         move_ahead(rate_grid, rate_grid, rates, asked, gradients, cell)
         for i in range(int32(steps)):
             # What the last step has added.
-            before = uint32(((i - 1) & 3) * cells)
+            before = uint32(((i - 1) & TURN_MASK) * cells)
             gradients[0], gradients[1], gradients[2], _ = read_gradient(
                 arrays.grad_cells, uint32(before + index)
             )
-            read_sums(arrays.grad_weights, ((i - 1) & 3) * sum_rows, warp, lane, tile_gradients)
+            last = ((i - 1) & TURN_MASK) * sum_rows
+            read_sums(arrays.grad_weights, last, warp, lane, tile_gradients)
             move_now(gradients, cell, rates)
             encode_cells(sample, lane, cell, rows)
             if i > 0:
@@ -250,7 +252,7 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
             meet_half_way(front, FORWARD_DONE)
 
             # Backward; meanwhile the gradients of what was used last.
-            row = (i & 3) * sum_rows + (cuda.blockIdx.x & (REPLICAS - 1)) * replica_rows
+            row = (i & TURN_MASK) * sum_rows + (cuda.blockIdx.x & (REPLICAS - 1)) * replica_rows
             if not front and inside > 0:
                 gradient_last(transposed, group, lane, scale, arrays.grad_weights, row)
             for back in range(layers - 1):
@@ -271,8 +273,8 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
             meet_half_way(front, BACKWARD_DONE)
             if front:
                 scatter(
-                    arrays.grad_cells, uint32((i & 3) * cells), group, lane, settings, uv, i & 1,
-                    colours, scale, inside,
+                    arrays.grad_cells, uint32((i & TURN_MASK) * cells), group, lane, settings, uv,
+                    i & 1, colours, scale, inside,
                 )  # fmt: skip
             elif inside > 0:
                 gradient_first(transposed, group, lane, scale, arrays.grad_weights, row)
@@ -304,7 +306,13 @@ def make_train(hidden, layers, deterministic=False, named_barriers=True):
                 arrays, steps, rate_grid, rates, owner, end, own, own_gradients, next_corrections
             )
         if cuda.blockIdx.x == 0 and steps > 0:
-            read_sums(arrays.grad_weights, ((steps - 1) & 3) * sum_rows, warp, lane, tile_gradients)
+            read_sums(
+                arrays.grad_weights,
+                ((steps - 1) & TURN_MASK) * sum_rows,
+                warp,
+                lane,
+                tile_gradients,
+            )
             move_weights(warp, tile_gradients, tile, rate_weights, correction_v, rates)
             write_weights(arrays, warp, lane, tile)
         if front:

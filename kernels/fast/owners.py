@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from numba import cuda, float32, int32, uint32
 
-from kernels.fast.arrays import TURNS
+from kernels.fast.arrays import TURN_MASK, TURNS
 from kernels.fast.cells import (
     COUNT,
     OWN_CELL,
@@ -94,7 +94,7 @@ def make_owners(kind, clear_weights, sum_rows):
     @cuda.jit(device=True)
     def ask_own(arrays, i, cell, own, gradients, next_corrections):
         """Read what step i - 1 has added to an own cell, and what to keep if it moves."""
-        before = uint32(((i - 1) & 3) * uint32(arrays.feature_grid.shape[0]))
+        before = uint32(((i - 1) & TURN_MASK) * uint32(arrays.feature_grid.shape[0]))
         gradients[0], gradients[1], gradients[2], _ = read_gradient(
             arrays.grad_cells, uint32(before + cell)
         )
@@ -106,7 +106,8 @@ def make_owners(kind, clear_weights, sum_rows):
     def own_cell(arrays, i, learning_rate, rates, cell, own, gradients, next_corrections):
         """Move a cell, leave a copy of it, and clear its gradient of the next step."""
         cells = uint32(arrays.feature_grid.shape[0])
-        before, after = uint32(((i - 1) & 3) * cells), uint32(((i + 1) & 3) * cells)
+        before = uint32(((i - 1) & TURN_MASK) * cells)
+        after = uint32(((i + 1) & TURN_MASK) * cells)
         clear_gradient(arrays.grad_cells, uint32(after + cell))
         move_own(gradients, next_corrections, own, learning_rate, rates)
         write_copy(arrays.cell_copies, uint32(before + cell), uint32(TURNS * cells), own)
@@ -126,7 +127,7 @@ def make_owners(kind, clear_weights, sum_rows):
                 own_cell(arrays, i, learning_rate, rates, cell, other, gradients, next_corrections)
                 write_own(arrays, cell, other)
                 cell = uint32(cell + threads)
-        clear_sums(arrays, ((i + 1) & 3) * sum_rows, sum_rows)
+        clear_sums(arrays, ((i + 1) & TURN_MASK) * sum_rows, sum_rows)
 
     @cuda.jit(device=True)
     def epilogue(arrays, i, learning_rate, rates, owner, end, own, gradients, next_corrections):

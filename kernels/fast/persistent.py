@@ -20,7 +20,7 @@ from functools import cache
 from numba import cuda, float32, uint32
 
 from kernels.config import FEATURES, GRID_CHANNELS
-from kernels.fast.adam import CELLS_AT_ONCE
+from kernels.fast.adam import CELLS_AT_ONCE, cell_state, make_update
 from kernels.fast.fast_math import fast_math
 from kernels.fast.ptx_memory import arrive, arrived
 from kernels.fast.sample import draw_sample
@@ -49,6 +49,23 @@ def wait_at_barrier(counter, barrier):
     cuda.syncthreads()
 
 
+def make_move_parameters(update, state_of_cells):
+    """The second part of a step, for kernels that keep nothing about cells in between."""
+    numbers, read_state, write_averages = state_of_cells
+
+    @cuda.jit(device=True)
+    def move_parameters(arrays, step, rate_weights, rate_grid, rates, cell, stride, state):
+        # Nothing of it is needed before: until here registers are for the samples.
+        for n in range(CELLS_AT_ONCE):
+            for number in range(numbers):
+                state[n, number] = float32(0)
+        read_state(arrays, cell, stride, state)
+        update(arrays, step, rate_weights, rate_grid, rates, state)
+        write_averages(arrays, cell, stride, state)
+
+    return move_parameters
+
+
 @cache
 def make_train(
     hidden, layers, deterministic=False, vector_atomics=True, channels=GRID_CHANNELS,
@@ -61,6 +78,7 @@ def make_train(
     at once, which large batches make use of.
     """
     fused = make_fused_step(hidden, layers, deterministic, vector_atomics, channels)
+    move_parameters = make_move_parameters(fused.update, fused.cell_state)
     samples, gradients, update = fused.threads, fused.gradients, fused.update
     prepare_features = fused.prepare_features
     numbers, read_state, write_averages = fused.cell_state
@@ -87,18 +105,16 @@ def make_train(
             # Adam needs the sums over all samples, of all blocks ...
             arrive_at_barrier(counter)
             wait_at_barrier(counter, 2 * i + 1)
-            if not keep_state:
-                # Nothing of it is needed before: until here registers are for the samples.
-                for n in range(CELLS_AT_ONCE):
-                    for number in range(numbers):
-                        state[n, number] = float32(0)
-                read_state(arrays, cell, stride, state)
-            update(
-                arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
-                settings.rates, state,
-            )  # fmt: skip
-            if not keep_state:
-                write_averages(arrays, cell, stride, state)
+            if keep_state:
+                update(
+                    arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
+                    settings.rates, state,
+                )  # fmt: skip
+            else:
+                move_parameters(
+                    arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
+                    settings.rates, cell, stride, state,
+                )  # fmt: skip
             # ... and the next step needs all parameters moved.
             arrive_at_barrier(counter)
             sample = draw_sample(arrays, first, first_step + i + 1, settings)
@@ -109,3 +125,36 @@ def make_train(
         arrays.squared_errors[cuda.grid(1)] += squared_error
 
     return train, fused.threads
+
+
+def make_train_of(gradients, threads, registers, deterministic, channels):
+    """The same kernel with another first part, which draws its samples itself.
+
+    gradients: a device function of (arrays, step, settings), for blocks of `threads` threads.
+    """
+    state_of_cells = cell_state(channels)
+    numbers = state_of_cells.numbers
+    update = make_update(threads, deterministic, channels)
+    move_parameters = make_move_parameters(update, state_of_cells)
+
+    @fast_math(registers)
+    def train(arrays, learning_rates, first_step, settings, counter):
+        """Arguments: as of `make_train`'s kernel."""
+        state = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
+        cell, stride = cuda.grid(1), cuda.gridsize(1)
+        squared_error = float32(0)
+        for i in range(learning_rates.shape[0]):
+            squared_error += gradients(arrays, first_step + i, settings)
+            # As above: all gradients have been added, ...
+            arrive_at_barrier(counter)
+            wait_at_barrier(counter, 2 * i + 1)
+            move_parameters(
+                arrays, first_step + i, learning_rates[i, 0], learning_rates[i, 1],
+                settings.rates, cell, stride, state,
+            )  # fmt: skip
+            # ... and all parameters moved.
+            arrive_at_barrier(counter)
+            wait_at_barrier(counter, 2 * i + 2)
+        arrays.squared_errors[cuda.grid(1)] += squared_error
+
+    return train

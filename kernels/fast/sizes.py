@@ -21,6 +21,7 @@ FEATURE_WORDS = FEATURES // 2  # two features per word
 FEATURE_PITCH = FEATURE_WORDS + 4
 USED_OUTPUTS = 8  # of 16: the first three are colours, the others never change
 MOST_CHANNELS = 4  # of the grid: a cell is read, and added to, as one row of four floats
+MOST_UNITS = 8 * TILE_UNITS  # a ReLU mask is one word, with four bits per tile of units
 SHARED_BYTES = 48 * 1024  # per block, on every GPU
 
 
@@ -119,10 +120,13 @@ class NetworkSize(NamedTuple):
 
 @cache
 def network_size(hidden, layers, channels=GRID_CHANNELS):
-    """`NetworkSize` with as many warps per block as fit into shared memory; 0 if none does.
+    """`NetworkSize` with as many warps per block as fit into shared memory.
 
-    hidden: 16, 32 or 64. layers: 1 to 4. channels: of the grid, 3 or 4.
+    hidden: 16, 32, ... layers: 1 to 4. channels: of the grid, 3 or 4. With 0 warps if none fits,
+    or if there are more than MOST_UNITS units.
     """
+    if hidden > MOST_UNITS:
+        return NetworkSize(hidden, layers, 0, channels)
     for warps in (4, 2, 1):
         size = NetworkSize(hidden, layers, warps, channels)
         if size.shared_bytes <= SHARED_BYTES:

@@ -15,18 +15,14 @@ from typing import NamedTuple
 
 from numba import cuda, float32, uint32
 
-from kernels.config import COLOURS
 from kernels.fast.products import store_transposed
 from kernels.fast.ptx import halves_to_bfloat16, pack_bfloat16
-from kernels.fast.sizes import FEATURE_TILES
+from kernels.fast.sizes import FEATURE_TILES, MOST_CHANNELS
 from kernels.fast.warp_products import (
-    make_activate,
-    make_backward_product,
-    make_forward_product,
     make_gradient,
-    make_mask,
     make_store_activations,
     make_store_deltas,
+    make_warp_products,
 )
 from kernels.fast.weight_tiles import tile_numbers
 from kernels.field_math import sigmoid
@@ -87,22 +83,27 @@ def output_delta(sums, colours, group, lane, inside):
     return pack_bfloat16(d0, d1), pack_bfloat16(d2, d3), e0 + e1 + e2 + e3
 
 
+@cuda.jit(device=True)
+def store_feature_gradients(sums, colours, group, lane):
+    """The gradients of a group's first features, where its targets were; all lanes have read them.
+
+    sums: of eight features, a lane's fragment. colours: (samples of the block, 4) float32.
+    """
+    sample, channel = GROUP * group + (lane >> 2), 2 * (lane & 3)
+    if channel < MOST_CHANNELS:
+        colours[sample, channel], colours[sample, channel + 1] = sums[0], sums[1]
+        colours[sample + 8, channel], colours[sample + 8, channel + 1] = sums[2], sums[3]
+
+
 def make_front(hidden, layers):
     """(forward, backward_middle, backward_first), for the warps of the front."""
-    unit_tiles, unit_blocks, totals = hidden // 8, hidden // 16, hidden // 2
+    unit_tiles, totals = hidden // 8, hidden // 2
     numbers = tile_numbers(hidden, layers)
     output_place = transposed_tiles(hidden, layers) - 1
-    product_first = make_forward_product(1, unit_tiles)
-    product_middle = make_forward_product(unit_blocks, unit_tiles)
-    product_last = make_forward_product(unit_blocks, 1)
-    product_back_last = make_backward_product(1, unit_tiles, unit_tiles)
-    product_back_middle = make_backward_product(unit_blocks, unit_tiles, unit_tiles)
-    # The way back ends at the first features: no other depends on a parameter.
-    product_back_first = make_backward_product(unit_blocks, 1, FEATURE_TILES)
-    activate, mask = (
-        make_activate(unit_tiles, 4 * unit_blocks),
-        make_mask(unit_tiles, 4 * unit_blocks),
-    )
+    products = make_warp_products(hidden)
+    product_first, product_middle, product_last = products.first, products.middle, products.last
+    product_back_last, product_back_middle = products.back_last, products.back_middle
+    product_back_first, activate, mask = products.back_first, products.activate, products.mask
     store_activations = make_store_activations(unit_tiles)
     store_deltas = make_store_deltas(unit_tiles)
 
@@ -158,12 +159,9 @@ def make_front(hidden, layers):
         mask(sums, words, 0)
         product_back_first(weights, 0, lane, words, sums)
         store_deltas(words, transposed, FEATURE_TILES + unit_tiles, group, lane)
-        sample, channel = GROUP * group + (lane >> 2), 2 * (lane & 3)
-        # Where the colours were: other lanes have read them on the way forward.
+        # Other lanes have read the targets on the way forward.
         cuda.syncwarp()
-        if channel <= COLOURS:
-            colours[sample, channel], colours[sample, channel + 1] = sums[0], sums[1]
-            colours[sample + 8, channel], colours[sample + 8, channel + 1] = sums[2], sums[3]
+        store_feature_gradients(sums, colours, group, lane)
 
     return forward, backward_middle, backward_first
 

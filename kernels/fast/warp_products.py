@@ -10,6 +10,10 @@ A thread's numbers are in local arrays, one dimension each, all indices constant
 operand, four words per 16 inputs; `sums` four floats per 8 units.
 """
 
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
 from numba import cuda, float32, uint32
 
 from kernels.config import COLOURS
@@ -22,7 +26,7 @@ from kernels.fast.ptx import (
     pack_relu_bfloat16,
     pack_relu_halves,
 )
-from kernels.fast.sizes import WARP
+from kernels.fast.sizes import FEATURE_TILES, WARP
 
 # ---------------------------------------------------------------- samples times weights
 
@@ -131,6 +135,39 @@ def make_store_deltas(tiles):
             store_transposed(transposed, first + tile, group, lane, words[w], words[w + 1])
 
     return store_deltas
+
+
+# ---------------------------------------------------------------- all of a network
+
+
+class WarpProducts(NamedTuple):
+    """Device functions for a network of one width: a warp's way forward and back."""
+
+    first: Callable
+    middle: Callable
+    last: Callable
+    back_last: Callable
+    back_middle: Callable
+    back_first: Callable
+    activate: Callable
+    mask: Callable
+
+
+@cache
+def make_warp_products(hidden):
+    """`WarpProducts`. A layer's activations are kept in `words` behind the operand, for `mask`."""
+    tiles, blocks = hidden // 8, hidden // 16
+    return WarpProducts(
+        first=make_forward_product(1, tiles),
+        middle=make_forward_product(blocks, tiles),
+        last=make_forward_product(blocks, 1),
+        back_last=make_backward_product(1, tiles, tiles),
+        back_middle=make_backward_product(blocks, tiles, tiles),
+        # The way back ends at the first features: no other depends on a parameter.
+        back_first=make_backward_product(blocks, 1, FEATURE_TILES),
+        activate=make_activate(tiles, 4 * blocks),
+        mask=make_mask(tiles, 4 * blocks),
+    )
 
 
 # ---------------------------------------------------------------- sums over samples

@@ -22,7 +22,7 @@ from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS, GRID_CHANNELS
 from kernels.fast.block_samples import both_sides, texels
-from kernels.fast.large_batch import GROUP_WORDS, make_train_of
+from kernels.fast.large_batch import GROUP_WORDS
 from kernels.fast.pair_samples import (
     cells_of_side,
     draw,
@@ -31,8 +31,9 @@ from kernels.fast.pair_samples import (
     read_words,
     values_of,
 )
+from kernels.fast.persistent import make_train_of
 from kernels.fast.sizes import WARP
-from kernels.fast.warp_network import GROUP, output_delta
+from kernels.fast.warp_network import GROUP, output_delta, store_feature_gradients
 from kernels.fast.wide_network import (
     GROUPS,
     UNITS,
@@ -70,9 +71,9 @@ def make_draw_group(channels):
         asked = texels(arrays.image, u, v, side, settings)
         values = values_of(arrays.feature_grid, cells)
         encode(
-                values, u, v, sample, side, settings.grid_width, settings.grid_height, cells, rows,
-                GROUP_WORDS * place,
-            )  # fmt: skip
+            values, u, v, sample, side, settings.grid_width, settings.grid_height, cells, rows,
+            GROUP_WORDS * place,
+        )  # fmt: skip
         red, green, blue = both_sides(*asked)
         if side == 0:
             uv[own, 0], colours[own, 0], colours[own, 1] = u, red, green
@@ -103,10 +104,7 @@ def make_wide_gradients(hidden, layers, deterministic=False, channels=GRID_CHANN
     def scatter_group(arrays, settings, totals, turn, group, lane, scale, inside, uv, colours):
         """Gradients of features -> cells; one warp. Where the targets were is room for them."""
         place, sample, side = GROUPS * turn + group, lane >> 1, lane & 1
-        row, channel = GROUP * place + (lane >> 2), 2 * (lane & 3)
-        if channel < 4:
-            colours[row, channel], colours[row, channel + 1] = totals[0], totals[1]
-            colours[row + 8, channel], colours[row + 8, channel + 1] = totals[2], totals[3]
+        store_feature_gradients(totals, colours, place, lane)
         # Other lanes of the warp have written what a lane reads.
         cuda.syncwarp()
         own = GROUP * place + sample

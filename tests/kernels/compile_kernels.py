@@ -31,10 +31,11 @@ from kernels import (
 )
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
-from kernels.fast import graph, one_barrier
+from kernels.fast import graph
 from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.large_batch import large_batch_fits, make_train_large_batch
+from kernels.fast.one_barrier import make_train_one_barrier
 from kernels.fast.owners import fits, one_barrier_size
 from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
@@ -249,7 +250,7 @@ def fused_kernels(capability, every_variant=True):
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
         new_enough = capability >= VECTOR_ATOMICS_SINCE
         if every_variant and new_enough and channels == 3 and fits(hidden, layers, 1, 1):
-            train, _ = one_barrier.make_train(hidden, layers, deterministic)
+            train, _ = make_train_one_barrier(hidden, layers, deterministic)
             size = one_barrier_size(hidden, layers, deterministic)
             one = typeof(one_barrier_arrays(image, state, corrections, 1, size, deterministic))
             yield f"one barrier {variant}", train, (one, matrix, int64, settings, uint32[::1])

@@ -28,7 +28,7 @@ from kernels.fast.sizes import FEATURE_PITCH, network_size
 from kernels.fast.step import make_fused_step
 from kernels.files.psnr import psnr
 from kernels.state import initial_state
-from kernels.training import choose_backend, gpu_backends
+from kernels.training import choose_backend, devices, gpu_backends
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
 from kernels.training.trainer import Trainer
 from lessons import reference
@@ -413,7 +413,7 @@ def test_without_tensor_cores_float32_takes_their_place(monkeypatch):
     monkeypatch.setattr(choose_backend, "gpu_name", lambda: "an old GPU")
     monkeypatch.setattr(choose_backend, "backend_factory", lambda name, deterministic=False: name)
     old = SimpleNamespace(compute_capability=(7, 5))
-    monkeypatch.setattr(choose_backend.cuda, "get_current_device", lambda: old, raising=False)
+    monkeypatch.setattr(devices.cuda, "get_current_device", lambda: old, raising=False)
     chosen = choose_backend.choose_backend("tensor", Config())
     assert chosen.factory == "graph" and "float32 (not tensor:" in chosen.explanation
     assert "has 7.5" in chosen.explanation

@@ -149,12 +149,14 @@ WITHOUT = {
         "after the other.\n",
     ),
     "the barrier before Adam": (
-        "large_batch", "            wait_at_barrier(counter, 2 * i + 1)\n",
-        "            cuda.syncthreads()\n",
+        "persistent",
+        "            wait_at_barrier(counter, 2 * i + 1)\n            move_parameters",
+        "            cuda.syncthreads()\n            move_parameters",
     ),
     "the barrier after Adam": (
-        "large_batch", "            wait_at_barrier(counter, 2 * i + 2)\n",
-        "            cuda.syncthreads()\n",
+        "persistent",
+        "arrive_at_barrier(counter)\n            wait_at_barrier(counter, 2 * i + 2)\n",
+        "arrive_at_barrier(counter)\n            cuda.syncthreads()\n",
     ),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.fast import weight_tiles
 from kernels.fast.arrays import one_barrier_arrays, settings_of
-from kernels.fast.one_barrier import make_train
+from kernels.fast.one_barrier import make_train_one_barrier
 from kernels.fast.owners import REPLICAS, SAMPLES, THREADS, fits, one_barrier_size
 from kernels.fast.sample import FIXED_POINT
 from kernels.fast.weight_tiles import WEIGHT_UNITS
@@ -122,7 +122,7 @@ def test_gradients_of_a_step(hidden, layers, batch, deterministic):
     image = picture(31, 44)
     arrays = arrays_for(config, image, deterministic)
     weights = arrays.weights.copy()
-    train, _ = make_train(hidden, layers, deterministic, named_barriers=False)
+    train, _ = make_train_one_barrier(hidden, layers, deterministic, named_barriers=False)
     run_steps(train, config, image, arrays, np.zeros((1, 2), np.float32), first_step=7)
 
     grid = initial_state(config).feature_grid
@@ -151,7 +151,7 @@ def test_steps_in_one_kernel(deterministic, grid):
     """No race, and it learns as the CPU does. The larger grid has more cells than owners."""
     config = Config(steps=40, batch=200, grid_width=grid[0], grid_height=grid[1])
     image = picture(31, 44)
-    train, _ = make_train(32, 2, deterministic, named_barriers=False)
+    train, _ = make_train_one_barrier(32, 2, deterministic, named_barriers=False)
     arrays = arrays_for(config, image, deterministic)
     cpu = Trainer(image, config, CpuBackend)
     rates = cpu.learning_rates(1, 6)
@@ -168,7 +168,7 @@ def test_steps_in_one_kernel(deterministic, grid):
 @pytest.mark.slow
 def test_a_deterministic_run_may_be_cut_anywhere():
     config, image = Config(steps=40, batch=150, grid_width=9, grid_height=7), picture(31, 44)
-    train, _ = make_train(32, 2, True, named_barriers=False)
+    train, _ = make_train_one_barrier(32, 2, True, named_barriers=False)
     rates = Trainer(image, config, CpuBackend).learning_rates(1, 5)
     whole, cut = arrays_for(config, image, True), arrays_for(config, image, True)
     run_steps(train, config, image, whole, rates)
@@ -206,14 +206,14 @@ WITHOUT = {
         "owners", "        clear_gradient(arrays.grad_cells, uint32(after + cell))\n", "",
     ),
     "clearing the gradients of weights": (
-        "owners", "        clear_sums(arrays, ((i + 1) & 3) * sum_rows, sum_rows)\n", "",
+        "owners", "        clear_sums(arrays, ((i + 1) & TURN_MASK) * sum_rows, sum_rows)\n", "",
     ),
     "a turn between reading and clearing": (
-        "owners", "uint32(((i + 1) & 3) * cells)", "uint32(((i - 2) & 3) * cells)",
+        "owners", "uint32(((i + 1) & TURN_MASK) * cells)", "uint32(((i - 2) & TURN_MASK) * cells)",
     ),
     "a turn between reading and writing copies": (
-        "one_barrier", "copy, before = uint32(((i - 2) & 3) * cells)",
-        "copy, before = uint32(((i - 1) & 3) * cells)",
+        "one_barrier", "copy = uint32(((i - 2) & TURN_MASK) * cells)",
+        "copy = uint32(((i - 1) & TURN_MASK) * cells)",
     ),
     "the copy": (
         "owners", "        write_copy(arrays.cell_copies, uint32(before + cell), "
@@ -245,10 +245,10 @@ def six_steps(make_train):
 )
 def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found, or the result is not what it is with it."""
-    right, report = six_steps(make_train)
+    right, report = six_steps(make_train_one_barrier)
     assert report.ok
     changed = changed_module(monkeypatch, tmp_path, "one_barrier", *WITHOUT[what])
-    wrong, report = six_steps(changed.make_train)
+    wrong, report = six_steps(changed.make_train_one_barrier)
     same = np.allclose(right.feature_grid, wrong.feature_grid, atol=1e-3) and np.allclose(
         right.weights, wrong.weights, atol=1e-3
     )

@@ -13,7 +13,7 @@ from kernels.fast.arrays import flat_with_four_channels
 from kernels.fast.wide import make_train_wide, make_wide_gradients, wide_fits
 from kernels.fast.wide_paint import make_paint_wide
 from kernels.state import initial_state
-from kernels.training import choose_backend
+from kernels.training import choose_backend, devices
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
 from kernels.training.trainer import Trainer
 from tests.kernels.changed_module import changed_module
@@ -127,7 +127,13 @@ def test_which_networks_fit():
 
 @pytest.mark.parametrize(
     "capability, layers, name",
-    [((9, 0), 2, "persistent"), ((9, 0), 3, "cuda"), ((8, 0), 2, "cuda")],
+    [
+        ((9, 0), 1, "persistent"),
+        ((9, 0), 2, "persistent"),
+        ((9, 0), 3, "cuda"),
+        ((8, 0), 1, "cuda"),
+        ((8, 0), 2, "cuda"),
+    ],
 )
 def test_which_backend_takes_them(capability, layers, name, monkeypatch):
     class Device:
@@ -137,10 +143,12 @@ def test_which_backend_takes_them(capability, layers, name, monkeypatch):
     monkeypatch.setattr(choose_backend, "gpu_name", lambda: "a GPU")
     monkeypatch.setattr(choose_backend, "backend_factory", lambda name, deterministic=False: name)
     monkeypatch.setattr(choose_backend, "why_it_does_not_learn", lambda kind, config: None)
-    monkeypatch.setattr(choose_backend.cuda, "get_current_device", Device, raising=False)
+    monkeypatch.setattr(devices.cuda, "get_current_device", Device, raising=False)
     config = Config(hidden=HIDDEN, layers=layers)
     for asked in ("auto", "persistent"):
         assert choose_backend.choose_backend(asked, config).factory == name
+    chosen = choose_backend.choose_backend("tensor", config)
+    assert chosen.factory == "cuda" and "128 units are for persistent" in chosen.explanation
     with pytest.raises(InputError, match="--hidden 128 needs persistent"):
         choose_backend.choose_backend("graph", config)
 
