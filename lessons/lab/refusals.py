@@ -169,7 +169,10 @@ def no_implementation(found: Match, source: Source) -> str:
         return f"{type_in_words(types[0])} cannot be indexed like this"
     if name not in OPERATORS and name not in " ".join(source.lines.values()):
         return NUMBAS_OWN  # a function within the one that the kernel calls
-    return f"`{name}` does not take {types_in_words(found['types'])} in a kernel"
+    refused = f"`{name}` does not take {types_in_words(found['types'])} in a kernel"
+    if any(ARRAY.match(kind) for kind in types):
+        return f"{refused}: an element has an index for each dimension of its array, a[row, column]"
+    return refused
 
 
 def no_atomic(found: Match, source: Source) -> str:

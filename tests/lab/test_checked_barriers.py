@@ -88,6 +88,26 @@ def test_barrier_in_a_branch_of_a_device_function():
     assert "meet_inside" in report.findings[0].message
 
 
+@register_jitable
+def leave_before(thread):
+    if thread >= 4:
+        return
+    cuda.syncthreads()
+
+
+@cuda.jit
+def barrier_behind_a_return(out):
+    leave_before(cuda.threadIdx.x)
+    out[cuda.threadIdx.x] = float32(1)
+
+
+def test_barrier_behind_a_return_of_a_device_function():
+    report = checked_run(barrier_behind_a_return, 1, 32, np.zeros(32, np.float32))
+    assert [f.kind for f in problems(report)] == ["barrier"]
+    assert "has returned from leave_before in line" in report.findings[0].message
+    assert "in place of the `return`" in report.findings[0].message
+
+
 @cuda.jit
 def grid_barrier_for_some(out):
     if cuda.blockIdx.x == 0:

@@ -213,6 +213,20 @@ def test_two_grid_shapes_that_give_different_answers():
 
 
 @cuda.jit
+def stride_of_a_block(out):
+    i = cuda.grid(1)
+    step = cuda.blockDim.x
+    while i < out.shape[0]:
+        out[i] -= float32(0.5) * out[i]  # here
+        i += step
+
+
+def test_a_loop_over_the_grid_that_goes_on_by_a_block():
+    report = checked_run(stride_of_a_block, 2, 32, np.ones(100, np.float32))
+    expect(stride_of_a_block, "race", report, "goes on by the threads of one block")
+
+
+@cuda.jit
 def row_by_everybody(values, out):
     tile = cuda.shared.array((4, 8), float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y

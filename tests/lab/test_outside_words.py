@@ -64,6 +64,20 @@ def no_guard_at_all(out):
     out[y, x] = 1
 
 
+@cuda.jit
+def far_below(out):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        out[y, x - 200] = 1
+
+
+@cuda.jit
+def left_of_the_edge(out):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        out[y, x - 1] = 1
+
+
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
@@ -73,6 +87,8 @@ def no_guard_at_all(out):
         (only_to_the_right, "Along axis 1 a guard stops such threads; along axis 0 it is missing"),
         (stops_only_one, "`==` where it must be `>=`"),
         (one_index_for_two, "It has 2 dimensions: give an index for each"),
+        (far_below, "which of the numbers that it is made of is too small?"),
+        (left_of_the_edge, "Keep it inside with max(index, 0)"),
         (no_guard_at_all, "Is a guard such as `if i >= n: return` missing"),
     ],
 )

@@ -43,6 +43,7 @@ class Frame:
         self.loops: list[Loop] = []  # from the outermost to the innermost
         self.result: object = None
         self.returned: Mask | None = None  # threads that have returned a value
+        self.returns: list[tuple[Mask, int]] = []  # who has returned before its end, in which line
 
 
 class CallStack:

@@ -178,6 +178,7 @@ class Interpreter:
                 raise Unsupported(node, "a kernel cannot return a value; write it to an array")
             return self.leave_kernel(node, mask)
         frame.live = frame.live & ~mask
+        frame.returns.append((mask, node.lineno))
         if frame.returned is None:
             frame.result, frame.returned = value, mask
         else:

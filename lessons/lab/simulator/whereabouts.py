@@ -48,6 +48,9 @@ class Whereabouts:
         """Why the thread at a position is not here, for the end of a sentence."""
         if self.exit_line[position]:
             return f"has returned in line {self.exit_line[position]}"
+        line = self.line_of_return(position)
+        if line:
+            return f"has returned from {self.stack.source.function.__name__} in line {line}"
         for branch in self.branches:
             if branch.mask[position]:
                 continue
@@ -62,9 +65,14 @@ class Whereabouts:
             return f"goes another way at the `if` of {where}"
         return "is somewhere else"
 
+    def line_of_return(self, position: int) -> int:
+        """Where the thread at a position has left the function that is running; 0 if it has not."""
+        returns = self.stack.frame.returns
+        return next((line for mask, line in returns if mask[position]), 0)
+
     def way_back(self, position: int) -> str:
         """What to do so that the thread at a position comes to the barrier, too."""
-        if self.exit_line[position]:
+        if self.exit_line[position] or self.line_of_return(position):
             return "put the work under an `if`, in place of the `return`"
         branch = next((branch for branch in self.branches if not branch.mask[position]), None)
         if branch is not None and isinstance(branch.node, (ast.For, ast.While)):

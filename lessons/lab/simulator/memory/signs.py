@@ -42,6 +42,7 @@ def index_of(node: ast.expr) -> ast.expr | None:
 
 
 MOST_NUMBERS = 100_000
+NEAR_THE_EDGE = 16  # so far beyond it an index comes that only lacks a guard, as of a stencil
 NO_RETURN = (
     "Is a guard missing, or does it compare with another length? It has to be an `if` around this "
     "line, and no `return`: a barrier follows, and all threads have to reach it. Threads without "
@@ -71,6 +72,8 @@ def way_back_inside(
         index = index.elts[axis]
     if isinstance(index, ast.Constant):
         return "That index is written out: indices count from 0."
+    if place[axis] < -NEAR_THE_EDGE:
+        return "It is computed: which of the numbers that it is made of is too small?"
     if place[axis] < 0:
         inside = "Keep it inside with max(index, 0), or leave it out with a guard."
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
@@ -92,6 +95,11 @@ def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
     """Why threads come here that have no element: what all of their indices agree on."""
     outside = [index >= n for index, n in zip(wanted.indices, wanted.lengths, strict=False)]
     if exchange_helps(wanted, axis):
+        if wanted.everybody:
+            return (
+                "Is a guard missing, or are two indices exchanged? (The other way round they are "
+                "inside in all of these threads.)"
+            )
         return (
             "Are two indices exchanged? The other way round they are inside in all of these "
             "threads. (Or the guard compares each with the length of the other.)"
@@ -107,8 +115,8 @@ def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
     beyond = wanted.indices[axis] - wanted.lengths[axis]
     if (beyond <= 0).all() and not wanted.everybody:
         return (
-            "It is one too large, and never more: is it `>` where it must be `>=`, an index + 1 "
-            "that nothing keeps inside, or a loop that goes one too far?"
+            "It is one too large: is it `>` where it must be `>=`, an index + 1 that nothing keeps "
+            "inside, a loop that goes too far, or a guard that looks at another number?"
         )
     if missing_numbers(wanted.indices[axis]) == {int(wanted.lengths[axis][0])}:
         return (
