@@ -19,7 +19,16 @@ SIMULATOR = {
 }
 GRADING = {
     f"lessons.grading.{room}"
-    for room in ("advice", "checks", "exchange", "pictures", "repairs", "supervisor", "untrusted")
+    for room in (
+        "advice",
+        "checks",
+        "exchange",
+        "influence",
+        "pictures",
+        "repairs",
+        "supervisor",
+        "untrusted",
+    )
 }
 PART_TWO = {
     "kernels.transfers",
@@ -88,6 +97,7 @@ ALLOWED = {
         "lessons.grading.supervisor",
     },
     "lessons.grading.repairs": {"lessons.course"},
+    "lessons.grading.influence": {"lessons.grading.exchange"},
     "lessons.grading.checks": {"kernels.files", "lessons.lab.host", "lessons.course", *GRADING},
     "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.

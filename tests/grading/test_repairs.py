@@ -13,9 +13,10 @@ from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import in_forms
 from lessons.grading.repairs.differences import overwrites
 from lessons.grading.repairs.lines import Line
-from lessons.grading.repairs.search import Tries, find_slip
+from lessons.grading.repairs.search import find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import other_structure
+from lessons.grading.repairs.tries import Tries
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from tests.grading.grade import PATIENCE
@@ -438,6 +439,22 @@ def test_what_every_right_function_has_is_told_of_a_function_without_a_known_pla
     one_loop = f"def one(a):\n    for i in a:\n        a = step(i)\n{ends}"
     found = found_with(wrong, [right, one_loop], passes)
     assert found.structure == "ours calls `last`, and this one does not"
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ("x = b[0]", "ours calls `cuda.grid`, and this one does not"),
+        ("x = cuda.blockIdx.x * 16 + cuda.threadIdx.x", ""),
+    ],
+)
+def test_what_can_be_written_otherwise_is_no_call_that_is_missing(line, told):
+    right = (
+        "def one(a):\n    x = cuda.grid(1)\n    y = cuda.local.array(3)\n    a[x] = relu(y[0])\n"
+    )
+    mine = f"def one(a, b):\n    {line}\n    a[x] = max(b[0], 0)\n"
+    functions = [ast.parse(text).body[0] for text in (mine, right)]
+    assert other_structure(functions[0], functions[1:]) == told
 
 
 def test_what_a_function_does_not_use_is_told_and_tried_first():

@@ -3,38 +3,46 @@
 Changed texts run as a student's file does, in a worker of their own, and count for no points.
 """
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from lessons.course.exercises import START, exercise_text, solution_text
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.advice.messages import quoted
-from lessons.grading.checks.case import Case, CheckFunction
+from lessons.grading.checks.case import CheckFunction
+from lessons.grading.checks.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
-from lessons.grading.checks.verdict import CheckEnded
-from lessons.grading.checks.waiting import about_an_answer, about_values, failed
-from lessons.grading.repairs.search import Found, OutOfTries, Tries, find_slip
-from lessons.grading.supervisor.worker_errors import WorkerError, WorkerLost
+from lessons.grading.checks.waiting import about_an_answer, about_values, failed, tells_a_line
+from lessons.grading.repairs.search import Found, find_slip
+from lessons.grading.repairs.tries import Tries
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (
-    NOT_UNDERSTOOD, "made of something else", "constant factor", "constant offset", "shifted",
-    "flipped", "transposed", "all zero", "nan", "partly written", "never written",
+    NOT_UNDERSTOOD, "wrong", "made of something else", "constant factor", "constant offset",
+    "shifted", "flipped", "transposed", "all zero", "nan", "partly written", "never written",
     "tail not written", "beginning not written", "first block only", "blocks missing",
     "written outside", "0-255", "TypeError", "ValueError", "IndexError", "KeyError",
     "AttributeError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
 )  # fmt: skip
 GENERAL_BEGINNINGS = "wrong", "the wrong", "other "  # as in "wrong places", "other waves"
+# Codes that tell what the values look like, and little of why.
+SYMPTOMS = (
+    "of another index", "of all channels", "another range", "turned round", "cut off", "rounded",
+    "signs lost", "lost updates", "terms left out", "terms counted again",
+)  # fmt: skip
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")
+# Codes of a mistake that may be in that line, or in one that leads to it.
+NEAR_A_LINE = ("out-of-bounds", "compile")
 # Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
 FINDINGS = ("race", "uninitialised", "barrier", "order")
+SHARE_NEAR_A_LINE = 0.15  # of the small changes and of their time, for those told by a line
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BEGINNING = "look at line "  # of what is told
+BEGINNING_OF_LINES = "look at these lines"
 
 
 class Effort(NamedTuple):
@@ -45,15 +53,21 @@ class Effort(NamedTuple):
 
     lines: int  # texts with lines of a right file, at most
     small: int  # texts with any small change
+    others: int = 0  # runs of the function's other checks
     seconds_for_lines: float = 15.0
     seconds_for_small: float = 10.0
-    seconds_for_one: float = 3.0  # of the texts with a small change
+    seconds_for_others: float = 4.0
+    seconds_for_one: float = 3.0  # of the texts with a small change, and of the other checks
     only_general: bool = False  # leave out mistakes that have a name already
+    runs: int = 0  # with other inputs, at most, where no place is found
+    seconds_for_runs: float = 15.0
 
 
 NO_EFFORT = Effort(0, 0)
-FULL_EFFORT = Effort(50, 300)
-EFFORT_FOR_A_CLASS = Effort(12, 0, seconds_for_lines=5.0, only_general=True)
+FULL_EFFORT = Effort(50, 300, 60, runs=1000)
+EFFORT_FOR_A_CLASS = Effort(
+    12, 0, 8, seconds_for_lines=5.0, seconds_for_others=2.0, only_general=True
+)
 
 
 class Failure(NamedTuple):
@@ -84,10 +98,28 @@ class Failure(NamedTuple):
         return self.diagnosis in FINDINGS
 
     @property
+    def is_named(self) -> bool:
+        """Whether the diagnosis says what is wrong, so far as values and answers tell it."""
+        return self.diagnosis not in (*GENERAL, *SYMPTOMS, *NEAR_A_LINE, *FINDINGS)
+
+    def takes(self, found: Found) -> bool:
+        """Whether what was found says more than the message does."""
+        if not found.places and tells_a_line(self.message):
+            return False
+        if self.is_finding:
+            return not found.only_removes and len(found.places) <= MOST_BESIDE_A_FINDING
+        several = found.all_of_them and len(found.places) > 1
+        if self.is_named and about_values(self.message) and (several or found.partly):
+            return False
+        return not (self.is_named and found.anew)
+
+    @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
         if self.is_general:
             return 1.0
+        if self.diagnosis in NEAR_A_LINE:
+            return SHARE_NEAR_A_LINE
         searched = about_values(self.message) or about_an_answer(self.message)
         return SHARE_IF_NAMED if searched else 0.0
 
@@ -103,24 +135,30 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
     share = failure.share
     seconds, longest = effort.seconds_for_lines, effort.seconds_for_one
-    lines = ChangedTexts(failure, pool, seconds, seconds)
-    small = ChangedTexts(failure, pool, share * effort.seconds_for_small, longest)
+    runner = Runner(failure.lesson, failure.submission.path, pool)
+    failed_check = runner, failure.function, failure.check, failure.seed
+    lines = FailedCheck(*failed_check, seconds, seconds)
+    small = FailedCheck(*failed_check, share * effort.seconds_for_small, longest)
     most = int(share * effort.small)
+    mine = "\n".join(failure.submission.lines) + "\n"
+    others = OtherChecks(
+        runner, checks_beside(failure.function), failure.check, mine, failure.seed,
+        effort.others, effort.seconds_for_others, longest,
+    )  # fmt: skip
     try:
         found = find_slip(
-            "\n".join(failure.submission.lines) + "\n",
+            mine,
             exercise_text(failure.lesson),
             right_texts(failure.lesson),
             failure.check.needs,
             failure.lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
+            others.held,
         )
-        if found is None or (failure.is_finding and found.only_removes):
+        if found is None or not failure.takes(found):
             return []
-        if failure.is_finding and len(found.places) > MOST_BESIDE_A_FINDING:
-            return []
-        if not failure.is_general:
+        if failure.diagnosis not in GENERAL:
             found = found._replace(structure="")  # the mistake has a name already
         return told(found, failure.submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
@@ -137,50 +175,16 @@ def right_texts(lesson: Lesson) -> list[str]:
     return [solution_text(lesson), *(path.read_text(encoding="utf-8") for path in others)]
 
 
-class ChangedTexts:
-    """Runs the check of a failure on changed texts; raises `OutOfTries` when the time is up.
-
-    seconds: for all of them, from the first on. longest: for one.
-    """
-
-    def __init__(self, failure: Failure, pool: WorkerPool, seconds: float, longest: float) -> None:
-        self.failure = failure
-        self.pool = pool
-        self.seconds = seconds
-        self.longest = longest
-        self.end: float | None = None
-
-    def passes(self, text: str, sure: bool) -> bool:
-        """Whether it passes; sure: with other random numbers, and asking Numba's compiler."""
-        self.pool.ready()
-        now = time.monotonic()
-        self.end = self.end or now + self.seconds
-        if now > self.end:
-            raise OutOfTries
-        failure = self.failure
-        case = Case(
-            failure.lesson, failure.check,
-            Submission(failure.submission.path, text.encode("utf-8")), self.pool,
-            failure.seed + sure, now + self.longest, on_gpu=False, draw=False, backends=[],
-            only_checked=True,
-        )  # fmt: skip
-        case.brief, case.quick = True, not sure
-        try:
-            failure.function(case)
-        except (CheckEnded, WorkerError, WorkerLost):
-            return False
-        except Exception:  # values that no check is written for
-            return False
-        return True
-
-
 # ---------------------------------------------------------------- words
 
 
 def told(found: Found, source: list[str]) -> list[str]:
     """The lines of a message. source: the lines of the student's file."""
     if not found.places:
-        words = f"look at `{found.function}`: with a right one in its place, this check passes"
+        helpers = ", ".join(f"`{name}`" for name in found.helpers)
+        also = f" and what it calls ({helpers})" if helpers else ""
+        look = f"look at `{found.function}`{also}"
+        words = f"{look}: with a right one in its place, this check passes"
         return [words, *([f"  {found.structure}"] if found.structure else [])]
     if len(found.places) == 1:
         (place,) = found.places
@@ -189,8 +193,13 @@ def told(found: Found, source: list[str]) -> list[str]:
             *quoted(place.line, source),
         ]
     how = "together" if found.all_of_them else "one of them is enough"
-    lines = [f"look at these lines; if they are changed ({how}), this check passes:"]
+    lines = [f"{BEGINNING_OF_LINES}; if they are changed ({how}), this check passes:"]
     for place in found.places:
         lines.append(f"  line {place.line}: {place.words}")
         lines += quoted(place.line, source)
     return lines
+
+
+def names_a_line(lines: Sequence[str]) -> bool:
+    """Whether what is told has a line of the student's file, and not only a function."""
+    return any(line.startswith((BEGINNING, BEGINNING_OF_LINES)) for line in lines)

@@ -5,7 +5,8 @@ kernel would leave. The mistake is named only if it explains them all; two mista
 one sum seldom agree in everything.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +17,8 @@ from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
 from lessons.grading.exchange.output import Output
 
+FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
+PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
 Terms = TypeVar("Terms", bound=Any)  # a NamedTuple
 
 
@@ -44,6 +47,7 @@ def expect_all(
 ) -> None:
     """As `Case.expect` for several arrays; names the first mistake that explains all of them.
 
+    Two are named together if each explains all arrays that it changes, and no other is wrong.
     mistakes: code -> `Mistake`; or a function that returns it, called only if something is wrong.
     otherwise: asked if none of them explains it; gets where the arrays that are wrong differ, and
     returns (code, sentence) of where to look, or None.
@@ -54,14 +58,62 @@ def expect_all(
     wrong = any(not same(got, array.expected, tolerance_of(case, array)) for array, got in pairs)
     if wrong and not case.brief:
         known = mistakes() if callable(mistakes) else mistakes
-    for code, mistake in known.items():
-        if explains(case, left, arrays, mistake):
-            for array in left:
-                shown = mistake.arrays.get(array.name, array.expected)
-                expect(case, array, {code: (np.asarray(shown), mistake.sentence)})
+    fitting = [code for code, mistake in known.items() if explains(case, left, arrays, mistake)]
+    for code in fitting[:1]:
+        for array in left:
+            shown = known[code].arrays.get(array.name, array.expected)
+            expect(case, array, {code: (np.asarray(shown), sentence_of(known, fitting))})
+    for code, sentence in two_apart(case, pairs, known):
+        for array, got in pairs:
+            expect(case, array, {code: (got.copy(), sentence)})
     look = otherwise(places_of_differences(case, pairs)) if otherwise and known else None
     for array, got in pairs:
         expect(case, array, {look[0]: (got.copy(), look[1])} if look else {})
+
+
+def two_apart(
+    case: Case, pairs: Sequence[tuple[Left, np.ndarray]], known: Mapping[str, Mistake]
+) -> Iterator[tuple[str, str]]:
+    """(code, sentence) of two mistakes that change different arrays, and explain them together."""
+    wrong = places_of_differences(case, pairs).keys()
+    changed = {
+        code: frozenset(
+            array.name
+            for array, _ in pairs
+            if not same(
+                np.asarray(array.expected),
+                np.asarray(mistake.arrays.get(array.name, array.expected)),
+                tolerance_of(case, array),
+            )
+        )
+        for code, mistake in known.items()
+    }
+    for one, other in combinations(known, 2):
+        names = changed[one], changed[other]
+        if not all(names) or names[0] & names[1] or names[0] | names[1] != wrong:
+            continue
+        # A few numbers are explained by accident.
+        parts = [[pair for pair in pairs if pair[0].name in part] for part in names]
+        if any(got.size < FEWEST_NUMBERS for part in parts for _, got in part):
+            continue
+        if all(
+            explains(case, [array for array, _ in part], [got for _, got in part], known[code])
+            for part, code in zip(parts, (one, other), strict=True)
+        ):
+            yield f"{one} and {other}", f"{known[one].sentence} And: {known[other].sentence}"
+
+
+def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
+    """The sentence of the first of these codes; and that of another one that leaves the same.
+
+    Not that of two mistakes of which one is seen nowhere, nor of one in a part of the arrays.
+    """
+    first = known[fitting[0]].sentence
+    alone = (known[code].sentence for code in fitting if not re.search(PARTS, code))
+    other = next((sentence for sentence in alone if sentence != first), "")
+    if re.search(PARTS, fitting[0]):
+        return first
+    return f"{first} Or, which leaves the same here: {other}" if other else first
 
 
 def two_at_once(known: Mapping[str, tuple[Terms, str]]) -> dict[str, tuple[Terms, str]]:
@@ -134,7 +186,8 @@ def growth(expected: np.ndarray, result: np.ndarray) -> float:
     """How much larger than the right result a wrong one is; rounding errors are as well."""
     usual = np.nanmax(np.abs(expected), initial=0.0)
     finite = np.where(np.isfinite(result), np.abs(result), 0.0)
-    return max(1.0, float(np.max(finite, initial=0.0) / usual)) if usual > 0 else 1.0
+    with np.errstate(over="ignore"):  # beside numbers that are next to nothing
+        return max(1.0, float(np.max(finite, initial=0.0) / usual)) if usual > 0 else 1.0
 
 
 def same(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:

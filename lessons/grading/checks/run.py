@@ -15,7 +15,15 @@ from lessons.course.earlier import earlier_files
 from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.case import Case, CheckFunction, EngineRefused
-from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT, Effort, Failure, lines_on_slip
+from lessons.grading.checks.compare_inputs import lines_on_inputs
+from lessons.grading.checks.explain import (
+    FULL_EFFORT,
+    NO_EFFORT,
+    Effort,
+    Failure,
+    lines_on_slip,
+    names_a_line,
+)
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.checks.waiting import endless_before, told_once
@@ -92,6 +100,8 @@ def run_check(
         found: list[str] = []
         if "cuda" not in backends and failure.is_new(before):
             found = lines_on_slip(failure, workers, effort)
+            if not names_a_line(found):
+                found += lines_on_inputs(failure, workers, effort)
         hint = f"stuck? python -m lessons hint {lesson.number}"
         message = "\n".join([message, *found, *printed_lines(workers), hint])
     return Result(

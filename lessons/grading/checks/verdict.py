@@ -168,8 +168,8 @@ class Verdict(Inputs):
                 ours=1,
                 allowed=16,
                 diagnosis="one thread for all",
-                sentence="one thread does the work of many: there is a loop over what the threads "
-                "of the grid should share, so the others have nothing to do.",
+                sentence="one thread does the work of many, while others of its warp have nothing "
+                "to do: is there a loop over what the threads of the grid should share?",
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)
@@ -180,7 +180,8 @@ class Verdict(Inputs):
             allowed=16,
             diagnosis="same work again",
             sentence=f"each element is written {times:.0f} times: several threads do the same "
-            "work. A thread should write what belongs to it, and no more.",
+            "work, or a thread stores in each round of a loop. A thread should write what belongs "
+            "to it, once.",
             line=counts.busiest_line("writes", result),
         )
 

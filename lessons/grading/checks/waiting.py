@@ -69,14 +69,19 @@ def functions_in(message: str, check: Check) -> str:
 
 def about_values(message: str) -> bool:
     """Whether a check has compared values, and found them wrong."""
-    return bool(re.search(r"elements? of \w+ (is|are) wrong \(allowed", message))
+    return bool(re.search(r"elements? of \w[\w ]* (is|are) wrong \(allowed", message))
 
 
 def about_an_answer(message: str) -> bool:
     """Whether a function that launches nothing has returned a wrong answer, and no line is told."""
-    first, *others = message.splitlines() or [""]
-    told = any(re.match(r"\s*(line \d+:|\w+\.py, line)", line) for line in others)
-    return first.endswith(")") and not told
+    first = message.partition("\n")[0]
+    return first.endswith(")") and not tells_a_line(message)
+
+
+def tells_a_line(message: str) -> bool:
+    """Whether a message says in which line of the file something is wrong."""
+    lines = message.splitlines()[1:]
+    return any(re.match(r"\s*(line \d+:|\w+\.py, line)", line) for line in lines)
 
 
 def same_mistake(message: str, other: str) -> bool:

@@ -13,6 +13,7 @@ from lessons.grading.repairs.differences import (
     Difference,
     Place,
     by_name,
+    counts_another,
     definitions,
     given_names,
     overwrites,
@@ -22,6 +23,7 @@ from lessons.grading.repairs.differences import (
     with_moves,
     with_replaced,
 )
+from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.forms import guarded_as, inlined, taken_apart
 from lessons.grading.repairs.lines import (
     Line,
@@ -69,6 +71,7 @@ class Compared:
                     place = Place(mine.number, *told_change(mine, line))
                     hides = returns(line) and not returns(mine)
                     hides |= stores_like(line, self.mine) > stores_like(line, ours)
+                    hides |= counts_another(mine, line)
                     found.append(Difference(place, (pair.mine,), pair.mine, (line,), hides))
             elif pair.mine is not None:
                 found.append(self.too_many(pair.mine))
@@ -92,7 +95,8 @@ class Compared:
 
     def missing(self, before: int, line: Line) -> Difference:
         above = self.mine[max(0, before - 1)]
-        place = Place(above.number, *told_missing(line, above))
+        known = {word for mine in self.mine for word in mine.words}
+        place = Place(above.number, *told_missing(line, above, known))
         stored = stored_array(line)
         hides = (
             returns(line)
@@ -131,6 +135,14 @@ class Compared:
             if mine.depth != line.depth and mine.text != line.text:
                 yield difference._replace(new=(line._replace(depth=mine.depth),))
 
+    def with_fewer_words(self, difference: Difference) -> Iterator[Difference]:
+        """The difference, with a part of its line left as it was."""
+        if len(difference.mine) == len(difference.new) == 1:
+            mine, (line,) = self.mine[difference.mine[0]], difference.new
+            for fewer in with_fewer_changes(mine, line):
+                place = Place(mine.number, *told_change(mine, fewer))
+                yield difference._replace(place=place, new=(fewer,))
+
     def same_lines(self, differences: Iterable[Difference]) -> bool:
         """Whether the lines that come are those that go."""
         mine = sorted(self.mine[index].text for one in differences for index in one.mine)
@@ -142,13 +154,32 @@ class Compared:
         back = {one.before: new for one in gone if (new := self.comes_back(one, chosen))}
         far = [new for before, new in back.items() if abs(new.before - before) > 1]
         for one in chosen:
+            if one in self.definitions.values():
+                continue  # it changes nothing by itself, and its name is not the student's
             new = back.get(one.before) if one in gone else None
             if new in far and new:
                 where = "down" if new.before > one.before else "up"
                 words = f"with this line further {where}, in another form"
                 yield one.place._replace(kind="order of lines", words=words)
             elif not new and (one.mine or one not in far):
-                yield one.place
+                yield self.where_it_is_made(one) or one.place
+
+    def where_it_is_made(self, one: Difference) -> Place | None:
+        """The line above that makes the wrong values, if this one does nothing but use them."""
+        if len(one.mine) != 1 or len(one.new) != 1:
+            return None
+        mine, new = self.mine[one.mine[0]].words, one.new[0].words
+        if len(mine) != len(new):
+            return None
+        pairs = {pair for pair in zip(mine, new, strict=True) if pair[0] != pair[1]}
+        if not pairs or any(theirs not in self.definitions for _, theirs in pairs):
+            return None
+        names = {name for name, _ in pairs}
+        for line in reversed(self.mine[: one.mine[0]]):
+            if names <= given_names(line):
+                told = " and ".join(f"`{name}`" for name in sorted(names))
+                return Place(line.number, "names", f"with {told} computed in another way")
+        return None
 
     def comes_back(self, gone: Difference, chosen: Iterable[Difference]) -> Difference | None:
         """The difference with a line that is much like the one that goes."""
@@ -160,6 +191,12 @@ class Compared:
                 if likeness(line, new) > max([MUCH, *others]):
                     return one
         return None
+
+    def new_words(self, differences: Iterable[Difference]) -> int:
+        """How many names and numbers the lines that come have and those that go have not."""
+        mine = Counter(word for d in differences for i in d.mine for word in self.mine[i].words)
+        new = Counter(word for d in differences for line in d.new for word in line.words)
+        return sum(count for word, count in (new - mine).items() if word[0].isalnum())
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""

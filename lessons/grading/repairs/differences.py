@@ -51,6 +51,7 @@ def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Di
 def with_replaced(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
     """A line that gives names a value comes in the place of lines that go and gave them theirs."""
     gone = [difference for difference in found if difference.mine and not difference.new]
+    known = {word for line in mine for word in line.words}
     taken: list[Difference] = []
     merged: dict[int, Difference] = {}
     for index, difference in enumerate(found):
@@ -63,7 +64,7 @@ def with_replaced(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator
         if old:
             taken += [difference, *old]
             lines = sorted({line for other in [difference, *old] for line in other.mine})
-            told = " and ".join(f"`{name}`" for name in sorted(names))
+            told = " and ".join(f"`{name}`" for name in sorted(names & known))
             place = Place(mine[lines[0]].number, "names", f"with {told} computed in another way")
             merged[index] = Difference(place, tuple(lines), difference.before, difference.new)
     for index, difference in enumerate(found):
@@ -111,6 +112,12 @@ def overwrites(line: Line, before: Sequence[Line]) -> bool:
             return True
         names -= set(other.words)
     return False
+
+
+def counts_another(mine: Line, ours: Line) -> bool:
+    """Whether two loops count different things: then more than a slip would have to be changed."""
+    loops = [re.match(r"for (.+?) in ", line.text) for line in (mine, ours)]
+    return all(loops) and len({loop[1] for loop in loops if loop}) > 1
 
 
 def returns(line: Line) -> bool:

@@ -5,27 +5,25 @@ need. A place is named only if the file has passed with that place changed.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared, in_forms
 from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
 from lessons.grading.repairs.source import Change, Source
-from lessons.grading.repairs.structure import other_structure
+from lessons.grading.repairs.structure import idle_names, names_called, other_structure
+from lessons.grading.repairs.suspects import suspects
+from lessons.grading.repairs.tries import Held, OutOfTries, Tries
 
-# Of what is searched: comparing it takes the square of its size. Behind each, what the largest of
-# all right and wrong files of the lessons has.
-MOST_BYTES = 40_000  # 16,000
-MOST_SUSPECTS = 40  # functions, 32
-MOST_NODES = 2_500  # of a function, 1,200
-MOST_STATEMENTS = 200  # 91
-LONGEST_LINE = 400  # letters, 116
+MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 # An `if` that may be left out, or with all that it stands for.
 CONDITIONS = {"True": "without this condition", "False": "without these lines"}
+KEPT_TRIES = 3  # to make sure of what was found
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
+TRIES_AFTER_SOME = 80  # that look for one after which no other check of the functions fails
 
 
 class Found(NamedTuple):
@@ -35,34 +33,16 @@ class Found(NamedTuple):
     all_of_them: bool  # whether they have to be changed together; else one of them is enough
     function: str = ""  # if no place is known, but only the function
     structure: str = ""  # what right ones of this name have, and it has not
+    anew: bool = False  # whether lines of the student's are then for nothing
+    helpers: tuple[str, ...] = ()  # functions of the student's own that it calls
+    partly: bool = False  # whether other checks of the function still fail
 
     @property
     def only_removes(self) -> bool:
         return bool(self.places) and all(place.kind == TOO_MANY for place in self.places)
 
 
-class OutOfTries(Exception):
-    """As many changed texts were run as may be, or the time is up."""
-
-
-class Tries:
-    """Runs changed texts, each once, and counts them.
-
-    passes: (text, sure) -> whether the check passes; sure: with other random numbers as well.
-    """
-
-    def __init__(self, passes: Callable[[str, bool], bool], most: int) -> None:
-        self.passes = passes
-        self.left = most
-        self.known: dict[tuple[str, bool], bool] = {}
-
-    def __call__(self, text: str, sure: bool = False) -> bool:
-        if (text, sure) not in self.known:
-            if self.left <= 0:
-                raise OutOfTries
-            self.left -= 1
-            self.known[text, sure] = self.passes(text, sure)
-        return self.known[text, sure]
+Repair = tuple[str, Found]  # the changed text, and what is told of it
 
 
 def find_slip(
@@ -73,12 +53,14 @@ def find_slip(
     blank: Sequence[str],
     lines: Tries,
     small: Tries | None,
+    held: Callable[[str], Held] = lambda text: Held.ALL,
 ) -> Found | None:
     """Where a text that fails a check would have to be changed to pass it; None if not found.
 
     given: the exercise as it was at the beginning. right: files that pass, as far as there are.
     needs: the functions that the check runs. blank: all that the student writes. lines: runs texts
-    with lines of `right`. small: runs those with any small change; None to leave them out.
+    with lines of `right`. small: runs those with any small change; None to leave them out. held:
+    what other checks say of a text that passes.
     """
     source = Source(text)
     if len(source.content) > MOST_BYTES:
@@ -86,34 +68,12 @@ def find_slip(
     functions = suspects(source, Source(given), needs, blank)
     if not functions:
         return None
-    search = Search(source, functions, right, lines)
-    found = search.one_line() or search.one_name()
+    search = Search(source, functions, right, lines, held)
+    found = search.first_held(search.one_line()) or search.first_held(search.one_name())
     if small and (not found or len(found.places) > 1):
         found = search.one_small_change(small) or found
-    return found or search.few_lines() or search.one_function()
-
-
-def suspects(
-    source: Source, given: Source, needs: Sequence[str], blank: Sequence[str]
-) -> list[ast.FunctionDef]:
-    """The functions that a mistake can be in: those needed, then helpers, then changed ones."""
-    as_given = {name: ast.dump(node) for name, node in given.functions().items()}
-    other = set(blank) - set(needs)
-    found = [
-        node
-        for name, node in source.functions().items()
-        if name not in other and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
-    ]
-    found.sort(key=lambda node: needs.index(node.name) if node.name in needs else 99)
-    return found[:MOST_SUSPECTS]
-
-
-def is_bearable(function: ast.FunctionDef, source: Source) -> bool:
-    """Whether a function is of a size that is searched in a second or so."""
-    nodes = list(ast.walk(function))
-    statements = sum(isinstance(node, ast.stmt) for node in nodes)
-    longest = max(map(len, source.text_of(function).splitlines()))
-    return len(nodes) <= MOST_NODES and statements <= MOST_STATEMENTS and longest <= LONGEST_LINE
+    found = found or search.first_held(search.few_lines())
+    return found or search.partly or search.one_function()
 
 
 def lines_as_ours(compared: Sequence[Compared]) -> set[int]:
@@ -137,11 +97,16 @@ class Search:
         functions: Sequence[ast.FunctionDef],
         right: Sequence[str],
         lines: Tries,
+        held: Callable[[str], Held],
     ) -> None:
         self.source = source
         self.functions = functions
         self.right = right
         self.lines = lines
+        self.held = held
+        self.partly: Found | None = None  # after which other checks still fail
+        known = {name for text in right for name in Source(text).functions()}
+        self.helpers = set(source.functions()) - known  # that only the student's file has
         self.compared = list(compared_with(right, source, functions))
         # With each of these as in a right file, the check passes.
         passing = (
@@ -152,13 +117,26 @@ class Search:
 
     def passes(self, one: Compared, differences: Sequence[Difference], sure: bool = False) -> bool:
         try:
-            return self.lines(one.with_changes(one.with_definitions(differences)), sure)
+            return self.lines(self.changed(one, differences), sure)
         except OutOfTries:
             return False
 
+    def changed(self, one: Compared, differences: Sequence[Difference]) -> str:
+        return one.with_changes(one.with_definitions(differences))
+
+    def first_held(self, repairs: Iterable[Repair]) -> Found | None:
+        """The first repair after which no check of the functions fails."""
+        for text, found in repairs:
+            held = self.held(text)
+            if held == Held.ALL:
+                return found
+            if held == Held.SOME and not self.partly:
+                self.partly = found._replace(partly=True)
+        return None
+
     # ---------------------------------------------------------------- beside a right function
 
-    def one_line(self) -> Found | None:
+    def one_line(self) -> Iterator[Repair]:
         """A line that has to be as in a right function, or neighbouring ones."""
         for one in self.guilty:
             smallest = one.smallest(MOST_DIFFERENCES)
@@ -169,29 +147,28 @@ class Search:
             for group in [*singles, *runs]:
                 hides = any(difference.hides for difference in group)
                 if not hides and self.passes(one, group):
-                    return self.told(one, self.fewest(one, group))
-        return None
+                    yield from self.told(one, self.fewest(one, group))
 
-    def one_name(self) -> Found | None:
+    def one_name(self) -> Iterator[Repair]:
         """A name that is computed as in a right function, in however many lines."""
         for one in self.guilty:
             for name, group in one.by_name(MOST_PLACES):
-                if self.passes(one, group) and self.passes(one, group, sure=True):
+                passes = self.passes(one, group) and self.passes(one, group, sure=True)
+                if passes and not (self.is_innocent(one, group) or self.goes_around(one, group)):
                     first = next(difference for difference in group if difference.mine)
                     words = f"with `{name}` computed in another way"
-                    return Found((Place(first.place.line, "name", words),), True)
-        return None
+                    found = Found((Place(first.place.line, "name", words),), True)
+                    yield self.changed(one, group), found
 
-    def few_lines(self) -> Found | None:
+    def few_lines(self) -> Iterator[Repair]:
         """The fewest lines of one function that have to be as in a right one."""
         for one in self.guilty:
             if len(one.differences) > MOST_DIFFERENCES:
                 continue
             needed = self.fewest(one, one.differences)
             hides = any(difference.hides for difference in needed)
-            if not hides and len(needed) <= MOST_PLACES and (found := self.told(one, needed)):
-                return found
-        return None
+            if not hides and len(needed) <= MOST_PLACES:
+                yield from self.told(one, needed)
 
     def one_function(self) -> Found | None:
         """The function, where several are looked at, and one of them is to blame."""
@@ -200,11 +177,11 @@ class Search:
         mine = self.guilty[0].function
         known = [Source(text).functions() for text in self.right]
         right = [functions[mine.name] for functions in known if mine.name in functions]
-        own = {name for name in self.source.functions() if not any(name in one for one in known)}
-        structure = other_structure(mine, right, own)
+        structure = other_structure(mine, right, self.helpers)
         if len(self.functions) == 1 and not structure:
             return None
-        return Found((), False, mine.name, structure)
+        helpers = tuple(sorted(names_called(mine) & self.helpers))
+        return Found((), False, mine.name, structure, helpers=helpers)
 
     def fewest(self, one: Compared, differences: Sequence[Difference]) -> Sequence[Difference]:
         """Of differences that suffice together, as many as are needed."""
@@ -215,9 +192,54 @@ class Search:
                 needed = fewer
         return needed
 
-    def told(self, one: Compared, differences: Sequence[Difference]) -> Found | None:
-        if not self.passes(one, differences, sure=True):
-            return None
+    def fewest_words(self, one: Compared, differences: Sequence[Difference]) -> list[Difference]:
+        """The same lines, with no more words of each changed than have to be."""
+        needed = list(differences)
+        for index in range(len(needed)):
+            while fewer := next(self.with_fewer_words(one, needed, index), None):
+                needed[index] = fewer
+        return needed
+
+    def with_fewer_words(
+        self, one: Compared, needed: Sequence[Difference], index: int
+    ) -> Iterator[Difference]:
+        for fewer in one.with_fewer_words(needed[index]):
+            if self.lines.left <= KEPT_TRIES:
+                return
+            if self.passes(one, [*needed[:index], fewer, *needed[index + 1 :]]):
+                yield fewer
+
+    def is_innocent(self, one: Compared, differences: Sequence[Difference]) -> bool:
+        """Whether the student's lines, or one of them, are right beside lines of ours.
+
+        The change then only makes up for a mistake that is elsewhere.
+        """
+        places = [(difference.mine, difference.before) for difference in differences]
+        for kept in [*([place] for place in places), places]:
+            others = [ours for ours in one.differences if (ours.mine, ours.before) not in kept]
+            if self.lines.left > KEPT_TRIES and others and self.passes(one, others):
+                return True
+        return False
+
+    def goes_around(self, one: Compared, differences: Sequence[Difference]) -> bool:
+        """Whether lines of ours do the work of lines or helpers that nobody then uses."""
+        changed = Source(self.changed(one, differences)).functions()[one.function.name]
+        if (names_called(one.function) - names_called(changed)) & self.helpers:
+            return True
+        defined = any(new in one.definitions.values() for new in one.with_definitions(differences))
+        return defined and self.leaves_idle(one, differences)
+
+    def leaves_idle(self, one: Compared, differences: Sequence[Difference]) -> bool:
+        """Whether the student's function then computes something for nothing."""
+        changed = Source(self.changed(one, differences)).functions()[one.function.name]
+        return bool(set(idle_names(changed)) - set(idle_names(one.function)))
+
+    def told(self, one: Compared, differences: Sequence[Difference]) -> Iterator[Repair]:
+        if self.is_innocent(one, differences):
+            return
+        differences = self.fewest_words(one, differences)
+        if self.goes_around(one, differences) or not self.passes(one, differences, sure=True):
+            return
         places: dict[int, Place] = {}
         for place in one.to_tell(differences):
             before = places.get(place.line, place)
@@ -225,7 +247,12 @@ class Search:
         if len(differences) > 1 and one.same_lines(differences):
             words = "with these lines in another order"
             places = {line: Place(line, "order of lines", words) for line in places}
-        return Found(tuple(places[line] for line in sorted(places)), True)
+        told = tuple(places[line] for line in sorted(places))
+        new_words = one.new_words(differences) if self.leaves_idle(one, differences) else 0
+        if new_words and len(told) > 1:
+            return  # that is another way to do it all
+        found = Found(told, True, anew=new_words > 1)  # one alone is another name
+        yield self.changed(one, differences), found
 
     # ---------------------------------------------------------------- any small change
 
@@ -234,22 +261,39 @@ class Search:
         names = {one.function.name for one in self.guilty}
         functions = [one for one in self.functions if one.name in names] or self.functions
         as_ours = lines_as_ours([forms[0] for forms in self.compared])
-        found: list[Place] = []
+        found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
             for change in candidates(self.source, functions, as_ours, self.right):
-                if len(found) > MOST_PLACES:
-                    return None
-                if change.line in {place.line for place in found}:
+                if max(map(len, found.values())) > MOST_PLACES:
+                    break
+                if any(change.line == place.line for place in found[Held.ALL]):
                     continue
                 text = self.source.changed(change)
                 if tries(text) and tries(text, sure=True):
-                    found.append(self.plainer(change, tries))
-                    tries.left = min(tries.left, TRIES_AFTER_ONE)
+                    held = self.held(text)
+                    found[held].append(self.plainer(change, tries, held))
+                    after = TRIES_AFTER_ONE if held == Held.ALL else TRIES_AFTER_SOME
+                    tries.left = min(tries.left, after)
         except OutOfTries:
             pass
-        return Found(tuple(found), False) if 1 <= len(found) <= MOST_PLACES else None
+        places, partly = (self.without_parts(found[held]) for held in (Held.ALL, Held.SOME))
+        if not places and 1 <= len(partly) <= MOST_PLACES:
+            self.partly = self.partly or Found(tuple(partly), False, partly=True)
+        return Found(tuple(places), False) if 1 <= len(places) <= MOST_PLACES else None
 
-    def plainer(self, change: Change, tries: Tries) -> Place:
+    def without_parts(self, places: Sequence[Place]) -> list[Place]:
+        """Without those within lines that may be left out as a whole."""
+        whole = {place.line for place in places if place.words == CONDITIONS["False"]}
+        nodes = ast.walk(self.source.tree) if self.source.tree else ()
+        inner = {
+            line
+            for node in nodes
+            if isinstance(node, ast.If) and node.lineno in whole
+            for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+        }
+        return [place for place in places if place.line not in inner]
+
+    def plainer(self, change: Change, tries: Tries, held: Held) -> Place:
         """Where a change is; or its condition as a whole, if the check passes without that, too."""
         assert self.source.tree, "only files that can be read are searched"
         for node in ast.walk(self.source.tree):
@@ -261,7 +305,7 @@ class Search:
             for value, words in CONDITIONS.items():
                 whole = Change(start, end, value, node.lineno, "condition", words)
                 text = self.source.changed(whole)
-                if tries(text) and tries(text, sure=True):
+                if tries(text) and tries(text, sure=True) and self.held(text) >= held:
                     return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
 

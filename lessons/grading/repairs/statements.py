@@ -16,6 +16,7 @@ MOVED_OUT = (*SIMPLE, ast.For, ast.If, ast.Return)  # of a loop
 BARRIER = "cuda.syncthreads()"
 STEP = 4  # spaces
 MOST_MOVED = 3  # statements at the end of a loop
+MOST_BETWEEN = 4  # statements from the beginning of a sum to its loop
 
 Body = Sequence[ast.stmt]
 
@@ -107,15 +108,8 @@ def out_of_block(body: Body, source: Source) -> Iterator[Change]:
 def into_block(body: Body, source: Source) -> Iterator[Change]:
     """A statement before a loop or an `if` at its beginning, one behind it at its end."""
     for before, block in pairwise(body):
-        if not isinstance(block, (ast.For, ast.If, ast.While)) or not isinstance(before, SIMPLE):
-            continue
-        what = "condition" if isinstance(block, ast.If) else "loop"
-        start, behind = source.lines_of(before)
-        inside, end = source.lines_of(block.body[0])[0], source.lines_of(block)[1]
-        text = shifted(source.between(start, behind), STEP)
-        new = source.between(behind, inside) + text + source.between(inside, end)
-        words = f"with this line within the {what} below it"
-        yield Change(start, end, new, before.lineno, "in or out of a loop", words)
+        if isinstance(block, (ast.For, ast.If, ast.While)) and isinstance(before, SIMPLE):
+            yield within(before, block, source)
     for block, after in pairwise(body):
         if not isinstance(block, (ast.For, ast.If, ast.While)) or not isinstance(after, SIMPLE):
             continue
@@ -125,6 +119,42 @@ def into_block(body: Body, source: Source) -> Iterator[Change]:
         words = f"with this line within the {what} above it"
         new = shifted(source.between(start, end), depth)
         yield Change(start, end, new, after.lineno, "in or out of a loop", words)
+
+
+def within(before: ast.stmt, block: ast.For | ast.If | ast.While, source: Source) -> Change:
+    """A statement above a loop or an `if` as the first one in it."""
+    what = "condition" if isinstance(block, ast.If) else "loop"
+    start, behind = source.lines_of(before)
+    inside, end = source.lines_of(block.body[0])[0], source.lines_of(block)[1]
+    text = shifted(source.between(start, behind), STEP)
+    new = source.between(behind, inside) + text + source.between(inside, end)
+    words = f"with this line within the {what} below it"
+    return Change(start, end, new, before.lineno, "in or out of a loop", words)
+
+
+def begun_anew(body: Body, source: Source) -> Iterator[Change]:
+    """A sum of an inner loop, begun within the outer one, which reads it in each turn."""
+    for place, block in enumerate(body):
+        if not isinstance(block, (ast.For, ast.While)):
+            continue
+        sums = {changed_name(node) for node in of_inner_loops(block)} & names_read(block)
+        for before in body[max(0, place - MOST_BETWEEN) : place]:
+            if isinstance(before, ast.Assign) and changed_name(before) in sums:
+                words = "with this line in the loop below it, so that each turn begins a new sum"
+                yield within(before, block, source)._replace(words=words)
+
+
+def of_inner_loops(block: ast.For | ast.While) -> Iterator[ast.AugAssign]:
+    """What is added to a name in loops within a loop."""
+    for inner in block.body:
+        if isinstance(inner, (ast.For, ast.While)):
+            yield from (node for node in ast.walk(inner) if isinstance(node, ast.AugAssign))
+
+
+def names_read(block: ast.For | ast.While) -> set[str]:
+    """The names that the simple statements of a loop read, not counting loops within it."""
+    nodes = (node for line in block.body if isinstance(line, SIMPLE) for node in ast.walk(line))
+    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def assignments(body: Body, source: Source) -> Iterator[Change]:
@@ -280,6 +310,6 @@ def shifted(text: str, spaces: int) -> str:
 StatementChanges = Callable[[Body, Source], Iterator[Change]]
 
 STATEMENTS: tuple[tuple[int, StatementChanges], ...] = (
-    (0, assignments), (1, out_of_block), (1, into_block), (2, left_out), (2, moved), (1, ends),
-    (1, beginnings), (1, answers), (2, once_more), (2, barriers),
+    (-2, begun_anew), (0, assignments), (1, out_of_block), (1, into_block), (2, left_out),
+    (2, moved), (1, ends), (1, beginnings), (1, answers), (2, once_more), (2, barriers),
 )  # fmt: skip

@@ -7,7 +7,13 @@ from lessons.grading.repairs.scope import called_name
 
 LOOPS = ast.For, ast.While, ast.ListComp, ast.GeneratorExp
 COUNTS = "no loop", "one loop", "two, one within the other", "three within each other"
-OF_EVERY_PROGRAM = {"range", "len", "int", "float", "float32", "int32", "int64", "min", "max"}
+OF_EVERY_PROGRAM = {
+    "range", "len", "int", "float", "float32", "int32", "int64", "uint32", "uint64", "min", "max",
+    "abs",
+}  # fmt: skip
+# What can as well be written out, or have another form.
+OF_STYLE = {"relu", "cuda.local.array", "math.floor", "math.ceil"}
+OF_POSITION = {"cuda.grid", "cuda.gridsize"}
 
 
 def other_structure(
@@ -20,21 +26,51 @@ def other_structure(
     """
     helped = not names_called(mine).isdisjoint(own)
     others = () if helped else (loops_otherwise, call_missing, barriers_otherwise)
-    for sentence in (never_used, *others):
+    for sentence in (never_read, never_used, *others):
         if found := sentence(mine, right):
             return found
     return ""
 
 
+def never_read(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
+    """An array of which all the right ones read an element, and this one none."""
+    handed_on = {
+        argument.id
+        for node in ast.walk(mine)
+        if isinstance(node, ast.Call)
+        for argument in node.args
+        if isinstance(argument, ast.Name)
+    }
+    needed = set.intersection(*(arrays_indexed(one) for one in right))
+    given = [argument.arg for argument in mine.args.args]
+    used = arrays_indexed(mine) | handed_on
+    missing = [name for name in given if name in needed - used and name in names_used(mine)]
+    return f"no element of `{missing[0]}` is read or written in it" if missing else ""
+
+
+def arrays_indexed(function: ast.FunctionDef) -> set[str]:
+    """The arrays of which an element is read or written, by their names."""
+    nodes = (node.value for node in ast.walk(function) if isinstance(node, ast.Subscript))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
 def never_used(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
     needed = set.intersection(*(names_used(one) for one in right))
     given = {argument.arg for argument in mine.args.args}
+    together = names_given_together(mine)
     for name in idle_names(mine):
-        if name not in given:
+        if name not in given and name not in together:
             return f"`{name}` is computed in it, and then never used"
-        if name in needed:
+        if name in given and name in needed:
             return f"`{name}` is handed to it, and never used in it"
     return ""
+
+
+def names_given_together(function: ast.FunctionDef) -> set[str]:
+    """Names that come with others, as in `height, width = image.shape`: not all may be needed."""
+    pairs = (node for node in ast.walk(function) if isinstance(node, ast.Tuple))
+    parts = (part for pair in pairs for part in pair.elts if isinstance(part, ast.Name))
+    return {part.id for part in parts if isinstance(part.ctx, ast.Store)}
 
 
 def idle_names(function: ast.FunctionDef) -> list[str]:
@@ -62,7 +98,9 @@ def loops_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> 
 
 def call_missing(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
     needed = set.intersection(*(names_called(one) for one in right))
-    missing = sorted(needed - names_called(mine) - OF_EVERY_PROGRAM)
+    missing = sorted(needed - names_called(mine) - OF_EVERY_PROGRAM - OF_STYLE)
+    if "cuda.threadIdx" in ast.unparse(mine):
+        missing = [name for name in missing if name not in OF_POSITION]
     return f"ours calls `{missing[0]}`, and this one does not" if missing else ""
 
 

@@ -6,7 +6,7 @@ They tell of what kind the change is, and never what stands in ours.
 import difflib
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lessons.grading.repairs.lines import Line
 
@@ -17,17 +17,28 @@ LETTERS = {"x", "y", "z"}
 MOST_DIFFERENCES = 3  # told of one line
 MOST_WORDS = 12  # that are quoted
 MOST_QUOTED = 40  # characters
+A_PART = "a part of it"  # where the words cannot be quoted
+# Of a line as Python itself writes it: there are no spaces around the = of an argument.
+ASSIGNMENT = re.compile(r"([\w.]+)(?:\[[^=]*\])?(?:, [\w., ]+)? (?:[-+*/%&|^]|//|\*\*|<<|>>)?= ")
 
 
-def told_missing(line: Line, above: Line) -> tuple[str, str]:
-    """(kind, words) for a line that is missing behind another, the one above."""
-    if "syncthreads" in line.text or "syncwarp" in line.text:
-        return "barrier", "with a barrier behind this line"
+def told_missing(line: Line, above: Line, known: Collection[str]) -> tuple[str, str]:
+    """(kind, words) for a line that is missing behind another, the one above.
+
+    known: the words of the student's function; no other name is told.
+    """
+    if "syncwarp" in line.text:
+        return "barrier", "with a barrier of the warp alone, cuda.syncwarp(), behind this line"
+    if "syncthreads" in line.text:
+        inside = "the `if` or the loop that ends with " if line.depth < above.depth else ""
+        return "barrier", f"with a barrier behind {inside}this line"
     if line.text.startswith(("for ", "while ")):
         return "loop", "with a loop behind this line"
     if line.text.startswith(("if ", "else")):
         return "condition", "with a condition behind this line"
-    changed = re.match(r"([\w.]+)[^=]*=", line.text)
+    changed = ASSIGNMENT.match(line.text)
+    if changed and changed[1].partition(".")[0] not in known:
+        return "line missing", "with one more line behind it"
     if changed and changed[1] in names_set(above):
         return "value", f"with another value for `{changed[1]}`"
     if changed:
@@ -57,10 +68,12 @@ def told_change(mine: Line, ours: Line) -> tuple[str, str]:
     matcher = difflib.SequenceMatcher(None, words, others, autojunk=False)
     changes = [(i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
     single = all(j - i == m - k == 1 for i, j, k, m in changes)
-    if len(changes) > 1 and not (single and len(changes) <= MOST_DIFFERENCES):
+    replaced = all(j - i == 1 for i, j, k, m in changes) and len(changes) == 2
+    if len(changes) > 1 and not ((single and len(changes) <= MOST_DIFFERENCES) or replaced):
         changes = [middle(words, others)]
     found = [told_difference(*balanced(words, others, *change)) for change in changes]
     distinct = list(dict.fromkeys(found))
+    distinct = [one for one in distinct if one[0] != "line"] or distinct
     return distinct[0][0], " and ".join(words for _, words in distinct)
 
 
@@ -121,7 +134,8 @@ def told_difference(mine: Sequence[str], ours: Sequence[str]) -> tuple[str, str]
         return told_too_much(mine, text)
     if len(mine) == len(ours) == 1:
         return told_word(mine[0], ours[0])
-    if len(mine) > MOST_WORDS:
+    several = "," in (mine[0], mine[-1])  # numbers or arguments, of which some may be right
+    if len(mine) > MOST_WORDS or several or text == A_PART:
         return "line", "with a part of this line written in another way"
     return "expression", f"with something else in place of {text}"
 
@@ -182,4 +196,4 @@ def quoted(words: Sequence[str]) -> str:
     text = re.sub(r"([.(\[]) ", r"\1", text)
     text = re.sub(r"(\w) ([(\[])", r"\1\2", text)
     whole = depth(words) == (0, 0) and len(text) <= MOST_QUOTED
-    return f"`{text}`" if whole else "a part of it"
+    return f"`{text}`" if whole else A_PART
