@@ -77,6 +77,8 @@ SPOILED = [
     ("constant factor", PICTURE, PICTURE * -2),
     ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
     ("constant offset", PICTURE, PICTURE + 0.25),
+    ("signs of some", LIST - 0.5, (LIST - 0.5) * np.sign(values(300, seed=5) - 0.5)),
+    ("wrong in every round", PICTURE, spoiled(PICTURE, fill(np.s_[2::4], values(37, seed=3)))),
     ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
     ("not begun at zero", PICTURE, spoiled(PICTURE, lambda got: add(got[::2], SENTINEL))),
     ("to a power", PICTURE, np.sqrt(PICTURE)),
@@ -245,6 +247,25 @@ def test_writing_beside_the_array_is_named_when_the_rest_is_right():
 def test_garbage_is_only_wrong(seed):
     expected, got = values(11, 13, 3, seed=seed), values(11, 13, 3, seed=100 + seed)
     assert code(expected, got, threads=IMAGE_THREADS) == "wrong"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_few_wrong_elements_among_zeros_are_only_wrong(seed):
+    """Where nearly all is zero, nearly all fits whatever could have gone wrong."""
+    rng = np.random.default_rng(seed)
+    expected = np.zeros((40, 40))
+    expected.flat[rng.choice(1600, 5, replace=False)] = rng.uniform(0.1, 0.9, 5)
+    got = expected * np.where(rng.random(expected.shape) < 0.6, 2, 3)
+    got.flat[rng.choice(1600, 3, replace=False)] += rng.uniform(0.1, 0.9, 3)
+    for part in (np.s_[:, :], np.s_[:, :, np.newaxis], np.s_[20]):
+        assert code(expected[part], got[part], threads=None) in ("wrong", "of another index")
+
+
+def test_a_beginning_that_is_missing_is_told_for_each_axis():
+    got = spoiled(PICTURE, fill(np.s_[:2]))
+    got[:, :5] = SENTINEL
+    sentence = diagnose(PICTURE, got, SENTINEL, TOLERANCE).sentence
+    assert "axis 0: up to index 1 and axis 1: up to index 4" in sentence
 
 
 def test_first_wrong_names_index_values_and_owner():

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from kernels.training_step import Arrays, Stages
-from lessons.grading.checks.mistakes import Left, Mistake, explains, same, two_at_once
+from lessons.grading.checks.mistakes import (
+    Left,
+    Mistake,
+    explains,
+    same,
+    sentence_of,
+    two_apart,
+    two_at_once,
+)
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
 
 CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
@@ -25,6 +33,24 @@ def test_a_mistake_has_to_explain_every_array():
     assert not explained(2 * A, B, **twice)
     assert not explained(A, B, a=A), "what is right is no mistake"
     assert explained(2 * A, B, a=2 * A), "an array that is not named is right"
+
+
+def test_two_mistakes_that_change_different_arrays_are_named_together():
+    a, b = np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
+    known = {
+        "twice": Mistake("a is twice.", {"a": 2 * a}),
+        "both": Mistake("both are halves.", {"a": a / 2, "b": b / 2}),
+        "shifted": Mistake("b is shifted.", {"a": a, "b": b + 1}),
+    }
+
+    def found(got_a, got_b):
+        return list(
+            two_apart(CASE, [(Left("a", got_a, a), got_a), (Left("b", got_b, b), got_b)], known)
+        )
+
+    assert found(2 * a, b + 1) == [("twice and shifted", "a is twice. And: b is shifted.")]
+    assert not found(2 * a, b), "one of them explains it"
+    assert not found(2 * a, b / 2), "the other half of a mistake is not there"
 
 
 def test_infinity_agrees_with_itself():
@@ -117,3 +143,23 @@ def test_two_mistakes_at_once_are_each_two_that_change_other_terms():
         "half and no slope": (Terms(1.0, "none"), "The 2 is missing. And: There is no slope."),
         "sign and no slope": (Terms(-2.0, "none"), "The sign is reversed. And: There is no slope."),
     }
+
+
+@pytest.mark.parametrize(
+    "fitting, sentence",
+    [
+        (["block"], "Divided by 64."),
+        (
+            ["block", "batch"],
+            "Divided by 64. Or, which leaves the same here: Divided by the batch.",
+        ),
+        (["block", "as in a block"], "Divided by 64."),  # the same in other words
+        (["block", "block and sign", "block, in the loss", "terms left out"], "Divided by 64."),
+        (["block and sign", "batch"], "Both."),
+    ],
+)
+def test_another_mistake_that_leaves_the_same_is_told(fitting, sentence):
+    sentences = {"block": "Divided by 64.", "batch": "Divided by the batch."}
+    sentences |= {"as in a block": "Divided by 64.", "block and sign": "Both."}
+    known = {code: Mistake(sentences.get(code, "Other."), {}) for code in fitting}
+    assert sentence_of(known, fitting) == sentence

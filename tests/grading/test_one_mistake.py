@@ -70,7 +70,7 @@ def test_findings_are_quoted_and_consequences_left_out():
     effect = Found("slow", 2, "`total` is a double (float64) since line 1, so", True)
     lines = lines_of_findings([cause, effect, cause], source)
     assert lines == ["line 1: slow: `0.0` is a double (float64)", "  1 | total = 0.0"]
-    found = Found("unsupported", 1, "no", True)
+    found = Found("unsupported", 1, "this simulator does not know `height / rows`", True)
     assert "//" in lines_of_findings([found], ["for y in range(row * height / rows):"])[-1]
 
 
@@ -94,6 +94,11 @@ def test_an_index_made_of_what_nobody_wrote_is_known(index, told):
 def test_a_division_counts_only_where_a_whole_number_is_needed():
     assert divides_an_index("x = cells[i / 2]")
     assert not divides_an_index("x = cells[i // 2] / 2")
+    line = "x[int(i / 2)] = np.sort(x)[0]"
+    other = Found("compile", 1, "`np.sort` is a NumPy call that Numba does not compile", True)
+    assert "//" not in "".join(lines_of_findings([other], [line])).replace(line, "")
+    name = Found("compile", 1, "the name `grid` is not defined; is it misspelt?", True)
+    assert len(lines_of_findings([name], ["x = grid(a.shape)"])) == 2
 
 
 def test_an_error_of_a_copy_says_what_to_try():

@@ -54,6 +54,10 @@ class Comparison:
         self.unwritten = self.got == sentinel
         self.wrong = ~self.close(self.got, self.expected)
 
+    def of(self, expected: np.ndarray, got: np.ndarray) -> "Comparison":
+        """The same of parts of both arrays."""
+        return Comparison(expected, got, self.sentinel, self.tolerance, None)
+
     @property
     def written(self) -> np.ndarray:
         return ~self.unwritten
@@ -72,14 +76,19 @@ class Comparison:
         alike = (result == self.got) | (np.isnan(result) & np.isnan(self.got))  # infinity, too
         return bool((near | alike).all())
 
-    def explains(self, pattern: np.ndarray) -> bool:
-        """Whether a result made by a mistake is (nearly) the one that came."""
+    def explains(self, pattern: np.ndarray, room: float | None = None) -> bool:
+        """Whether a result made by a mistake is (nearly) the one that came.
+
+        What is right, and what the mistake would leave right, says nothing. room: as `tolerance`.
+        """
         if pattern.shape != self.got.shape or not self.wrong.any():
             return False
-        telling = ~self.close(pattern, self.expected)
-        if not telling.any():
-            return False
-        return bool(np.mean(self.close(pattern, self.got)) >= ALMOST_ALL)
+        room = self.tolerance if room is None else room
+        with np.errstate(invalid="ignore", over="ignore"):
+            changed = ~(np.abs(pattern - self.expected) <= room)
+            fits = np.abs(pattern - self.got) <= room
+        telling = changed | self.wrong
+        return bool(changed.any() and np.mean(fits[telling]) >= ALMOST_ALL)
 
 
 def first_wrong(

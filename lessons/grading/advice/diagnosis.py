@@ -17,6 +17,7 @@ from lessons.grading.advice.elsewhere import (
     the_same_in_some_channels,
 )
 from lessons.grading.advice.one_step_more import STEPS
+from lessons.grading.advice.repeating import in_every_round
 from lessons.grading.advice.unwritten import (
     Diagnosis,
     beginning_not_written,
@@ -124,12 +125,8 @@ def matches_shifted(comparison: Comparison, axis: int, step: int) -> bool:
     here, there = np.arange(1, length), np.arange(length - 1)
     if step == -1:
         here, there = there, here
-    got = comparison.got.take(here, axis)
-    expected = comparison.expected.take(there, axis)
-    aligned = comparison.expected.take(here, axis)
-    if comparison.close(aligned, expected).all():
-        return False
-    return bool(np.mean(comparison.close(got, expected)) >= ALMOST_ALL)
+    part = comparison.of(comparison.expected.take(here, axis), comparison.got.take(here, axis))
+    return part.explains(comparison.expected.take(there, axis))
 
 
 def swapped_channels(comparison: Comparison) -> Diagnosis | None:
@@ -159,9 +156,8 @@ def scaled(comparison: Comparison, factor: float, code: str, sentence: str) -> D
     if comparison.expected.size < 2:
         return None
     room = comparison.tolerance * max(1.0, abs(factor))
-    with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(comparison.got - factor * comparison.expected) <= room
-    return Diagnosis(code, sentence) if np.mean(fits) >= ALMOST_ALL else None
+    fits = comparison.explains(factor * comparison.expected, room)
+    return Diagnosis(code, sentence) if fits else None
 
 
 def constant_factor(comparison: Comparison) -> Diagnosis | None:
@@ -240,8 +236,8 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "lost updates",
-        "Every wrong sum is too small: when several threads add to one element with +=, additions "
-        "get lost; cuda.atomic.add does not lose any.",
+        "Every wrong sum is too small. Do several threads add to one element with +=? Then some "
+        "additions get lost; cuda.atomic.add does not lose any.",
     )
 
 
@@ -265,4 +261,5 @@ PATTERNS = (
     beginning_not_written, whole_blocks_missing, transposed, partly_written, all_zero, flipped,
     shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor, constant_offset,
     *STEPS, lost_updates, of_another_index, of_all_channels, in_some_channels,
+    in_every_round,
 )  # fmt: skip

@@ -78,13 +78,7 @@ def the_same_in_some_channels(
         return None
     found = set()
     for channel in wrong:
-        part = Comparison(
-            expected[..., channel],
-            got[..., channel],
-            comparison.sentinel,
-            comparison.tolerance,
-            None,
-        )
+        part = comparison.of(expected[..., channel], got[..., channel])
         found.add(next((one for pattern in patterns if (one := pattern(part))), None))
     diagnosis = found.pop() if len(found) == 1 else None
     if diagnosis is None:

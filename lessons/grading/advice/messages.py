@@ -150,6 +150,8 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
     """What to try, where the line itself tells more than the finding."""
     text = "".join(source[max(0, found.line - 1) : found.line])  # "" if there is no such line
     since = re.search(r"since line (\d+)\)?", found.message)
+    if "is not defined" in found.message:
+        return []
     if found.kind == "slow" and since and int(since[1]) != found.line:
         first = quoted(int(since[1]), source)
         return [*(line.strip() for line in first), "begin it as a float32 there: float32(...)"]
@@ -167,7 +169,8 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return ["array.shape is a tuple with a number for each dimension: array.shape[0] is one"]
     if "does not take (" in found.message and "an int64" in found.message:
         return ["cuda.grid gives an int64; with a uint64 that makes a float64: write uint64(...)"]
-    if found.kind in ("compile", "unsupported") and divides_an_index(text):
+    no_number = re.search(r" / |float", found.message)
+    if found.kind in ("compile", "unsupported") and no_number and divides_an_index(text):
         return ["a whole number is needed there: divide with //, which rounds down, not with /"]
     return []
 

@@ -8,6 +8,7 @@ import numpy as np
 from lessons.grading.advice.comparison import Comparison
 from lessons.grading.advice.unwritten import Diagnosis
 
+FEWEST_WRONG_SIGNS = 3  # two may be wrong for another reason
 FEWEST_VALUES = 5  # that a step has to explain, so that it is no accident
 POWERS = {
     2.0: "the square of what it should be",
@@ -33,13 +34,22 @@ def to_a_power(comparison: Comparison) -> Diagnosis | None:
 
 
 def signs_lost(comparison: Comparison) -> Diagnosis | None:
-    expected = comparison.expected
-    if not enough_values(comparison) or not comparison.fits(np.abs(expected)):
+    """The sizes are right, and of some the sign is not; where all are turned, it is a factor."""
+    got, expected = comparison.got, comparison.expected
+    if not enough_values(comparison) or not comparison.close(np.abs(got), np.abs(expected)).all():
+        return None
+    if (got >= 0).all():
+        return Diagnosis(
+            "signs lost",
+            "Every value has the right size, and none is negative: the sign was taken away, by abs "
+            "or by a root of a square.",
+        )
+    if np.count_nonzero(comparison.wrong) < FEWEST_WRONG_SIGNS:
         return None
     return Diagnosis(
-        "signs lost",
-        "Every value has the right size, and none is negative: the sign was taken away, by abs or "
-        "by a root of a square.",
+        "signs of some",
+        "Every value has the right size, and of some the sign is the wrong one: a factor has lost "
+        "its sign, by abs or by a root of a square.",
     )
 
 

@@ -22,8 +22,9 @@ def not_a_number(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "nan",
-        "There are NaNs: something was divided by zero, a root or logarithm was taken of a "
-        "negative number, or memory was read that nobody had written.",
+        "There are NaNs: zero was divided by zero, a root or logarithm was taken of a negative "
+        "number, there were numbers too large for float32, or memory was read that nobody had "
+        "written.",
     )
 
 
@@ -230,11 +231,13 @@ def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
     first = [int(indices.min()) for indices in np.nonzero(comparison.written)]
     if comparison.unwritten[tuple(slice(start, None) for start in first)].any():
         return None
-    names = " and ".join(f"axis {axis}" for axis in range(len(shape)) if first[axis])
+    names = " and ".join(
+        f"axis {axis}: up to index {first[axis] - 1}" for axis in range(len(shape)) if first[axis]
+    )
     return Diagnosis(
         "beginning not written",
-        f"The beginning was not written ({names}, up to index {max(first) - 1}): does an index "
-        "begin at 1, or is something added to it?",
+        f"The beginning was not written ({names}): does an index begin at 1, or is something added "
+        "to it?",
     )
 
 
@@ -263,11 +266,12 @@ def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
 
 
 def partly_written(comparison: Comparison) -> Diagnosis | None:
-    share = np.mean(comparison.unwritten)
-    if share == 0:
+    number = int(comparison.unwritten.sum())
+    if number == 0:
         return None
+    were = "element was" if number == 1 else "elements were"
     return Diagnosis(
         "partly written",
-        f"{share:.0%} of the elements were never written: does a condition stop threads that have "
-        "work, or do several threads write the same element?",
+        f"{number:,} {were} never written: does a condition stop threads that have work, or do "
+        "several threads write the same element?",
     )
