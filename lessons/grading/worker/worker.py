@@ -25,6 +25,7 @@ from lessons.grading.exchange.reported import Finding, Row, doubles, problems, r
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
 from lessons.grading.worker.host_code import fixed, run_host_code
+from lessons.grading.worker.kernel_math import endless_math
 from lessons.grading.worker.own_kernels import ConductedKernels, OwnKernels, watched
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
@@ -87,7 +88,11 @@ class Worker:
         function = self.file.find(request["function"])
         function = getattr(function, "py_func", function)  # a device function cannot be called
         with np.errstate(all="ignore"):  # as in a kernel, where numbers wrap without a word
-            result = packer.pack(plain(function(*arguments)))
+            try:
+                result = packer.pack(plain(function(*arguments)))
+            except OverflowError:
+                with endless_math(self.file.module):
+                    result = packer.pack(plain(function(*arguments)))
         return {"result": result}, packer.arrays
 
     def run(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
