@@ -67,8 +67,8 @@ def test_one_thread_per_pixel(case):
         ours=1,
         allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
         diagnosis="written again and again",
-        sentence=f"each pixel of gray is written {writes:.0f} times: a thread writes its own "
-        "pixel, once, and no other.",
+        sentence=f"each pixel of gray is written {writes:.0f} times{by_whom(writes, height, width)}"
+        ": a thread writes its own pixel, once, and no other.",
         line=counts.busiest_line("writes", gray),
     )
     together = counts.of(gray).writes / counts.of(gray).requests
@@ -128,6 +128,18 @@ def expect_gray(case, image, gray):
         candidates["plain mean"] = (image.mean(axis=2), "All three channels count the same.")
     expected = reference.grayscale(image)
     case.expect(gray, expected, name="gray", threads=THREADS, candidates=candidates)
+
+
+def by_whom(writes, height, width):
+    """Who writes a pixel, if the number of times tells it: blocks and threads of the launch."""
+    blocks = -(-width // 16), -(-height // 16)
+    known = {
+        blocks[0] * blocks[1]: "by each block, so every block goes through the whole picture",
+        blocks[0] * 16: "by all threads of its row, so each thread goes through a whole row",
+        blocks[1] * 16: "by all threads of its column, so each thread goes through a whole column",
+        blocks[0] * blocks[1] * 256: "by all threads, each of which goes through the whole picture",
+    }
+    return f", {known[writes]}" if writes in known else ""
 
 
 def other_brightness(colours):

@@ -10,6 +10,7 @@ from lessons import reference
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
+CORNERS = "top left", "top right", "bottom left", "bottom right"
 
 
 def explained(found):
@@ -53,9 +54,10 @@ def between_pixels_of(case, size):
             "was cut off at 0, by int() or by max(). Take math.floor, from that the fraction, and "
             "clamp afterwards.",
         ),
-        "rounded": (
+        "nearest centre": (
             between(coordinates, size, floor=np.rint),
-            "round() goes to the nearest centre: math.floor gives the one to the left.",
+            "low is the pixel with the nearest centre, so that the fraction can be negative: low "
+            "is the one whose centre lies to the left, math.floor of coordinate * size - 0.5.",
         ),
         "edges not clamped": (
             between(coordinates, size, clamp=False),
@@ -122,6 +124,8 @@ POSITIONS = {
     "coordinate * size - 1": lambda u, size: u * size - 1,
     "(coordinate - 0.5) * size": lambda u, size: (u - 0.5) * size,
     "coordinate / size - 0.5": lambda u, size: u / size - 0.5,
+    "kept from 0 to size - 1": lambda u, size: np.clip(u * size - 0.5, 0, size - 1),
+    "kept from 0 on": lambda u, size: np.maximum(u * size - 0.5, 0),
 }
 ROUNDED_DOWN = ("math.floor",) * 2
 WHOLE = {"math.floor": np.floor, "int()": np.trunc, "round()": np.rint, "math.ceil": np.ceil}
@@ -243,14 +247,13 @@ def weights_of_corners(case):
             "A weight is a product: how near in x, times how near in y.",
         ),
     }
-    names = "top left", "top right", "bottom left", "bottom right"
     for order in itertools.permutations(range(4)):
         candidates.setdefault(
             f"order {order}",
             (
                 corners[:, order],
-                f"The weights are those of {', '.join(names[i] for i in order)}: they should be in "
-                f"the order {', '.join(names)}.",
+                f"The weights are those of {', '.join(CORNERS[i] for i in order)}: they should be "
+                f"in the order {', '.join(CORNERS)}.",
             ),
         )
     candidates |= other_weights(got, corners, {"x": x, "1 - x": 1 - x, "y": y, "1 - y": 1 - y})
@@ -269,7 +272,7 @@ def no_products(got, corners, first):
     if not np.allclose(sums, 1, rtol=0, atol=1e-4):
         sentence = (
             f"For fractions of {first[0]:.4g} and {first[1]:.4g} the four weights sum to "
-            f"{sums[0]:.4g}: they should always sum to 1."
+            f"{sums[0]:.4g}: they should always sum to 1.{wrong_corners(got, corners)}"
         )
         return {"sum is not 1": (got.astype(np.float64), sentence)}
     if not np.allclose(got[:, 0] * got[:, 3], got[:, 1] * got[:, 2], rtol=0, atol=1e-5):
@@ -286,6 +289,17 @@ def no_products(got, corners, first):
     return {"other fractions": (got.astype(np.float64), sentence)}
 
 
+def wrong_corners(got, corners):
+    """Which weights are to blame, where not all of them are wrong."""
+    right = np.isclose(got, corners, rtol=0, atol=1e-5).all(axis=0)
+    if not right.any():
+        return ""
+    wrong = [name for name, one in zip(CORNERS, right, strict=True) if not one]
+    if len(wrong) == 1:
+        return f" The weight of the corner at the {wrong[0]} is wrong, the other three are right."
+    return f" The weights of the corners at the {' and '.join(wrong)} are wrong."
+
+
 def other_weights(got, corners, factors):
     """A candidate in which each wrong weight is a product or a sum of two other factors."""
     if got.shape != corners.shape:
@@ -295,7 +309,7 @@ def other_weights(got, corners, factors):
     known |= {f"({one}) + ({other})": factors[one] + factors[other] for one, other in pairs}
     known |= factors
     result, wrong = corners.copy(), []
-    for number, corner in enumerate(("top left", "top right", "bottom left", "bottom right")):
+    for number, corner in enumerate(CORNERS):
         if np.allclose(got[:, number], corners[:, number], rtol=0, atol=1e-5):
             continue
         fits = (name for name, values in known.items() if np.allclose(got[:, number], values))
@@ -565,7 +579,8 @@ def known_means(got, image, expected, width, height):
         ),
         "last pixels missing": (
             box_mean(image, width, height, whole=False),
-            "The last row and column of each cell are left out: they belong to it in part.",
+            "The last row and column of each cell are left out, and the first count in full: they "
+            "belong to it in part, so weigh them by the overlap.",
         ),
         "not divided": (
             expected * (image.shape[0] / height) * (image.shape[1] / width),

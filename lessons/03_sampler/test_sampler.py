@@ -176,6 +176,12 @@ def check_batch(case, batch, step, shape, engine=None):
     known = {}
     if batch <= RAGGED_BATCH:
         known = other_draws(uv.array, expected_uv, step, case.seed)
+        known["stored in the other order"] = (
+            expected_uv[:, ::-1],
+            "u and v are exchanged: u, from the first word, belongs into uv[sample, 0], v into "
+            "uv[sample, 1].",
+        )
+        known.pop("axes exchanged", None)
     case.expect(uv, expected_uv, name="uv", threads=THREADS, tolerance=0, candidates=known)
     height, width, _ = shape
     rows = np.minimum((expected_uv[:, 1] * height).astype(int), height - 1)
@@ -269,6 +275,7 @@ def other_draws(got, expected, step, seed):
     known.update(other_shifts(got, step, seed))
     known.update(of_other_samples(got, step, seed))
     known.update(of_other_bits(got, step, seed))
+    known.update(of_more_bits(got, step, seed))
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
     known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
     middles = (expected + 2.0**-25).astype(np.float32).astype(np.float64)
@@ -441,8 +448,12 @@ def parts_of(name, number):
         f"16 bits of the {name}": number & 0xFFFF,
         f"31 bits of the {name}": number & 0x7FFFFFFF,
         f"the {name} without its lower 16 bits": number >> 16,
-        f"the {name} before": number - 1 & ALL,
-        f"the {name} after": number + 1 & ALL,
+        f"the {name} - 1": number - 1 & ALL,
+        f"the {name} + 1": number + 1 & ALL,
+        f"the lower half of the {name} - 1": number - 1 & LOW,
+        f"the lower half of the {name} + 1": number + 1 & LOW,
+        f"the upper half of the {name} - 1": (number - 1 & ALL) >> 32,
+        f"the upper half of the {name} + 1": (number + 1 & ALL) >> 32,
     }
 
 
@@ -502,6 +513,9 @@ def wirings():
     for name, first in (("step", 1), ("seed", 4)):
         for pair in itertools.product(parts_of(name, 0), repeat=2):
             yield (*RIGHT_PLACES[:first], *pair, *RIGHT_PLACES[first + 2 :])
+    for other in ("- 1", "+ 1"):
+        halves = (f"the {half} half of the step {other}" for half in ("lower", "upper"))
+        yield ("the sample", *halves, "0", *RIGHT_PLACES[4:])
     for of_step, of_seed in zip(parts_of("step", 0), parts_of("seed", 0), strict=True):
         yield ("the sample", of_step, RIGHT_PLACES[2], "0", of_seed, RIGHT_PLACES[5])
         yield ("the sample", RIGHT_PLACES[1], of_step, "0", RIGHT_PLACES[4], of_seed)
@@ -546,6 +560,7 @@ SAMPLES = {
     "a quarter of the sample, rounded down": lambda sample, batch: sample // 4,
     "the sample of the block's first thread": lambda sample, batch: sample // 128 * 128,
     "the last sample": lambda sample, batch: batch - 1,
+    "the even one of two samples": lambda sample, batch: sample // 2 * 2,
     "the sample + the batch": lambda sample, batch: sample + batch,
     "0": lambda sample, batch: 0,
 }
@@ -560,6 +575,13 @@ def of_other_samples(got, step, seed):
         for word in range(4)
         for name, number in SAMPLES.items()
     }
+    halves = np.arange(batch) // 2
+    for even, odd in itertools.permutations(range(4), 2):
+        of_both = np.where(np.arange(batch) % 2, drawn[halves, odd], drawn[halves, even])
+        told = (
+            f"word {even} of sample // 2 where the sample is even, and word {odd} where it is odd"
+        )
+        sources[told] = as_unit(of_both)
     parts = []
     for axis in range(2):
         fits = (name for name, values in sources.items() if np.array_equal(values, got[:, axis]))
@@ -567,8 +589,27 @@ def of_other_samples(got, step, seed):
     if None in parts:
         return {}
     u, v = parts
-    sentence = f"u is {u}, and v {v}: they should be word 0 and word 1 of the sample itself."
+    sentence = f"u is {u}; v is {v}: they should be word 0 and word 1 of the sample itself."
     return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
+
+
+def of_more_bits(got, step, seed):
+    """A candidate in which u or v has more bits of a word than a float32 holds, if one fits."""
+    drawn = words(len(got), step, seed)
+    found = []
+    for axis, word in itertools.product(range(2), range(4)):
+        upper = as_unit(drawn[:, word])
+        if np.array_equal(got[:, axis], upper):
+            found.append((axis, f"the upper 24 bits of word {word}"))
+        elif np.allclose(got[:, axis], drawn[:, word] / 2**32, rtol=2.0**-24, atol=2.0**-27):
+            found.append((axis, f"more than 24 bits of word {word}"))
+    if [axis for axis, _ in found] != [0, 1] or not any("more" in what for _, what in found):
+        return {}
+    sentence = (
+        f"u is made of {found[0][1]}, and v of {found[1][1]}: a float32 holds 24, so u is the "
+        "upper 24 bits of word 0, and v those of word 1."
+    )
+    return {"more bits": (got.copy(), sentence)}
 
 
 def of_other_bits(got, step, seed):

@@ -23,7 +23,13 @@ def test_grid(case):
 
 def check_grid(case, uv, grid, features):
     expected = reference.encode(uv, grid)[:, :3]
+    height, width, _ = grid.shape
     candidates = {
+        "centres of cells": (
+            reference.bilinear(grid, centres_of_cells(len(uv), height, width)),
+            "These are the values at the centres of the cells, one after the other: u and v are "
+            "uv[sample, 0] and uv[sample, 1].",
+        ),
         "axes exchanged": (
             reference.bilinear(grid, uv[:, ::-1]),
             "u and v are exchanged: u goes to the right, v down.",
@@ -187,9 +193,14 @@ def check_waves(case, uv, grid, features):
             np.ones_like(expected),
             "All are ones: each wave was written to the same channel, and the ones over the rest.",
         ),
-        "wrong order": (
+        "sines before cosines": (
             waves(uv)[:, [0, 2, 1, 3, 4, 6, 5, 7]],
-            "All sines come first, then all cosines: each octave should be sine, cosine.",
+            "Of each axis both sines come first, then both cosines: it is sine and cosine of one "
+            "wave, then sine and cosine of two.",
+        ),
+        "all sines first": (
+            waves(uv)[:, [0, 2, 4, 6, 1, 3, 5, 7]],
+            "All sines come first, then all cosines: each wave has its sine and then its cosine.",
         ),
         "octave by octave": (
             waves(uv)[:, [0, 1, 4, 5, 2, 3, 6, 7]],
@@ -273,6 +284,12 @@ def check_features(case, uv, grid, features):
 @check("float32")
 def test_float32(case):
     check_features(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[0]))
+
+
+def centres_of_cells(number, height, width):
+    """(number, 2): the centres of the first cells, row by row; of the last row beyond it."""
+    row, column = np.divmod(np.arange(number), width)
+    return np.stack([(column + 0.5) / width, (np.minimum(row, height - 1) + 0.5) / height], axis=1)
 
 
 def explained(found):

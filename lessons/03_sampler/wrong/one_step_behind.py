@@ -1,6 +1,6 @@
 """The points of the step before are drawn."""
 # caught by: batch
-# diagnosis: the step before
+# diagnosis: the step - 1
 
 from numba import cuda, uint64
 

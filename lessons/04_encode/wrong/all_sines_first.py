@@ -1,6 +1,6 @@
 """The order within an axis is sine, sine, cosine, cosine."""
 # caught by: fourier
-# diagnosis: wrong order
+# diagnosis: sines before cosines
 
 from numba import cuda, float32
 
