@@ -158,7 +158,8 @@ def wrong_sums(a, b):
         ),
         "only the last product": (
             a[:, -1:] @ b[-1:],
-            "Only the last product is left: add to total, total += ..., instead of replacing it.",
+            "Only the last product is left: add to total, with +=, which begins once, before the "
+            "loop.",
         ),
         "plus": (
             a.sum(axis=1)[:, None] + b.sum(axis=0),
@@ -384,7 +385,8 @@ def other_indices(product, a, b):
     for of_a, of_b in itertools.product(itertools.product("yxi", repeat=2), repeat=2):
         read = f"a_tile[{', '.join(of_a)}] * b_tile[{', '.join(of_b)}]"
         result = product(f"pt{''.join(of_a)},qt{''.join(of_b)},y,x,i", more=(ones, ones, ones))
-        found[read] = result, f"The tiles are read as {read}: it is a_tile[y, i] * b_tile[i, x]."
+        sentence = f"What is summed over i is {read}: it has to be a_tile[y, i] * b_tile[i, x]."
+        found[read] = result, sentence
     return found
 
 

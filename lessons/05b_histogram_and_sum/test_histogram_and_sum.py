@@ -96,7 +96,8 @@ def test_one_addition(case):
         "additions to total per 4,096 values",
         yours=additions / blocks,
         ours=1,
-        allowed=BLOCK_PIXELS / BLOCK_THREADS,  # for blocks of 256 values
+        # The student's own launch may have blocks of 256 values.
+        allowed=BLOCK_PIXELS / BLOCK_THREADS if case.clues().own_launch else 1.5,
         diagnosis="added by many threads",
         sentence="the threads of a block should first make one sum of theirs, in shared memory; "
         "then one of them adds it to total.",
@@ -215,6 +216,7 @@ def count(case, launch, pixels, bins, used, engine=None):
         **wrong_additions(result() - before, before, blocks),
         **handed_over_again(result, pixels, blocks),
         **first_pixel_again(result, pixels, blocks),
+        **(last_run_missing(result, numbers, blocks) if several and engine is None else {}),
         "bins added": (
             result(numbers),
             "What is added is the bin of the pixel: add 1, since a pixel is one more in its bin.",
@@ -257,6 +259,10 @@ def wrong_pixels(result, pixels, blocks, bins):
             result(pixel < threads),
             f"Only one pixel per thread is counted: {THREADS_OF_PIXELS}, up to the end.",
         ),
+        **{
+            code: (result(taken), f"Only the first {few} pixels of each thread are counted, {rest}")
+            for code, few, taken, rest in first_few(pixels, blocks)
+        },
         "first block only": (result(block == 0), f"Only the first pixels are counted: {whose}"),
         "first block again": (
             result((block == 0) * float(blocks)),
@@ -287,6 +293,40 @@ def wrong_pixels(result, pixels, blocks, bins):
             result(pixel < pixels - 1),
             "The last pixel is missing: a guard or a loop ends one too early.",
         ),
+    }
+
+
+def first_few(size, blocks):
+    """(code, how many, which of `size` numbers, sentence) if each thread has only its first few.
+
+    They lie one after another, or at the beginning of each block's 4,096.
+    """
+    number = np.arange(size)
+    most = -(-size // (blocks * BLOCK_THREADS))
+    for few in (2, 3, 4, 8):
+        if 2 * few <= most:
+            whole = f"of up to {most}: {THREADS_OF_PIXELS}, in a loop up to the end."
+            yield f"first {few}", few, number < few * blocks * BLOCK_THREADS, whole
+            place = number % BLOCK_PIXELS < few * BLOCK_THREADS
+            yield f"first {few} of its piece", few, place, whole
+
+
+def last_run_missing(result, numbers, blocks):
+    """A thread that adds when its bin changes, and not once more at the end."""
+    threads = blocks * BLOCK_THREADS
+    rounds = np.full((-(-len(numbers) // threads), threads), -1)
+    rounds.flat[: len(numbers)] = numbers
+    rounds[-1] = np.where(rounds[-1] < 0, rounds[-2:][0], rounds[-1])
+    last_run = np.logical_and.accumulate((rounds == rounds[-1])[::-1])[::-1]
+    sentence = (
+        "What each thread has at the end is missing: one that adds when the bin changes has to add "
+        "once more after its loop."
+    )
+    last = np.arange(len(numbers)) >= len(numbers) - threads
+    ends = "The last pixel of each thread is missing: a loop ends one round too early."
+    return {
+        "last run missing": (result(~last_run.ravel()[: len(numbers)]), sentence),
+        "last round missing": (result(~last), ends),
     }
 
 
@@ -408,6 +448,11 @@ def wrong_bins(exact, bins):
         "rounded": (
             np.minimum(np.rint(exact * bins), bins - 1),
             "Rounded to the nearest: cut off what is behind the point, as int32 does.",
+        ),
+        "nearest of bins points": (
+            np.floor(exact * (bins - 1) + 0.5),
+            "Rounded to the nearest of `bins` points: multiply by bins, not by bins - 1, add "
+            "nothing, and cut off what is behind the point.",
         ),
         "not cut off": (
             np.minimum(exact.astype(np.float32) * np.float32(bins), np.float32(bins - 1)),
@@ -532,7 +577,8 @@ def wrong_sums(exact, sums):
         ),
         "last value of each thread": (
             exact[-sums.size :].sum(),
-            "Of each thread only its last value arrives: add to own_sum, with +=.",
+            "Of each thread only its last value arrives: add to own_sum, with +=, which begins "
+            "once, before the loop.",
         ),
         "squares": ((exact * exact).sum(), "The squares are added up, and not the values."),
         "cubes": ((exact**3).sum(), "The cubes are added up, and not the values."),
@@ -557,6 +603,10 @@ def wrong_sums(exact, sums):
             exact[: sums.size].sum(),
             f"Only one value per thread is added: {THREADS_OF_PIXELS}, up to the end.",
         ),
+        **{
+            code: (exact[taken].sum(), f"Only {few} values per thread are added, {rest}")
+            for code, few, taken, rest in first_few(exact.size, blocks)
+        },
         "first block only": (
             exact[:threads].sum(),
             "Only the first values are added: cuda.threadIdx counts within a block, cuda.grid(1) "

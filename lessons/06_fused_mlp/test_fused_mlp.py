@@ -28,6 +28,9 @@ def test_relu_unit(case):
         counts = case.measure("launch_relu_unit", sums, weights, outputs)
         expected = reference_warm_ups.relu_unit(sums, weights)
         known = {**wrong_units(sums, weights), **parts_of_outputs(case, expected)}
+        got = outputs.array
+        if not any(np.allclose(got, result, rtol=0, atol=1e-4) for result, _ in known.values()):
+            known |= nothing_loaded(got, expected) | of_others(got, expected)
         case.expect(outputs, expected, "outputs", candidates=known)
     require_read_across(case, counts, sums, "sums")
     case.keep_within(
@@ -208,7 +211,12 @@ def expect_network(case, network):
     right_outputs, activations = reference.mlp_forward(features, network.matrices)
     right = right_outputs, np.stack(activations[1:])
     left = [Left("outputs", outputs, right[0]), Left("hidden", stored, right[1])]
-    expect_all(case, left, lambda: {**written_in_part(case, right), **wrong_values(network)})
+    expect_all(
+        case,
+        left,
+        lambda: {**written_in_part(case, right), **wrong_values(network)},
+        otherwise=lambda places: not_loaded(stored, outputs) or matrix_elsewhere(network),
+    )
 
 
 def require_read_across(case, counts, rows, name):
@@ -263,6 +271,34 @@ def last_index(message):
     """The last index of the element that a message begins with; -1 if there is none."""
     numbers = re.match(r"\w+\[([\d, ]+)\]", message)
     return int(numbers[1].split(",")[-1]) if numbers else -1
+
+
+def nothing_loaded(got, expected):
+    """code -> (outputs, sentence), where some samples have a zero for each activation."""
+    zero = (got == 0) & (expected != 0)
+    if not zero.any():
+        return {}
+    sentence = (
+        f"The output of {named(zero)} is 0, as if all of its sums were. In the first step thread "
+        "(column, row) loads number `column` of each of its four samples, if that *sample* is "
+        "below the batch."
+    )
+    return {"sums not loaded": (np.where(zero, 0, expected), sentence)}
+
+
+def of_others(got, expected):
+    """code -> (outputs, sentence), where some samples have the output of another one."""
+    apart = np.abs(got[:, np.newaxis] - expected)
+    whose = apart.argmin(axis=1)
+    strange = np.flatnonzero(np.abs(got - expected) > 1e-4)
+    if not len(strange):
+        return {}
+    sentence = (
+        f"Outputs are those of other samples: sample {strange[0]} has that of sample "
+        f"{whose[strange[0]]}. Number row * TILE + column of the block is the row of the tile that "
+        "a thread reads in the second step, and, from first_sample on, the place where it stores."
+    )
+    return {"outputs of other samples": (expected[whose], sentence)}
 
 
 def parts_of_outputs(case, expected):
@@ -340,7 +376,8 @@ def wrong_sums_of_units(weights, activations):
         "no weights": (activations.sum(axis=1), f"There are no weights in it: {one}"),
         "last product only": (
             activations[:, -1] * weights[-1],
-            "Only the last product is there: add to the total, with +=.",
+            "Only the last product is there: add to the total, with +=, which begins once, before "
+            "the loop.",
         ),
         "first product only": (
             activations[:, 0] * weights[0],
@@ -651,6 +688,56 @@ def wrong_values(network):
         with np.errstate(over="ignore"):
             outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
         found[code] = Mistake(sentence, {"outputs": outputs, "hidden": np.stack(hidden)})
+    return found
+
+
+def not_loaded(stored, outputs):
+    """(code, sentence) if some samples are as if all of their features were zero; else None."""
+    zero = (stored.array == 0).all(axis=(0, 2)) & (np.abs(outputs.array - 0.5) < 1e-6).all(axis=1)
+    if not zero.any():
+        return None
+    return "features not loaded", (
+        f"The results of {named(zero)} are those of features that are all zero. Thread (column, "
+        "row), which are cuda.threadIdx.x and .y, fetches feature `column` of its four samples; "
+        "only a sample beyond the batch gets zeros."
+    )
+
+
+def named(samples):
+    """Which samples, of a mask: the first one by its number."""
+    return f"sample {np.flatnonzero(samples)[0]}{' and others' if samples.sum() > 1 else ''}"
+
+
+def matrix_elsewhere(network):
+    """(code, sentence) if a layer has read its matrix from another place in weights; else None."""
+    values, weights, stored, outputs = network.arrays
+    begin = 0
+    for layer, (fan_in, fan_out) in enumerate(network.sizes):
+        last = layer == len(network.sizes) - 1
+        results = outputs.array if last else stored.array[layer]
+        function = FUNCTIONS["sigmoid" if last else "relu"]
+        places = begins_of_matrix(weights, values[:2], results[:2], (fan_in, fan_out), function)
+        if not places:
+            return None
+        if begin not in places:
+            return "matrix elsewhere", (
+                f"Layer {layer} reads its matrix from weights[{places[0]}] on: it begins at "
+                f"weights[{begin}], where those of the layers before end. After each layer the "
+                "offset grows by the fan_in * fan_out of that layer."
+            )
+        begin += fan_in * fan_out
+        values = results
+    return None
+
+
+def begins_of_matrix(weights, values, results, shape, function):
+    """Where in weights a matrix of this shape begins that makes these results of these values."""
+    size = shape[0] * shape[1]
+    found = []
+    for begin in range(len(weights) - size + 1):
+        matrix = weights[begin : begin + size].reshape(shape)
+        if np.allclose(function(values @ matrix), results, rtol=0, atol=1e-4):
+            found.append(begin)
     return found
 
 

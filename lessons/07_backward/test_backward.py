@@ -79,23 +79,23 @@ def test_loss(case):
 def test_last_layer(case):
     for batch in (64, RAGGED):
         net = network(case, batch, hidden=16, layers=2)
-        grad_weights, _, _ = run_in_blocks(case, net)
-        compare_weights(case, net, grad_weights.array, np.s_[-16 * 16 :])
+        (grad_weights, _, _), times = run_in_blocks(case, net)
+        compare_weights(case, net, grad_weights.array, np.s_[-16 * 16 :], times)
 
 
 @check("all_layers")
 def test_all_layers(case):
     for batch, hidden, layers in ((64, 16, 2), (RAGGED, 32, 2), (33, 16, 4), (20, 64, 1)):
         net = network(case, batch, hidden, layers)
-        grad_weights, _, _ = run_in_blocks(case, net)
-        compare_weights(case, net, grad_weights.array, np.s_[:])
+        (grad_weights, _, _), times = run_in_blocks(case, net)
+        compare_weights(case, net, grad_weights.array, np.s_[:], times)
 
 
 @check("grid")
 def test_grid(case):
     for batch, hidden in ((64, 16), (RAGGED, 16), (20, 32)):
         net = network(case, batch, hidden, layers=1)
-        _, grad_grid, _ = run_in_blocks(case, net)
+        (_, grad_grid, _), _ = run_in_blocks(case, net)
         compare_grid(case, net, grad_grid.array)
 
 
@@ -181,7 +181,10 @@ def run(case, net, already=0.0, engine=None):
 
 
 def run_in_blocks(case, net):
-    """As `run`; ends the check if each sample adds to the weights by itself."""
+    """(as `run`, how often each weight is added to per block).
+
+    Ends the check if each sample adds to the weights by itself.
+    """
     counts, arrays = measure(case, net)
     weights = arrays[0]
     blocks = -(-len(net.uv) // BLOCK_SAMPLES)
@@ -198,7 +201,7 @@ def run_in_blocks(case, net):
             "by itself. Add up the products of a block's samples first; then one addition is "
             "enough.",
         )
-    return arrays
+    return arrays, times
 
 
 def measure(case, net):
@@ -411,7 +414,8 @@ def wrong_samples(inputs, units):
         ),
         "last sample only": (
             inputs[np.unique(last)].T @ units[np.unique(last)] * (batch % BLOCK_SAMPLES == 0),
-            "Of each block only the last sample counts: add to the total, with +=.",
+            "Of each block only the last sample counts: add to the total, with +=, which begins "
+            "once, before the loop.",
         ),
         "running total": (
             (inputs * (4 - place // 16)).T @ units,
@@ -1102,11 +1106,14 @@ def expect_loss(case, net, loss_sum, already=0.0):
     count = net.target.size
     loss = np.array([np.sum(error**2) / count])
     known = {**wrong_scales(net, error), **wrong_terms(net, error), **wrong_trees(error)}
+    tolerance = case.check.tolerance * loss.max()
+    # Some mistakes leave so little that only the very zero tells them from nothing.
+    nothing = not np.any(loss_sum.array != already)
     mistakes = {
         code: Mistake(sentence, {"loss_sum": np.array([total / count])})
         for code, (total, sentence) in known.items()
+        if (code == "nothing added") == nothing
     }
-    tolerance = case.check.tolerance * loss.max()
     got = loss_sum if already == 0 else loss_sum.array - already
     expect_all(case, [Left("loss_sum", got, loss, tolerance)], mistakes)
 
@@ -1115,6 +1122,11 @@ def wrong_scales(net, error):
     """What multiplies the loss, if it is wrong: code -> (3 B times the result, sentence)."""
     squares, count = error**2, error.size
     return {
+        "nothing added": (
+            0.0,
+            "What is added to the loss is 0, or nothing is. `//` divides whole numbers and leaves "
+            "nothing of 1 // n.",
+        ),
         "divided by sixteen outputs": (
             squares.sum() * 3 / 16,
             "Divide by 3 B: three of the sixteen outputs are colours.",
@@ -1235,6 +1247,14 @@ def wrong_trees(error):
             squares[place % 16 == 0, 0].sum(),
             "Only thread 0's own errors arrive: nobody adds those of the others to them.",
         ),
+        **{
+            f"first {threads} threads": (
+                squares[place % 16 < threads // 16].sum(),
+                f"Only the sums of the first {threads} threads arrive, of 256: the reduction "
+                "begins with active = 128. (cuda.blockDim.x is 16: the block is 16 x 16.)",
+            )
+            for threads in (16, 32, 64)
+        },
         "reduction begins too low": (
             squares[place % 16 < 8].sum(),
             "Half of the threads are left out: the reduction begins with active = 128.",
@@ -1242,7 +1262,8 @@ def wrong_trees(error):
     }
 
 
-def compare_weights(case, net, got, part):
+def compare_weights(case, net, got, part, times=1.0):
+    """times: how often each weight is added to per block, on average."""
     expected = gradients(net).weights[part]
     tolerance = case.check.tolerance * np.abs(expected).max()
 
@@ -1252,7 +1273,24 @@ def compare_weights(case, net, got, part):
             for code, (terms, sentence) in known_mistakes(net).items()
         }
 
-    expect_all(case, [Left("grad_weights", got[part], expected, tolerance)], mistakes)
+    expect_all(
+        case,
+        [Left("grad_weights", got[part], expected, tolerance)],
+        mistakes,
+        otherwise=lambda places: too_many_places(net, times),
+    )
+
+
+def too_many_places(net, times):
+    """(code, sentence) if some weights get more additions than others; else None."""
+    if times <= 1 or times == int(times):
+        return None
+    weights = net.weights.size
+    return "added to other weights", (
+        f"A block makes {times * weights:.0f} atomic additions to the gradients of {weights} "
+        "weights: some of these get more than others. A matrix has fan_in * fan_out weights: "
+        "fan_in is 16 in the first layer and `width` in the others, fan_out is 16 in the last one."
+    )
 
 
 def compare_grid(case, net, got):
@@ -1320,6 +1358,11 @@ def scatter_mistakes(uv, features, net_features):
             scattered(uv, features, weigh=lambda weights: weights * [1, 1, 1, 0]),
             "The bottom right corner got nothing: there are four corners.",
         ),
+        "coinciding corners once": (
+            each_cell_once(uv, features),
+            "At the border, where two corners are the same cell, only one of them got its part: "
+            "both add to that cell, with their own weights.",
+        ),
         "corner twice": (
             scattered(uv, features, corners=[0, 1, 2, 2]),
             "The bottom right corner's part went to the bottom left one.",
@@ -1354,6 +1397,14 @@ def scatter_mistakes(uv, features, net_features):
             "The nearest cell got everything: divide it among the four corners.",
         ),
     }
+
+
+def each_cell_once(uv, features):
+    """Of corners that are the same cell only the first gets its part."""
+    height, width, _ = GRID_SHAPE
+    indices, _, _ = reference.bilinear_corners(uv, width, height)
+    again = [(indices[:, :corner] == indices[:, corner : corner + 1]).any(1) for corner in range(4)]
+    return scattered(uv, features, weigh=lambda weights: weights * ~np.stack(again, axis=1))
 
 
 def same_weight_for_all(uv, features):
