@@ -5,8 +5,10 @@ a table that ends before its corrections are 1. Gradients are those of a real ru
 zero and always were, some are tiny.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from lessons.grading.checks.mistakes import Left, Mistake, expect_all
 LIST_THREADS = ("grid", 1, 128)
 USUAL_BETAS = (0.9, 0.99), (0.9, 0.999)
 USUAL_EPSILONS = 1e-8, 1e-15, 1e-7, 1e-10
+USUAL_DECAYS = 0.1, 0.01, 0.001, 0.0001
 USUAL_RATES = 0.02, 0.01, 0.001
 # The averages are all that is stored besides the parameter: they decide what a wrong one means.
 STORED = "m", "v", "parameters"
@@ -41,7 +44,7 @@ def test_one_step(case):
             Left(name, values[:, place], right.result[name])
             for name, place in (("m", 1), ("v", 2), ("parameters", 0))
         ]
-        expect_all(case, left, partial(adam_mistakes, inputs, row, settings), line_to_look_at)
+        expect_all(case, left, partial(step_mistakes, inputs, row, settings), line_to_look_at)
 
 
 @check("weights")
@@ -64,12 +67,13 @@ def test_float32(case):
     move_grid(case, settings, (5, 8, 3))
 
 
-def explained(found):
-    """What a race, or an index outside an array, says in this lesson."""
+def explained(found, width=0):
+    """What a race, or an index outside an array, says in this lesson. width: of a grid, else 0."""
     if found.kind == "race":
         return (
             "A thread has one weight, or one cell with all of its channels, and the launch has as "
             "many threads: each reads, moves and clears its own, and nothing of another's."
+            + not_its_own(found, width)
         )
     if found.kind != "out-of-bounds":
         return ""
@@ -83,6 +87,27 @@ def explained(found):
         "Is there a guard for threads beyond the last cell? Row and column of a cell are "
         "cell // width and cell % width, with height, width = steps.shape."
     )
+
+
+def not_its_own(found, width):
+    """Of a race about a cell: which row or column a thread has taken for its own; "" if unknown."""
+    index = re.search(r"\w\[(\d+), (\d+), \d+\]", found.message)
+    threads = re.findall(r"thread (\d+) of block (\d+)", found.message)
+    if not index or not width:
+        return ""
+    place = {"row": int(index[1]), "column": int(index[2])}
+    for thread, block in threads:
+        cell = int(thread) + 128 * int(block)
+        right = {"row": cell // width, "column": cell % width}
+        wrong = [name for name in place if place[name] != right[name]]
+        if not wrong:
+            continue
+        seen = " and ".join(f"its {name} is {right[name]}, not {place[name]}" for name in wrong)
+        return (
+            f" Thread {thread} of block {block} has cell {cell} of a grid {width} wide: {seen}. "
+            f"Look at how the {' and the '.join(wrong)} is made of the number of the thread."
+        )
+    return ""
 
 
 def move_weights(case, settings, step):
@@ -109,7 +134,7 @@ def move_grid(case, settings, shape):
     inputs = grid_state(case, shape)
     # Some cells are older than the table is long.
     steps = case.rng.integers(0, 60, shape[:2]).astype(np.int32)
-    case.explain = explained
+    case.explain = partial(explained, width=shape[1])
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
     grid, grad_grid, m, v = arrays
@@ -219,6 +244,7 @@ class Step:
         self.correct_m, self.correct_v = row[..., 0], row[..., 1]
         self.new_m = self.beta1 * self.m + (1 - self.beta1) * self.gradient
         self.new_v = self.beta2 * self.v + (1 - self.beta2) * self.gradient**2
+        self.m_once_more = self.beta1 * self.new_m + (1 - self.beta1) * self.gradient
         self.result = self.leaves()
 
     def leaves(self, m=None, v=None, by=None):
@@ -228,12 +254,51 @@ class Step:
         by = self.by(m, v) if by is None else by
         return {"m": m, "v": v, "parameters": self.parameter - self.rate * by}
 
+    def moved(self, parts):
+        """The three arrays, with other parts of the line that moves the parameter."""
+
+        def part(name, usual):
+            return parts[name](self) if name in parts else usual
+
+        new_v = part("new v", self.new_v)
+        m, v = part("m", self.new_m * self.correct_m), part("v", new_v * self.correct_v)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            below = parts["below"](self, v) if "below" in parts else np.sqrt(v) + self.epsilon
+            step = part("sign", 1) * part("rate", self.rate) * m / below
+        kept = 1 - self.rate * part("decay", 0)
+        return {"m": self.new_m, "v": new_v, "parameters": kept * self.parameter - step}
+
     def by(self, m, v):
         return self.ratio(m * self.correct_m, v * self.correct_v)
 
     def ratio(self, m, v):
         with np.errstate(invalid="ignore", divide="ignore"):
             return m / (np.sqrt(v) + self.epsilon)
+
+
+def spread_around_m(s):
+    return s.beta2 * s.v + (1 - s.beta2) * (s.gradient - s.new_m) ** 2
+
+
+# What a mistake changes in the line that moves the parameter: see `Step.moved`.
+PARTS_OF_A_STEP = {
+    "m not corrected": {"m": lambda s: s.new_m},
+    "m divided by its correction": {"m": lambda s: s.new_m / s.correct_m},
+    "old m in the step": {"m": lambda s: s.m * s.correct_m},
+    "no momentum": {"m": lambda s: s.gradient},
+    "m once more": {"m": lambda s: s.correct_m * s.m_once_more},
+    "v never falls": {"new v": lambda s: np.maximum(s.v, s.new_v)},
+    "spread around m": {"new v": spread_around_m},
+    "v not corrected": {"v": lambda s: s.new_v},
+    "v divided by its correction": {"v": lambda s: s.new_v / s.correct_v},
+    "old v in the step": {"v": lambda s: s.v * s.correct_v},
+    "epsilon inside the root": {"below": lambda s, v: np.sqrt(v + s.epsilon)},
+    "epsilon left out": {"below": lambda s, v: np.sqrt(v)},
+    "root forgotten": {"below": lambda s, v: v + s.epsilon},
+    "uphill": {"sign": lambda s: -1},
+    "learning rate forgotten": {"rate": lambda s: 1},
+    **{f"weight decay: {decay:g}": {"decay": lambda s, d=decay: d} for decay in USUAL_DECAYS},
+}
 
 
 def without_epsilon(s):
@@ -376,8 +441,22 @@ ADAM_MISTAKES = {
         "What is returned is how far the parameter moves: return the parameter, moved.",
     ),
     "m once more": (
-        lambda s: s.leaves(by=s.by(s.beta1 * s.new_m + (1 - s.beta1) * s.gradient, s.new_v)),
+        lambda s: s.leaves(by=s.by(s.m_once_more, s.new_v)),
         "The step's m has the gradient in it once more: take the new m as it is.",
+    ),
+    "v once more": (
+        lambda s: s.leaves(by=s.by(s.new_m, s.beta2 * s.new_v + (1 - s.beta2) * s.gradient**2)),
+        "The step's v has the squared gradient in it once more: take the new v as it is.",
+    ),
+    "both once more": (
+        lambda s: s.leaves(
+            by=s.by(
+                s.m_once_more,
+                s.beta2 * s.new_v + (1 - s.beta2) * s.gradient**2,
+            )
+        ),
+        "The step's m and v have the gradient in them once more: they were new already when the "
+        "step was made of them. Is adam_step called again after m and v have been stored?",
     ),
     "uphill": (
         lambda s: s.leaves(by=-s.by(s.new_m, s.new_v)),
@@ -412,6 +491,16 @@ ADAM_MISTAKES = {
     "gradient squared in m": (
         lambda s: s.leaves(m=s.beta1 * s.m + (1 - s.beta1) * s.gradient**2),
         "m is an average of the squared gradient: that is v.",
+    ),
+    "spread around m": (
+        lambda s: s.leaves(v=spread_around_m(s)),
+        "v is an average of (gradient - m) squared, the spread around m: it should be one of the "
+        "gradient squared.",
+    ),
+    "v never falls": (
+        lambda s: s.leaves(v=np.maximum(s.v, s.new_v)),
+        "v never falls: the larger of the old and the new one is kept. It is a running average, "
+        "which falls where the gradients become smaller.",
     ),
     "v of m": (
         lambda s: s.leaves(v=s.beta2 * s.v + (1 - s.beta2) * s.new_m**2),
@@ -494,11 +583,42 @@ def adam_mistakes(inputs, row, settings):
         found[f"epsilon written in: {epsilon:g}"] = other(
             f"epsilon = {epsilon:g} is written in: take `rates.epsilon`.", epsilon=epsilon
         )
+    for decay in USUAL_DECAYS:
+        sentence = (
+            f"The parameter itself shrinks, by {decay:g}: that is weight decay, which belongs to "
+            "other optimizers, such as AdamW. Here only the gradient moves it."
+        )
+        shrunk = right.parameter * (1 - right.rate * decay)
+        moved = right.result["parameters"] - right.parameter
+        found[f"weight decay: {decay:g}"] = Mistake(
+            sentence, {**right.result, "parameters": shrunk + moved}
+        )
+        parameter, gradient, m, v = inputs
+        pulled = parameter, gradient + np.float32(decay) * parameter, m, v
+        found[f"weight decay in the gradient: {decay:g}"] = Mistake(
+            f"{decay:g} times the parameter is added to the gradient: that is weight decay, which "
+            "is not asked for here.",
+            Step(pulled, row, settings).result,
+        )
     for rate in USUAL_RATES:
         found[f"learning rate written in: {rate:g}"] = other(
             f"A learning rate of {rate:g} is written in: take `learning_rate`.", rate=rate
         )
     return found
+
+
+def step_mistakes(inputs, row, settings):
+    """As `adam_mistakes`, and behind them each two in the line that moves the parameter."""
+    single = adam_mistakes(inputs, row, settings)
+    right = Step(inputs, row, settings)
+    return single | {
+        f"{code} and {other}": Mistake(
+            f"{single[code].sentence} And: {single[other].sentence}",
+            right.moved({**first, **second}),
+        )
+        for (code, first), (other, second) in combinations(PARTS_OF_A_STEP.items(), 2)
+        if not first.keys() & second.keys()
+    }
 
 
 def row_mistakes(inputs, step, settings):

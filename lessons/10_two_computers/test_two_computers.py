@@ -1,5 +1,8 @@
 """Checks of lesson 10. What the host does is seen on the lab's stand-in, which notes each step."""
 
+import re
+from functools import partial
+
 import numpy as np
 
 from lessons import reference
@@ -40,7 +43,6 @@ def test_cpu_loop(case):
 def test_shrink(case):
     # Sizes that are no multiples of the block: whether they are rounded up well is asked later.
     count_blocks(case, [((77, 37), (16, 16)), ((35, 22), (16, 16))])
-    case.explain = explained
     for shape, factor in (((45, 70), 2), ((70, 39), 3), ((37, 90), 4), ((5, 6), 1)):
         shrink_in_blocks(case, case.random(shape), factor, (16, 16))
 
@@ -231,6 +233,22 @@ def explained(found):
     return ""
 
 
+def outside(small, factor, block, found):
+    """The same where shape and factor are known: small (h, w), in blocks of this shape."""
+    thread = re.search(r"thread \((\d+), (\d+)\) of block \((\d+), (\d+)\)", found.message)
+    if found.kind != "out-of-bounds" or not found.message.startswith("image[") or not thread:
+        return explained(found)
+    across, down, block_across, block_down = map(int, thread.groups())
+    x, y = block_across * block[0] + across, block_down * block[1] + down
+    if y >= small[0] or x >= small[1]:
+        return explained(found)
+    rows, columns = (f"{factor * i} to {factor * (i + 1) - 1}" for i in (y, x))
+    return (
+        f"this thread has small[{y}, {x}], whose square is rows {rows} and columns {columns} of "
+        "the image: what goes further?"
+    )
+
+
 def why_not_half(found):
     """The same for `gray_half_quarter`, where the kernel itself has passed its check."""
     if found.kind == "out-of-bounds" and found.message.startswith("image["):
@@ -247,6 +265,7 @@ def why_not_half(found):
 def shrink_in_blocks(case, image, factor, block):
     """Returns (small, how often the kernel has touched what)."""
     small = case.output((image.shape[0] // factor, image.shape[1] // factor))
+    case.explain = partial(outside, small.array.shape, factor, block)
     counts = case.measure("launch_shrink", image, small, factor, block)
     expect_small(case, small, image, factor, block)
     return small, counts
@@ -298,7 +317,8 @@ def wrong_means(image, factor):
         ),
         "last of each square": (
             squares[:, -1, :, -1] / (factor * factor),
-            "Only the last number of each square is left: add to total, with +=.",
+            "Only the last number of each square is left: add to total, with +=, which begins once "
+            "for a square, before the loops.",
         ),
         "squares overlap": (
             windows[:height, :width].mean(axis=(2, 3)),
@@ -316,6 +336,11 @@ def wrong_means(image, factor):
             squares.sum(axis=(1, 3)).cumsum(axis=1) / factor**2,
             "Each number has those to its left in it: total begins at zero for each square, and "
             "not for each row.",
+        ),
+        "numbers as they lie in memory": (
+            exact.reshape(height, width, factor * factor).mean(axis=2),
+            "Numbers that lie one after the other are taken for a square: its rows lie apart. A "
+            "picture is reshaped to (h, factor, w, factor), and the mean goes over axes 1 and 3.",
         ),
         "numbers far apart": (
             exact.reshape(factor, height, factor, width).mean(axis=(0, 2)),

@@ -104,6 +104,8 @@ def test_levels(case):
     # More than a float32 can count.
     counts = case.rng.multinomial(2**24 + 3, case.rng.dirichlet(np.ones(256)))
     find_levels(case, counts, [5, 995, 1000])
+    # One pixel decides, and shares as float32 do not tell the two bins apart.
+    find_levels(case, np.array([99_499_999, 1, 500_000]), [5, 995])
     # More parts than a block has threads, which add up the parts before theirs.
     size = case.size(native=260 * BLOCK_VALUES, checked=2 * BLOCK_VALUES + 5)
     run_up(case, size, engine="native")
@@ -419,6 +421,11 @@ def wrong_sums(values, blocks, garbage):
             total * blocks,
             f"Every block adds up all values: {STEPS}.",
         ),
+        "equal parts": (
+            values[: values.size // blocks * blocks].sum(),
+            "Each block adds the same number of values, rounded down: what is left over is lost. "
+            f"Round up and stop at the end; or: {STEPS}.",
+        ),
         "steps of one block": (
             sum(values[first:].sum() for first in range(0, blocks * BLOCK_THREADS, BLOCK_THREADS)),
             "Blocks add what others have added, too: a thread's next value is cuda.gridsize(1) "
@@ -535,6 +542,11 @@ def wrong_maxima(values, blocks):
             values[:BLOCK_THREADS].max(),
             "Only the first values are looked at: cuda.threadIdx counts within a block, "
             "cuda.grid(1) over all of them.",
+        ),
+        "equal parts": (
+            values[: values.size // blocks * blocks].max(initial=-np.inf),
+            "Each block looks at the same number of values, rounded down: what is left over is "
+            f"lost. Round up and stop at the end; or: {STEPS}.",
         ),
         "last value": (values[-1], "This is the last value, and not the largest."),
         "sum": (values.sum(dtype=np.float64), "This is the sum."),
@@ -828,6 +840,11 @@ def add_columns(case, rows, columns, blocks):
             "Every block adds up all rows: a thread's first row is cuda.grid(1), its next one "
             "cuda.gridsize(1) further on.",
         ),
+        "equal parts": (
+            exact[: rows // blocks * blocks].sum(axis=0)[None],
+            "Each block adds the same number of rows, rounded down: what is left over is lost. "
+            "Round up and stop at the end; or go on by cuda.gridsize(1) from cuda.grid(1).",
+        ),
         "steps of one block": (
             sum(
                 exact[first:].sum(axis=0)
@@ -961,6 +978,12 @@ def wrong_running_sums(counts, right):
             "Where no lane is that far below, a shuffle gives a lane its own value: add only if "
             "lane >= step.",
         ),
+        "partners' running sums": (
+            of_wrong_warps(counts, of_partners_below),
+            "A lane adds the running sum of its partner, and needs the sum of all of its "
+            "partner's group: shfl_xor_sync gives it the first. With shfl_up_sync, what is below "
+            "comes in steps.",
+        ),
         "lane == step left out": (
             of_wrong_warps(counts, only_above_the_step),
             "A lane that has exactly `step` lanes below it adds, too: lane >= step, not >.",
@@ -1017,6 +1040,13 @@ def only_above_the_step(table):
     return table
 
 
+def of_partners_below(table):
+    for step in (1, 2, 4, 8, 16):
+        has_one = np.arange(WARP) & step > 0
+        table = table + np.where(has_one, exchange(table, step), 0)
+    return table
+
+
 def from_above(table):
     return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
 
@@ -1041,6 +1071,12 @@ def find_levels(case, counts, shares):
     case.run("launch_find_levels", running, per_mille, levels)
     expected = np.array([reference.level(running, share) for share in shares])
     candidates = wrong_levels(running, per_mille, levels.sentinel)
+    if any("atomic.min" in line for line in case.submission.lines):
+        candidates["the smaller one kept"] = (
+            np.full(len(shares), levels.sentinel),
+            "An atomic minimum keeps what was there before, if that is smaller; and levels holds "
+            "garbage before. Store: each bin sees by itself whether it is the first with enough.",
+        )
     case.expect(levels, expected, "levels", candidates=candidates)
 
 
@@ -1062,9 +1098,20 @@ def wrong_levels(running, per_mille, garbage):
     wrapped = first_with(np.maximum(product, 1))
     shares = per_mille.astype(np.float32) / np.float32(1000)
     rounded = first_with(np.maximum(np.ceil(shares * np.float32(pixels)), 1))
+    reached = np.array(
+        [
+            np.argmax(running.astype(np.float32) / np.float32(pixels) >= share)
+            for share in np.maximum(shares, np.float32(1) / np.float32(pixels))
+        ]
+    )
     return {
         "no pixel is enough": (np.where(none, garbage, right), at_least),
         "an empty bin is enough": (np.where(none, 0, right), at_least),
+        "shares in float32": (
+            reached,
+            "Shares of the pixels are compared as float32, which have 24 bits: with many pixels "
+            "one more or less is the same. Compare whole numbers, in int64.",
+        ),
         "more than an int32": (
             np.where(wrapped < bins, wrapped, garbage),
             "A thousand times so many pixels do not fit into an int32: int64(...) before the "

@@ -1,5 +1,7 @@
 """Checks of lesson 12. Sizes are no multiples of a tile, and no two of them are alike."""
 
+import math
+
 import numpy as np
 
 from lessons.grading.checks.case import check
@@ -169,14 +171,24 @@ def expect_fragments(case, a, b, words, c):
     case.expect(c, reference.product_nt(a, b), "c", candidates=known)
 
 
+def in_a_tile(found):
+    """Whether a finding is about shared memory, whatever the student calls the tiles."""
+    shared = "_tile[" in found.message or "shared memory" in found.message
+    return shared or f", {WIDTH + 2})" in found.message
+
+
 def why_not_in_the_tile(found):
-    if found.kind == "race" and "_tile[" in found.message and found.message.count(" writes ") == 2:
+    if (
+        found.kind == "race"
+        and " writes c[" not in found.message
+        and found.message.count(" writes ") == 2
+    ):
         return (
             "two threads store in the same place of a tile: keep in the rows top + thread // WIDTH "
             "+ i * ROWS_AT_ONCE, keep_turned in row top + x, columns y + i * SIDE. No barrier "
             "mends that"
         )
-    if found.kind == "uninitialised" and "_tile[" in found.message:
+    if found.kind == "uninitialised" and in_a_tile(found):
         return (
             "a thread stores LOADS numbers of each tile: keep_turned in row top + x, and in the "
             "columns y + i * SIDE"
@@ -185,11 +197,11 @@ def why_not_in_the_tile(found):
 
 
 def why_not_two_rounds(found):
-    if found.kind == "out-of-bounds" and "_tile[" in found.message:
+    if found.kind == "out-of-bounds" and in_a_tile(found):
         return "the tiles have room for two rounds: (TWO_ROUNDS, PITCH)"
     if found.kind == "uninitialised" and "sums[" in found.message:
         return "clear(sums) comes before the loop"
-    if found.kind == "uninitialised" and "_tile[" not in found.message:
+    if found.kind == "uninitialised" and not in_a_tile(found):
         return "what the first round stores has to be loaded before the loop"
     if found.kind in ("race", "uninitialised"):
         return (
@@ -357,7 +369,8 @@ def wrong_rounds(a, b):
     if k % DEPTH == 0:  # the last product of a round that is cut is zero
         known["last product only"] = (
             a[:, -1:] @ b[-1:],
-            "Only the last product is left: add to sums, with +=, instead of replacing it.",
+            "Only the last product is left: add to sums, with +=, which begin once, before the "
+            "loop.",
         )
     if k > DEPTH:
         a_whole, b_whole = padded(a, 1, DEPTH), padded(b, DEPTH, 1)  # whole rounds
@@ -678,6 +691,10 @@ def wrong_gelu(x):
         ),
         "slope missing": (x / 2 * (1 + np.tanh(x + cube * x**3)), f"SLOPE is missing; {formula}"),
         "one missing": (x / 2 * np.tanh(inside), f"The 1 is missing; {formula}"),
+        "exact form": (
+            x / 2 * (1 + np.array([math.erf(number / math.sqrt(2)) for number in x])),
+            f"This is the exact GELU, with erf, which differs in the fourth digit; {formula}",
+        ),
         "sigmoid form": (
             x / (1 + np.exp(-1.702 * x)),
             f"This is the form with a sigmoid, which differs in the third digit; {formula}",
@@ -770,12 +787,13 @@ def wrong_fragments(a, b):
 
     def product(
         a_places=A_PLACES, b_places=B_PLACES, steps=(0, 1), again=(False, False), parts=divmod,
-        apart=16,
+        apart=16, stuck=(False, False),
     ):  # fmt: skip
         left = fragments(a, 16, a_places, again[0], parts, apart)
         right = fragments(b, 8, b_places, again[1], parts)
-        shown = [step for step in range(left.shape[1]) if step % 2 in steps]
-        result = np.einsum("isrx,jscx->irjc", left[:, shown], right[:, shown])
+        shown = np.array([step for step in range(left.shape[1]) if step % 2 in steps])
+        of_a, of_b = (shown // 2 * 2 if first_only else shown for first_only in stuck)
+        result = np.einsum("isrx,jscx->irjc", left[:, of_a], right[:, of_b])
         return result.reshape(len(left) * 16, -1)[: len(a), : len(b)]
 
     return {
@@ -825,6 +843,20 @@ def wrong_fragments(a, b):
             product(steps=(0,)),
             "Only the first 8 of 16 words of a round are multiplied: one instruction takes 8, so "
             "the loop has two rounds.",
+        ),
+        "words of a do not go on": (
+            product(stuck=(True, False)),
+            "The words of a are those of the first step in both: read them within the loop over "
+            "the steps, from the word where the step begins.",
+        ),
+        "words of b do not go on": (
+            product(stuck=(False, True)),
+            "The words of b are those of the first step in both: read them within the loop over "
+            "the steps, from the word where the step begins.",
+        ),
+        "words do not go on": (
+            product(stuck=(True, True)),
+            "Both steps multiply the first 8 words: the second one begins at word 8.",
         ),
         "first rows again": (
             product(again=(True, False)),
