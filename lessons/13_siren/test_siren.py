@@ -133,16 +133,19 @@ def run_layer(case, samples, fan_in, fan_out, measure=False):
     arguments = inputs, weights, biases, omega, outputs, slopes
     counts = start(case, measure, "launch_sine_layer", *arguments)
     expected = reference_siren.sine_layer(inputs, weights, biases, omega)
-    known = layer_mistakes(inputs, weights, biases, float(omega))
     names = "outputs", "slopes"
-    known |= launch_mistakes(*expected)
     left = [Left(*one) for one in zip(names, (outputs, slopes), expected, strict=True)]
-    expect_all(
-        case,
-        left,
-        {code: Mistake(text, dict(zip(names, arrays, strict=True)))
-         for code, (arrays, text) in known.items()},
-    )  # fmt: skip
+
+    def known():
+        computed = layer_mistakes(inputs, weights, biases, float(omega))
+        left_out = launch_mistakes(*expected)
+        every = computed | left_out | both_at_once(computed, left_out)
+        return {
+            code: Mistake(text, dict(zip(names, arrays, strict=True)))
+            for code, (arrays, text) in every.items()
+        }
+
+    expect_all(case, left, known)
     return counts, (inputs, weights)
 
 
@@ -264,6 +267,10 @@ def layer_mistakes(inputs, weights, biases, omega):
             (outputs, omega * np.cos(outputs)),
             "The cosine is that of the angle, not of the output.",
         ),
+        "cosine of the output, times omega": (
+            (outputs, omega * np.cos(omega * outputs)),
+            "The cosine is that of the angle, not of the output: keep the sum until both are made.",
+        ),
         "omega twice": (
             (np.sin(omega * angles), omega * np.cos(omega * angles)),
             "The totals are multiplied by omega twice.",
@@ -381,6 +388,22 @@ def launch_mistakes(*expected):
     }
 
 
+def both_at_once(computed, left_out):
+    """Wrong numbers, of which some are not even written: the sentence of both."""
+    return {
+        f"{code} and {other}": (
+            tuple(
+                np.where(part == UNWRITTEN, UNWRITTEN, array)
+                for array, part in zip(arrays, parts, strict=True)
+            ),
+            f"{sentence} And: {text}",
+        )
+        for code, (parts, sentence) in left_out.items()
+        if all((part == UNWRITTEN).any() for part in parts)
+        for other, (arrays, text) in computed.items()
+    }
+
+
 def backward_mistakes(deltas, weights, slopes):
     d, w, s = (array.astype(np.float64) for array in (deltas, weights, slopes))
     back = d @ w.T
@@ -393,6 +416,15 @@ def backward_mistakes(deltas, weights, slopes):
         "mask in place of the slope": (
             np.where(s > 0, back, 0),
             "That is ReLU's mask. A sine has a slope everywhere: multiply by it.",
+        ),
+        "mask beside the slope": (
+            np.where(s > 0, back * s, 0),
+            "Where the slope is negative, nothing passes: a sine needs no mask, multiply by the "
+            "slope everywhere.",
+        ),
+        "slope without its sign": (
+            back * np.abs(s),
+            "The slope has lost its sign: where it is negative, so is the factor.",
         ),
         "slope added": (back + s, "The slope is a factor: multiply, do not add."),
         "cosine of the slope": (

@@ -263,10 +263,17 @@ def explained(found):
             f"Row {row[1]} of activations is not there: forward_layer stores what a layer gives in "
             "row `layer + 1`, and on the way back all of these rows are still needed."
         )
+    pixel = re.search(r"\b(?:shares|deltas|inputs)\[\d+, (\d+)\]", found.message)
+    if pixel and int(pixel[1]) >= CELL * CELL:
+        return PADDING
     told = (text for name, text in known.items() if re.search(rf"\b{name}\[", found.message))
     return next(told, "")
 
 
+PADDING = (
+    "A block has 256 pixels, PIXELS, so numbers 0 to 255: PITCH makes a row one word longer, which "
+    "no pixel has. Does a sum, or a thread's share of it, go on behind the last pixel?"
+)
 OUTSIDE = {
     "grid": "The grid stores corners of cells of 16 x 16 pixels: that of pixel (x, y) is at "
     "[y // CELL, x // CELL].",
@@ -293,9 +300,9 @@ OUTSIDE_LAST_AXIS = {
 UNWRITTEN = {
     "activations": "Row 0 holds 14 blended channels and two places; row `layer + 1` what a layer "
     "gives, and the last one gives only COLOURS: so many units, then, on the way back, too.",
-    "deltas": "deltas has a row for each of a layer's `units`, and the last layer has only "
-    "COLOURS: an owner's k is number // units, its unit number % units. A thread without a pixel "
-    "stores 0.",
+    "deltas": "Every thread stores a number in each of a layer's `units` rows of deltas: 0 where "
+    "the ReLU has let nothing pass, and where it has no pixel. The last layer has only COLOURS "
+    "rows: an owner's k is number // units, its unit number % units.",
     "gradient": "`gradient` holds what the layer above has left: the three colours first, and the "
     "way back begins at the last layer.",
 }
@@ -415,6 +422,8 @@ class Forward(NamedTuple):
     features_again: bool = False  # each layer takes them, and not what the one before has left
     in_place: bool = False  # outputs are stored over the inputs, unit by unit
     few_inputs: bool = False  # as many as the layer has units
+    relu_of_each_sum: bool = False  # after each product, and not after the last one only
+    sigmoid: bool = False  # in the last layer, as in part one
 
 
 def forward(net, terms):
@@ -434,7 +443,13 @@ def forward(net, terms):
         if terms.bias_after:
             activations.append(np.maximum(total, 0) + bias)
             continue
+        if terms.relu_of_each_sum:
+            activations.append(relu_of_each_sum(inputs, matrix, bias))
+            continue
         total = total + bias
+        if terms.sigmoid and number == LAYERS - 1:
+            activations.append(1 / (1 + np.exp(-total)))
+            continue
         activations.append(np.maximum(total, 0) if active else total)
     return activations
 
@@ -445,6 +460,14 @@ def stored_over_inputs(inputs, matrix, bias, units):
     for unit in range(units):
         found[:, :, unit] = np.maximum(found @ matrix[:, unit] + bias[unit], 0)
     return found
+
+
+def relu_of_each_sum(inputs, matrix, bias):
+    """What a layer leaves that begins at the bias, and takes the ReLU after each product."""
+    total = np.broadcast_to(bias, inputs.shape)
+    for k in range(UNITS):
+        total = np.maximum(total + inputs[:, :, k, np.newaxis] * matrix[k], 0)
+    return total
 
 
 def wrong_pictures(net):
@@ -478,6 +501,15 @@ def wrong_pictures(net):
         "only the last ReLU": (
             Forward(active=(False, False, True)),
             "The ReLU is missing after the first two layers.",
+        ),
+        "ReLU of each sum": (
+            Forward(relu_of_each_sum=True),
+            "The ReLU is taken after each product: it belongs behind the loop, where the sum is "
+            "complete.",
+        ),
+        "sigmoid in the last layer": (
+            Forward(sigmoid=True),
+            "The last layer has a sigmoid, as in part one: here it has a ReLU, too.",
         ),
         "matrices transposed": (
             Forward(transposed=True),
@@ -620,7 +652,20 @@ def scatter_mistakes(gradient, before):
             "What grad_grid held before is gone: add to it, since cells share their corners.",
         ),
         "nothing added": (before, "grad_grid is as it was: nothing was added to it."),
+        "last pixels counted again": (
+            before + scattered_beyond(gradient, before.shape),
+            "The last pixels of a row and a column count again for the threads behind them: a "
+            "thread without a pixel has a gradient of 0, not that of its neighbour.",
+        ),
     }
+
+
+def scattered_beyond(gradient, shape):
+    """As `reference.scatter`; pixels beyond the picture have the gradient of the nearest one."""
+    height, width, _ = gradient.shape
+    below, right = (shape[0] - 1) * CELL - height, (shape[1] - 1) * CELL - width
+    all_threads = np.pad(gradient, ((0, below), (0, right), (0, 0)), mode="edge")
+    return reference.scatter(all_threads, shape)
 
 
 # ---------------------------------------------------------------- backward, right and wrong

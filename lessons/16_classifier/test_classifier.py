@@ -29,6 +29,13 @@ def test_gelu(case):
         ("gelu_slope", reference.gelu_slope(x), wrong_slopes(x)),
     ):
         got = np.array([case.call(name, float(value)) for value in x])
+        endless = x[~np.isfinite(got.astype(np.float64))]
+        case.require(
+            not (endless.size and np.abs(endless).min() >= 30),
+            "overflow",
+            f"{name} is no number far from zero, as at x = {endless[:1].sum():g}: an exponential "
+            "is infinite there, and infinity by infinity is no number. math.tanh does not need it.",
+        )
         case.expect(got, right, name, tolerance=case.check.tolerance * 30, candidates=wrong)
 
 
@@ -316,6 +323,7 @@ def classified(case, logits, bias, labels=None, finite=False):
     if finite:
         require_finite(case, z, bias, probabilities, delta, losses)
     right = softmax_arrays(reference.softmax(z), labels, reference.cross_entropy(z, labels))
+    require_natural_base(case, z, probabilities.array)
     left = [
         Left("probabilities", probabilities, right["probabilities"]),
         Left("delta", delta, right["delta"]),
@@ -327,6 +335,27 @@ def classified(case, logits, bias, labels=None, finite=False):
     sums = probabilities.array.sum(axis=1, dtype=np.float64)
     case.expect(sums, np.ones(samples), "sum of a row of probabilities")
     return counts
+
+
+def require_natural_base(case, z, probabilities):
+    """End the check if the probabilities are a softmax of z times a number, as of another base."""
+    found = probabilities.astype(np.float64)
+    tolerance = case.check.tolerance
+    positive = np.isfinite(found).all() and (found > 0).all()
+    if same(found, reference.softmax(z), tolerance) or not positive:
+        return
+    logarithms = np.log(found)
+    logarithms -= logarithms.mean(axis=1, keepdims=True)
+    centred = z - z.mean(axis=1, keepdims=True)
+    factor = (logarithms * centred).sum() / max((centred**2).sum(), 1e-9)
+    case.require(
+        # Probabilities that are all alike are none of a base.
+        abs(factor) < 0.01 or not same(found, reference.softmax(factor * z), 10 * tolerance),
+        "another base",
+        f"the probabilities are those of exp({factor:.5g} * z), and not of exp(z): z is multiplied "
+        f"or divided by a number, or what is raised to z is {np.exp(factor):.5g}, and not "
+        "e = 2.71828.",
+    )
 
 
 def require_finite(case, z, bias, probabilities, delta, losses):
@@ -440,7 +469,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             **softmax_arrays(y, np.full_like(labels, labels[0]), loss)
             | {"losses": reference.cross_entropy(z, np.full_like(labels, labels[0]))},
         ),
-        **wrong_losses(z, right, largest, total, labels, bias, of),
+        **wrong_losses(z, right, largest, total, labels, garbage, of),
         **wrong_sums_of_block(z, labels, largest, total, of),
         "not divided": of(
             "These are exponentials: divide by their sum, and each row sums to 1.",
@@ -482,7 +511,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
     }
 
 
-def wrong_losses(z, right, largest, total, labels, bias, of):
+def wrong_losses(z, right, largest, total, labels, garbage, of):
     loss = right["losses"]
     label_z = z[np.arange(len(labels)), labels]
     return {
@@ -521,6 +550,10 @@ def wrong_losses(z, right, largest, total, labels, bias, of):
         "decimal logarithm": of(
             "The loss has a logarithm to the base 10: math.log is the natural one.",
             losses=loss / np.log(10),
+        ),
+        "added to what is there": of(
+            "The losses are added to what was there before: store them, with =.",
+            losses=garbage + loss,
         ),
         "mean, not each": of(
             "Each loss is divided by the number of samples: every sample keeps its own.",
@@ -585,6 +618,7 @@ def unequal_threads(z, labels, largest, total, of):
     own = np.stack([exponentials[:, thread == t].sum(axis=1) for t in thread], axis=1)
     places = np.stack([place_in_tree(row) for row in of_threads(exponentials)])[:, thread]
     of_thread_0 = np.where(thread == 0, total[:, np.newaxis], own)
+    shuffled = np.stack([left_by_shuffles(row) for row in of_threads(exponentials)])[:, thread]
     own_largest = np.stack([z[:, thread == t].max(axis=1) for t in thread], axis=1)
     sums = np.exp(z - own_largest).sum(axis=1, keepdims=True) + 0 * z
     known = {}
@@ -607,6 +641,16 @@ def unequal_threads(z, labels, largest, total, of):
             "Each thread subtracts the largest of its own classes: largest_of_block returns that "
             "of all, and the same number has to be subtracted everywhere.",
         ),
+        (
+            "sums of different largest", largest, sums,
+            "The sums of the threads do not go together: each was made with the largest of its own "
+            "classes. Before they are added, each is multiplied by exp(own largest - largest).",
+        ),
+        (
+            "sum of shuffles for lane 0 only", largest, shuffled,
+            "Shuffles down leave the sum in lane 0 only, and the others have added a part: take "
+            "cuda.shfl_xor_sync, which brings it to every lane, or let lane 0 hand it round.",
+        ),
     ):  # fmt: skip
         # Of large logits some sums are 0 in float64, too: then the mistake cannot be recognised.
         divisors = np.where(divisors > 0, divisors, np.nan)
@@ -628,6 +672,15 @@ def place_in_tree(sums):
     while active > 0:
         sums[:active] += sums[active : 2 * active]
         active //= 2
+    return sums
+
+
+def left_by_shuffles(sums):
+    """What each lane has after five shuffles down, (32,): beyond lane 31 it gets its own again."""
+    sums, offset = sums.copy(), WARP // 2
+    while offset > 0:
+        sums += np.concatenate([sums[offset:], sums[-offset:]])
+        offset //= 2
     return sums
 
 
@@ -693,6 +746,11 @@ def summed(case, shape):
             np.where(column < covered, right, sums.sentinel),
             "The blocks' columns overlap: a block has STRIP_COLUMNS of them, so the column is "
             "cuda.blockIdx.x * STRIP_COLUMNS + cuda.threadIdx.x.",
+        ),
+        "a warp for each column": (
+            np.where(column < -(-shape[1] // WARP) * 8, right, sums.sentinel),
+            "Each block has summed eight columns, as many as it has warps: its columns go along "
+            "threadIdx.x, 32 of them, and its warps share the rows.",
         ),
         "first rows only": (
             first_of_warps,

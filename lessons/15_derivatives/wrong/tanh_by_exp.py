@@ -1,6 +1,6 @@
 """tanh by exponentials, which overflow where GELU is straight."""
 # caught by: gelu
-# diagnosis: OverflowError
+# diagnosis: overflow
 
 import math
 

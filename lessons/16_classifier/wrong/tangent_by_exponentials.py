@@ -1,6 +1,6 @@
 """tanh as a quotient of exponentials: they overflow where the tangent is 1."""
 # caught by: gelu
-# diagnosis: OverflowError
+# diagnosis: overflow
 
 import math
 
