@@ -113,7 +113,7 @@ def measured(image, config):
     backend = OneBarrierBackend(image, config, initial_state(config))
     rates = np.full((STEPS, 2), 0.001, np.float32)
     plain = microseconds(lambda: backend.run(1, rates))
-    train, threads = with_clock_reads()["make_train"](config.hidden, config.layers)
+    train, threads = with_clock_reads()["make_train_one_barrier"](config.hidden, config.layers)
     times = cuda.to_device(np.zeros((backend.blocks, 2, STEPS_SEEN, len(PLACES)), np.int64))
     on_gpu_rates = cuda.to_device(rates)
 
