@@ -157,6 +157,17 @@ def test_the_example_of_the_lab_does_without_its_picture(tmp_path, monkeypatch, 
     assert "turn_around: no problem found" in said and "no picture: cannot write" in said
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pipe whose reader is gone")
+def test_the_example_of_the_lab_may_be_read_to_its_first_line_only(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "lessons.lab.example", str(tmp_path / "picture.png")]
+    run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 # ---------------------------------------------------------------- in a notebook
 
 

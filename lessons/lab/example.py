@@ -7,6 +7,7 @@ python -m lessons.lab.example --help
 # Numba compiles kernels: their types are Numba's.
 # mypy: allow-untyped-defs
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,9 +45,12 @@ def turn_around(values, result):
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run_example(parse(arguments))
+        sys.stdout.flush()
     except InputError as error:
         print("error:", " ".join(str(error).splitlines()), file=sys.stderr)
         return 2
+    except BrokenPipeError:  # as behind `| head`: nobody reads any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor at Python's end
     return 0
 
 
