@@ -306,13 +306,8 @@ def make_train_one_barrier(hidden, layers, deterministic=False, named_barriers=T
                 arrays, steps, rate_grid, rates, owner, end, own, own_gradients, next_corrections
             )
         if cuda.blockIdx.x == 0 and steps > 0:
-            read_sums(
-                arrays.grad_weights,
-                ((steps - 1) & TURN_MASK) * sum_rows,
-                warp,
-                lane,
-                tile_gradients,
-            )
+            last = ((steps - 1) & TURN_MASK) * sum_rows
+            read_sums(arrays.grad_weights, last, warp, lane, tile_gradients)
             move_weights(warp, tile_gradients, tile, rate_weights, correction_v, rates)
             write_weights(arrays, warp, lane, tile)
         if front:
