@@ -17,7 +17,7 @@ from lessons.grading.exchange.outcome import Found, read_findings
 from lessons.grading.exchange.protocol import Packer, Unpacker, whole
 from lessons.grading.exchange.text import printable
 from lessons.grading.supervisor.worker_process import MAX_RETURNED, NO_ANSWER, WorkerProcess
-from lessons.lab.host.steps import HOST_WAITS, LAUNCH, TO_DEVICE, TO_HOST
+from lessons.lab.host.steps import LAUNCH, TO_DEVICE, TO_HOST
 
 MOST_STEPS = 10_000
 
@@ -49,10 +49,6 @@ class HostRun(NamedTuple):
     def waits(self) -> list[HostStep]:
         """Where the host waits for the device, asked to or not."""
         return [step for step in self.steps if step.waits]
-
-    def asked_waits(self) -> list[HostStep]:
-        """Where the host was told to wait."""
-        return [step for step in self.steps if step.do == HOST_WAITS]
 
 
 def run_host_code(
