@@ -229,3 +229,4 @@ def test_counts_by_array():
     assert counts.shared().shared_reads == 4
     assert counts.busiest_line("reads", first) == 8
     assert counts.busiest_line("atomics", first) == 0
+    assert counts.busiest_line("shared_reads") == 9

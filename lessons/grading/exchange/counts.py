@@ -33,8 +33,11 @@ class Counts:
         return total(self.rows)
 
     def busiest_line(self, field: str, *arrays: object) -> int:
-        """The source line with most of `field`, such as "reads", on these arrays; 0 if none has."""
-        wanted = {self.number(array) for array in arrays}
+        """The source line with most of `field`, such as "reads", on these arrays; 0 if none has.
+
+        Without an array: on shared memory.
+        """
+        wanted = {self.number(array) for array in arrays} if arrays else {SHARED}
         rows = [row for row in self.rows if row.array in wanted]
         busiest = max(rows, key=lambda row: row.totals[field], default=None)
         return busiest.line if busiest and busiest.totals[field] else 0
