@@ -228,6 +228,12 @@ def explained(found):
             "small has as many rows and columns as whole squares fit into the image, shape // "
             "factor; a thread beyond small.shape goes home."
         )
+    adds_in_small = found.kind == "race" and "read-modify-write of small[" in found.message
+    if adds_in_small or (found.kind == "uninitialised" and found.message.startswith("small[")):
+        return (
+            "each number of small has one thread of its own: that adds up the whole square in a "
+            "variable, and stores it once. Then no two threads meet, and nothing has to be atomic."
+        )
     if found.kind == "compile" and "an array of float32 with 1 dimension" in found.message:
         return "shrink takes a gray picture (H, W): is it given the photograph (H, W, 3)?"
     return ""
@@ -247,6 +253,17 @@ def outside(small, factor, block, found):
         f"this thread has small[{y}, {x}], whose square is rows {rows} and columns {columns} of "
         "the image: what goes further?"
     )
+
+
+def why_not_tinted(found):
+    """What an index outside an array says in `tint`."""
+    if found.kind == "out-of-bounds" and found.message.startswith(("image[", "tinted[")):
+        return (
+            "tinted is (rows, columns, channels): the row goes first, and each number is compared "
+            "with its own length, the row with shape[0], the column with shape[1], the channel "
+            "with shape[2]."
+        )
+    return ""
 
 
 def why_not_half(found):
@@ -449,6 +466,7 @@ def tinted_with(case, shape):
     image = case.random(shape, 0.1, 1)
     gains = case.random(shape[2], 0.4, 1.6)
     tinted = case.output(shape)
+    case.explain = why_not_tinted
     counts = case.measure("launch_tint", image, gains, tinted)
     exact = np.asarray(image, np.float64)
     rolled = np.roll(gains, 1) if shape[2] > 1 else gains + 1
@@ -727,6 +745,15 @@ def require_timed(case, run, launches):
         f"{len(started)} launches are between the events: it should be {launches}.",
     )
     others = [step for step in timed if step.do != LAUNCH]
+    marked = [run.steps[number].line for number in records]
+    in_a_loop = [line for line in marked if marked.count(line) > 1]
+    case.require(
+        not in_a_loop or any(step.do != RECORD for step in others),
+        "recorded in the loop",
+        f"line {in_a_loop[0] if in_a_loop else 0} records an event in each turn of the loop. An "
+        "event keeps only its last mark, so what came before that is not in the time: record the "
+        "first event once, before the loop, and the other once, behind it.",
+    )
     case.require(
         not others,
         "more by the clock",
