@@ -180,14 +180,20 @@ def test_float32(case):
 
 
 def require_no_atomics(case, counted):
+    within_the_block = counted.shared().atomics > 0
     case.keep_within(
         "atomic operations",
         yours=counted.everything().atomics,
         ours=0,
         allowed=0,
         diagnosis="atomics",
-        sentence="atomic additions wait for each other, and come in any order. Each block stores "
+        sentence="atomic additions wait for each other, and come in any order, in shared memory "
+        "as well. Each warp stores its result at a place of its own there; after the barrier, "
+        "shuffles make one of these, always in the same order."
+        if within_the_block
+        else "atomic additions wait for each other, and come in any order. Each block stores "
         "its result at a place of its own; the second stage makes one of them.",
+        line=counted.busiest_line("atomics", *(() if within_the_block else counted.originals)),
     )
 
 
