@@ -53,6 +53,7 @@ def halve(part):
 PICTURE = values(20, 37)
 COLOURS = values(9, 14, 3)
 LIST = values(300)
+WAVE = np.append(np.cos(9 * LIST[1:]), 1e-4)  # of the last one a root is not exact
 
 SPOILED = [
     ("nan", PICTURE, spoiled(PICTURE, fill((3, 4), np.nan))),
@@ -84,6 +85,7 @@ SPOILED = [
     ("to a power", PICTURE, np.sqrt(PICTURE)),
     ("to a power", COLOURS, COLOURS**2.2),
     ("signs lost", LIST - 0.5, np.abs(LIST - 0.5)),
+    ("signs lost", WAVE, np.sqrt(WAVE**2 + 2e-9)),
     ("cut off", LIST - 0.5, np.maximum(LIST - 0.5, 0)),
     ("cut off", LIST, np.minimum(LIST, 0.5)),
     ("rounded", PICTURE, np.floor(PICTURE * 255) / 255),

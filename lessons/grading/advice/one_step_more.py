@@ -5,7 +5,7 @@ Each returns a `Diagnosis` if the same step explains every element, else None.
 
 import numpy as np
 
-from lessons.grading.advice.comparison import Comparison
+from lessons.grading.advice.comparison import ALMOST_ALL, Comparison
 from lessons.grading.advice.unwritten import Diagnosis
 
 FEWEST_WRONG_SIGNS = 3  # two may be wrong for another reason
@@ -36,7 +36,7 @@ def to_a_power(comparison: Comparison) -> Diagnosis | None:
 def signs_lost(comparison: Comparison) -> Diagnosis | None:
     """The sizes are right, and of some the sign is not; where all are turned, it is a factor."""
     got, expected = comparison.got, comparison.expected
-    if not enough_values(comparison) or not comparison.close(np.abs(got), np.abs(expected)).all():
+    if not enough_values(comparison) or not same_sizes(comparison):
         return None
     if (got >= 0).all():
         return Diagnosis(
@@ -51,6 +51,15 @@ def signs_lost(comparison: Comparison) -> Diagnosis | None:
         "Every value has the right size, and of some the sign is the wrong one: a factor has lost "
         "its sign, by abs or by a root of a square.",
     )
+
+
+def same_sizes(comparison: Comparison) -> bool:
+    """Whether all values have the right size; a few near zero may be less exact, as a root makes
+    much of a small error there."""
+    got, expected = np.abs(comparison.got), np.abs(comparison.expected)
+    room = comparison.tolerance * max(1.0, expected.max(initial=0.0))
+    squares = np.abs(got**2 - expected**2) <= room
+    return bool(squares.all() and np.mean(comparison.close(got, expected)) >= ALMOST_ALL)
 
 
 def cut_off(comparison: Comparison) -> Diagnosis | None:
