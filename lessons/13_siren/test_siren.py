@@ -101,7 +101,7 @@ def test_learns(case):
 
 def start(case, measure, function, *arguments):
     """Run a function of the student's; measure: count accesses, which only the simulator can."""
-    case.explain = explained
+    case.explain = why_not_back if function == "launch_sine_backward" else explained
     return (case.measure if measure else case.run)(function, *arguments)
 
 
@@ -110,6 +110,16 @@ def explained(found):
     if found.kind != "out-of-bounds":
         return ""
     return next((text for name, text in OUTSIDE.items() if f"{name}[" in found.message), "")
+
+
+def why_not_back(found):
+    """The same of `sine_backward`, whose slopes are those of another layer than its deltas."""
+    if found.kind == "out-of-bounds" and "slopes[" in found.message and "axis 1" in found.message:
+        return (
+            "The slopes are (samples, fan_in), of the layer below: their column is i, which the "
+            "thread has, and not the unit that it goes over."
+        )
+    return explained(found)
 
 
 OUTSIDE = {
@@ -551,7 +561,13 @@ def chunk_mistakes(x, d, expected):
         "biases not stored": (
             biases(np.full((chunks, 1, fan_out), UNWRITTEN)),
             "Nobody stores the last row, partial[chunk, fan_in, unit]: it is the sum of the "
-            "deltas, and one group of inputs has to store it.",
+            "deltas, and one group of inputs has to store it"
+            + (
+                f". Here {fan_in} inputs fill their groups of {INPUTS_PER_THREAD}, so none has a "
+                "place left over for the row: let the first group store it."
+                if fan_in % INPUTS_PER_THREAD == 0
+                else "."
+            ),
         ),
         "biases over the first input": (
             np.concatenate(
