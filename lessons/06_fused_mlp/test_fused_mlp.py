@@ -680,15 +680,55 @@ OUTSIDE = (
 
 
 def wrong_values(network):
-    """code -> `Mistake` for wrong terms, in all layers."""
-    features, weights, _, _ = network.arrays
+    """code -> `Mistake` for wrong terms, in all layers.
+
+    Those that explain nothing of the first blocks are left out: hundreds of networks of thousands
+    of samples would take minutes, and gigabytes.
+    """
     known = {**MISTAKES, **wrong_indices(), **two_at_once(MISTAKES)}
+    first = first_samples(network)
     found = {}
     for code, (terms, sentence) in known.items():
-        with np.errstate(over="ignore"):
-            outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
-        found[code] = Mistake(sentence, {"outputs": outputs, "hidden": np.stack(hidden)})
+        if first is network or may_explain(first, terms):
+            outputs, hidden = network_with(network, terms)
+            found[code] = Mistake(sentence, {"outputs": outputs, "hidden": hidden})
     return found
+
+
+def network_with(network, terms):
+    """(outputs, hidden) with these terms."""
+    features, weights, _, _ = network.arrays
+    with np.errstate(over="ignore"):
+        outputs, hidden = forward(features, weights.astype(np.float64), network.sizes, terms)
+    return outputs, np.stack(hidden)
+
+
+def first_samples(network):
+    """The first blocks of a network that has many; else the same one."""
+    features, weights, stored, outputs = network.arrays
+    few = 2 * BLOCK_SAMPLES
+    if len(features) <= 2 * few:
+        return network
+    arrays = features[:few], weights, stored.array[:, :few], outputs.array[:few]
+    return network._replace(arrays=arrays)
+
+
+def may_explain(network, terms):
+    """Whether these terms explain an array that is wrong, or leave all right if none is."""
+    features, _, stored, outputs = network.arrays
+    right_outputs, activations = reference.mlp_forward(features, network.matrices)
+    rights = right_outputs, np.stack(activations[1:])
+    results = network_with(network, terms)
+    arrays = list(zip((outputs, stored), rights, results, strict=True))
+    wrong = [(got, result) for got, right, result in arrays if not nearly(got, right)]
+    if not wrong:
+        return all(nearly(result, right) for _, right, result in arrays)
+    return any(nearly(got, result) for got, result in wrong)
+
+
+def nearly(got, result):
+    largest = np.max(np.abs(result), initial=1.0, where=np.isfinite(result))
+    return np.allclose(got, result, rtol=1e-3, atol=1e-3 * largest, equal_nan=True)
 
 
 def not_loaded(stored, outputs):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from kernels.training_step import Arrays, Stages
+from lessons.course.lesson import find_lesson
+from lessons.grading.checks.inputs import Inputs
 from lessons.grading.checks.mistakes import (
     Left,
     Mistake,
@@ -16,6 +18,7 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
+from lessons.grading.checks.run import checks_of
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
 
 CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
@@ -163,3 +166,20 @@ def test_another_mistake_that_leaves_the_same_is_told(fitting, sentence):
     sentences |= {"as in a block": "Divided by 64.", "block and sign": "Both."}
     known = {code: Mistake(sentences.get(code, "Other."), {}) for code in fitting}
     assert sentence_of(known, fitting) == sentence
+
+
+@pytest.mark.parametrize("what, most", [("units that are waves", 0), ("tanh for the sigmoid", 30)])
+def test_of_a_large_network_only_what_explains_its_first_blocks_is_computed(what, most):
+    lesson = types.SimpleNamespace(**checks_of(find_lesson("6"))["full_size"].__globals__)
+    network = lesson.random_network(Inputs([5]), batch=700, hidden=16, layers=1)
+    features, _, stored, outputs = network.arrays
+    terms = lesson.MISTAKES[what][0] if most else lesson.Terms()
+    results, hidden = lesson.network_with(network, terms)
+    outputs.array[:], stored.array[:] = results, hidden if most else np.sin(hidden)
+    if not most:
+        outputs.array[:] = np.sin(results)
+    found = lesson.wrong_values(network)
+    assert len(found) <= most
+    assert what in found or not most
+    for mistake in found.values():
+        assert len(mistake.arrays["outputs"]) == len(features)
