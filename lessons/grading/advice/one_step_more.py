@@ -35,7 +35,7 @@ def to_a_power(comparison: Comparison) -> Diagnosis | None:
 
 def signs_lost(comparison: Comparison) -> Diagnosis | None:
     """The sizes are right, and of some the sign is not; where all are turned, it is a factor."""
-    got, expected = comparison.got, comparison.expected
+    got = comparison.got
     if not enough_values(comparison) or not same_sizes(comparison):
         return None
     if (got >= 0).all():
