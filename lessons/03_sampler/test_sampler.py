@@ -38,6 +38,12 @@ def test_batch(case):
         check_batch(case, batch, step, shape)
 
 
+@check("pixel_centres")
+def test_pixel_centres(case):
+    for first, height, width in ((0, 19, 17), (30, 19, 17), (7, 47, 6)):
+        check_centres(case, first, height, width)
+
+
 @check("float32")
 def test_float32(case):
     check_batch(case, SMALL_BATCH, 2, (6, 7, 3))
@@ -48,12 +54,6 @@ def test_float32(case):
 def test_large_batch(case):
     batch = case.size(native=FULL_BATCH, checked=700)
     check_batch(case, batch, 3, (15, 10, 3), engine="native")
-
-
-@check("pixel_centres")
-def test_pixel_centres(case):
-    for first, height, width in ((0, 19, 17), (30, 19, 17), (7, 47, 6)):
-        check_centres(case, first, height, width)
 
 
 def check_centres(case, first, height, width):

@@ -53,7 +53,8 @@ def named(lesson, what):
 
 @pytest.mark.parametrize("lesson", ALL, ids=[lesson.name for lesson in ALL])
 def test_every_check_has_a_test_and_every_test_a_check(lesson):
-    assert set(checks_of(lesson)) == {check.name for check in lesson.checks}
+    # In the same order, too: "as in NAME, above" is said of what has run before.
+    assert [*checks_of(lesson)] == [check.name for check in lesson.checks]
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=[lesson.name for lesson in ALL])
