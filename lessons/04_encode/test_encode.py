@@ -12,6 +12,7 @@ THREADS = ("grid", 1, 128)
 GRID_SHAPES = (5, 7, 3), (6, 4, 3)
 SMALL_BATCH, RAGGED_BATCH = 37, 257  # three blocks have no equal shares of 257
 FOURIER, PADDING = slice(5, 13), slice(13, 16)
+MOST_RUNS = 3  # of wrong channels, that are told in a sentence
 NOT_WRITTEN = sentinel_of(np.dtype(np.float32))
 
 
@@ -189,6 +190,11 @@ def check_waves(case, uv, grid, features):
             "The waves of v are written over those of u, and channels 9 to 12 never: the first "
             "channel of v is four further than that of u.",
         ),
+        "one over the other, then ones": (
+            np.hstack([waves(uv)[:, 4:], np.ones((len(uv), 4))]),
+            "The waves of v are written over those of u, and channels 9 to 12 hold ones: the "
+            "channel has to go on from u to v, and must not begin at 5 again.",
+        ),
         "channel stays": (
             np.ones_like(expected),
             "All are ones: each wave was written to the same channel, and the ones over the rest.",
@@ -249,6 +255,11 @@ def check_waves(case, uv, grid, features):
     case.expect(features.array[:, FOURIER], expected, name, THREADS, candidates=candidates)
 
 
+@check("float32")
+def test_float32(case):
+    check_features(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[0]))
+
+
 @check("whole_batch")
 def test_whole_batch(case):
     check_features(case, *encoded(case, RAGGED_BATCH, (3, 9, 3)))
@@ -279,11 +290,6 @@ def check_features(case, uv, grid, features):
     check_sub_cell(case, uv, grid, features)
     check_waves(case, uv, grid, features)
     case.expect(features, reference.encode(uv, grid), "features", THREADS)
-
-
-@check("float32")
-def test_float32(case):
-    check_features(case, *encoded(case, SMALL_BATCH, GRID_SHAPES[0]))
 
 
 def centres_of_cells(number, height, width):
@@ -375,11 +381,46 @@ def channel_by_channel(got, expected, first, known):
     if not wrong:
         return {}
     more = f" (and {len(wrong) - 2} more)" if len(wrong) > 2 else ""
-    return {"other waves": (result, f"{'; '.join(wrong[:2])}{more}.")}
+    told = in_runs(got, expected, first) or f"{'; '.join(wrong[:2])}{more}"
+    return {"other waves": (result, f"{told}.")}
+
+
+def in_runs(got, expected, first):
+    """What wrong channels hold, if it is what belongs into others, or nothing but ones.
+
+    "" if it takes many words, or if a channel holds something else.
+    """
+    plain = {"ones": np.ones(len(got)), "nothing": np.full(len(got), NOT_WRITTEN)}
+    places = {channel: expected[:, channel] for channel in range(expected.shape[1])}
+    runs = []  # [first channel, last channel, how much further the values belong; or words]
+    for channel in places:
+        belongs = like(got[:, channel], places)
+        if belongs == channel:
+            continue
+        holds = like(got[:, channel], plain) if belongs is None else belongs - channel
+        if holds is None:
+            return ""
+        if runs and runs[-1][1:] == [channel - 1, holds]:
+            runs[-1][1] = channel
+        else:
+            runs.append([channel, channel, holds])
+    several = any(end > begin and holds not in plain for begin, end, holds in runs)
+    if not several or len(runs) > MOST_RUNS:
+        return ""
+    return "; ".join(told_run(first + begin, first + end, holds) for begin, end, holds in runs)
+
+
+def told_run(begin, end, holds):
+    one = begin == end
+    here = f"channel {begin} holds" if one else f"channels {begin} to {end} hold"
+    if isinstance(holds, str):
+        return f"{here} {holds}"
+    there = f"channel {begin + holds}" if one else f"channels {begin + holds} to {end + holds}"
+    return f"{here} what belongs into {there}"
 
 
 def like(values, known):
-    """The words for these values; None if they are not known."""
+    """The name of these values; None if they are not known."""
     fits = (np.allclose(values, other, rtol=0, atol=1e-4) for other in known.values())
     return next((name for name, fit in zip(known, fits, strict=True) if fit), None)
 
