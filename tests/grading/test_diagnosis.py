@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lessons.grading.advice.comparison import Clues, first_wrong
+from lessons.grading.advice.comparison import Clues, first_wrong, stored_by_all
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
 from lessons.grading.pictures.picture import draw_check
@@ -344,3 +344,11 @@ def test_nothing_is_told_of_sums_that_fewer_elements_do_not_tell():
     got, terms = products([1, 0, 1])
     assert counted_otherwise(got[:1, :5], terms[:, :1, :5], "products") == {}
     assert counted_otherwise(np.full_like(got, np.nan), terms, "products") == {}
+
+
+def test_how_often_all_threads_store_if_none_is_sent_home():
+    assert stored_by_all((1, 1), IMAGE_THREADS) == 256
+    assert stored_by_all((9, 17), IMAGE_THREADS) == 512
+    assert stored_by_all((16, 33, 3), IMAGE_THREADS) == 16 * 48 * 3
+    assert stored_by_all((129,), LIST_THREADS) == 256
+    assert stored_by_all((37, 2), LIST_THREADS) == 256

@@ -1,5 +1,6 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -141,3 +142,10 @@ def block_shape(threads: Threads) -> tuple[int, ...]:
     if isinstance(block, int):
         return (block,)
     return tuple(reversed(block[:dimensions]))
+
+
+def stored_by_all(shape: tuple[int, ...], threads: Threads) -> int:
+    """How often an array is stored to if no thread of such a launch is sent home at its edge."""
+    blocks = block_shape(threads)
+    launched = math.prod(-(-n // size) * size for n, size in zip(shape, blocks, strict=False))
+    return launched * math.prod(shape[len(blocks) :])

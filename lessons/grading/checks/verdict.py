@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.advice.comparison import Clues, Threads, differing, first_wrong
+from lessons.grading.advice.comparison import (
+    Clues,
+    Threads,
+    differing,
+    first_wrong,
+    stored_by_all,
+)
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
 from lessons.grading.checks.inputs import Inputs
@@ -19,6 +25,7 @@ from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
+from lessons.lab.simulator.traffic import Traffic
 
 
 class CheckEnded(Exception):
@@ -49,6 +56,7 @@ class Verdict(Inputs):
         self.notes: list[str] = []  # how a check that passes compares with ours
         self.last_run, self.last_backend = "nothing was run", ""
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
+        self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
 
     def expect(
@@ -67,6 +75,7 @@ class Verdict(Inputs):
         element, and candidates: results of known mistakes, see `diagnosis.diagnose`; or a function
         that computes them, which a right result need not wait for.
         """
+        self.last_compared = got, threads
         intact = got.guards_intact if isinstance(got, Output) else True
         expected = np.asarray(expected)
         values = self.as_array(got, expected, name)
@@ -179,10 +188,23 @@ class Verdict(Inputs):
             ours=1,
             allowed=16,
             diagnosis="same work again",
-            sentence=f"each element is written {times:.0f} times: several threads do the same "
-            "work, or a thread stores in each round of a loop. A thread should write what belongs "
-            "to it, once.",
+            sentence=f"each element is written {times:.0f} times: {self.by_whom(written, result)}",
             line=counts.busiest_line("writes", result),
+        )
+
+    def by_whom(self, written: Traffic, result: Output) -> str:
+        """Why elements are written again, as far as the number of times tells it."""
+        compared_one, threads = self.last_compared
+        known = threads if compared_one is result else None
+        if known and written.writes == stored_by_all(result.array.shape, known):
+            return (
+                "all threads of the launch store, also those beyond the edge, which have no "
+                "element of their own. A guard has to send these home: they return, and are not "
+                "given an element of another thread."
+            )
+        return (
+            "several threads do the same work, or a thread stores in each round of a loop. A "
+            "thread should write what belongs to it, once."
         )
 
     def usual_tolerance(self, expected: np.ndarray) -> float:
