@@ -246,6 +246,51 @@ def test_a_loop_that_asks_for_one_is_tried_for_all(loop):
     assert "with the two answers exchanged, and the condition turned round" in right
 
 
+def test_the_divisor_of_both_halves_of_a_division_is_tried_first():
+    right = """
+def place(pixel, width, height, image):
+    row = pixel // width
+    column = pixel % width
+    return image[row, column] * height
+"""
+    wrong = right.replace("// width", "// height").replace("% width", "% height")
+    source = Source(wrong)
+    tried = candidates(source, list(source.functions().values()))
+    texts = [source.changed(change) for change in tried]
+    assert texts.index(right) < 10
+    change = tried[texts.index(right)]
+    assert change.line == 3 and "same in line 4" in change.words
+
+
+def test_a_condition_in_the_place_of_another_is_one_change():
+    right = "def fill(a, n):\n    if n >= size(a):\n        return\n    keep(a, n, 1)\n"
+    wrong = right.replace("n >= size(a)", "rows * columns <= 3 + 4").replace(
+        "keep(a, n, 1)", "pass"
+    )
+
+    def passes(changed, sure):
+        return "size(a)" in changed
+
+    found = find_slip(wrong, "", [right], ["fill"], ["fill"], Tries(passes, 50), None)
+    assert [place.line for place in found.places] == [2]
+    assert "condition" in found.places[0].kind
+
+
+def test_many_lines_that_do_away_with_a_name_are_another_way():
+    right = "def two(a, b):\n    row, column = both(a, b)\n    if row > a or column > b:\n"
+    right += "        return\n    keep(row, column)\n"
+    wrong = right.replace("row, column = both", "x, y = both").replace("row > a", "x > a")
+    wrong = wrong.replace("column > b", "y > b")
+    wrong = wrong.replace(
+        "    keep",
+        "    number = y * a + x\n    row = number // b\n    column = number % b\n    keep",
+    )
+    source = Source(wrong)
+    compared = in_forms(source, source.functions()["two"], [Source(right)])[0]
+    assert compared.drops_names(compared.differences)
+    assert not compared.drops_names(compared.differences[:2])
+
+
 def test_what_a_caller_hands_over_is_not_taken_for_another_name():
     right = """def steps(n, batch):
     return [(first, min(first + batch, n)) for first in range(0, n, batch)]

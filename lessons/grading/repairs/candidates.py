@@ -19,6 +19,7 @@ MOST_EXCHANGED = 100
 MOST_PAIRS = 9  # of places of two names that may be exchanged
 MOST_LETTERS = 2_000  # of what is put in one place
 SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
+IN_ONE_DIVISION = 2  # ranks that a change gains if it is of the divisor of both // and %
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 
 
@@ -49,6 +50,7 @@ def changes_of(function: ast.FunctionDef, source: Source) -> Iterator[tuple[int,
     scope = Scope(function, names_of_the_file(source))
     found = [*changes_of_expressions(scope, source), *changes_of_statements(function, source)]
     found += twice(found, source)
+    found += of_one_division(found, function, source)
     idle = idle_names(function)
     found = [(rank - uses(idle, change) * SUSPECTED, change) for rank, change in found]
     yield from sorted(found, key=lambda entry: (entry[0], entry[1].line))
@@ -78,6 +80,31 @@ def twice(found: Sequence[tuple[int, Change]], source: Source) -> Iterator[tuple
         if 2 < len(changes) <= MOST_PLACES_TWICE:
             for pair in combinations(changes, 2):
                 yield group[0][0] + 2, together(pair, source)
+
+
+def of_one_division(
+    found: Sequence[tuple[int, Change]], function: ast.FunctionDef, source: Source
+) -> Iterator[tuple[int, Change]]:
+    """The same change of the divisor in `a // n` and in `a % n`: who takes one for another, twice.
+
+    That is one slip, and a likely one: neither is ever changed alone.
+    """
+    divisors = {
+        source.span(node.right): (ast.unparse(node.left), type(node.op))
+        for node in ast.walk(function)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod))
+    }
+    groups: dict[tuple[str, str, str], dict[type[ast.operator], tuple[int, Change]]] = {}
+    for rank, change in found:
+        if place := divisors.get((change.start, change.end)):
+            dividend, operator = place
+            old = source.between(change.start, change.end)
+            groups.setdefault((dividend, old, change.new), {})[operator] = rank, change
+    for group in groups.values():
+        if len(group) == 2:
+            changes = sorted(change for _, change in group.values())
+            rank = min(rank for rank, _ in group.values()) - IN_ONE_DIVISION
+            yield rank, together(changes, source)
 
 
 def exchanged(

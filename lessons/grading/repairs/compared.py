@@ -20,6 +20,7 @@ from lessons.grading.repairs.differences import (
     returns,
     stored_array,
     stores_like,
+    with_conditions,
     with_moves,
     with_replaced,
 )
@@ -39,6 +40,7 @@ from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.words import told_change, told_missing
 
 MOST_FORMS = 2  # of a right function, that are tried
+MOST_FOR_A_NAME = 3  # changes: with so many, a name that goes was a way of its own
 MUCH = 0.5  # of the words of two lines that are much alike
 
 
@@ -78,7 +80,8 @@ class Compared:
             elif pair.other is not None:
                 before = next_of_mine(pairs[index:], len(self.mine))
                 found.append(self.missing(before, ours[pair.other]))
-        yield from with_replaced(list(with_moves(found, self.mine)), self.mine)
+        found = list(with_conditions(list(with_moves(found, self.mine)), self.mine))
+        yield from with_replaced(found, self.mine)
 
     def defines_more(self, mine: Line, ours: Line) -> bool:
         """Whether ours defines a name that mine does not have, in a line that is another."""
@@ -197,6 +200,16 @@ class Compared:
         mine = Counter(word for d in differences for i in d.mine for word in self.mine[i].words)
         new = Counter(word for d in differences for line in d.new for word in line.words)
         return sum(count for word, count in (new - mine).items() if word[0].isalnum())
+
+    def drops_names(self, differences: Sequence[Difference]) -> bool:
+        """Whether many lines change, and a name that the student computes is then nowhere."""
+        if len(differences) < MOST_FOR_A_NAME:
+            return False
+        gone = {index for one in differences for index in one.mine}
+        given = {name for index in gone for name in given_names(self.mine[index])}
+        kept = [line for index, line in enumerate(self.mine) if index not in gone]
+        kept += [line for one in differences for line in one.new]
+        return bool(given - {word for line in kept for word in line.words})
 
     def size(self, difference: Difference) -> int:
         """How many words it changes."""

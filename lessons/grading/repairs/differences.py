@@ -65,13 +65,39 @@ def with_replaced(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator
             taken += [difference, *old]
             lines = sorted({line for other in [difference, *old] for line in other.mine})
             told = " and ".join(f"`{name}`" for name in sorted(names & known))
-            place = Place(mine[lines[0]].number, "names", f"with {told} computed in another way")
+            # The line that comes may stand in the place of one that computes other names.
+            first = next(line for line in lines if given_names(mine[line]) & names)
+            place = Place(mine[first].number, "names", f"with {told} computed in another way")
             merged[index] = Difference(place, tuple(lines), difference.before, difference.new)
     for index, difference in enumerate(found):
         if index in merged:
             yield merged[index]
         elif difference not in taken:
             yield difference
+
+
+def with_conditions(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Difference]:
+    """An `if` that comes in the place of one that goes, however unlike: its condition changes."""
+    taken: list[Difference] = []
+    for difference in found:
+        if difference in taken:
+            continue
+        new = next((one for one in found if takes_its_place(one, difference, mine)), None)
+        if not new:
+            yield difference
+            continue
+        taken.append(new)
+        place = difference.place._replace(kind="condition", words="with another condition")
+        yield Difference(place, difference.mine, difference.before, new.new, new.hides)
+
+
+def takes_its_place(new: Difference, gone: Difference, mine: Sequence[Line]) -> bool:
+    """Whether it brings an `if` right behind the one that goes, for the same lines below it."""
+    if new.mine or gone.new or not gone.mine or new.before != gone.mine[0] + 1:
+        return False
+    line, other = mine[gone.mine[0]], new.new[0]
+    both = line.text.startswith("if ") and other.text.startswith("if ")
+    return both and line.depth == other.depth
 
 
 def by_name(

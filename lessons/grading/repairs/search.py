@@ -249,7 +249,7 @@ class Search:
             places = {line: Place(line, "order of lines", words) for line in places}
         told = tuple(places[line] for line in sorted(places))
         new_words = one.new_words(differences) if self.leaves_idle(one, differences) else 0
-        if new_words and len(told) > 1:
+        if len(told) > 1 and (new_words or one.drops_names(differences)):
             return  # that is another way to do it all
         found = Found(told, True, anew=new_words > 1)  # one alone is another name
         yield self.changed(one, differences), found
