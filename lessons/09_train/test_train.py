@@ -15,9 +15,14 @@ from kernels.training_step import Arrays, Stages
 from lessons import reference
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import same
+from lessons.grading.exchange.own_changes import CLEARED, CUT_OFF, OTHERWISE, TIMES
+from lessons.grading.exchange.stage_calls import BELONGS
 from lessons.reference import training as reference_training
 
 IMAGE_SHAPE = 9, 14, 3
+# Of the pictures for single steps. A gradient is as large as the errors, and some people cut
+# gradients off at 1, or at 5: here they reach beyond that, for all random numbers.
+BRIGHTEST = 4000.0
 STEP_STAGES = "sample_batch", "encode", "mlp_forward", "backward", "adam_weights", "adam_grid"
 
 
@@ -37,7 +42,7 @@ def test_evaluate(case):
         ("outputs", arrays.outputs.array[:, :COLOURS], colours),
         *zip(State._fields, (array.array for array in arrays.parameters), before, strict=True),
     ]
-    expect_arrays(case, left, mistake_in_calls(case.calls, ["encode", "mlp_forward"], []))
+    expect_arrays(case, left, mistake_in_calls(stage_calls(case), ["encode", "mlp_forward"], []))
 
 
 @check("one_step")
@@ -85,7 +90,7 @@ def test_learns(case):
     painted = paint(arrays.parameters, config, width, height)
     baseline = reference.baseline_psnr(image, config.grid_width, config.grid_height)
     reached = reference.psnr(painted, image)
-    mistake = mistake_in_calls(case.calls, STEP_STAGES, numbers_of_steps(config, 1, rates))
+    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers_of_steps(config, 1, rates))
     code, sentence = mistake or (
         "does not learn",
         f"after {config.steps} steps the picture has {reached:.2f} dB; bilinear interpolation of "
@@ -112,7 +117,7 @@ def random_config(case):
         layers=int(case.rng.integers(1, 4)),
         beta1=float(case.rng.choice([0.85, 0.95])),
         beta2=float(case.rng.choice([0.97, 0.98])),
-        epsilon=float(case.rng.uniform(1e-4, 2e-4)),
+        epsilon=float(case.rng.uniform(1e-4, 2e-4)) * BRIGHTEST,
     )
 
 
@@ -128,11 +133,13 @@ def random_rates(case, count):
 def random_arrays(case, config, image=None):
     """Arrays in the middle of a run: Adam has a past, and all differ."""
     if image is None:
-        image = case.random(IMAGE_SHAPE)
+        image = case.random(IMAGE_SHAPE, 0, BRIGHTEST)
     grid_shape = config.grid_height, config.grid_width, 3
     started = image.shape == IMAGE_SHAPE
-    weights = case.random(config.weight_count, -0.4, 0.4)
-    past = 1e-3 if started else 0.0
+    # Larger weights hand larger gradients down to the grid; for learning they are too large.
+    largest = 0.8 if started else 0.4
+    weights = case.random(config.weight_count, -largest, largest)
+    past = 1e-3 * BRIGHTEST if started else 0.0
     state = State(
         case.random(grid_shape, -0.5, 0.5),
         case.random(grid_shape, -past, past),
@@ -226,7 +233,7 @@ def compare(case, arrays, expected, config, first_step, rates):
         ("grad_feature_grid", arrays.grad_feature_grid.array, np.zeros(p.grid_m.array.shape)),
     ]
     numbers = numbers_of_steps(config, first_step, rates)
-    expect_arrays(case, left, mistake_in_calls(case.calls, STEP_STAGES, numbers, len(rates)))
+    expect_arrays(case, left, mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, len(rates)))
 
 
 def expect_arrays(case, left, mistake):
@@ -239,8 +246,9 @@ def expect_arrays(case, left, mistake):
         if same(got, expected, tolerance):
             continue
         candidates = {}
-        if mistake:
-            code, sentence = mistake
+        known = mistake or changed_by_hand(case.calls)
+        if known:
+            code, sentence = known
             candidates = {code: (got.copy(), sentence)}
         elif name.startswith("grad_"):
             sentence = f"{name} is not zero after the step, though Adam clears it."
@@ -248,9 +256,9 @@ def expect_arrays(case, left, mistake):
         else:
             sentence = (
                 "Each stage was called in its turn, with its arrays and numbers, and yet the "
-                "results are not what the stages leave: does this file change an array itself?"
+                "results are not what the stages leave."
             )
-            candidates = {"changed by hand": (got.copy(), sentence)}
+            candidates = {"not what the stages leave": (got.copy(), sentence)}
         case.expect(got, expected, name, tolerance=tolerance, candidates=candidates)
     stages = ["encode", "mlp_forward"] if case.check.name == "evaluate" else STEP_STAGES
     require_stages(case, stages)
@@ -258,7 +266,7 @@ def expect_arrays(case, left, mistake):
 
 def require_stages(case, stages):
     """The results are right; but do they come from the stages that were handed over?"""
-    called = {call.stage for call in case.calls}
+    called = {call.stage for call in stage_calls(case)}
     for stage in stages:
         case.require(
             stage in called,
@@ -269,6 +277,10 @@ def require_stages(case, stages):
 
 
 # ---------------------------------------------------------------- what the calls say
+
+
+def stage_calls(case):
+    return [call for call in case.calls if call.stage]
 
 
 def numbers_of_steps(config, first_step, rates):
@@ -533,6 +545,69 @@ def other_array(calls):
                 "hand each other their results in the arrays of the box, so give it that one.",
             )
     return None
+
+
+# What a stage writes anew: whatever was done to it before is gone.
+WRITTEN_ANEW = {
+    "sample_batch": ("arrays.uv", "arrays.target"),
+    "encode": ("arrays.features",),
+    "mlp_forward": ("arrays.hidden", "arrays.outputs"),
+}
+DIVIDED = "divided"  # by a whole number, such as the batch
+# How an array was changed -> in words.
+HOW_CHANGED = {
+    CLEARED: "sets {array} to zero",
+    TIMES: "multiplies {array} by {amount:.4g}",
+    CUT_OFF: "cuts {array} off at {amount:.4g}",
+    OTHERWISE: "changes {array}",
+}
+# (beginning of an array's name, how it was changed) -> what is to be said of it.
+WHY_NOT = {
+    ("arrays.loss_sum", CLEARED): "The losses of all steps add up there, until the caller reads "
+    "them.",
+    ("arrays.grad_", CLEARED): "Adam needs the gradients, and clears them itself.",
+    ("arrays.grad_", TIMES): "Adam takes the gradients as backward has left them.",
+    ("arrays.grad_", CUT_OFF): "Adam takes the gradients as backward has left them.",
+    ("arrays.grad_", DIVIDED): "The gradients are means over the batch already: Adam takes them as "
+    "backward has left them.",
+}
+
+
+def changed_by_hand(calls):
+    """(code, sentence) of what the student's file does to an array itself; None if nothing."""
+    for place, call in enumerate(calls):
+        for change in call.changed:
+            if written_anew(change.array, calls[place:]):
+                continue
+            what = HOW_CHANGED[change.how].format(array=change.array, amount=change.amount)
+            why = [w for (name, how), w in WHY_NOT.items() if is_of(change, name, how)]
+            return "changed by hand", " ".join(
+                [f"This file itself {what}, {when(calls, place)}.", *why, LEAVE_IT]
+            )
+    return None
+
+
+LEAVE_IT = "Only the stages change arrays."
+
+
+def is_of(change, name, how):
+    share = 1 / change.amount if change.how == TIMES and change.amount else 0
+    divided = share > 1.5 and abs(share - round(share)) < 1e-4 * share
+    return change.array.startswith(name) and how == (DIVIDED if divided else change.how)
+
+
+def written_anew(array, calls):
+    """Whether the next of these calls that has to do with the array writes all of it."""
+    for call in calls:
+        if call.stage and array in BELONGS[call.stage].values():
+            return array in WRITTEN_ANEW.get(call.stage, ())
+    return False
+
+
+def when(calls, place):
+    before = f"after stages.{calls[place - 1].stage}" if place else ""
+    after = f"before stages.{calls[place].stage}" if calls[place].stage else ""
+    return " and ".join(words for words in (before, after) if words)
 
 
 def colours_of(arrays, features, config):

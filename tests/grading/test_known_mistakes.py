@@ -92,7 +92,7 @@ def watched_stages():
 def test_calls_are_noted_with_their_numbers():
     calls, stages, arrays = watched_stages()
     stages.sample_batch(arrays.image, 7, np.int32(3), arrays.uv, arrays.target, launch=print)
-    assert calls.made == [("sample_batch", {"seed": 7.0, "step": 3.0}, {})]
+    assert calls.made == [("sample_batch", {"seed": 7.0, "step": 3.0}, {}, [])]
 
 
 def test_launch_has_to_be_passed_on():
@@ -119,14 +119,60 @@ def test_an_array_that_is_none_of_ours_is_noted():
     stages.encode(arrays.uv[:], grid, features, launch=print)
     stages.encode(arrays.uv.copy(), grid, features[:1], launch=print)
     # What it leads to, the results will tell.
-    others = [others for _, _, others in calls.made]
+    others = [others for _, _, others, _ in calls.made]
     assert others == [{}, {"uv": "arrays.uv", "features": "arrays.features"}]
 
 
+@pytest.mark.parametrize(
+    "change, how, amount",
+    [
+        (lambda a: a * 0, "cleared", 0.0),
+        (lambda a: a / 8, "times", 0.125),
+        (lambda a: np.clip(a, -1, 1), "cut off", 1.0),
+        (lambda a: np.maximum(a, 0), "otherwise", 0.0),
+        (lambda a: a * np.nan, "otherwise", 0.0),
+    ],
+)
+def test_what_a_file_does_to_an_array_itself_is_noted(change, how, amount):
+    calls, stages, arrays = watched_stages()
+    arrays.loss_sum[:] = 5, -0.5
+    calls.watched([stages, arrays])
+    stages.sample_batch(arrays.image, 7, 3, arrays.uv, arrays.target, launch=print)
+    arrays.loss_sum[:] = change(arrays.loss_sum)
+    grid = arrays.parameters.feature_grid
+    stages.encode(arrays.uv, grid, arrays.features, launch=print)
+    calls.at_the_end()
+    changed = [(stage, changes) for stage, _, _, changes in calls.made]
+    assert changed == [("sample_batch", []), ("encode", [("arrays.loss_sum", how, amount)])]
+
+
+def test_what_a_stage_changes_is_not_the_file_s_and_the_end_counts():
+    calls, stages, arrays = watched_stages()
+
+    def encode(uv, feature_grid, features, launch=None):
+        features[:] = 7
+
+    stages = calls.noting(stages._replace(encode=encode))
+    stages.encode(arrays.uv, arrays.parameters.feature_grid, arrays.features, launch=print)
+    calls.at_the_end()
+    assert [call[3] for call in calls.made] == [[]]
+    arrays.features[0] = 1
+    calls.at_the_end()
+    stage, _, _, (change,) = calls.made[-1]
+    assert (stage, change.array) == ("", "arrays.features")
+
+
 def test_calls_in_a_reply_are_read_or_refused():
-    (call,) = read_calls([["adam_grid", {"rates": [1, 2], "learning_rate": 3}, {"m": "a"}]])
-    assert call == ("adam_grid", {"rates": [1.0, 2.0], "learning_rate": 3.0}, {"m": "a"})
-    for nonsense in (None, [["a"]], [["a", {"b": "c"}, {}]], [["a", 1, {}]], range(200_000)):
+    change = "arrays.uv", "times", 2
+    (call,) = read_calls(
+        [["adam_grid", {"rates": [1, 2], "learning_rate": 3}, {"m": "a"}, [change]]]
+    )
+    numbers = {"rates": [1.0, 2.0], "learning_rate": 3.0}
+    assert call == ("adam_grid", numbers, {"m": "a"}, [("arrays.uv", "times", 2.0)])
+    for nonsense in (
+        None, [["a"]], [["a", {"b": "c"}, {}, []]], [["a", 1, {}, []]], [["a", {}, {}, [1]]],
+        [["a", {}, {}, [["b", "c", "d"]]]], range(200_000),
+    ):  # fmt: skip
         with pytest.raises((ValueError, TypeError, AttributeError)):
             read_calls(nonsense)
 

@@ -1,6 +1,6 @@
 """Loss_sum is set to zero in each step."""
 # caught by: several_steps
-# diagnosis: changed by hand
+# diagnosis: sets arrays.loss_sum to zero
 
 
 def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):

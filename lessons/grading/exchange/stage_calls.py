@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.training_step import Arrays, Stages
+from lessons.grading.exchange.own_changes import Change, OwnChanges, read_change
 from lessons.grading.exchange.text import printable
 
 MOST_CALLS = 100_000
@@ -68,16 +69,18 @@ class WrongArray(Exception):
 
 
 class StageCall(NamedTuple):
-    stage: str  # field of `Stages`
+    stage: str  # field of `Stages`; "" for the end, if something was changed after the last one
     numbers: dict[str, Any]  # parameter -> number, or list of numbers
     others: dict[str, str]  # parameter -> what belongs there, and it was another array
+    changed: list[Change]  # by the student's file itself, since the stage before
 
 
 class StageCalls:
     """The worker's end: notes what is called. `made` can travel as JSON."""
 
     def __init__(self) -> None:
-        self.made: list[tuple[str, dict[str, Any], dict[str, str]]] = []
+        self.made: list[tuple[str, dict[str, Any], dict[str, str], list[Change]]] = []
+        self.own = OwnChanges()
         self.names: dict[int, str] = {}  # of arrays, by id
         self.arrays: dict[str, Any] = {}  # by name
 
@@ -89,7 +92,14 @@ class StageCalls:
             if isinstance(value, Arrays):
                 self.learn("arrays.", value)
                 self.learn(PARAMETERS, value.parameters)
+        self.own.watch(self.arrays if any(isinstance(a, Stages) for a in arguments) else {})
         return [self.noting(a) if isinstance(a, Stages) else a for a in arguments]
+
+    def at_the_end(self) -> None:
+        """Called when the student's function has returned."""
+        changed = self.own.since()
+        if changed:
+            self.made.append(("", {}, {}, changed))
 
     def learn(self, prefix: str, fields: Any) -> None:
         for name, value in fields._asdict().items():
@@ -112,8 +122,9 @@ class StageCalls:
                 )
             others = self.other_arrays(stage, given)
             if len(self.made) < MOST_CALLS:
-                self.made.append((stage, numbers_of(given), others))
+                self.made.append((stage, numbers_of(given), others, self.own.since()))
             function(*arguments, **named)
+            self.own.keep()
 
         return call
 
@@ -184,8 +195,9 @@ def read_calls(received: Any) -> list[StageCall]:
             str(stage),
             {str(name): as_numbers(value) for name, value in numbers.items()},
             {printable(str(name)[:100]): printable(str(right)[:100]) for name, right in o.items()},
+            [read_change(change) for change in changed],
         )
-        for stage, numbers, o in received
+        for stage, numbers, o, changed in received
     ]
 
 

@@ -1,0 +1,24 @@
+"""The gradients are divided by the batch once more."""
+# caught by: one_step
+# diagnosis: means over the batch already
+
+
+def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):
+    parameters, rates = arrays.parameters, config.adam_rates
+    stages.sample_batch(arrays.image, config.seed, step, arrays.uv, arrays.target, launch=launch)
+    evaluate(stages, arrays, launch)
+    stages.backward(
+        arrays.uv, arrays.features, arrays.hidden, arrays.outputs, arrays.target,
+        parameters.weights, arrays.grad_weights, arrays.grad_feature_grid, arrays.loss_sum,
+        launch=launch,
+    )  # fmt: skip
+    arrays.grad_weights[:] = arrays.grad_weights / arrays.uv.shape[0]
+    arrays.grad_feature_grid[:] = arrays.grad_feature_grid / arrays.uv.shape[0]
+    stages.adam_weights(
+        parameters.weights, arrays.grad_weights, parameters.weights_m, parameters.weights_v,
+        step, arrays.corrections, learning_rate_mlp, rates, launch=launch,
+    )  # fmt: skip
+    stages.adam_grid(
+        parameters.feature_grid, arrays.grad_feature_grid, parameters.grid_m, parameters.grid_v,
+        parameters.grid_steps, arrays.corrections, learning_rate_grid, rates, launch=launch,
+    )  # fmt: skip
