@@ -25,6 +25,7 @@ from lessons.grading.advice.messages import (
     lines_of_findings,
     told_error,
 )
+from lessons.grading.checks.argument_names import told_changed_input
 from lessons.grading.checks.verdict import CheckEnded, Verdict
 from lessons.grading.exchange.counts import Counts
 from lessons.grading.exchange.outcome import Found
@@ -159,11 +160,8 @@ class Case(Verdict):
             if isinstance(original, Output):
                 original.buffer = returned
             elif not same_bits(original, returned):
-                shape = original.shape
-                self.fail(
-                    "changed input",
-                    f"an input was changed, the array of shape {shape}: inputs are only read",
-                )
+                told = told_changed_input(self.submission, function, arguments, original)
+                self.fail("changed input", told)
         return outcome.counts
 
     def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:

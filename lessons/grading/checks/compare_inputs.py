@@ -4,15 +4,14 @@ The call whose result is wrong is made again with other numbers, of the student'
 right one, each in a worker of its own. It counts for no points.
 """
 
-import ast
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from lessons.course.source_text import syntax_tree
 from lessons.grading.advice.comparison import differing
+from lessons.grading.checks.argument_names import names_of_arguments
 from lessons.grading.checks.explain import Effort, Failure, right_texts
 from lessons.grading.checks.repeated_calls import (
     Repeated,
@@ -23,7 +22,6 @@ from lessons.grading.checks.repeated_calls import (
 )
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.output import Output
-from lessons.grading.exchange.protocol import Student
 from lessons.grading.influence.inputs import inputs_of
 from lessons.grading.influence.measure import Budget, Element, Results
 from lessons.grading.influence.search import AMOUNTS, CONSTANT, FACTOR, Search
@@ -85,7 +83,7 @@ def compared(
     request = wrong_call(student)
     if request is None or student.compared is None:
         return None
-    names = names_of_arguments(student.submission, request)
+    names = names_of_arguments(student.submission, request.function, request.arguments)
     runs = [Repeated(case, request, names) for case in (student, ours)]
     with ThreadPoolExecutor(len(runs)) as at_once:  # compiling takes most of the time
         mine, right = at_once.map(lambda run: run(None), runs)
@@ -117,24 +115,6 @@ def wrong_call(case: WatchedCase) -> Request | None:
 def shares(got: object, output: Output) -> bool:
     """Whether what was compared is a part of an output, and no copy."""
     return isinstance(got, np.ndarray) and np.may_share_memory(got, output.buffer)
-
-
-def names_of_arguments(submission: Submission, request: Request) -> list[str]:
-    """What the student's function calls its arguments; those of a kernel that it is handed."""
-    tree = syntax_tree("\n".join(submission.lines))
-    functions = {
-        node.name: [argument.arg for argument in node.args.args]
-        for node in ast.walk(tree or ast.Module([], []))
-        if isinstance(node, ast.FunctionDef)
-    }
-    count = len(request.arguments)
-    names = functions.get(request.function, [])[:count]
-    handed = [value.name for value in request.arguments if isinstance(value, Student)]
-    if len(handed) == 1 and len(functions.get(handed[0], [])) == count - 1:
-        place = next(i for i, v in enumerate(request.arguments) if isinstance(v, Student))
-        names = list(functions[handed[0]])
-        names.insert(place, handed[0])
-    return [*names, *(f"argument {number}" for number in range(len(names) + 1, count + 1))]
 
 
 def first_wrong(
