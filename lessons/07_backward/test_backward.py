@@ -532,6 +532,7 @@ class Terms(NamedTuple):
 
     factor: float = 2.0
     count: float | None = None  # None: all colours of the batch
+    mean_over: str = "batch"
     slope: str = "sigmoid"
     padding: bool = False  # whether the thirteen outputs that are no colours count
     mask: str = "activation"
@@ -574,7 +575,12 @@ SLOPES = {
     "plus": lambda y: y * (1 + y),
     "square": lambda y: y * y,
     "square of the rest": lambda y: (1 - y) ** 2,
+    "sigmoid again": lambda y: sigmoid(y) * (1 - sigmoid(y)),
 }
+
+
+def sigmoid(y):
+    return 1 / (1 + np.exp(-y))
 
 
 def gradients(net, terms=None):
@@ -612,7 +618,10 @@ def gradients(net, terms=None):
             back = (delta * (tile[-1] + 1 - tile)) @ matrix.T
         if terms.totals_go_on:
             back = running(back, totals)
-        masked = back * mask_of(terms, back, activations, delta, inputs)
+        mask = mask_of(terms, back, activations, delta, inputs)
+        masked = back * mask
+        if terms.delta == "over the old":
+            masked = over_the_old(delta, matrix, np.broadcast_to(mask, back.shape))
         masked_layer = {"last only": layers, "first only": 1}.get(terms.mask, layer)
         if layer != masked_layer:
             masked = back
@@ -633,6 +642,17 @@ def gradients(net, terms=None):
         elif fan_in != fan_out:
             delta = delta[:, :fan_out]
     return Gradients(found, below)
+
+
+def over_the_old(delta, matrix, mask):
+    """The new delta, if each tile of inputs writes its part over the old one, which others read."""
+    fan_in, fan_out = matrix.shape
+    tile = np.zeros((len(delta), max(fan_in, fan_out)))
+    tile[:, :fan_out] = delta
+    for first in range(0, fan_in, 16):
+        here = slice(first, first + 16)
+        tile[:, here] = tile[:, :fan_out] @ matrix[here].T * mask[:, here]
+    return tile[:, :fan_in]
 
 
 def inputs_of_layers(net, which):
@@ -711,6 +731,8 @@ def output_delta(net, terms):
         error = error**2
     delta = np.zeros(outputs.shape)
     count = net.target.size if terms.count is None else terms.count
+    if terms.mean_over == "block":
+        count = 3 * samples_of_blocks(len(delta))
     slope = SLOPES[terms.slope](outputs[:, :columns])
     if terms.slope_of == "target":
         slope = SLOPES[terms.slope](net.target.astype(np.float64))
@@ -720,6 +742,12 @@ def output_delta(net, terms):
     if terms.samples is not None:
         delta[np.arange(len(delta)) % BLOCK_SAMPLES >= terms.samples] = 0
     return delta
+
+
+def samples_of_blocks(batch):
+    """(B, 1), how many samples there are in the block of each; the last one may have few."""
+    block = np.arange(batch) // BLOCK_SAMPLES
+    return np.bincount(block)[block][:, np.newaxis]
 
 
 def mask_of(terms, back, activations, delta, inputs):
@@ -855,6 +883,11 @@ def mistakes_of_slopes():
             Terms(error="squared"),
             "delta has the error squared: its derivative is 2 * error.",
         ),
+        "sigmoid of the output": (
+            Terms(slope="sigmoid again"),
+            "The sigmoid is taken once more, of the output: the output has been through it, so its "
+            "slope is output * (1 - output).",
+        ),
         "slope of tanh": (
             Terms(slope="tanh"),
             "1 - output * output is the derivative of tanh; that of the sigmoid is "
@@ -981,6 +1014,12 @@ def mistakes_of_the_offset(net):
     }
 
 
+MEAN_OF_A_BLOCK = (
+    "The mean is over the batch, not over the samples of each block (64, or what is left for the "
+    "last one): divide by 3 B."
+)
+
+
 def mistakes_of_scale(net):
     """What the first delta, or a sum, can be multiplied by: code -> (`Terms`, sentence)."""
     colours = net.target.size
@@ -1026,6 +1065,7 @@ def mistakes_of_scale(net):
             Terms(count=3 * BLOCK_SAMPLES),
             "The mean is over the batch, not over the 64 samples of a block: divide by 3 B.",
         ),
+        "divided by its block's samples": (Terms(mean_over="block"), MEAN_OF_A_BLOCK),
         "all outputs count": (
             Terms(padding=True),
             "Sixteen outputs have a delta: those that are no colours must get zero.",
@@ -1085,6 +1125,11 @@ def mistakes_on_the_way():
             Terms(delta="over itself"),
             "The next layer finds activations where its delta should be: write the new delta "
             "over the activations, in tiles[1 - current].",
+        ),
+        "delta over the old one": (
+            Terms(delta="over the old"),
+            "The new delta is written over the old one, in tiles[current], where the next tile of "
+            "inputs still reads the old one: write it over the activations, in tiles[1 - current].",
         ),
         "weights after the delta": (
             Terms(delta="before the weights"),
@@ -1176,6 +1221,7 @@ def wrong_terms(net, error):
     rest = np.sum(net.outputs[:, 3:].astype(np.float64) ** 2)
     deltas = output_delta(net, Terms())
     number = np.arange(len(error))
+    of_blocks = squares / samples_of_blocks(len(error))
     beyond = -len(error) % BLOCK_SAMPLES
     # Each thread's samples are 16 apart: the last of them within the batch.
     last = (number % BLOCK_SAMPLES >= 48) | (number + 16 >= len(error))
@@ -1188,6 +1234,7 @@ def wrong_terms(net, error):
             np.sqrt(squares.sum() / count) * count,
             "This is the root of the mean: the loss is the mean itself.",
         ),
+        "divided by its block's samples": (of_blocks.sum() * len(error), MEAN_OF_A_BLOCK),
         "delta squared": (
             np.sum(deltas**2),
             "The deltas are squared: the loss adds the squares of output - target.",
@@ -1302,7 +1349,7 @@ def compare_grid(case, net, got):
         results = {
             code: (scattered(net.uv, gradients(net, terms).features), sentence)
             for code, (terms, sentence) in known_mistakes(net).items()
-            if terms.delta == "new" and not terms.fan_out_stays
+            if terms.delta in ("new", "over the old") and not terms.fan_out_stays
         }
         results |= scatter_mistakes(net.uv, features, net.features.astype(np.float64))
         results |= same_weight_for_all(net.uv, features)

@@ -276,8 +276,10 @@ class Step:
             return m / (np.sqrt(v) + self.epsilon)
 
 
-def spread_around_m(s):
-    return s.beta2 * s.v + (1 - s.beta2) * (s.gradient - s.new_m) ** 2
+def spread(s, means):
+    """v as an average of the products of the gradient's distances from two m."""
+    one, other = means
+    return s.beta2 * s.v + (1 - s.beta2) * (s.gradient - one) * (s.gradient - other)
 
 
 # What a mistake changes in the line that moves the parameter: see `Step.moved`.
@@ -288,7 +290,7 @@ PARTS_OF_A_STEP = {
     "no momentum": {"m": lambda s: s.gradient},
     "m once more": {"m": lambda s: s.correct_m * s.m_once_more},
     "v never falls": {"new v": lambda s: np.maximum(s.v, s.new_v)},
-    "spread around m": {"new v": spread_around_m},
+    "spread around m": {"new v": lambda s: spread(s, (s.new_m, s.new_m))},
     "v not corrected": {"v": lambda s: s.new_v},
     "v divided by its correction": {"v": lambda s: s.new_v / s.correct_v},
     "old v in the step": {"v": lambda s: s.v * s.correct_v},
@@ -492,11 +494,18 @@ ADAM_MISTAKES = {
         lambda s: s.leaves(m=s.beta1 * s.m + (1 - s.beta1) * s.gradient**2),
         "m is an average of the squared gradient: that is v.",
     ),
-    "spread around m": (
-        lambda s: s.leaves(v=spread_around_m(s)),
-        "v is an average of (gradient - m) squared, the spread around m: it should be one of the "
-        "gradient squared.",
-    ),
+    **{
+        code: (
+            lambda s, m=m: s.leaves(v=spread(s, m(s))),
+            "v is an average of (gradient - m) squared, the spread around m: it should be one of "
+            "the gradient squared.",
+        )
+        for code, m in (
+            ("spread around m", lambda s: (s.new_m, s.new_m)),
+            ("spread around the old m", lambda s: (s.m, s.m)),
+            ("spread around both m", lambda s: (s.m, s.new_m)),
+        )
+    },
     "v never falls": (
         lambda s: s.leaves(v=np.maximum(s.v, s.new_v)),
         "v never falls: the larger of the old and the new one is kept. It is a running average, "
