@@ -129,6 +129,13 @@ def test_pattern_is_named(expected_code, expected, got):
     assert diagnosis.sentence.endswith((".", "?"))
 
 
+def test_rounds_of_zeros_tell_nothing():
+    # All that is not zero is wrong: the zeros between would be right whatever the mistake is.
+    zeros = spoiled(PICTURE, lambda got: np.multiply(got, np.arange(37) % 4 == 2, out=got))
+    got = zeros * values(20, 37, seed=3)
+    assert code(zeros, got) == "wrong"
+
+
 def test_a_picture_written_by_the_first_row_of_threads():
     got = np.full(PICTURE.size, SENTINEL)
     got[:48] = PICTURE.ravel()[:48]  # blocks of 16, three across

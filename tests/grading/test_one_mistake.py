@@ -1,5 +1,7 @@
 """What a run of several checks tells: each mistake once, and who waits for whom."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -12,12 +14,14 @@ from lessons.grading.advice.messages import (
     lines_of_findings,
     told_error,
 )
+from lessons.grading.checks.argument_names import told_changed_input
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.waiting import endless_before, told_once
 from lessons.grading.exchange.counts import Counts, read_rows
 from lessons.grading.exchange.outcome import Found
+from lessons.grading.exchange.output import Output
 from lessons.grading.untrusted.fingerprint import remarks_on
-from lessons.grading.untrusted.submission import adds_to_elements, own_launch
+from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS
 
@@ -89,6 +93,20 @@ def test_an_index_made_of_what_nobody_wrote_is_known(index, told):
     said = f"image[0, {index}] is outside its shape (9, 14): index {index} of axis 1 is negative"
     lines = lines_of_findings([Found("out-of-bounds", 1, said, True)], ["x = image[y, x]"])
     assert ("before the kernel writes it" in lines[-1]) == told
+
+
+def test_an_input_that_was_changed_is_told_by_its_name():
+    text = b"def launch_mask(gradients, activations, launch): pass"
+    submission = Submission(Path("exercise.py"), text)
+    gradients, activations = np.zeros((4, 2)), Output((4, 2), np.float32, None)
+    arguments = gradients, activations
+    told = told_changed_input(submission, "launch_mask", arguments, gradients)
+    assert "gradients, the array of shape (4, 2)" in told
+    assert told.endswith("Results go into activations")
+    told = told_changed_input(submission, "launch_other", arguments[:1], gradients)
+    assert told == (
+        "an input was changed, argument 1, the array of shape (4, 2): inputs are only read"
+    )
 
 
 def test_a_division_counts_only_where_a_whole_number_is_needed():
