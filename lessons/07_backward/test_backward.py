@@ -93,8 +93,9 @@ def test_all_layers(case):
 
 @check("grid")
 def test_grid(case):
-    for batch, hidden in ((64, 16), (RAGGED, 16), (20, 32)):
-        net = network(case, batch, hidden, layers=1)
+    # Two layers first: with one, totals that go on leave what a scatter in each layer leaves.
+    for batch, hidden, layers in ((64, 16, 2), (RAGGED, 16, 1), (20, 32, 1)):
+        net = network(case, batch, hidden, layers)
         (_, grad_grid, _), _ = run_in_blocks(case, net)
         compare_grid(case, net, grad_grid.array)
 
@@ -525,6 +526,7 @@ def wrong_factors(inputs, units):
 class Gradients(NamedTuple):
     weights: np.ndarray
     features: np.ndarray  # (B, 16)
+    above: np.ndarray  # (B, 3), columns 0 to 2 of all tiles of all layers above the first
 
 
 class Terms(NamedTuple):
@@ -593,6 +595,7 @@ def gradients(net, terms=None):
     width = net.hidden.shape[2]
     offset, fan_out = flat.size, 16
     totals = np.zeros((len(delta), 16))
+    above = np.zeros((len(delta), 3))
     front = 0
     layers = len(inputs) - 1
     for layer in range(layers, -1, -1):
@@ -618,6 +621,8 @@ def gradients(net, terms=None):
             back = (delta * (tile[-1] + 1 - tile)) @ matrix.T
         if terms.totals_go_on:
             back = running(back, totals)
+        if layer > 0:
+            above += back.reshape(len(back), -1, 16)[:, :, :3].sum(axis=1)
         mask = mask_of(terms, back, activations, delta, inputs)
         masked = back * mask
         if terms.delta == "over the old":
@@ -641,7 +646,7 @@ def gradients(net, terms=None):
             fan_out = fan_in
         elif fan_in != fan_out:
             delta = delta[:, :fan_out]
-    return Gradients(found, below)
+    return Gradients(found, below, above)
 
 
 def over_the_old(delta, matrix, mask):
@@ -671,6 +676,8 @@ def inputs_of_layers(net, which):
     if which == "features":
         tiles = hidden.shape[2] // 16
         hidden = np.repeat(np.tile(features, tiles)[np.newaxis], len(hidden), axis=0)
+    if which == "ones and zeros":
+        hidden = (hidden > 0).astype(np.float64)
     return [features, *hidden]
 
 
@@ -723,6 +730,8 @@ def output_delta(net, terms):
     columns = 16 if terms.padding else 3
     error = outputs[:, :columns].copy()
     error[:, :3] -= net.target
+    if terms.error == "output":
+        error[:, :3] = outputs[:, :3]
     if terms.error == "above zero":
         error = np.maximum(error, 0)
     if terms.error == "sign":
@@ -755,6 +764,8 @@ def mask_of(terms, back, activations, delta, inputs):
         return 1.0
     if terms.mask == "never":
         return 0.0
+    if terms.mask == "sigmoid":
+        return activations * (1 - activations)
     if terms.mask == "reversed":
         return activations <= 0
     if terms.mask == "times":
@@ -828,6 +839,11 @@ def mistakes_of_masks():
             Terms(mask="both"),
             "Negative gradients are stopped as well: the mask looks at the activation only.",
         ),
+        "slope of the sigmoid in all layers": (
+            Terms(mask="sigmoid"),
+            "The gradient is multiplied by activation * (1 - activation), the slope of a sigmoid: "
+            "only the output has one. Behind a ReLU it passes whole, or not at all.",
+        ),
         "mask of block 0": (
             Terms(mask="block 0"),
             "The mask is that of other samples, those of the first block: local_sample counts "
@@ -875,6 +891,10 @@ def mistakes_of_slopes():
             Terms(error="above zero"),
             "Negative errors count as zero: an error has a sign, and delta keeps it.",
         ),
+        "output for the error": (
+            Terms(error="output"),
+            "delta has the output in place of the error: it is output - target.",
+        ),
         "sign of the error": (
             Terms(error="sign"),
             "delta has the sign of the error only: the derivative of error squared is 2 * error.",
@@ -919,6 +939,11 @@ def mistakes_of_places():
         "features for all layers": (
             Terms(inputs="features"),
             f"{inputs}: here every layer takes the features.",
+        ),
+        "mask for the activation": (
+            Terms(inputs="ones and zeros"),
+            "The weights' products take ones and zeros, the mask, in place of the activations: the "
+            "mask is for the way down, a weight was multiplied by the activation.",
         ),
         "first matrix again": (
             Terms(matrix="first"),
@@ -987,8 +1012,21 @@ def mistakes_of_indices():
 
 def known_mistakes(net):
     """code -> (`Terms`, sentence)."""
+    return {**single_mistakes(net), **pairs_of_mistakes(net)}
+
+
+def pairs_of_mistakes(net):
     scale = mistakes_of_scale(net)
     scale.pop("all outputs count")  # there is no slope of a target that an output has not
+    on_the_way = mistakes_on_the_way()
+    on_the_way.pop("delta over the old one")  # what it reads is known for right totals only
+    return {
+        **two_at_once({**mistakes_of_slopes(), **scale}),
+        **two_at_once({**mistakes_of_masks(), **on_the_way}),
+    }
+
+
+def single_mistakes(net):
     return {
         **mistakes_of_masks(),
         **mistakes_of_slopes(),
@@ -997,8 +1035,6 @@ def known_mistakes(net):
         **mistakes_of_places(),
         **mistakes_of_indices(),
         **mistakes_of_the_offset(net),
-        **two_at_once({**mistakes_of_slopes(), **scale}),
-        **two_at_once({**mistakes_of_masks(), **mistakes_on_the_way()}),
     }
 
 
@@ -1346,19 +1382,30 @@ def compare_grid(case, net, got):
     tolerance = case.check.tolerance * np.abs(expected).max()
 
     def mistakes():
-        results = {
-            code: (scattered(net.uv, gradients(net, terms).features), sentence)
-            for code, (terms, sentence) in known_mistakes(net).items()
-            if terms.delta in ("new", "over the old") and not terms.fan_out_stays
-        }
+        results = features_scattered(net, single_mistakes(net))
         results |= scatter_mistakes(net.uv, features, net.features.astype(np.float64))
         results |= same_weight_for_all(net.uv, features)
+        results["scattered in each layer"] = (
+            scattered(net.uv, features + np.pad(gradients(net).above, ((0, 0), (0, 13)))),
+            "The totals of all layers are scattered: only those of the first layer, the gradients "
+            "of the features, belong to the grid.",
+        )
+        results |= features_scattered(net, pairs_of_mistakes(net))
         return {
             code: Mistake(sentence, {"grad_feature_grid": result})
             for code, (result, sentence) in results.items()
         }
 
     expect_all(case, [Left("grad_feature_grid", got, expected, tolerance)], mistakes)
+
+
+def features_scattered(net, mistakes):
+    """What mistakes on the way back leave in the grid: code -> (grad_feature_grid, sentence)."""
+    return {
+        code: (scattered(net.uv, gradients(net, terms).features), sentence)
+        for code, (terms, sentence) in mistakes.items()
+        if terms.delta in ("new", "over the old") and not terms.fan_out_stays
+    }
 
 
 def scatter_mistakes(uv, features, net_features):

@@ -536,6 +536,13 @@ ADAM_MISTAKES = {
         lambda s: s.leaves(by=s.ratio(s.new_m * s.correct_v, s.new_v * s.correct_v)),
         "m is corrected by the factor of v: its own is correction_m.",
     ),
+    "epsilon corrected": (
+        lambda s: s.leaves(
+            by=s.new_m * s.correct_m / (np.sqrt(s.correct_v) * (np.sqrt(s.new_v) + s.epsilon))
+        ),
+        "epsilon is corrected together with the root: add it after the correction, to the root of "
+        "correction_v * v.",
+    ),
     "epsilon multiplied": (
         epsilon_multiplied,
         "The root is multiplied by epsilon: add it.",
