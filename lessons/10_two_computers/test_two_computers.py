@@ -20,6 +20,10 @@ SIZES_AND_BLOCKS = (
     ((5, 4), (1, 1)),
 )  # fmt: skip
 SECTOR_NUMBERS = 8  # float32 in a sector of 32 bytes
+ONE_THREAD = (
+    "each number of small has one thread of its own: that adds up the whole square in a variable, "
+    "and stores it once. Then no two threads meet, and nothing has to be atomic."
+)
 
 
 @check("cpu_loop")
@@ -230,10 +234,7 @@ def explained(found):
         )
     adds_in_small = found.kind == "race" and "read-modify-write of small[" in found.message
     if adds_in_small or (found.kind == "uninitialised" and found.message.startswith("small[")):
-        return (
-            "each number of small has one thread of its own: that adds up the whole square in a "
-            "variable, and stores it once. Then no two threads meet, and nothing has to be atomic."
-        )
+        return ONE_THREAD
     if found.kind == "compile" and "an array of float32 with 1 dimension" in found.message:
         return "shrink takes a gray picture (H, W): is it given the photograph (H, W, 3)?"
     return ""
@@ -284,6 +285,15 @@ def shrink_in_blocks(case, image, factor, block):
     small = case.output((image.shape[0] // factor, image.shape[1] // factor))
     case.explain = partial(outside, small.array.shape, factor, block)
     counts = case.measure("launch_shrink", image, small, factor, block)
+    case.keep_within(
+        "atomic additions to small",
+        yours=counts.of(small).atomics,
+        ours=0,
+        allowed=0,
+        diagnosis="atomics",
+        sentence=ONE_THREAD,
+        line=counts.busiest_line("atomics", small),
+    )
     expect_small(case, small, image, factor, block)
     return small, counts
 
@@ -721,6 +731,32 @@ def pair(case, result):
     return result
 
 
+def require_recorded_once(case, lines, times):
+    """That no event is recorded in a loop. lines: of each record; times: how often one is asked."""
+    # Two may come from one line, of a helper.
+    turns = [line for line in lines if lines.count(line) > 1 and len(lines) > 2]
+    first, last = lines[0] in turns, lines[-1] in turns
+    case.require(
+        not (turns and times > 1),
+        "each launch by itself",
+        "each launch is timed by itself, with marks and waits in between: record one event before "
+        "all launches and one behind them, and ask for the time once.",
+    )
+    case.require(
+        not first,
+        "recorded in the loop",
+        f"line {lines[0]} records the first event again in each turn of the loop. An event keeps "
+        "only its last mark, so only what comes behind that is in the time: record it once, before "
+        "the loop, and the other event once, behind it.",
+    )
+    case.require(
+        first or not last,
+        "recorded in the loop",
+        f"line {lines[-1]} records the last event again in each turn of the loop, and only the "
+        "last of these marks counts: record it once, behind the loop.",
+    )
+
+
 def require_timed(case, run, launches):
     """That there are two events, and between them the launches and nothing else."""
     records = [number for number, step in enumerate(run.steps) if step.do == RECORD]
@@ -745,15 +781,7 @@ def require_timed(case, run, launches):
         f"{len(started)} launches are between the events: it should be {launches}.",
     )
     others = [step for step in timed if step.do != LAUNCH]
-    marked = [run.steps[number].line for number in records]
-    in_a_loop = [line for line in marked if marked.count(line) > 1]
-    case.require(
-        not in_a_loop or any(step.do != RECORD for step in others),
-        "recorded in the loop",
-        f"line {in_a_loop[0] if in_a_loop else 0} records an event in each turn of the loop. An "
-        "event keeps only its last mark, so what came before that is not in the time: record the "
-        "first event once, before the loop, and the other once, behind it.",
-    )
+    require_recorded_once(case, [run.steps[number].line for number in records], len(times))
     case.require(
         not others,
         "more by the clock",
