@@ -15,9 +15,9 @@ from lessons.reference import transfers as reference_transfers
 BLOCK_SHAPES = (32, 1), (1, 32), (32, 32), (16, 16), (8, 8), (1, 1)
 BLOCK = 32, 8  # x, y: that of the host's launches
 SIZES_AND_BLOCKS = (
-    ((70, 37), (16, 16)), ((64, 32), (32, 1)), ((70, 37), (1, 32)), ((33, 1), (32, 32)),
-    ((3, 70, 37), (3, 32, 2)), ((70, 37, 3), (1, 1, 3)), ((4, 9, 9), (3, 8, 4)),
-    ((5, 4), (1, 1)),
+    ((70, 37), (16, 8)), ((70, 37), (16, 16)), ((64, 32), (32, 1)), ((70, 37), (1, 32)),
+    ((33, 1), (32, 32)), ((3, 70, 37), (3, 32, 2)), ((70, 37, 3), (1, 1, 3)),
+    ((4, 9, 9), (3, 8, 4)), ((5, 4), (1, 1)),
 )  # fmt: skip
 SECTOR_NUMBERS = 8  # float32 in a sector of 32 bytes
 ONE_THREAD = (
@@ -456,6 +456,10 @@ def count_blocks(case, sizes_and_blocks):
             "swapped": (
                 -(-both[0][::-1] // both[1]),
                 "x and y are exchanged: the sizes come in the order of the block's shape.",
+            ),
+            "one number for all directions": (
+                -(-both[0] // both[1][0]),
+                "Every direction is divided by the block's x: each has a size of its own.",
             ),
             "divided by all threads": (
                 -(-both[0] // both[1].prod()),

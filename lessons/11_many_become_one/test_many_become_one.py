@@ -52,6 +52,7 @@ def test_max(case):
 def test_argmax(case):
     case.explain = why_not_argmax
     require_comes_first(case)
+    find_argmax(case, with_a_telling_maximum(case), 3)
     for size, blocks in ((256, 1), (1, 1), (4500, 6), (33, 1), (700, MANY_BLOCKS)):
         values = case.random(size, -9, -1)
         counted = find_argmax(case, values, blocks)
@@ -95,6 +96,8 @@ def test_prefix_sum(case):
 @check("levels")
 def test_levels(case):
     case.explain = why_not_this_bin
+    # Few pixels in the first bins, and many more than bins: no level is 0 by chance.
+    find_levels(case, np.arange(60) + case.rng.integers(1, 3, 60), [0, 5, 500, 995, 1000])
     for bins, most in ((10, 40), (256, 9), (1, 40), (300, 5)):
         find_levels(case, case.rng.integers(0, most, bins), [0, 5, 500, 995, 1000])
     counts = case.rng.multinomial(PIXELS, case.rng.dirichlet(np.ones(256)))
@@ -187,11 +190,11 @@ def require_no_atomics(case, counted):
         ours=0,
         allowed=0,
         diagnosis="atomics",
-        sentence="atomic additions wait for each other, and come in any order, in shared memory "
+        sentence="atomic operations wait for each other, and come in any order, in shared memory "
         "as well. Each warp stores its result at a place of its own there; after the barrier, "
         "shuffles make one of these, always in the same order."
         if within_the_block
-        else "atomic additions wait for each other, and come in any order. Each block stores "
+        else "atomic operations wait for each other, and come in any order. Each block stores "
         "its result at a place of its own; the second stage makes one of them.",
         line=counted.busiest_line("atomics", *(() if within_the_block else counted.originals)),
     )
@@ -627,6 +630,14 @@ def require_comes_first(case):
         )
 
 
+def with_a_telling_maximum(case):
+    """A value per thread; the largest is in no block's first warp, and has no warp's first lane."""
+    values = case.random(3 * BLOCK_THREADS, -9, -1)
+    block, warp, lane = case.rng.integers((0, 1, 1), (3, WARPS, WARP))
+    values[block * BLOCK_THREADS + warp * WARP + lane] = 0
+    return values
+
+
 def equal_values(case):
     """(values, blocks): ties within a warp, of two warps, of two blocks, of all; and NaN."""
     for places in ((40, 45), (70, 250), (300, 515), (511, 256), (0, 699)):
@@ -647,15 +658,42 @@ def find_argmax(case, values, blocks):
     expected = reference.argmax(values)
     known = wrong_indices(values, blocks) | index_alone(values, blocks)
     # One number is 0 by chance, too: what the first stage has left tells more.
-    if (candidates.array != 0).any():
+    of_thread_0 = own_of_thread_0(values, blocks)
+    if (candidates.array != 0).any() and (candidates.array != of_thread_0).any():
         known.pop("index left behind", None)
     if (candidates.array != np.arange(blocks)).any():
         known.pop("block's number", None)
     if keeps_the_smallest(values, candidates.array):
         sentence = "Of two pairs the one that comes first is lost: comes_first says what to take."
         known["the other is kept"] = (np.zeros(1), sentence)
+    if keeps_numbers_of_threads(values, candidates.array):
+        sentence = (
+            "What goes along with a value is its index, and not the number of a thread: of each "
+            "warp, the pair of value and index is kept."
+        )
+        known["a thread's number in place of the index"] = (index.array.copy(), sentence)
     case.expect(index, expected, "index", candidates=known)
     return counted
+
+
+def own_of_thread_0(values, blocks):
+    """(blocks,): where the largest of the values of each block's thread 0 is; 0 if it has none."""
+    steps = np.arange(0, values.size, blocks * BLOCK_THREADS)
+    places = [steps + block * BLOCK_THREADS for block in range(blocks)]
+    own = [place[place < values.size] for place in places]
+    return np.array([one[values[one].argmax()] if one.size else 0 for one in own])
+
+
+def keeps_numbers_of_threads(values, candidates):
+    """Whether the first stage leaves the number of the first thread of the best value's warp."""
+    if values.size < candidates.size * BLOCK_THREADS / 2 or not np.isfinite(values).all():
+        return False
+    threads = candidates.size * BLOCK_THREADS
+    places = np.arange(values.size)
+    parts = [places[places % threads // BLOCK_THREADS == block] for block in range(candidates.size)]
+    best = np.array([part[values[part].argmax()] if part.size else 0 for part in parts])
+    first = best % BLOCK_THREADS // WARP * WARP
+    return bool((first == candidates).all() and first.any())
 
 
 def keeps_the_smallest(values, candidates):
@@ -990,6 +1028,12 @@ def wrong_running_sums(counts, right):
             "partner's group: shfl_xor_sync gives it the first. With shfl_up_sync, what is below "
             "comes in steps.",
         ),
+        "lanes counted in the block": (
+            of_wrong_warps(counts, guarded_in_the_first_warp_only),
+            "Only the first warp is right: a lane is counted within its warp, from 0 to 31. It is "
+            "cuda.threadIdx.x % WARP, and in all other warps lane >= step is true for every "
+            "thread.",
+        ),
         "lane == step left out": (
             of_wrong_warps(counts, only_above_the_step),
             "A lane that has exactly `step` lanes below it adds, too: lane >= step, not >.",
@@ -1028,6 +1072,13 @@ def of_wrong_warps(counts, prefix, total_of_warp=-1):
 def without_a_guard(table):
     for step in (1, 2, 4, 8, 16):
         table = table + up(table, step)
+    return table
+
+
+def guarded_in_the_first_warp_only(table):
+    thread = np.arange(len(table))[:, None] % WARPS * WARP + np.arange(WARP)
+    for step in (1, 2, 4, 8, 16):
+        table = table + np.where(thread >= step, up(table, step), 0)
     return table
 
 
@@ -1141,6 +1192,11 @@ def wrong_levels(running, per_mille, garbage):
         "per cent": (
             np.minimum(first_with([max(1, math.ceil(10 * number)) for number in exact]), bins - 1),
             "per_mille counts thousandths, not hundredths.",
+        ),
+        "bins counted, not pixels": (
+            first_with([max(1, math.ceil(bins * int(share) / 1000)) for share in per_mille]),
+            "The shares are of the number of bins: they are of all pixels, which is the last "
+            "running sum.",
         ),
         "pixels, not bins": (
             np.array(up),

@@ -257,6 +257,11 @@ def layer_mistakes(inputs, weights, biases, omega):
             "The derivative of sin(omega * sum) is omega * cos(omega * sum): the factor omega in "
             "front is missing.",
         ),
+        "slope divided by omega": (
+            (outputs, np.cos(angles) / omega),
+            "The derivative of sin(omega * sum) is omega * cos(omega * sum): omega is a factor in "
+            "front, and no divisor.",
+        ),
         "slope of another angle": (
             (outputs, omega * np.cos(sums)),
             "The slope is the cosine of the same angle as the sine's: omega times the sum.",
@@ -501,6 +506,13 @@ def chunk_mistakes(x, d, expected):
     side_by_side = (
         "The samples of a chunk lie side by side: chunk 0 has 0 to 63, chunk 1 has 64 to 127."
     )
+    short = np.stack(
+        [
+            with_ones[c * SAMPLES_PER_THREAD :][:SAMPLES_PER_THREAD].T
+            @ d[c * SAMPLES_PER_THREAD :][:SAMPLES_PER_THREAD]
+            for c in range(chunks)
+        ]
+    )
     last_left_out = expected.copy()
     for chunk, end in enumerate(ends):
         last_left_out[chunk] -= np.outer(with_ones[end - 1], d[end - 1])
@@ -517,6 +529,11 @@ def chunk_mistakes(x, d, expected):
         "first chunk everywhere": (
             first,
             "Each chunk has the sum of the first one: begin at chunk * CHUNK_SAMPLES.",
+        ),
+        "chunks of eight": (
+            short,
+            "A chunk has CHUNK_SAMPLES samples, 64 of them, and begins at chunk * CHUNK_SAMPLES: "
+            "these have eight.",
         ),
         "every so many samples": (strided, side_by_side),
         "every 64th sample": (far_apart, side_by_side),
