@@ -489,6 +489,33 @@ def test_two_streams_and_one_array():
     assert found(halves) == found(both_read) == 0
 
 
+def test_a_stream_that_waits_for_an_event_in_vain():
+    def told(program):
+        with instead_of_gpu(quiet=True) as session:
+            program()
+        (finding,) = session.problems
+        return finding.message
+
+    def on_itself(first, second):
+        mark = cuda.event()
+        mark.record(second)
+        mark.wait(second)
+
+    def too_early():
+        first, second, mark = cuda.stream(), cuda.stream(), cuda.event()
+        array = to_device(ones())
+        mark.record(first)
+        add[1, 8, first](array, 1)
+        mark.wait(second)
+        add[1, 8, second](array, 1)
+
+    nothing = told(lambda: two_streams(lambda first, second: cuda.event().wait(second)))
+    assert "which nobody had recorded yet" in nothing
+    assert "recorded on this stream itself" in told(lambda: two_streams(on_itself))
+    assert "recorded before that, in line" in told(too_early)
+    assert "waits for" not in told(lambda: two_streams(lambda first, second: None))
+
+
 class Holder:
     """What keeps an ordinary array that is copied to, and reads it in one line."""
 

@@ -45,6 +45,24 @@ class Access(NamedTuple):
             return False  # undecided: say nothing that may be wrong
 
 
+class EventWait(NamedTuple):
+    """A stream that was told to wait for an event. recorded: where its mark was made, if it was."""
+
+    place: HostPlace
+    recorded: HostPlace | None
+    stream: int  # in which the mark is
+
+    def in_vain(self, waiting: int, access: Access) -> str:
+        """Why the stream `waiting` is not behind an access, although it waits; "" if unknown."""
+        if self.recorded is None:
+            return "which nobody had recorded yet"
+        if self.stream == waiting:
+            return "which was recorded on this stream itself"
+        if self.stream == access.stream:
+            return f"which was recorded before that, in line {self.recorded.line}"
+        return ""
+
+
 class Order:
     """Which operations of which streams are done, as the host and each stream know it."""
 
@@ -54,6 +72,7 @@ class Order:
         self.known: dict[Actor, Known] = {HOST: Counter(), DEFAULT: Counter()}
         self.pending: list[Access] = []  # what the host has not waited for
         self.steps: list[Step] = []  # what the host has asked for
+        self.event_waits: dict[int, EventWait] = {}  # of each stream the last one
 
     def add_stream(self) -> int:
         """The number of a new stream."""

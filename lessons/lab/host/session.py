@@ -161,9 +161,17 @@ class Session(Found):
             place,
             f"{what} on {stream_name(queue)} {does} an array that {describe(access)} uses, and "
             "nothing puts the two streams in order: record an event on one and let the other wait "
-            "for it, or use one stream",
+            f"for it, or use one stream{self.waited_in_vain(queue, access)}",
             access,
         )
+
+    def waited_in_vain(self, queue: int, access: Access) -> str:
+        """What is said of an event that the stream waits for, and that does not help it."""
+        wait = self.order.event_waits.get(queue)
+        why = wait.in_vain(queue, access) if wait else ""
+        if not wait or not why:
+            return ""
+        return f" ({stream_name(queue)} waits for an event in line {wait.place.line}, {why})"
 
     def check_source(self, access: Access) -> None:
         """A copy to the device is done: is its source what it was when the copy was queued?"""

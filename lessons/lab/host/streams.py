@@ -7,8 +7,8 @@ from typing import Any
 
 from ..errors import InputError
 from .fixed import Fixed
-from .order import DEFAULT, HOST, Known, Order
-from .places import host_place
+from .order import DEFAULT, HOST, EventWait, Known, Order
+from .places import HostPlace, host_place
 from .steps import RECORD, STREAM_WAITS, TIME, Step
 
 
@@ -63,19 +63,24 @@ class Event(metaclass=Fixed):
         self._lab_when_too_early = when_too_early
         self._lab_mark: Known | None = None
         self._lab_stream = DEFAULT  # in which the mark is
+        self._lab_recorded: HostPlace | None = None
         self._lab_time = 0.0
 
     def record(self, stream: Any = 0) -> None:
         self._lab_mark = self._lab_order.snapshot(number_of(stream))
         self._lab_stream = number_of(stream)
-        self._lab_order.steps.append(Step(RECORD, host_place(), self._lab_stream))
+        self._lab_recorded = host_place()
+        self._lab_order.steps.append(Step(RECORD, self._lab_recorded, self._lab_stream))
         self._lab_time = time.perf_counter()
 
     def wait(self, stream: Any = 0) -> None:
         """What is queued on the stream from now on comes after the mark."""
+        waiting = number_of(stream)
+        wait = EventWait(host_place(), self._lab_recorded, self._lab_stream)
+        self._lab_order.event_waits[waiting] = wait
         if self._lab_mark is not None:
-            self._lab_order.steps.append(Step(STREAM_WAITS, host_place(), number_of(stream)))
-            self._lab_order.wait_for(number_of(stream), self._lab_mark)
+            self._lab_order.steps.append(Step(STREAM_WAITS, host_place(), waiting))
+            self._lab_order.wait_for(waiting, self._lab_mark)
 
     def synchronize(self) -> None:
         """The host waits until the mark is reached."""
