@@ -71,7 +71,28 @@ def test_sine(case):
                 "x and gradient are exchanged.",
             ),
         },
+        another_wave,
     )
+
+
+def another_wave(x, gradient, got):
+    """code -> (result, sentence), if what came is some other sine of x, times the gradient."""
+    for unit, turns in (("radians", 1.0), ("turns", 2 * np.pi), ("", 1 / (2 * np.pi))):
+        parts = np.stack([np.sin(turns * x), np.cos(turns * x)]) * gradient
+        (along, across), *_ = np.linalg.lstsq(parts.T, got, rcond=None)
+        size, ahead = np.hypot(along, across), np.arctan2(across, along)
+        if size < 0.01 or np.abs(parts.T @ [along, across] - got).max() > 0.01 * size:
+            continue
+        told = f"This is a sine that began {abs(ahead):.4g} radians "
+        told += "earlier" if ahead > 0 else "later"
+        told += "" if abs(size - 1) < 1e-3 else f", times {size:.4g}"
+        told += {"radians": "", "turns": ", and takes x for turns"}.get(unit, ", of x / (2 pi)")
+        told += (
+            ". The slope is a sine of x that began a quarter turn earlier: that is pi / 2 = 1.5708 "
+            "radians, or 0.25 turns."
+        )
+        return {"another sine": (parts.T @ [along, across], told)}
+    return {}
 
 
 @check("gelu")
@@ -151,8 +172,33 @@ def test_gelu(case):
                 derivatives.gelu_slope(exact),
                 "The chain rule multiplies: gradient times slope.",
             ),
+            "product of the slopes": (
+                gradient * 0.5 * (1 - t**2) * slope,
+                "This is the slope of x / 2 times that of 1 + tanh(inner). " + PRODUCT_RULE,
+            ),
+            "sum of the slopes": (
+                gradient * (0.5 + (1 - t**2) * slope),
+                "This is the slope of x / 2 plus that of 1 + tanh(inner). " + PRODUCT_RULE,
+            ),
         },
+        lambda x, gradient, got: parts_of_gelu(gradient * own, gradient * other * slope, got),
     )
+
+
+PRODUCT_RULE = (
+    "The slope of a product has two parts: the slope of each factor, times the other factor as it "
+    "is."
+)
+
+
+def parts_of_gelu(own, other, got):
+    """code -> (result, sentence), if both parts of the slope are there, but not once each."""
+    (first, second), *_ = np.linalg.lstsq(np.stack([own, other]).T, got, rcond=None)
+    sentence = (
+        f"Both parts of the product rule are there. That of x / 2 counts {first:.4g} times, and "
+        f"that of 1 + tanh(inner) {second:.4g} times: each counts once."
+    )
+    return {"parts counted otherwise": (first * own + second * other, sentence)}
 
 
 def other_gelu_slope(x):
@@ -167,8 +213,11 @@ def sigmoid_gelu_slope(x):
     return share + 1.702 * x * share * (1 - share)
 
 
-def expect_derivative(case, name, x, gradient, expected, candidates):
-    """Compare name(x, gradient) for each of some numbers."""
+def expect_derivative(case, name, x, gradient, expected, candidates, fitted):
+    """Compare name(x, gradient) for each of some numbers.
+
+    fitted: (x, gradient, what came) -> more candidates, which are computed from what came.
+    """
     got = [case.call(name, np.float32(a), np.float32(b)) for a, b in zip(x, gradient, strict=True)]
     case.require(
         all(np.ndim(value) == 0 for value in got),
@@ -183,7 +232,9 @@ def expect_derivative(case, name, x, gradient, expected, candidates):
         f"{name} is no number far from zero, as at x = {endless[:1].sum():g}: an exponential is "
         "infinite there, and infinity by infinity is no number. math.tanh does not need it.",
     )
-    case.expect(got, expected, name, candidates=candidates)
+    exact = (array.astype(np.float64) for array in (x, gradient, got))
+    known = candidates | fitted(*exact) if np.isfinite(got.astype(float)).all() else candidates
+    case.expect(got, expected, name, candidates=known)
 
 
 @check("bilinear")
@@ -770,7 +821,7 @@ def function_of(names, formula):
 
 
 def expect_slopes(case, suspects):
-    got, expected, twice, others = [], [], [], []
+    got, expected, twice, others, sums = [], [], [], [], []
     for suspect in suspects:
         point = suspect.points[0]
         for position in range(len(point)):
@@ -785,6 +836,7 @@ def expect_slopes(case, suspects):
             expected.append(exact[position])
             twice.append(2 * exact[position])
             others.append(exact[0])
+            sums.append(sum(exact))
     got, expected = np.array(got), np.array(expected)
     near = np.abs(got - expected) / np.maximum(1, np.abs(expected))
     case.require(
@@ -796,7 +848,9 @@ def expect_slopes(case, suspects):
     )
     # The largest ones would allow the others anything.
     usual = np.abs(expected) < 100
-    got, expected, twice, others = (np.array(a)[usual] for a in (got, expected, twice, others))
+    got, expected, twice, others, sums = (
+        np.array(a)[usual] for a in (got, expected, twice, others, sums)
+    )
     case.expect(
         got, expected, "slopes",
         candidates={
@@ -809,6 +863,11 @@ def expect_slopes(case, suspects):
             "first input only": (
                 others,
                 "This is always the slope along the first input: change inputs[position].",
+            ),
+            "all inputs change": (
+                sums,
+                "This is the sum of the slopes along all inputs: change inputs[position] alone, "
+                "and leave the others as they are.",
             ),
             "no slope": (np.zeros(len(got)), "The slope is 0 everywhere: does an input change?"),
         },

@@ -502,6 +502,15 @@ def test_what_can_be_written_otherwise_is_no_call_that_is_missing(line, told):
     assert other_structure(functions[0], functions[1:]) == told
 
 
+def test_what_python_brings_along_is_no_call_that_is_missing():
+    right = "def one(a):\n    b = list(a)\n    return any(b) or sum(b) or last(b)\n"
+    mine = "def one(a):\n    return a[0]\n"
+    functions = [ast.parse(text).body[0] for text in (mine, right)]
+    assert (
+        other_structure(functions[0], functions[1:]) == "ours calls `last`, and this one does not"
+    )
+
+
 def test_what_a_function_does_not_use_is_told_and_tried_first():
     text = "def one(a, b, n):\n    c, d = a * 2, a + 1\n    return a + c + d + n\n"
     ((_, function),) = Source(text).functions().items()
