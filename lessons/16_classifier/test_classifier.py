@@ -454,6 +454,15 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             "write it, or the thread that has the label among its classes.",
             losses=np.where(labels < WARP, loss, garbage),
         ),
+        "number of the label subtracted": of(
+            "From each probability the number of the label is subtracted: t is no number of a "
+            "class, but 1 for the label's class, and 0 for the others.",
+            delta=y - labels[:, np.newaxis],
+        ),
+        "number of the label subtracted there": of(
+            "For the label's class its number is subtracted: t is 1 there, whatever the number.",
+            delta=y - labels[:, np.newaxis] * one_hot,
+        ),
         "delta of a mean": of(
             "delta is divided by the number of samples: it belongs to one sample, and gradients "
             "are sums over the mini-batch.",
@@ -514,6 +523,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
 def wrong_losses(z, right, largest, total, labels, garbage, of):
     loss = right["losses"]
     label_z = z[np.arange(len(labels)), labels]
+    loss_of = (np.log(total) + largest)[:, np.newaxis]  # less z, of each class
     return {
         "loss negative": of("The loss has the wrong sign: it is -log(probability).", losses=-loss),
         "probability, not loss": of(
@@ -550,6 +560,38 @@ def wrong_losses(z, right, largest, total, labels, garbage, of):
         "decimal logarithm": of(
             "The loss has a logarithm to the base 10: math.log is the natural one.",
             losses=loss / np.log(10),
+        ),
+        "losses of all classes": of(
+            "This is the sum of -log(probability) over all classes: cross entropy has only that of "
+            "the label, since t is 0 for the others.",
+            losses=(loss_of - z).sum(axis=1),
+        ),
+        "mean of all classes": of(
+            "This is the mean of -log(probability) over all classes: cross entropy has only that "
+            "of the label.",
+            losses=(loss_of - z).mean(axis=1),
+        ),
+        "entropy": of(
+            "This is the sum of -y * log(y), with the probabilities twice: cross entropy is the "
+            "sum of -t * log(y), and t is 0 but for the label.",
+            losses=(right["probabilities"] * (loss_of - z)).sum(axis=1),
+        ),
+        "loss of the first class": of(
+            "This is -log(probability) of class 0: the loss is that of the label.",
+            losses=(loss_of - z)[:, 0],
+        ),
+        "loss of the last class": of(
+            "This is -log(probability) of the last class: the loss is that of the label.",
+            losses=(loss_of - z)[:, -1],
+        ),
+        "loss of the likeliest": of(
+            "This is -log(probability) of the likeliest class: the loss is that of the label.",
+            losses=(loss_of - z).min(axis=1),
+        ),
+        "squared error": of(
+            "This is the sum of the squared errors of the probabilities: cross entropy is "
+            "-log(probability) of the label.",
+            losses=(right["delta"] ** 2).sum(axis=1),
         ),
         "added to what is there": of(
             "The losses are added to what was there before: store them, with =.",
