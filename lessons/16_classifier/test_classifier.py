@@ -932,12 +932,13 @@ def one_step(case, sizes):
     images, labels, flat, network = made(case, sizes, sizes.batch)
     losses = case.output((sizes.batch,))
     case.conduct("training_step", images, labels, losses, network, sizes.rate)
-    look = partial(first_wrong_array, case, network, images, labels, sizes.split(flat))
+    look = partial(first_wrong_array, case, network, images, labels, sizes, flat)
     compare(case, sizes, network, losses, images, labels, flat, STEP_MISTAKES, look)
 
 
-def first_wrong_array(case, network, images, labels, parameters, _):
+def first_wrong_array(case, network, images, labels, sizes, flat, _):
     """(code, sentence): which array of a step is wrong first, if no known mistake explains it."""
+    parameters = sizes.split(flat)
     weights_1, bias_1, weights_2, _ = parameters
     sums = images @ weights_1
     hidden = reference.gelu(sums + bias_1)
@@ -951,8 +952,12 @@ def first_wrong_array(case, network, images, labels, parameters, _):
         "delta_hidden": delta @ weights_2.T * reference.gelu_slope(sums + bias_1),
         "gradients": np.concatenate([gradient.ravel() for gradient in gradients]),
     }
+    moved = weights_2 - sizes.rate * gradients[2]
+    too_late = delta @ moved.T * reference.gelu_slope(sums + bias_1)
     for name, expected in right.items():
         got = getattr(network, name).array
+        if name == "delta_hidden" and same(got, too_late, case.usual_tolerance(expected)):
+            return MOVED_TOO_EARLY
         if not same(got, expected, case.usual_tolerance(expected)):
             return (
                 name,
@@ -961,6 +966,13 @@ def first_wrong_array(case, network, images, labels, parameters, _):
                 "or too late.",
             )
     return "sgd", "All gradients are right: look at launch_sgd, and at what it is given."
+
+
+MOVED_TOO_EARLY = (
+    "weights moved too early",
+    "delta goes back through weights_2 when these have moved already: it belongs to the weights "
+    "that it came through. launch_sgd is the last of all, when every gradient is there.",
+)
 
 
 def one_epoch(case, sizes):
