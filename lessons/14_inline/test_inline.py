@@ -5,6 +5,7 @@ Most pictures have cells that are not full: 16 x 16 threads, of which some have 
 
 import itertools
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -244,6 +245,7 @@ def scatter(case, launch, height, width):
     case.explain = explained
     counted = case.measure(launch, gradient, grad_grid)
     known = scatter_mistakes(gradient, before)
+    known |= one_pixel_each(gradient, before, grad_grid.array)
     case.expect(
         grad_grid, before + reference.scatter(gradient, shape), "grad_grid", candidates=known
     )
@@ -390,11 +392,68 @@ def wrong_features(grid, height, width):
             "All corners count fully: each has its share, and the four make one.",
         ),
         **shares_beyond_one(grid, height, width, places),
+        **as_in_lesson_2(grid, height, width, places),
         "places missing": (
             blended(grid, height, width, places=places * 0),
             "Features 14 and 15 are zero: they are the pixel's place in its cell.",
         ),
     }
+
+
+def as_in_lesson_2(grid, height, width, places):
+    """What is blended if the grid is taken for centres of cells, or for a picture of lesson 2."""
+    found = {}
+    for name, sentence, position in (
+        (
+            "centres of cells",
+            "The grid is blended as if its numbers lay at the centres of cells, as in lesson 2: "
+            "they lie at the corners, and pixel 0 of a cell is exactly on one.",
+            lambda pixel, size, corners: (pixel + 0.5) / CELL - 0.5,
+        ),
+        (
+            "texels of lesson 2",
+            "The grid is blended like a picture of lesson 2, stretched over all pixels: here its "
+            "corners are 16 pixels apart, whatever the picture's size, and pixel 0 lies on one.",
+            lambda pixel, size, corners: (pixel + 0.5) / size * corners - 0.5,
+        ),
+        (
+            "stretched",
+            "The grid is stretched over the picture, from the first pixel to the last: its corners "
+            "are 16 pixels apart, whatever the picture's size.",
+            lambda pixel, size, corners: pixel / max(1, size - 1) * (corners - 1),
+        ),
+    ):
+        for clamped in (True, False):
+            across, down = (
+                between(position(np.arange(size), size, corners), corners, clamped)
+                for size, corners in ((width, grid.shape[1]), (height, grid.shape[0]))
+            )
+            indices, fractions = pairs_of(across, down, grid.shape[1])
+            blend = partial(blended, grid, height, width, shares_of(fractions), indices)
+            code = name if clamped else f"{name}, not clamped"
+            found[code] = blend(fractions), sentence
+            found[f"{code}, places right"] = blend(places), sentence
+    return found
+
+
+def between(position, corners, clamped):
+    """(the corner before, the one behind, how far between them) of positions along an axis."""
+    floor = np.floor(position).astype(int)
+    fraction = position - floor
+    low, high = np.maximum(floor, 0), np.minimum(floor + 1, corners - 1)
+    if clamped:
+        fraction = np.where(floor < 0, 0.0, fraction)
+        high = np.minimum(low + 1, corners - 1)
+    return low, high, fraction
+
+
+def pairs_of(across, down, columns):
+    """(indices of the four corners, places) of each pixel, from those along x and along y."""
+    left, right, x = (np.tile(part, len(down[0])) for part in across)
+    top, bottom, y = (np.repeat(part, len(across[0])) for part in down)
+    corners = (top, left), (top, right), (bottom, left), (bottom, right)
+    indices = np.stack([row * columns + column for row, column in corners], axis=1)
+    return indices, np.stack([x, y], axis=1)
 
 
 def shares_beyond_one(grid, height, width, places):
@@ -424,6 +483,7 @@ class Forward(NamedTuple):
     few_inputs: bool = False  # as many as the layer has units
     relu_of_each_sum: bool = False  # after each product, and not after the last one only
     sigmoid: bool = False  # in the last layer, as in part one
+    biases_first: bool = False  # row 0 is taken for the biases, and 1 to 16 for the matrix
 
 
 def forward(net, terms):
@@ -433,6 +493,8 @@ def forward(net, terms):
     activations = [reference.encode(net.grid.astype(np.float64), height, width)]
     for number, active in zip(terms.layers, terms.active, strict=True):
         matrix, bias = weights[number, :UNITS], weights[number, UNITS] * terms.bias
+        if terms.biases_first:
+            matrix, bias = weights[number, 1:], weights[number, 0]
         inputs = activations[0 if terms.features_again else -1]
         if terms.few_inputs:
             inputs = inputs * (np.arange(UNITS) < units_of(number))
@@ -484,6 +546,11 @@ def wrong_pictures(net):
         "biases forgotten": (
             Forward(bias=0.0),
             "The biases are missing: row 16 of weights[layer] belongs to each sum.",
+        ),
+        "biases looked for in row 0": (
+            Forward(biases_first=True),
+            "Row 0 is taken for the biases, and rows 1 to 16 for the matrix: rows 0 to 15 of "
+            "weights[layer] are the matrix, from input k, and row 16 holds the biases.",
         ),
         "biases subtracted": (Forward(bias=-1.0), "The biases are subtracted: add them."),
         "bias after ReLU": (
@@ -657,6 +724,24 @@ def scatter_mistakes(gradient, before):
             "The last pixels of a row and a column count again for the threads behind them: a "
             "thread without a pixel has a gradient of 0, not that of its neighbour.",
         ),
+    }
+
+
+def one_pixel_each(gradient, before, got):
+    """code -> (result, sentence), if each sum of a single cell is the product of one pixel."""
+    if gradient.shape[:2] != (CELL, CELL):
+        return {}
+    _, shares, _ = reference.corners(CELL, CELL)
+    products = shares.T[:, np.newaxis] * gradient.reshape(-1, CHANNELS).T  # (4, 14, 256)
+    added = (got.astype(np.float64) - before).reshape(4, CHANNELS)
+    nearest = np.abs(products - added[:, :, np.newaxis]).argmin(axis=2)
+    chosen = np.take_along_axis(products, nearest[:, :, np.newaxis], axis=2)[:, :, 0]
+    return {
+        "one pixel each": (
+            before + chosen.reshape(before.shape),
+            "Each sum is the product of one pixel alone: its owner adds up those of all 256, from "
+            "pixel 0 on. The threads of a block do not share a sum, each has another one.",
+        )
     }
 
 
