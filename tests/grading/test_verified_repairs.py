@@ -6,8 +6,10 @@ import pytest
 
 from lessons.course.lesson import find_lesson
 from lessons.grading.checks.changed_texts import OtherChecks, checks_beside
-from lessons.grading.checks.explain import Failure, told
+from lessons.grading.checks.explain import Failure, suspected, told
+from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of
+from lessons.grading.checks.waiting import passed_functions
 from lessons.grading.repairs.differences import Place
 from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.lines import Line
@@ -312,9 +314,26 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("race", "f(1)\nline 3: race: so", LINES, True),
         ("race", "f(1)\nline 3: race: so", FUNCTION, False),  # it has a line
         ("out-of-bounds", "f(1)\nline 3: out-of-bounds: so", FUNCTION, False),
+        ("added pixel by pixel", "f(1)\nso: it does\n  3 | a[i] = 1", FUNCTION, False),
     ],
 )
 def test_what_is_found_is_told_if_it_says_more(diagnosis, message, found, takes):
     lesson = find_lesson("1")
     failure = Failure(None, lesson, lesson.checks[0], None, 1, diagnosis, message)
     assert failure.takes(found) == takes
+
+
+def test_a_helper_of_a_function_that_has_passed_is_not_suspected():
+    text = "def one(a):\n    return help(a)\n\n\ndef two(a):\n    return help(a) + more(a)\n"
+    assert suspected(("help", "more"), text, {"one"}) == ("more",)
+    assert suspected(("help", "more"), text, set()) == ("help", "more")
+
+
+def test_only_functions_of_checks_that_have_passed_are_fine():
+    lesson = find_lesson("14")
+    results = [
+        Result(lesson.name, name, 0, 1, status, "", "", "", "", 0.0)
+        for name, status in (("corners", "passed"), ("scatter", "failed"))
+    ]
+    fine = passed_functions(lesson, results)
+    assert "paint" in fine and "scatter_block" not in fine

@@ -3,7 +3,7 @@
 Changed texts run as a student's file does, in a worker of their own, and count for no points.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from lessons.course.exercises import START, exercise_text, solution_text
@@ -14,6 +14,8 @@ from lessons.grading.checks.changed_texts import FailedCheck, OtherChecks, Runne
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.waiting import about_an_answer, about_values, failed, tells_a_line
 from lessons.grading.repairs.search import Found, find_slip
+from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.structure import names_called
 from lessons.grading.repairs.tries import Tries
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
@@ -80,6 +82,7 @@ class Failure(NamedTuple):
     seed: int
     diagnosis: str
     message: str
+    passed: frozenset[str] = frozenset()  # the functions of checks that this file has passed
 
     def is_new(self, before: Sequence[Result]) -> bool:
         """Whether no earlier check has failed for a function that this one runs, too."""
@@ -160,11 +163,20 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             return []
         if failure.diagnosis not in GENERAL:
             found = found._replace(structure="")  # the mistake has a name already
+        found = found._replace(helpers=suspected(found.helpers, mine, failure.passed))
         return told(found, failure.submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
     finally:
         pool.stop()
+
+
+def suspected(helpers: Sequence[str], text: str, passed: Collection[str]) -> tuple[str, ...]:
+    """Helpers without those that a function calls which has passed its checks."""
+    functions = Source(text).functions()
+    called = (names_called(node) for name, node in functions.items() if name in passed)
+    fine = set().union(*called)
+    return tuple(name for name in helpers if name not in fine)
 
 
 def right_texts(lesson: Lesson) -> list[str]:

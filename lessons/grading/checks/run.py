@@ -26,7 +26,7 @@ from lessons.grading.checks.explain import (
 )
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.verdict import CheckEnded
-from lessons.grading.checks.waiting import endless_before, told_once
+from lessons.grading.checks.waiting import endless_before, passed_functions, told_once
 from lessons.grading.exchange.text import printable
 from lessons.grading.pictures.evidence import PICTURES
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -96,7 +96,8 @@ def run_check(
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
     if status != "passed" and backends:
         diagnosis, message = told_once(check, lesson, diagnosis, message, before)
-        failure = Failure(function, lesson, check, submission, seed, diagnosis, message)
+        fine = passed_functions(lesson, before)
+        failure = Failure(function, lesson, check, submission, seed, diagnosis, message, fine)
         found: list[str] = []
         if "cuda" not in backends and failure.is_new(before):
             found = lines_on_slip(failure, workers, effort)

@@ -59,6 +59,13 @@ def failed(lesson: Lesson, before: Iterable[Result]) -> list[Result]:
     ]
 
 
+def passed_functions(lesson: Lesson, before: Iterable[Result]) -> frozenset[str]:
+    """The functions of all checks that this submission has passed."""
+    known = {check.name: check.needs for check in lesson.checks}
+    passed = (one for one in before if one.lesson == lesson.name and one.status == "passed")
+    return frozenset(name for one in passed for name in known.get(one.check, ()))
+
+
 def functions_in(message: str, check: Check) -> str:
     """Which of a check's functions its message speaks of; all of them if it names none."""
     found = re.search(r"elements? of (\w+) (is|are) wrong", message)
@@ -79,9 +86,9 @@ def about_an_answer(message: str) -> bool:
 
 
 def tells_a_line(message: str) -> bool:
-    """Whether a message says in which line of the file something is wrong."""
+    """Whether a message says in which line of the file something is wrong, or quotes one."""
     lines = message.splitlines()[1:]
-    return any(re.match(r"\s*(line \d+:|\w+\.py, line)", line) for line in lines)
+    return any(re.match(r"\s*(line \d+:|\w+\.py, line|\d+ \| )", line) for line in lines)
 
 
 def same_mistake(message: str, other: str) -> bool:
