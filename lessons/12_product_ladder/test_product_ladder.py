@@ -219,16 +219,16 @@ def why_no_fragment(found):
     if found.kind not in ("race", "uninitialised", "out-of-bounds"):
         return ""
     copied = (
-        "The copies of the next round go where nobody reads: to the half of both tiles that is not "
-        "multiplied now. They are waited for, then comes the barrier, and only behind it the next "
-        "copies begin. If all this is so, "
+        ". Or, if you have changed product_halves: the copies of the next round go to the half of "
+        "both tiles that is not multiplied now. They are waited for, then comes the barrier, and "
+        "only behind it the next copies begin"
     )
     return (
-        f"{copied if 'begin_copies' in found.message else ''}"
-        "a lane reads words here that its warp does not have. A round has WORDS words per row, and "
-        "a warp has WARP_ROWS rows of a_tile, WARP_COLUMNS of b_tile: lane is threadIdx.x % WARP, "
-        "group is lane // 4, from 0 to 7, and place is lane % 4, from 0 to 3. Pieces are 16 rows "
-        "of a_tile, and 8 of b_tile"
+        "a lane reads words here that its warp does not have; no barrier mends that. A round has "
+        "WORDS words per row, and a warp has WARP_ROWS rows of a_tile, WARP_COLUMNS of b_tile: "
+        "lane is threadIdx.x % WARP, group is lane // 4, from 0 to 7, and place is lane % 4, from "
+        "0 to 3. Pieces are 16 rows of a_tile, at first_row + 16 * i, and 8 of b_tile, at "
+        f"first_column + 8 * j{copied if 'begin_copies' in found.message else ''}"
     )
 
 
@@ -785,7 +785,11 @@ def wrong_epilogues(a, b, bias):
         in_the_loop += a[:, inner : inner + DEPTH] @ b[inner : inner + DEPTH]
         in_the_loop = gelu(in_the_loop + bias)
     known = {
-        "no epilogue": (product, "This is a @ b alone: bias and GELU are still to come."),
+        "no epilogue": (
+            product,
+            "This is a @ b alone: bias and GELU are missing, or come after `store`, "
+            "which has put the sums into c as they were.",
+        ),
         "no bias": (gelu(product), "The bias is missing: gelu(sum + bias of the column)."),
         "no activation": (product + bias, "The activation is missing: gelu(sum + bias)."),
         "bias after the activation": (
@@ -907,6 +911,24 @@ def wrong_fragments(a, b):
         "four rows further": (
             product(a_places=((0, 0), (4, 0), (0, 4), (4, 4))),
             "The second row of a is 8 further down, not 4: there are eight groups.",
+        ),
+        "rows of a without the 8": (
+            product(a_places=((0, 0), (0, 0), (0, 4), (0, 4))),
+            "Words a1 and a3 are those of the row 8 further down, group + 8: here they are of the "
+            "same row as a0 and a2.",
+        ),
+        "words of a without the 4": (
+            product(a_places=((0, 0), (8, 0), (0, 0), (8, 0))),
+            "Words a2 and a3 lie 4 further right, at w + place + 4: here they are a0 and a1 again.",
+        ),
+        "words of b without the 4": (
+            product(b_places=((0, 0), (0, 0))),
+            "Word b1 lies 4 further right, at w + place + 4: here it is b0 again.",
+        ),
+        "words without the 4": (
+            product(a_places=((0, 0), (8, 0), (0, 0), (8, 0)), b_places=((0, 0), (0, 0))),
+            "The words a2, a3 and b1 lie 4 further right, at w + place + 4: here they are those "
+            "before again.",
         ),
         "pieces of a 8 apart": (
             product(apart=8),

@@ -1,0 +1,31 @@
+"""A chunk has as many samples as a thread of the layers."""
+# caught by: chunks
+# diagnosis: chunks of eight
+
+from numba import cuda, float32
+
+from kernels.siren.layers import SAMPLES_PER_THREAD
+from kernels.siren.sums import INPUTS_PER_THREAD
+
+
+@cuda.jit
+def chunk_sums(inputs, deltas, partial):
+    unit, group, chunk = cuda.grid(3)
+    n, fan_in = inputs.shape
+    if unit >= deltas.shape[1]:
+        return
+    start = group * INPUTS_PER_THREAD
+    sums = cuda.local.array(INPUTS_PER_THREAD, float32)
+    for j in range(INPUTS_PER_THREAD):
+        sums[j] = float32(0)
+    bias = float32(0)
+    for s in range(chunk * SAMPLES_PER_THREAD, min(n, (chunk + 1) * SAMPLES_PER_THREAD)):
+        d = deltas[s, unit]
+        bias += d
+        for j in range(INPUTS_PER_THREAD):
+            sums[j] += d * inputs[s, min(start + j, fan_in - 1)]
+    for j in range(INPUTS_PER_THREAD):
+        if start + j < fan_in:
+            partial[chunk, start + j, unit] = sums[j]
+    if group == 0:
+        partial[chunk, fan_in, unit] = bias
