@@ -83,15 +83,16 @@ def explained(found, width=0):
         return "The last row of the table is number corrections.shape[0] - 1: steps beyond use it."
     if "," not in found.message.partition("]")[0]:
         return ""  # a weight, which has one index only
+    place = not_its_own(found, width).strip()
     return (
-        "Is there a guard for threads beyond the last cell? Row and column of a cell are "
-        "cell // width and cell % width, with height, width = steps.shape."
+        f"{place or 'Is there a guard for threads beyond the last cell?'} Row and column of a cell "
+        "are cell // width and cell % width, with height, width = steps.shape."
     )
 
 
 def not_its_own(found, width):
-    """Of a race about a cell: which row or column a thread has taken for its own; "" if unknown."""
-    index = re.search(r"\w\[(\d+), (\d+), \d+\]", found.message)
+    """Of a cell in a finding: which row or column a thread has taken for its own; "" if unknown."""
+    index = re.search(r"\w\[(\d+), (\d+)(?:, \d+)?\]", found.message)
     threads = re.findall(r"thread (\d+) of block (\d+)", found.message)
     if not index or not width:
         return ""
@@ -134,7 +135,8 @@ def move_grid(case, settings, shape):
     inputs = grid_state(case, shape)
     # Some cells are older than the table is long.
     steps = case.rng.integers(0, 60, shape[:2]).astype(np.int32)
-    case.explain = partial(explained, width=shape[1])
+    # Of another launch nobody knows which cell a thread has.
+    case.explain = partial(explained, width=0 if case.clues().own_launch else shape[1])
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
     grid, grad_grid, m, v = arrays
