@@ -245,6 +245,21 @@ def test_what_several_threads_store_is_for_one_of_them_and_no_barrier_helps():
 
 
 @cuda.jit
+def the_rest_is_zero(values, out):
+    i = cuda.grid(1)
+    if i >= values.shape[0]:
+        out[values.shape[0] - 1] = 0
+        return
+    out[i] = values[i]  # here
+
+
+def test_threads_that_return_behind_a_store_need_no_barrier():
+    report = checked_run(the_rest_is_zero, 1, 32, floats(20), np.zeros(20, np.float32))
+    found = expect(the_rest_is_zero, "race", report, "whose element is it")
+    assert "syncthreads" not in found[0].message
+
+
+@cuda.jit
 def own_numbers_in_one_place(out):
     tile = cuda.shared.array(8, float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y

@@ -65,6 +65,20 @@ def in_two_branches(now: Side, former: Side) -> bool:
     return bool(sides[0]) != bool(sides[1])
 
 
+def apart_by_return(now: Side, former: Side) -> bool:
+    """Whether one place is in an `if` that ends with `return`, and the other is not in it."""
+    parents = parents_in(now.source.tree)
+    shared = shared_parents(now, former)
+    return any(
+        isinstance(parent, ast.If)
+        and parent not in shared
+        and isinstance(parent.body[-1], ast.Return)
+        and not parent.orelse
+        for node in (now.node, former.node)
+        for parent in parents_of(parents, node)
+    )
+
+
 def common_loop(now: Side, former: Side) -> ast.For | ast.While | None:
     for parent in shared_parents(now, former):
         if isinstance(parent, (ast.For, ast.While)):

@@ -11,6 +11,7 @@ from .history import HappensBefore
 from .pairs import pair_advice
 from .places import (
     Side,
+    apart_by_return,
     barrier_left_out,
     barriers_in,
     common_loop,
@@ -221,6 +222,11 @@ def within_statement(now: Side, former: Side, barrier: str) -> str:
 def within_block(now: Side, former: Side) -> str:
     if now.source is not former.source:
         return "put cuda.syncthreads() between them"
+    if now.kind == former.kind == "write" and apart_by_return(now, former):
+        return (
+            "threads return behind one of these stores, so no barrier can stand between them: "
+            "whose element is it? Only the thread that it belongs to should store it"
+        )
     loop = common_loop(now, former)
     begin, end = line_of(now.node), line_of(former.node)
     if loop is None or begin > end:
