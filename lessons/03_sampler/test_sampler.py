@@ -13,6 +13,7 @@ THREADS = ("grid", 1, 128)
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
+OF_A_THREAD = "threadIdx.x", "blockIdx.x", "the sample"
 PROBE = 11  # a sample that is equal to no step
 
 
@@ -138,6 +139,10 @@ def other_centres(known, got, first, width, height):
         "first_pixel * sample": first * batch,
         "first_pixel * width + sample": first * width + batch,
         "first_pixel * height + sample": first * height + batch,
+        **{
+            f"first_pixel + {name}": first + number
+            for name, number in by_blocks(RAGGED_BATCH).items()
+        },
     }
     sizes = {"width": width, "height": height}
     right = "first_pixel + sample", "width", "width", "width", "height"
@@ -156,6 +161,20 @@ def other_centres(known, got, first, width, height):
                 ]
                 return {**known, "made of something else": (result, f"{'; '.join(wrong)}.")}
     return known
+
+
+def by_blocks(batch):
+    """Numbers of threads that are made of block and thread in other ways: words -> numbers."""
+    block, thread = np.divmod(np.arange(batch), THREADS[2])
+    blocks = block[-1] + 1
+    return {
+        "threadIdx.x * gridDim.x + blockIdx.x": thread * blocks + block,
+        "blockIdx.x * gridDim.x + threadIdx.x": block * blocks + thread,
+        "threadIdx.x * blockDim.x + blockIdx.x": thread * THREADS[2] + block,
+        "blockIdx.x + threadIdx.x": block + thread,
+        "threadIdx.x": thread,
+        "blockIdx.x": block,
+    }
 
 
 def centres(column, row, width, height):
@@ -182,6 +201,8 @@ def check_batch(case, batch, step, shape, engine=None):
             "uv[sample, 1].",
         )
         known.pop("axes exchanged", None)
+        known.update(other_points(uv.array, expected_uv, shape))
+        known.update(other_arguments(uv.array, step, case.seed))
     case.expect(uv, expected_uv, name="uv", threads=THREADS, tolerance=0, candidates=known)
     height, width, _ = shape
     rows = np.minimum((expected_uv[:, 1] * height).astype(int), height - 1)
@@ -287,6 +308,68 @@ def other_draws(got, expected, step, seed):
         code: (np.where(right, expected, result), sentence)
         for code, (result, sentence) in known.items()
     }
+
+
+def other_points(got, expected, shape):
+    """Candidates in which u and v have been changed after they were drawn."""
+    height, width, _ = shape
+    sizes, places = np.array([width, height]), np.arange(len(got))[:, None]
+    changed = {
+        "centres of pixels": (
+            (np.floor(expected * sizes) + 0.5) / sizes,
+            "These are the centres of the pixels in which the random points lie: store u and v as "
+            "random_uv returns them. A sample may lie anywhere in a pixel.",
+        ),
+        "corners of pixels": (
+            np.floor(expected * sizes) / sizes,
+            "These are the corners of the pixels in which the random points lie: store u and v as "
+            "random_uv returns them. A sample may lie anywhere in a pixel.",
+        ),
+        "in pixels": (
+            expected * sizes,
+            "These are positions in pixels: u and v go from 0 to 1, whatever the size of the "
+            "image.",
+        ),
+        "spread evenly": (
+            (places + expected) / len(got),
+            "These are spread evenly, (sample + u) / B: a good idea for later, but here the points "
+            "are those of random_uv, as they are.",
+        ),
+    }
+    found = {}
+    for code, (points, sentence) in changed.items():
+        # One of the two may be as it should be.
+        right = np.isclose(got, expected, rtol=0, atol=0)
+        if (right | np.isclose(got, points, rtol=1e-5, atol=1e-6)).all():
+            found[code] = got.astype(np.float64), sentence
+    return found
+
+
+def other_arguments(got, step, seed):
+    """A candidate in which random_uv is given other numbers than the sample, step and seed."""
+    numbers = {"the sample": np.arange(len(got)), **by_blocks(len(got))}
+    added = {"": 0 * numbers["the sample"], **{f" + {one}": numbers[one] for one in OF_A_THREAD}}
+    for first, of_step, of_seed in itertools.product(numbers, added, added):
+        steps = [(step + int(more)) & ALL for more in added[of_step]]
+        seeds = [(seed + int(more)) & ALL for more in added[of_seed]]
+        result = drawn_with(numbers[first], steps, seeds)
+        if np.array_equal(result, got):
+            sentence = (
+                f"random_uv gets {first}, the step{of_step} and the seed{of_seed}: it should get "
+                "uint64(sample), step and seed, where the sample is counted over all blocks."
+            )
+            return {"other arguments": (result, sentence)}
+    return {}
+
+
+def drawn_with(samples, steps, seeds):
+    """The points that random_uv returns if each thread gives it numbers of its own."""
+    counters = [
+        (int(sample), step & LOW, step >> 32, 0)
+        for sample, step in zip(samples, steps, strict=True)
+    ]
+    keys = [seed & LOW for seed in seeds], [seed >> 32 for seed in seeds]
+    return as_unit(reference.philox4x32(counters, keys)[:, :2])
 
 
 def draw(case, sample, step, seed):

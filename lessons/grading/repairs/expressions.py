@@ -247,7 +247,7 @@ def parts_left_out(node: ast.AST, source: Source, scope: Scope) -> Iterator[Prop
         yield source.part(kept), what[:-1], f"without one of the {what}"
         if isinstance(kept, ast.BinOp):
             for deeper in (kept.left, kept.right):
-                yield source.part(deeper), what[:-1], f"without some of the {what} or factors"
+                yield source.part(deeper), what[:-1], "without some of the terms or factors"
 
 
 def parentheses(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:
