@@ -61,6 +61,22 @@ def test_the_same_mistake_is_told_once():
     assert told(MANY_BLOCKS, other, before, diagnosis="race")[1] == other
 
 
+def test_what_an_earlier_check_has_found_out_besides_is_the_same_mistake():
+    first = VALUES.replace("luminance", "gray")
+    more = first + "\ngray[0, 1] does not change when image[0, 1, 0] changes; it should."
+    before = failed(EVERY_PIXEL, more, "flipped")
+    assert told(MANY_BLOCKS, first, before, diagnosis="flipped")[1].startswith("as in every_pixel")
+
+
+def test_values_in_no_known_pattern_wait_for_a_check_that_names_the_mistake():
+    unknown = VALUES.replace("luminance", "gray").replace("flipped: it is.", "wrong: no pattern.")
+    named = failed(EVERY_PIXEL, VALUES.replace("luminance", "gray"), "flipped")
+    assert told(MANY_BLOCKS, unknown, named)[0] == "waits for every_pixel"
+    assert told(MANY_BLOCKS, VALUES, named, diagnosis="flipped")[1].startswith("as in every_pixel")
+    other = failed(EVERY_PIXEL, "call\nline 3: race: two threads", "race")
+    assert told(MANY_BLOCKS, unknown, other) == ("wrong", unknown)
+
+
 def test_what_has_not_ended_once_is_not_run_again():
     before = [failed(EVERY_PIXEL, "call\nnot finished", "endless or too slow")]
     assert "not begun" in endless_before(MANY_BLOCKS, LESSON, before)

@@ -11,6 +11,7 @@ from lessons.grading.checks.result import Result
 
 ENDLESS = ("endless", "endless or too slow")
 WASTEFUL = ("one thread for all", "same work again")  # large inputs would take minutes
+UNKNOWN = "wrong"  # the diagnosis of values in no pattern that is known
 OUTSIDE = ("out-of-bounds", "IndexError")  # as an index that an earlier function returns may be
 NOT_THE_MISTAKE = ("picture: ", "replay: ", "printed: ", "stuck? ", "look at ")
 
@@ -47,6 +48,10 @@ def told_once(
             return f"waits for {names}", waits + besides
         if same_mistake(message, result.message):
             return diagnosis, f"as in {earlier.name}, above: {diagnosis}"
+        named = result.diagnosis != UNKNOWN and about_values(result.message)
+        if diagnosis == UNKNOWN and named and set(earlier.needs) == set(check.needs):
+            waits = f"waits for {earlier.name}: that check fails, and runs the same functions"
+            return f"waits for {earlier.name}", waits
     return diagnosis, message
 
 
@@ -92,8 +97,9 @@ def tells_a_line(message: str) -> bool:
 
 
 def same_mistake(message: str, other: str) -> bool:
+    """Whether a message tells what an earlier one has told, which may have found out more."""
     mine = substance(message)
-    return bool(mine) and mine == substance(other)
+    return bool(mine) and mine == substance(other)[: len(mine)]
 
 
 def substance(message: str) -> list[str]:
