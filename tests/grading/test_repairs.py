@@ -511,6 +511,18 @@ def test_what_python_brings_along_is_no_call_that_is_missing():
     )
 
 
+def test_a_loop_that_counts_for_itself_is_told_only_where_ours_uses_its_counter():
+    def text(counter, factor):
+        return f"def one(a):\n    for {counter} in range(3):\n        a *= {factor}\n    return a\n"
+
+    def told(right):
+        mine, ours = (Source(one).functions()["one"] for one in (text("k", "2"), right))
+        return other_structure(mine, [ours])
+
+    assert told(text("_", "3")) == ""
+    assert "`k`" in told(text("k", "k"))
+
+
 def test_what_a_function_does_not_use_is_told_and_tried_first():
     text = "def one(a, b, n):\n    c, d = a * 2, a + 1\n    return a + c + d + n\n"
     ((_, function),) = Source(text).functions().items()

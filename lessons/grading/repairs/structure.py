@@ -57,12 +57,21 @@ def never_used(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
     needed = set.intersection(*(names_used(one) for one in right))
     given = {argument.arg for argument in mine.args.args}
     together = names_given_together(mine)
+    if any(idle_counters(one) for one in right):
+        together |= idle_counters(mine)  # such a loop does something so many times
     for name in idle_names(mine):
         if name not in given and name not in together:
             return f"`{name}` is computed in it, and then never used"
         if name in given and name in needed:
             return f"`{name}` is handed to it, and never used in it"
     return ""
+
+
+def idle_counters(function: ast.FunctionDef) -> set[str]:
+    """What loops count with, and nobody reads."""
+    loops = (node.target for node in ast.walk(function) if isinstance(node, ast.For))
+    counters = {target.id for target in loops if isinstance(target, ast.Name)}
+    return counters - names_used(function)
 
 
 def names_given_together(function: ast.FunctionDef) -> set[str]:
