@@ -1,6 +1,7 @@
 """Checks of lesson 4. The grid is not square, and the batch not a multiple of a block."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 
@@ -47,7 +48,35 @@ def check_grid(case, uv, grid, features):
         ),
         **not_written(expected, "Channels 0 to 2"),
     }
-    case.expect(features.array[:, :3], expected, "grid_channels", THREADS, candidates=candidates)
+    got = features.array[:, :3]
+    known = partial(other_lookups, candidates, got, uv.astype(np.float64), grid)
+    case.expect(got, expected, "grid_channels", THREADS, candidates=known)
+
+
+def other_lookups(known, got, uv, grid):
+    """The known candidates, and one that asks the grid at another point, if one fits."""
+    sizes = np.array([grid.shape[1], grid.shape[0]], np.float64)
+    fractions = np.mod(uv * sizes - 0.5, 1)
+    points = {"u": uv[:, 0], "v": uv[:, 1]}
+    for axis, name in enumerate("uv"):
+        points |= {
+            f"the fraction along {name}": fractions[:, axis],
+            f"1 - {name}": 1 - uv[:, axis],
+            f"2 * {name}": 2 * uv[:, axis],
+            f"{name} / 2": uv[:, axis] / 2,
+            f"{name} less half a cell": uv[:, axis] - 0.5 / sizes[axis],
+            f"{name} and half a cell": uv[:, axis] + 0.5 / sizes[axis],
+            f"the sine of {name}": np.sin(2 * np.pi * uv[:, axis]),
+        }
+    for of_u, of_v in itertools.product(points, repeat=2):
+        result = reference.bilinear(grid, np.stack([points[of_u], points[of_v]], axis=1))
+        if (of_u, of_v) != ("u", "v") and np.allclose(got, result, rtol=0, atol=1e-5):
+            sentence = (
+                f"The grid is asked at ({of_u}, {of_v}), and should be asked at (u, v): are u and "
+                "v still what uv holds, where bilinear is called?"
+            )
+            return {**known, "at another point": (result, sentence)}
+    return known
 
 
 @check("sub_cell")
@@ -168,6 +197,11 @@ def check_waves(case, uv, grid, features):
         "quarter multiplied": (
             waves(uv, factors=(1, 2), quarters=(0.25, 0.5)),
             "The quarter turn is multiplied by the number of waves: add it after that.",
+        ),
+        "quarter stays": (
+            waves(uv) * ([1, 1, -1, -1] * 2),
+            "The quarter turn of the first cosine is still in the angle when that is doubled, so "
+            "the second octave is half a turn off: add it for the cosine alone.",
         ),
         "one minus the sine": (
             waves(uv, quarter=0) * ([1, -1] * 4) + [0, 1] * 4,
