@@ -394,6 +394,16 @@ def test_overlap(case):
                 expected * cells / texels,
                 "Divide by cells, not by texels: 1 / cells of a pixel is the unit.",
             ),
+            "ends at whole texels": (
+                np.array(
+                    [
+                        min((c + 1) * texels // cells, t + 1) - max(c * texels // cells, t)
+                        for c, t in pairs
+                    ]
+                ),
+                "The ends of the cell are rounded down to whole texels: compare them in pieces of "
+                "1 / cells of a texel, and divide at the end.",
+            ),
             "whole division": (
                 np.floor(expected + 1e-9),
                 "// drops the part behind the point: float32(end - begin) / float32(cells).",
@@ -789,7 +799,10 @@ def means_along_each_axis(got, image, width, height):
         if (of_rows or of_columns) and np.allclose(got, result, rtol=0, atol=1e-5):
             wrong = [f"along y, {of_rows}"] * bool(of_rows)
             wrong += [f"along x, {of_columns}"] * bool(of_columns)
-            sentence = f"{'; '.join(wrong).capitalize()}: weigh each by its overlap."
+            sentence = (
+                f"{'; '.join(wrong).capitalize()}: all pixels that the cell touches count, each by "
+                "its overlap."
+            )
             return {"weighed otherwise": (result, sentence)}
     return {}
 
@@ -806,6 +819,9 @@ def ways_to_weigh(cells, texels):
         "only the first pixel of the cell counts": first,
         "only the last pixel of the cell counts": last,
         "only the first and the last pixel of the cell count": first + last,
+        "only the first and the last pixel of the cell count, each as far as it is covered": (
+            covered * (first + last)
+        ),
     }
     return {name: way / way.sum(axis=1, keepdims=True) for name, way in ways.items()}
 

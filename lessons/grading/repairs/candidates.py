@@ -96,7 +96,8 @@ def of_one_division(
     }
     groups: dict[tuple[str, str, str], dict[type[ast.operator], tuple[int, Change]]] = {}
     for rank, change in found:
-        if place := divisors.get((change.start, change.end)):
+        place = divisors.get((change.start, change.end))
+        if place and rank <= MOST_RANK_TWICE:
             dividend, operator = place
             old = source.between(change.start, change.end)
             groups.setdefault((dividend, old, change.new), {})[operator] = rank, change
