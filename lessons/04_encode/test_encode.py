@@ -415,11 +415,11 @@ def channel_by_channel(got, expected, first, known):
     if not wrong:
         return {}
     more = f" (and {len(wrong) - 2} more)" if len(wrong) > 2 else ""
-    told = in_runs(got, expected, first) or f"{'; '.join(wrong[:2])}{more}"
+    told = in_runs(got, expected, first, known) or f"{'; '.join(wrong[:2])}{more}"
     return {"other waves": (result, f"{told}.")}
 
 
-def in_runs(got, expected, first):
+def in_runs(got, expected, first, known):
     """What wrong channels hold, if it is what belongs into others, or nothing but ones.
 
     "" if it takes many words, or if a channel holds something else.
@@ -441,7 +441,13 @@ def in_runs(got, expected, first):
     several = any(end > begin and holds not in plain for begin, end, holds in runs)
     if not several or len(runs) > MOST_RUNS:
         return ""
-    return "; ".join(told_run(first + begin, first + end, holds) for begin, end, holds in runs)
+    told = [told_run(first + begin, first + end, holds) for begin, end, holds in runs]
+    stored = dict(enumerate(got.T))
+    lost = [like(wanted, known) for wanted in expected.T if like(wanted, stored) is None]
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        told.append(f"no channel holds {lost[0]}{more}")
+    return "; ".join(told)
 
 
 def told_run(begin, end, holds):

@@ -1,6 +1,6 @@
 """Only one octave is written."""
 # caught by: fourier
-# diagnosis: should hold the sine of two waves of u
+# diagnosis: no channel holds the sine of two waves of u
 
 from numba import cuda, float32
 
