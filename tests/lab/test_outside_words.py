@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numba import cuda
+from numba import cuda, int32
 
 from lessons.lab import checked_run
 
@@ -122,3 +122,35 @@ def not_written_yet(out):
 def test_threads_that_end_in_an_exception_are_in_the_verdict():
     report = checked_run(not_written_yet, 1, 8, np.zeros(8, np.int32))
     assert str(report).startswith("not_written_yet: no problem found, but an exception ended")
+
+
+@cuda.jit
+def begins_too_late(numbers, out):
+    x = cuda.threadIdx.x
+    offset = numbers.shape[0]
+    for layer in range(2):
+        cuda.syncthreads()
+        out[x] = numbers[offset + layer * 16 + x]
+
+
+def test_where_even_the_first_thread_is_outside_no_guard_is_missing():
+    numbers, out = np.zeros(64, np.int32), np.zeros(16, np.int32)
+    message = checked_run(begins_too_late, 1, 16, numbers, out).problems[0].message
+    assert "Even the first thread is outside: which of the numbers" in message
+    assert message.endswith("In the first of these threads, offset = 64, layer = 0 and x = 0.")
+    assert "guard" not in message
+
+
+@cuda.jit
+def stored_in_longer_rows(out):
+    tile = cuda.shared.array(20, int32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[5 * y + x] = x
+    cuda.syncthreads()
+    out[y, x] = tile[4 * y + x]
+
+
+def test_a_hole_in_shared_memory_is_no_missing_barrier():
+    message = checked_run(stored_in_longer_rows, 1, (4, 4), np.zeros((4, 4), np.int32)).problems[0]
+    assert "tile[3] and tile[5] are written: is it stored at other places" in str(message)
+    assert "barrier" not in str(message)

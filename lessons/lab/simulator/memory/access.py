@@ -60,6 +60,19 @@ def index_of(memory: Memory, element: int) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.unravel_index(number, layout.shape))
 
 
+def written_around(memory: Memory, written: np.ndarray, element: int) -> str:
+    """ "a[15] and a[17] are written": what is nearest to a hole in a flat shared array; or ""."""
+    if memory.space != "shared" or len(memory.shape) != 1:
+        return ""
+    begin = int(element) - number_within(memory, element)
+    known = begin + np.flatnonzero(written[begin : begin + memory.instance])
+    before, after = known[known < element], known[known > element]
+    if not (len(before) and len(after)):
+        return ""
+    names = [name_element(memory, place) for place in (before[-1], after[0])]
+    return f"{names[0]} and {names[1]} are written"
+
+
 def number_within(memory: Memory, element: int) -> int:
     """The number of an element within its own array, of which each block or thread has one."""
     return int(element) % memory.instance if memory.space != "global" else int(element)

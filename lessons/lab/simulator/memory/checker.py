@@ -11,14 +11,14 @@ from ...numba_types import FLOAT32, INT64, Number, convert, is_number
 from ..reporter import Reporter
 from ..stops import Unsupported
 from ..teams import Launch, Mask, Team, first_of
-from .access import Access, Kind, name_element, place_of_element
+from .access import Access, Kind, name_element, place_of_element, written_around
 from .arrays import ArrayView, Memory
 from .dynamic_shared import check_dynamic
 from .in_turn import Operation, atomic_add, change_in_turn
 from .meetings import meets_later
 from .races import RaceChecker
 from .recorder import Recorder
-from .signs import Wanted, counts_from_end, way_back_inside
+from .signs import Wanted, counts_from_end, numbers_in, way_back_inside, where_outside
 
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
@@ -28,6 +28,10 @@ ADVICE = {
     "global": "an array made by cuda.device_array starts with garbage: fill it first, or make it "
     "with cuda.to_device(np.zeros(...))",
 }
+OTHER_PLACES = (
+    "is it stored at other places than it is read from, as with rows of another length, or does a "
+    "guard stop the store?"
+)
 
 
 class MemoryChecker:
@@ -240,24 +244,14 @@ class MemoryChecker:
         position = first_of(wrong)
         place = [int(self.team.full(index)[position]) for index in indices]
         shape = tuple(int(self.team.full(np.int64(n))[position]) for n in view.shape)
-        value, length = place[axis], shape[axis]
-        problem = (
-            f"index {value} of axis {axis} is negative: it would count from the end"
-            if value < 0
-            else f"axis {axis} has only the indices 0 to {length - 1}"
-            if length
-            else "dynamic shared memory has no byte: launch with dynamic_shared=BYTES (on a GPU, "
-            "kernel[grid, block, stream, BYTES])"
-            if view.memory.dynamic is not None
-            else f"axis {axis} is empty"
-        )
-        if length and view.memory.dynamic is not None:
-            problem += ", which is all that the launch gives it with dynamic_shared="
+        problem = where_outside(view, axis, place[axis], shape[axis])
         asked = Wanted(
             [self.team.full(index)[mask] for index in indices],
             [self.team.full(np.int64(length))[mask] for length in view.shape],
             bool(mask.all()),
             meets_later(self.reporter.stack.places(node.lineno)),
+            bool((self.team.threads[wrong] == 0).any()),
+            numbers_in(node, axis, self.reporter.stack.frame, position),
         )
         new = self.reporter.add(
             "out-of-bounds",
@@ -328,6 +322,9 @@ class MemoryChecker:
             return
         first = first_of(~known)
         advice = ADVICE[memory.space]
+        around = written_around(memory, initialised, element[first])
+        if around:
+            advice = f"{around}: {OTHER_PLACES}"
         self.reporter.add(
             "uninitialised",
             access.node,

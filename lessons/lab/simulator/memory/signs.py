@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...numba_types import is_number
 from ...source import Source
+from ..frames import Frame
 from .arrays import ArrayView
 
 
@@ -41,6 +43,26 @@ def index_of(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def numbers_in(node: ast.expr, axis: int, frame: Frame, position: int) -> str:
+    """The variables of a computed index, as they are in one thread: "offset = 512, row = 3"."""
+    index = index_of(node)
+    if isinstance(index, ast.Tuple) and axis < len(index.elts):
+        index = index.elts[axis]
+    names = [part for part in ast.walk(index) if isinstance(part, ast.Name)] if index else []
+    names.sort(key=lambda name: (name.lineno, name.col_offset))
+    values = {}
+    for name in names:
+        variable = frame.variables.get(name.id)
+        value = variable.value if variable else None
+        if is_number(value) and value.dtype.kind in "iu":
+            values[name.id] = int(value[position] if isinstance(value, np.ndarray) else value)
+    if len(values) < FEWEST_NAMED:
+        return ""
+    *most, last = [f"{name} = {value}" for name, value in values.items()]
+    return f"{', '.join(most)} and {last}"
+
+
+FEWEST_NAMED = 2  # variables; the value of a single one is the index itself, or nearly
 MOST_NUMBERS = 100_000
 NEAR_THE_EDGE = 16  # so far beyond it an index comes that only lacks a guard, as of a stencil
 NO_RETURN = (
@@ -57,6 +79,26 @@ class Wanted(NamedTuple):
     lengths: list[np.ndarray]  # of the array that each of them sees
     everybody: bool  # whether all threads take part: no guard has stopped any
     meets_later: bool  # whether all threads have to come to a barrier, or to a shuffle, after it
+    first_too: bool  # whether the launch's very first thread is among those that are outside
+    made_of: str  # the numbers of one thread's index, as "offset = 512, row = 3"; may be ""
+
+
+def where_outside(view: ArrayView, axis: int, value: int, length: int) -> str:
+    """Which indices this axis has, where a thread asks for another."""
+    if value < 0:
+        problem = f"index {value} of axis {axis} is negative: it would count from the end"
+    elif length:
+        problem = f"axis {axis} has only the indices 0 to {length - 1}"
+    elif view.memory.dynamic is not None:
+        return (
+            "dynamic shared memory has no byte: launch with dynamic_shared=BYTES (on a GPU, "
+            "kernel[grid, block, stream, BYTES])"
+        )
+    else:
+        return f"axis {axis} is empty"
+    if length and view.memory.dynamic is not None:
+        problem += ", which is all that the launch gives it with dynamic_shared="
+    return problem
 
 
 def way_back_inside(
@@ -73,7 +115,7 @@ def way_back_inside(
     if isinstance(index, ast.Constant):
         return "That index is written out: indices count from 0."
     if place[axis] < -NEAR_THE_EDGE:
-        return "It is computed: which of the numbers that it is made of is too small?"
+        return wrong_number("It is computed", wanted, "small")
     if place[axis] < 0:
         inside = "Keep it inside with max(index, 0), or leave it out with a guard."
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
@@ -85,10 +127,17 @@ def way_back_inside(
         return "Is the array as large as its threads need?"
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
         return f"It has {len(view.shape)} dimensions: give an index for each, the row first."
+    if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
+        return wrong_number("Even the first thread is outside", wanted, "large")
     why = hole_in_the_guard(wanted, axis)
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
         return f"{why} Or is something added to the index that does not belong there?"
     return why
+
+
+def wrong_number(why: str, wanted: Wanted, how: str) -> str:
+    values = f" In the first of these threads, {wanted.made_of}." if wanted.made_of else ""
+    return f"{why}: which of the numbers that it is made of is too {how}?{values}"
 
 
 def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
@@ -124,7 +173,7 @@ def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
             "it `==` where it must be `>=`?"
         )
     if missing_numbers(wanted.indices[axis]):
-        return "It is computed: which of the numbers that it is made of is too large?"
+        return wrong_number("It is computed", wanted, "large")
     if stopped_elsewhere(wanted, axis):
         return (
             f"Along axis {1 - axis} a guard stops such threads; along axis {axis} it is missing, "
