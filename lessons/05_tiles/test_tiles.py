@@ -9,6 +9,14 @@ from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
 TILE = 16
+THEY_FETCH = (
+    "threads that have no element of c fetch nothing, though the others need the numbers that they "
+    "should fetch: the guard of a fetch is about a, or about b, never about c."
+)
+SHORT_SUM = (
+    "either a loop, or the guard of a fetch, compares with {}, and should with k = a.shape[1]; or "
+    + THEY_FETCH
+)
 
 
 @check("naive")
@@ -196,14 +204,12 @@ def wrong_sums(a, b):
     if m < k:
         results["as many as rows"] = (
             a[:, :m] @ b[:m],
-            "Only as many products are summed as a has rows: a loop, or the guard of a fetch, "
-            "compares with m, and should with k = a.shape[1].",
+            f"Only as many products are summed as a has rows: {SHORT_SUM.format('m')}",
         )
     if n < k:
         results["as many as columns"] = (
             a[:, :n] @ b[:n],
-            "Only as many products are summed as c has columns: a loop, or the guard of a fetch, "
-            "compares with n, and should with k = a.shape[1].",
+            f"Only as many products are summed as c has columns: {SHORT_SUM.format('n')}",
         )
     if k > TILE:
         results["only 16 products"] = (
@@ -351,8 +357,24 @@ def wrong_tiles(a, b):
             both_tiles(right, len(left), "qtyi,qtix->yqx", a, b),
             "Both tiles hold numbers of b: they need a shared array each.",
         ),
+        **guarded_by_c(product, a, b),
         **other_indices(product, a, b),
     }
+
+
+def guarded_by_c(product, a, b):
+    """Tiles with zeros where a thread without an element of c should have fetched a number."""
+    # Thread (i, y) fetches a_tile[y, i]: it has a column of c. Thread (x, i) has a row of c.
+    rows, columns = tiles(a.shape[0]), tiles(b.shape[1])
+    has_row = (np.arange(rows) < a.shape[0]).reshape(-1, TILE).astype(float)
+    has_column = (np.arange(columns) < b.shape[1]).reshape(-1, TILE).astype(float)
+    sentence = f"{THEY_FETCH[0].upper()}{THEY_FETCH[1:]}"
+    masks = {
+        "fetches guarded by c": (has_row, has_column),
+        "fetch of a guarded by c": (np.ones_like(has_row), has_column),
+        "fetch of b guarded by c": (has_row, np.ones_like(has_column)),
+    }
+    return {code: (product("ptyi,qtix,pi,qi", more=more), sentence) for code, more in masks.items()}
 
 
 def kept(rounds, k, axis):
