@@ -214,7 +214,11 @@ def expect_network(case, network):
     expect_all(
         case,
         left,
-        lambda: {**written_in_part(case, right), **wrong_values(network)},
+        lambda: {
+            **written_in_part(case, right),
+            **one_matrix_less(network, right[1]),
+            **wrong_values(network),
+        },
         otherwise=lambda places: not_loaded(stored, outputs) or matrix_elsewhere(network),
     )
 
@@ -731,6 +735,22 @@ def nearly(got, result):
     return np.allclose(got, result, rtol=1e-3, atol=1e-3 * largest, equal_nan=True)
 
 
+def one_matrix_less(network, hidden):
+    """What is left if the last of the hidden layers is taken for the one that makes outputs."""
+    features, weights, _, _ = network.arrays
+    *before, (fan_in, _), _ = network.sizes
+    shorter = [*before, (fan_in, OUTPUTS)]
+    outputs, _ = forward(features, weights.astype(np.float64), shorter, Terms())
+    written = np.arange(len(hidden)) < len(before)
+    sentence = (
+        "One matrix is missing: hidden.shape[0] is the number of the hidden layers, and one more "
+        "follows, which makes the outputs. So layer goes from 0 to `layers`, range(layers + 1), "
+        "and the last is the one with layer == layers."
+    )
+    arrays = {"outputs": outputs, "hidden": kept(hidden, written[:, np.newaxis, np.newaxis])}
+    return {"one matrix too few": Mistake(sentence, arrays)}
+
+
 def not_loaded(stored, outputs):
     """(code, sentence) if some samples are as if all of their features were zero; else None."""
     zero = (stored.array == 0).all(axis=(0, 2)) & (np.abs(outputs.array - 0.5) < 1e-6).all(axis=1)
@@ -905,7 +925,7 @@ def forward(features, weights, sizes, terms):
         matrix = misread(matrix, weights, terms.matrix)
         function = FUNCTIONS[terms.last if last else terms.between]
         source = first_buffer if terms.buffers == "always the first" else buffer
-        source = other_samples(source) if terms.sample == "row * 4 + j" else source
+        source = OF_SAMPLES[terms.sample](source)
         inputs = np.pad(source, ((0, 0), (0, fan_out)))[:, :fan_out]
         results, kept_values = [], []
         if terms.totals == "once per layer":
@@ -1024,6 +1044,7 @@ def of_the_row(features):
     return np.tile(features[np.arange(len(features)), place][:, np.newaxis], FEATURES)
 
 
+OF_SAMPLES = {"own": np.asarray, "row * 4 + j": other_samples, "row + j * 16": mixed}
 REORDERED = {
     "right": lambda features: features,
     "mixed": lambda features: mixed(features),
@@ -1119,6 +1140,12 @@ MISTAKES = {
         Terms(sample="row * 4 + j"),
         "The products read other samples, row * SAMPLES_PER_THREAD + j: totals[j] belongs to "
         "row + j * TILE.",
+    ),
+    "stored as other samples": (
+        Terms(sample="row + j * 16"),
+        "What totals[j] holds belongs to one sample and is stored as another: the products read "
+        "row + j * TILE, and the stores count row * SAMPLES_PER_THREAD + j. Take one of the two in "
+        "both.",
     ),
     "exp for the sigmoid": (
         Terms(last="exp"),

@@ -74,7 +74,11 @@ def expect_all(
 def two_apart(
     case: Case, pairs: Sequence[tuple[Left, np.ndarray]], known: Mapping[str, Mistake]
 ) -> Iterator[tuple[str, str]]:
-    """(code, sentence) of two mistakes that change different arrays, and explain them together."""
+    """(code, sentence) of two mistakes that change different arrays, and explain them together.
+
+    Each is a single one: three mistakes at once are seldom what somebody has made.
+    """
+    known = {code: mistake for code, mistake in known.items() if not is_pair(code, known)}
     wrong = places_of_differences(case, pairs).keys()
     changed = {
         code: frozenset(
@@ -101,6 +105,15 @@ def two_apart(
             for part, code in zip(parts, (one, other), strict=True)
         ):
             yield f"{one} and {other}", f"{known[one].sentence} And: {known[other].sentence}"
+
+
+def is_pair(code: str, known: Mapping[str, Mistake]) -> bool:
+    """Whether a code is that of two mistakes at once; see `two_at_once`."""
+    words = code.split(" and ")
+    cuts = range(1, len(words))
+    return any(
+        " and ".join(words[:cut]) in known and " and ".join(words[cut:]) in known for cut in cuts
+    )
 
 
 def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
