@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 from numba import cuda
+from numba.cuda.cudadrv.error import CudaSupportError
 
+from kernels.launch import on_gpu
 from kernels.matmul import matmul_naive
-from lessons.grading.worker.own_kernels import ConductedKernels, NoKernel, watched
+from lessons.grading.worker.own_kernels import (
+    ConductedKernels,
+    NoKernel,
+    no_usual_launcher,
+    watched,
+)
 
 
 @cuda.jit
@@ -59,3 +66,17 @@ def test_it_changes_no_array_itself(kernels, array, when):
     array[1] = 5
     with pytest.raises(NoKernel, match="itself has changed an array, after"):
         kernels.at_the_end()
+
+
+def test_a_launch_that_is_not_passed_on_finds_no_gpu_even_where_there_is_one():
+    started = []
+
+    class Kernel:  # stands for one that a GPU could start
+        def __getitem__(self, size):
+            return lambda *arguments: started.append(size)
+
+    with no_usual_launcher(), pytest.raises(CudaSupportError):
+        on_gpu(Kernel(), 1, 32)
+    assert not started
+    on_gpu(Kernel(), 1, 32)
+    assert started == [(1, 32)]

@@ -7,11 +7,15 @@ nothing that is worth reading: as on a GPU, the numbers are elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.error import CudaSupportError
 
+import kernels.launch
 from lessons.course.lesson import ROOT
 
 KERNELS = str(ROOT / "kernels")
@@ -180,3 +184,22 @@ def watched(launch: Launcher, own: OwnKernels) -> Launcher:
             own.after_launch()
 
     return launch_own
+
+
+@contextmanager
+def no_usual_launcher() -> Iterator[None]:
+    """Where a launch function is not told where to run, it finds no GPU, even if there is one.
+
+    It raises `CudaSupportError` then. A GPU would compute with what the arrays hold between
+    launches, and nobody would look at how it was started.
+    """
+    before = kernels.launch.compiled_for_gpu
+    kernels.launch.compiled_for_gpu = no_gpu
+    try:
+        yield
+    finally:
+        kernels.launch.compiled_for_gpu = before
+
+
+def no_gpu(kernel: object) -> NoReturn:
+    raise CudaSupportError("this check does not run on a GPU")

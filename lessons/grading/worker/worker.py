@@ -26,7 +26,12 @@ from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
 from lessons.grading.worker.host_code import fixed, run_host_code
 from lessons.grading.worker.kernel_math import endless_math
-from lessons.grading.worker.own_kernels import ConductedKernels, OwnKernels, watched
+from lessons.grading.worker.own_kernels import (
+    ConductedKernels,
+    OwnKernels,
+    no_usual_launcher,
+    watched,
+)
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.simulator.report import Report
@@ -187,7 +192,8 @@ class Worker:
     ) -> None:
         """Call a function that calls launch functions; each of these needs to be told where."""
         try:
-            self.file.find(name)(*arguments, launch=watched(launch, kernels))
+            with no_usual_launcher():
+                self.file.find(name)(*arguments, launch=watched(launch, kernels))
             kernels.at_the_end()
         except CudaSupportError as error:
             # Its line is that of the call in the student's file.
