@@ -5,6 +5,7 @@ was called when, and with which numbers.
 """
 
 import itertools
+from functools import partial
 
 import numpy as np
 
@@ -36,6 +37,7 @@ def test_evaluate(case):
     # Computed before the student's file runs: nothing that it does can change what is expected.
     colours = colours_of(arrays, features, config)
     before = [array.array.copy() for array in arrays.parameters]
+    case.explain = partial(explained, case)
     case.run("evaluate", Stages(), arrays)
     left = [
         ("features", arrays.features.array, features),
@@ -53,6 +55,7 @@ def test_one_step(case):
     step = int(case.rng.integers(3, 9))
     arrays = with_an_old_batch(case, random_arrays(case, config))
     expected = expect_steps(arrays, config, step, rates)
+    case.explain = partial(explained, case)
     case.run("training_step", Stages(), arrays, config, step, *rates[0])
     compare(case, arrays, expected, config, step, rates)
 
@@ -72,6 +75,7 @@ def test_several_steps(case):
         "too many values to unpack": "learning_rates has a row for each step, and a row has two "
         "rates: for rate_mlp, rate_grid in learning_rates.",
     }
+    case.explain = partial(explained, case)
     case.run("training_steps", Stages(), arrays, config, first_step, rates)
     compare(case, arrays, expected, config, first_step, rates)
 
@@ -84,6 +88,7 @@ def test_learns(case):
     factors = [config.learning_rate_factor(step) for step in range(1, config.steps + 1)]
     rates = np.outer(factors, [config.learning_rate_mlp, config.learning_rate_grid])
     rates = rates.astype(np.float32)
+    case.explain = partial(explained, case)
     case.run("training_steps", Stages(), arrays, config, 1, rates, engine="native")
 
     height, width, _ = image.shape
@@ -571,6 +576,12 @@ WHY_NOT = {
     ("arrays.grad_", DIVIDED): "The gradients are means over the batch already: Adam takes them as "
     "backward has left them.",
 }
+
+
+def explained(case, found):
+    """What a finding in a stage may come from: an array that the student's file has changed."""
+    mistake = changed_by_hand(case.calls)
+    return mistake[1] if mistake else ""
 
 
 def changed_by_hand(calls):
