@@ -25,7 +25,6 @@ from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
-from lessons.lab.simulator.traffic import Traffic
 
 
 class CheckEnded(Exception):
@@ -182,21 +181,22 @@ class Verdict(Inputs):
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)
+        by_whom = self.by_whom(written.writes, result)
         self.keep_within(
             "writes per element",
             yours=times,
             ours=1,
             allowed=16,
             diagnosis="same work again",
-            sentence=f"each element is written {times:.0f} times: {self.by_whom(written, result)}",
+            sentence=f"each element is written {times:.0f} times: {by_whom}",
             line=counts.busiest_line("writes", result),
         )
 
-    def by_whom(self, written: Traffic, result: Output) -> str:
+    def by_whom(self, writes: float, result: Output) -> str:
         """Why elements are written again, as far as the number of times tells it."""
         compared_one, threads = self.last_compared
         known = threads if compared_one is result else None
-        if known and written.writes == stored_by_all(result.array.shape, known):
+        if known and writes == stored_by_all(result.array.shape, known):
             return (
                 "all threads of the launch store, also those beyond the edge, which have no "
                 "element of their own. A guard has to send these home: they return, and are not "
