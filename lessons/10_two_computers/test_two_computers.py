@@ -272,7 +272,8 @@ def why_not_half(found):
     if found.kind == "out-of-bounds" and found.message.startswith("image["):
         return (
             "shrink is given an array of another size than its factor says: half is made of gray "
-            "with a factor of 2, quarter of gray with a factor of 4."
+            "with a factor of 2, quarter of gray with a factor of 4, and each of them has "
+            "(height // factor, width // factor) numbers."
         )
     return explained(found)
 

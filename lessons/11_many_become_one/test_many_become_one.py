@@ -97,7 +97,11 @@ def test_prefix_sum(case):
 def test_levels(case):
     case.explain = why_not_this_bin
     # Few pixels in the first bins, and many more than bins: no level is 0 by chance.
-    find_levels(case, np.arange(60) + case.rng.integers(1, 3, 60), [0, 5, 500, 995, 1000])
+    few_first = np.arange(60) + case.rng.integers(0, 2, 60)
+    few_first[0] = 0
+    find_levels(case, few_first, [0, 5, 500, 995, 1000])
+    # Of 22 pixels 4.4 and 8.998 are wanted, where the first bins have 4 and 9.
+    find_levels(case, np.array([0, 4, 5, 6, 7]), [200, 409, 500])
     for bins, most in ((10, 40), (256, 9), (1, 40), (300, 5)):
         find_levels(case, case.rng.integers(0, most, bins), [0, 5, 500, 995, 1000])
     counts = case.rng.multinomial(PIXELS, case.rng.dirichlet(np.ones(256)))
@@ -1004,6 +1008,11 @@ def wrong_running_sums(counts, right):
             right + part_totals(counts)[place // BLOCK_VALUES],
             "The part's own sum is in it as well: only those of lower blocks stand before it.",
         ),
+        "parts beyond the threads left out": (
+            right - beyond_threads(counts)[place // BLOCK_VALUES],
+            "Of the parts before this one, only as many are added as a block has threads: a thread "
+            "adds part_sums in steps of BLOCK_THREADS.",
+        ),
         "all parts before": (
             in_part + counts.sum(dtype=np.int64),
             "All parts are added, and not only those of lower blocks.",
@@ -1112,6 +1121,13 @@ def part_totals(counts):
     return np.add.reduceat(counts.astype(np.int64), np.arange(0, counts.size, BLOCK_VALUES))
 
 
+def beyond_threads(counts):
+    """(parts,): the sum of the parts before each, without the first BLOCK_THREADS of them."""
+    totals = part_totals(counts)
+    totals[:BLOCK_THREADS] = 0
+    return np.cumsum(totals) - totals
+
+
 def warp_totals(counts):
     return np.add.reduceat(counts.astype(np.int64), np.arange(0, counts.size, WARP))
 
@@ -1162,6 +1178,11 @@ def wrong_levels(running, per_mille, garbage):
         ]
     )
     return {
+        "never the first bin": (
+            np.where(right == 0, garbage, right),
+            "Bin 0 is never found: there is no bin before it, so it is the first one with enough "
+            "if it has enough itself.",
+        ),
         "no pixel is enough": (np.where(none, garbage, right), at_least),
         "an empty bin is enough": (np.where(none, 0, right), at_least),
         "shares in float32": (

@@ -301,7 +301,7 @@ def expect_product(case, a, b, c, own_calls=True):
     }
 
     def candidates():
-        return known | wrong_products(a, b) | (wrong_calls(a, b) if own_calls else {})
+        return known | wrong_products(a, b) | (wrong_calls if own_calls else wrong_insides)(a, b)
 
     case.expect(c, right, "c", candidates=candidates)
 
@@ -393,6 +393,14 @@ def wrong_rounds(a, b):
             "first round missing": (
                 a[:, DEPTH:] @ b[DEPTH:],
                 "The first round is missing: it has to be loaded before the loop.",
+            ),
+            "first round only" if k <= WIDTH else "every fourth round": (
+                a[:, inner % WIDTH < DEPTH] @ b[inner % WIDTH < DEPTH],
+                "Only the first round is there: does the loop end too early, or does the inner "
+                "index go on by WIDTH? From round to round it goes on by DEPTH."
+                if k <= WIDTH
+                else "Only every fourth round is there: from round to round the inner index goes "
+                "on by DEPTH, and not by WIDTH.",
             ),
             "first round again": (
                 a_first @ b_first,
@@ -625,6 +633,27 @@ def wrong_calls(a, b, a_turned=True, b_turned=False):
     return known
 
 
+def wrong_insides(a, b):
+    """The same if the calls are right, and the two functions for a do what those for b do."""
+    tiles_of_b = filled_tiles(b, False, *right_call(False))
+    reads = (
+        "load_turned reads as load does. Its thread (x, y) reads row first + y + i * SIDE, column "
+        "inner + x."
+    )
+    stores = "keep_turned stores as keep does. Its thread (x, y) stores in row top + x of the tile."
+    known = {}
+    for load, keep, code, sentence in (
+        ("load", "keep_turned", "a read as b", reads),
+        ("load_turned", "keep", "a stored as b", stores),
+        ("load", "keep", "a read and stored as b", f"{reads} And {stores}"),
+    ):
+        tiles = filled_tiles(a, True, load, True, keep)
+        product = np.einsum("ptkr,qtkc->prqc", tiles, tiles_of_b)
+        whole = product.reshape(product.shape[0] * WIDTH, -1)
+        known[code] = whole[: a.shape[0], : b.shape[1]], sentence
+    return known
+
+
 def right_call(turned):
     """(the function that reads, whether the inner index is its last position, the one that stores).
 
@@ -795,6 +824,10 @@ def wrong_epilogues(a, b, bias):
         "bias after the activation": (
             gelu(product) + bias,
             "The bias is added after GELU; it belongs to the sum, before GELU.",
+        ),
+        "bias before and after": (
+            gelu(product + bias) + bias,
+            "The bias is added to the sum, and again after GELU: only the sum gets it.",
         ),
         "bias in every round": (
             gelu(product + rounds * bias),

@@ -346,6 +346,13 @@ def layer_mistakes(inputs, weights, biases, omega):
         "a constant in the angle": ((np.sin(fast), omega * np.cos(fast)), constant),
         "a constant in the slope": ((outputs, FIRST_OMEGA * np.cos(angles)), constant),
     }
+    if weights.shape[1] >= SAMPLES_PER_THREAD:
+        of_j = w[:, np.arange(len(x)) % SAMPLES_PER_THREAD]
+        known["weights of another number"] = (
+            waves(omega * ((x.T * of_j).sum(axis=0)[:, None] + b)),
+            "The weights are those of j, which counts a thread's samples: it is the unit that has "
+            "them, weights[i, unit].",
+        )
     if weights.shape[0] == weights.shape[1]:
         known["weights not transposed"] = (
             waves(omega * (x @ w.T + b)),
@@ -585,6 +592,17 @@ def chunk_mistakes(x, d, expected):
                 if fan_in % INPUTS_PER_THREAD == 0
                 else "."
             ),
+        ),
+        "biases of the first chunk only": (
+            biases(np.where(np.arange(chunks)[:, None, None] == 0, expected[:, -1:], UNWRITTEN)),
+            "Only the first chunk has its biases: each chunk has a last row of its own.",
+        ),
+        "inputs of the first group": (
+            np.concatenate(
+                [expected[:, np.arange(fan_in) % INPUTS_PER_THREAD], expected[:, -1:]], axis=1
+            ),
+            "Every group adds up the first eight inputs: those of a group begin at group * "
+            "INPUTS_PER_THREAD.",
         ),
         "biases over the first input": (
             np.concatenate(
