@@ -989,10 +989,20 @@ def known_mistakes(net, right):
     )
     for code, (added, sentence) in wrong_corners(right["features"], net.grid.shape).items():
         known[f"{code} (grid)"] = Mistake(sentence, {"grad_grid": added})
-    active = reference.encode(net.grid, height, width) > 0
+    features = reference.encode(net.grid, height, width)
     known["features masked"] = Mistake(
         "The features are masked, too: they came from no ReLU, so every gradient passes.",
-        {"grad_grid": reference.scatter(right["features"] * active, net.grid.shape)},
+        {"grad_grid": reference.scatter(right["features"] * (features > 0), net.grid.shape)},
+    )
+    known["features, not gradients"] = Mistake(
+        "The features themselves are handed to the corners: what goes there is the gradient of "
+        "each, which the first layer has left in `gradient`.",
+        {"grad_grid": reference.scatter(features, net.grid.shape)},
+    )
+    known["last pixels counted again"] = Mistake(
+        "The threads beyond the picture count, too, with the colours of the last pixels: a thread "
+        "without a pixel has an error of 0.",
+        gradients_beyond(net),
     )
     for code, (factor, sentence) in wrong_losses(net).items():
         known[code] = Mistake(sentence, {"loss_sum": right["loss_sum"] * factor})
@@ -1018,6 +1028,16 @@ def known_mistakes(net, right):
             gradients(few),
         )
     return known
+
+
+def gradients_beyond(net):
+    """As `gradients`, if pixels beyond the picture have the colours of the nearest one."""
+    height, width, _ = net.image.shape
+    below, right = -height % CELL, -width % CELL
+    padded = np.pad(net.image, ((0, below), (0, right), (0, 0)), mode="edge")
+    times = padded.size / net.image.size  # the mean is still divided by the picture's size
+    found = gradients(net._replace(image=padded))
+    return {name: times * array for name, array in found.items()}
 
 
 def painted(net):
