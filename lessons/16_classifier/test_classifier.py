@@ -774,7 +774,20 @@ def test_side_by_side(case):
     )
 
 
+def why_not_the_partial_sums(found):
+    """What a number in shared memory that nobody wrote, or that is not there, says here."""
+    shared = found.kind == "uninitialised" and "shared memory" in found.message
+    if shared or (found.kind == "out-of-bounds" and "partial" in found.message):
+        return (
+            "Each of the 8 x 32 threads stores one sum, at [warp, x], also where it has no column. "
+            "Warp 0 reads that of each other warp at [other, x]: the warp comes first in both, and "
+            "there are STRIP_WARPS of them, STRIP_COLUMNS sums in each."
+        )
+    return ""
+
+
 def summed(case, shape):
+    case.explain = why_not_the_partial_sums
     values, sums = case.random(shape, -1, 1), case.output((shape[1],))
     counts = case.measure("launch_column_sums", values, sums)
     exact = values.astype(np.float64)
