@@ -780,6 +780,7 @@ class Terms(NamedTuple):
     in_place: str = ""  # the gradient of the inputs is made of what it is written over
     unmasked_below: bool = False  # what goes down is made of the gradient before the mask
     owners: int = 10**9  # how many of a layer's weights have an owner
+    order: tuple = (2, 1, 0)  # in which the layers are taken back
 
 
 def gradients(net, terms=None):
@@ -800,7 +801,8 @@ def gradients(net, terms=None):
     grad = np.zeros((height, width, UNITS))
     grad[:, :, :3] = terms.factor * error / counts[terms.count]
     found = np.zeros(WEIGHTS_SHAPE)
-    for layer in reversed(range(LAYERS)):
+    for layer in terms.order:
+        grad[:, :, units_of(layer) :] = 0
         delta = grad * mask_of(terms.mask, activations, layer, grad)
         summed = grad if terms.masked_inputs else delta
         product = np.einsum("yxk, yxu -> ku", activations[layer], summed)
@@ -942,6 +944,18 @@ def known_terms():
             Terms(in_place="gradient"),
             OVER_ITSELF,
         ),
+        "back from the front": (
+            Terms(order=(0, 1, 2)),
+            "The layers are taken back from the first to the last: the error is at the end, so the "
+            "way back begins with layer 2, and ends with layer 0.",
+        ),
+        **{
+            f"layer {left_out} left out": (
+                Terms(order=order),
+                f"Layer {left_out} is left out on the way back: there are three, 2, 1 and 0.",
+            )
+            for left_out, order in enumerate(((2, 1), (2, 0), (1, 0)))
+        },
         "256 weights only": (
             Terms(owners=CELL * CELL),
             "Only the first 256 weights of a layer were summed: it has 17 * 16 = 272, more than a "
