@@ -70,12 +70,13 @@ def other_lookups(known, got, uv, grid):
         }
     for of_u, of_v in itertools.product(points, repeat=2):
         result = reference.bilinear(grid, np.stack([points[of_u], points[of_v]], axis=1))
-        if (of_u, of_v) != ("u", "v") and np.allclose(got, result, rtol=0, atol=1e-5):
+        # A fraction has fewer digits than u, and where the cells differ much, a colour still fewer.
+        if (of_u, of_v) != ("u", "v") and np.allclose(got, result, rtol=0, atol=1e-4):
             sentence = (
                 f"The grid is asked at ({of_u}, {of_v}), and should be asked at (u, v): are u and "
                 "v still what uv holds, where bilinear is called?"
             )
-            return {**known, "at another point": (result, sentence)}
+            return {**known, "at another point": (got.astype(np.float64), sentence)}
     return known
 
 
