@@ -181,4 +181,4 @@ class Assignments:
             raise Unsupported(node, str(problem)) from None
         parts = (node.target, node.value)
         self.expressions.doubles.check(node, parts, (old, value), result.dtype)
-        return result
+        return self.expressions.watched_number(node, result, mask)

@@ -63,7 +63,8 @@ class ComputingLoops:
     def enter(self, node: AnyLoop) -> Progress:
         plans = self.launch.plans
         if node not in plans:
-            plans[node] = plan_of(node, self.stack.source)
+            watched = self.launch.watch is not None  # it has to see every round
+            plans[node] = None if watched else plan_of(node, self.stack.source)
         return Progress((self.stack.source.filename, node.lineno), plans[node])
 
     def finish(

@@ -29,6 +29,7 @@ from ..compile_verdict import Verdict, compile_verdict
 from ..dimensions import Dim3, as_dim3, volume
 from ..frozen_globals import Values, changes_since_compiled
 from ..numba_compiler import fingerprint
+from ..numba_types import Number
 from ..signatures import converted
 from ..source import read_source
 from .arguments import (
@@ -58,6 +59,7 @@ from .teams import (
     team_per_warp,
     whole_grid,
 )
+from .watch import Computed
 
 BUDGET = 3_000_000
 
@@ -82,6 +84,7 @@ def checked_run(
     uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = (),
     only_blocks: range | None = None,
     ask_numba: bool = True,
+    watch: Callable[[Computed], Number] | None = None,
 ) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
 
@@ -117,6 +120,9 @@ def checked_run(
     is asked once for each kernel and types of arguments, which takes some tens of milliseconds.
     Without it, the lab's rules decide.
 
+    watch: is called with each number that the kernel computes; the kernel goes on with the number
+    that it returns. Loops are then never compiled.
+
     Raises `InputError` if the kernel's source cannot be read, `TypeError` for arguments that cannot
     be passed to a kernel, and `ValueError` for dimensions that are no dimensions, for names of
     arguments that are no arrays, and for blocks that the grid has not. Sizes beyond the hardware's
@@ -149,6 +155,7 @@ def checked_run(
         debug=bool(getattr(kernel, "targetoptions", {}).get("debug")),
         frozen=frozen_values(report, arguments),
         blocks=blocks,
+        watch=watch,
     )
     run_and_compare(report, arguments, options, as_orders(schedule), other_shapes, same_bits)
     return report
@@ -227,7 +234,7 @@ def run_and_compare(
     if not report.ok:
         return
     quiet = options._replace(
-        measure=False, record=False, expect_written=(), written_before=written_before
+        measure=False, record=False, expect_written=(), written_before=written_before, watch=None
     )
     for order in orders:
         again = copies(before)

@@ -35,6 +35,7 @@ class Options(NamedTuple):
     debug: bool  # whether a GPU would tell the host of an exception
     frozen: Values  # what has changed outside since the kernel was compiled, as it was then
     blocks: range  # those that run, by number
+    watch: Callable[..., Number] | None = None  # sees each number; see `watch.Computed`
 
 
 class Launch:
@@ -70,6 +71,7 @@ class Launch:
         self.compiles = options.compiles
         self.debug = options.debug
         self.frozen = options.frozen
+        self.watch = options.watch
         self.may_divide = may_divide
         self.first_block = options.blocks.start  # the others are counted from it on
         self.blocks = len(options.blocks)

@@ -25,6 +25,7 @@ from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
 from ..values import InnerFunction, as_number
+from ..watch import Computed
 from .attributes import Attributes
 from .calls import Calls, DeviceCall
 from .comparisons import compare_others
@@ -40,6 +41,7 @@ class Expressions:
 
     def __init__(self, context: Context, call_device_function: DeviceCall) -> None:
         self.context = context
+        self.watch = context.launch.watch
         self.variables = Variables(context)
         self.doubles = DoublePrecision(context)
         self.indexing = Indexing(context, self, self.variables.select)
@@ -68,9 +70,19 @@ class Expressions:
         if method is None:
             raise Unsupported(node, f"`{ast.unparse(node)}` cannot be compiled for a GPU")
         try:
-            return method(node, mask)
+            value = method(node, mask)
         except TypeProblem as problem:
             raise Unsupported(node, f"`{ast.unparse(node)}`: {problem}") from None
+        if self.watch is None or not is_number(value):
+            return value
+        return self.watched_number(node, value, mask)
+
+    def watched_number(self, node: ast.expr | ast.AugAssign, value: Number, mask: Mask) -> Number:
+        """A number as it is, or what the one who watches puts in its place."""
+        if self.watch is None or not mask.any():
+            return value
+        source, team, launch = self.context.stack.source, self.context.team, self.context.launch
+        return self.watch(Computed(source, node, value, mask, team, launch))
 
     def number(self, node: ast.expr, mask: Mask) -> Number:
         value = self.evaluate(node, mask)
