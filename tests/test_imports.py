@@ -28,6 +28,7 @@ GRADING = {
         "repairs",
         "supervisor",
         "untrusted",
+        "values",
     )
 }
 PART_TWO = {
@@ -98,6 +99,7 @@ ALLOWED = {
     },
     "lessons.grading.repairs": {"lessons.course"},
     "lessons.grading.influence": {"lessons.grading.exchange"},
+    "lessons.grading.values": {"lessons.grading.exchange"},
     "lessons.grading.checks": {"kernels.files", "lessons.lab.host", "lessons.course", *GRADING},
     "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.

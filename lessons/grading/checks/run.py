@@ -16,6 +16,7 @@ from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.case import Case, CheckFunction, EngineRefused
 from lessons.grading.checks.compare_inputs import lines_on_inputs
+from lessons.grading.checks.compare_values import lines_on_values
 from lessons.grading.checks.explain import (
     FULL_EFFORT,
     NO_EFFORT,
@@ -101,6 +102,8 @@ def run_check(
         found: list[str] = []
         if "cuda" not in backends and failure.is_new(before):
             found = lines_on_slip(failure, workers, effort)
+            if not names_a_line(found):
+                found = lines_on_values(failure, workers, effort) or found
             if not names_a_line(found):
                 found += lines_on_inputs(failure, workers, effort)
         hint = f"stuck? python -m lessons hint {lesson.number}"

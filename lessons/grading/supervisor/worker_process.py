@@ -18,6 +18,7 @@ from contextlib import suppress
 import numpy as np
 
 from lessons.course.earlier import Earlier
+from lessons.grading.exchange.computed import Replaced, Series, read_replaced, read_series
 from lessons.grading.exchange.counts import Counts, read_rows
 from lessons.grading.exchange.outcome import Outcome, read_findings
 from lessons.grading.exchange.protocol import Json, Packer, Unpacker, receive, send, whole
@@ -41,6 +42,7 @@ PRINTED_BYTES = 2000
 EXERCISE = "exercise.py"
 PNG_BEGINNING, MAX_PICTURE = b"\x89PNG\r\n\x1a\n", 1 << 24
 MAX_REPLAY = 1 << 21
+MAX_WATCHED = 1 << 28  # bytes of the numbers that kernels have computed
 MAX_RETURNED = 1 << 24  # bytes of arrays that a called function returns
 MAX_MESSAGE = 2000  # characters of a text of the worker's
 SECONDS_TO_END = 20
@@ -198,6 +200,23 @@ class WorkerProcess:
         reply, results = self.ask(request, packer.arrays, deadline, MAX_RETURNED)
         try:
             return Unpacker(results).unpack(reply["result"])
+        except Exception:
+            raise self.stopped(NO_ANSWER) from None
+
+    def watch(self, deadline: float, others: Series | None = None) -> None:
+        """Keep what kernels compute in the next `run`, or put other numbers in its place."""
+        arrays = [] if others is None else [others.threads, others.values]
+        place = None if others is None else list(others.place)
+        self.ask({"do": "watch", "place": place}, arrays, deadline)
+
+    def watched(self, deadline: float) -> tuple[list[Series], Replaced | None]:
+        """What was kept since `watch`, and the number that was replaced by the most different one.
+
+        As with `picture`, it counts for nothing.
+        """
+        reply, arrays = self.ask({"do": "watched"}, (), deadline, MAX_WATCHED)
+        try:
+            return read_series(reply["places"], arrays), read_replaced(reply["replaced"])
         except Exception:
             raise self.stopped(NO_ANSWER) from None
 

@@ -20,6 +20,7 @@ from numba.cuda.cudadrv.error import CudaSupportError
 from kernels.launch import on_gpu
 from kernels.training.devices import why_no_gpu
 from lessons.grading.confinement.limits import MOST_ROUNDS
+from lessons.grading.exchange.computed import Series
 from lessons.grading.exchange.protocol import Json, Packer, Unpacker
 from lessons.grading.exchange.reported import Finding, Row, doubles, problems, rows_of
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
@@ -33,6 +34,7 @@ from lessons.grading.worker.own_kernels import (
     watched,
 )
 from lessons.grading.worker.student_file import StudentFile
+from lessons.grading.worker.value_watch import Keeper, Replacer
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
@@ -67,6 +69,7 @@ class Worker:
         self.last: Report | None = None  # of the last kernel that was recorded
         self.doubles: list[Finding] = []  # of the last run
         self.counts: list[Row] = []
+        self.watching: Keeper | Replacer | None = None
         self.stages = StageCalls()
         self.gpu_obstacle = why_no_gpu()
         prepare_numba(has_gpu=self.gpu_obstacle is None)
@@ -82,6 +85,10 @@ class Worker:
             return {}, [self.picture()]
         if request["do"] == "replay":
             return {"replay": self.last.replay_data() if self.last else ""}, []
+        if request["do"] == "watch":
+            return self.watch(request, arrays)
+        if request["do"] == "watched":
+            return self.watched()
         if request["do"] == "host":
             return self.run_host_code(request, arrays)
         return self.run(request, arrays)
@@ -124,7 +131,7 @@ class Worker:
             report = checked_run(
                 kernel, blocks, threads, *arguments, measure=measure, record=record,
                 budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
-                ask_numba=request["ask_numba"],
+                ask_numba=request["ask_numba"], watch=self.watching,
             )  # fmt: skip
             self.last = report if record else None
             self.doubles += doubles(report, self.file.path)
@@ -135,6 +142,26 @@ class Worker:
                 raise Found
 
         return launch
+
+    def watch(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
+        """From now on, keep the numbers that kernels compute, or put others in their place.
+
+        In the request: "place", of the expression that gets the others, and None to keep them.
+        """
+        if request["place"] is None:
+            self.watching = Keeper(self.file.path)
+        else:
+            self.watching = Replacer(self.file.path, Series(tuple(request["place"]), *arrays))
+        return {}, []
+
+    def watched(self) -> tuple[Json, Arrays]:
+        """What was kept, or what was replaced first; and no longer watch."""
+        watching, self.watching = self.watching, None
+        if isinstance(watching, Replacer):
+            return {"places": [], "replaced": watching.replaced}, []
+        series = watching.series() if watching else []
+        arrays = [array for one in series for array in (one.threads, one.values)]
+        return {"places": [one.place for one in series], "replaced": None}, arrays
 
     def picture(self) -> np.ndarray:
         """A PNG of what threads did to memory in the last run with a problem, as uint8.

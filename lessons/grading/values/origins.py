@@ -1,0 +1,95 @@
+"""What the expressions of a file are made of."""
+
+import ast
+
+from lessons.grading.exchange.computed import Place
+
+Node = ast.expr | ast.AugAssign
+
+
+def expressions_by_place(tree: ast.Module) -> dict[Place, Node]:
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.expr, ast.AugAssign)))
+    # Of two that begin and end alike, such as `(a)` and `a`, the outer one comes first.
+    found: dict[Place, Node] = {}
+    for node in nodes:
+        found.setdefault(place_of(node), node)
+    return found
+
+
+def place_of(node: Node) -> Place:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+class Origins:
+    """What the expressions of a file are made of.
+
+    unknown: places whose numbers no right file has.
+    """
+
+    def __init__(self, tree: ast.Module, unknown: set[Place]) -> None:
+        self.unknown = unknown
+        self.parents = {
+            child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
+        }
+        self.nodes = expressions_by_place(tree)
+
+    def places_within(self, place: Place) -> set[Place]:
+        inside = ast.walk(self.nodes[place])
+        return {place_of(one) for one in inside if isinstance(one, (ast.expr, ast.AugAssign))}
+
+    def is_unknown(self, place: Place) -> bool:
+        return place in self.unknown and place in self.nodes
+
+    def is_leaf(self, place: Place) -> bool:
+        return isinstance(self.nodes[place], (ast.Name, ast.Attribute))
+
+    def is_part_of_unknown(self, place: Place) -> bool:
+        """Whether something is made of it that no right file has, or it is a place to store to."""
+        node = self.nodes.get(place)
+        if node is None or place in self.unknown:
+            return False
+        parent = self.parents[node]
+        while isinstance(parent, (ast.Tuple, ast.Slice)):
+            parent = self.parents[parent]
+        if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+            return True
+        return isinstance(parent, (ast.expr, ast.AugAssign)) and place_of(parent) in self.unknown
+
+    def right_numbers(self, node: ast.AST) -> bool:
+        """Whether all that an expression is made of has numbers of a right file."""
+        inside = set(ast.walk(node)) - {node}
+        function = self.function_of(node)
+        names = {one.id for one in inside if isinstance(one, ast.Name)}
+        for place in self.unknown:
+            other = self.nodes.get(place)
+            if other is None or other is node:
+                continue
+            if other in inside:
+                return False
+            if self.function_of(other) is function and names & self.names_given(other):
+                return False
+        return True
+
+    def names_given(self, node: ast.AST) -> set[str]:
+        """The names that an expression is assigned to, as a whole or in part."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            return set()
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        parts = [part for one in targets for part in getattr(one, "elts", [one])]
+        return {part.id for part in parts if isinstance(part, ast.Name)}
+
+    def is_stored(self, node: ast.AST) -> bool:
+        """Whether an expression is all that is stored into an element of an array."""
+        if isinstance(node, ast.AugAssign):
+            return isinstance(node.target, ast.Subscript)
+        parent = self.parents.get(node)
+        if isinstance(parent, ast.Assign):
+            return any(isinstance(target, ast.Subscript) for target in parent.targets)
+        return isinstance(parent, ast.Return)
+
+    def function_of(self, node: ast.AST) -> ast.AST | None:
+        while node is not None and not isinstance(node, ast.FunctionDef):
+            node = self.parents.get(node)  # type: ignore[assignment]
+        return node

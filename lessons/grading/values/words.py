@@ -1,0 +1,35 @@
+"""What a student reads of an expression that has wrong numbers."""
+
+from lessons.grading.values.search import FoundValue
+
+LONGEST = 60  # characters of an expression that is told whole
+DIGITS = 4, 6, 9
+
+
+def sentence(found: FoundValue) -> str:
+    """Begins with the line, as all that is told of a line does."""
+    replaced = found.replaced
+    was, now = number_texts(replaced.was, replaced.now)
+    turn = f", the {ordinal(replaced.turn + 1)} time" if replaced.turn else ""
+    also = "" if found.certain else ", and at what it is made of"
+    text = found.text if len(found.text) <= LONGEST else f"{found.text[:LONGEST]}..."
+    return (
+        f"look at line {found.line}{also}: `{text}` is {was} in {replaced.thread}{turn}, and "
+        f"should be {now}. With the right numbers there, in all threads, the results of this call "
+        "are right"
+    )
+
+
+def number_texts(was: float, now: float) -> tuple[str, str]:
+    """Two numbers, with as many digits as show that they differ."""
+    texts = f"{was:.9g}", f"{now:.9g}"
+    for digits in DIGITS:
+        texts = f"{was:.{digits}g}", f"{now:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
