@@ -115,6 +115,21 @@ def test_a_third_index_outside_is_no_exchange_of_the_first_two():
 
 
 @cuda.jit
+def product_with_too_many_rounds(a, b, c):
+    x, y = cuda.grid(2)
+    if x < c.shape[1] and y < c.shape[0]:
+        for i in range(c.shape[1]):
+            c[y, x] += a[y, i] * b[i, x]
+
+
+def test_a_loop_that_goes_on_for_too_long_is_told_though_an_exchange_would_fit():
+    a, b, c = (np.zeros(shape, np.int32) for shape in ((5, 7), (7, 9), (5, 9)))
+    report = checked_run(product_with_too_many_rounds, GRID, BLOCK, a, b, c)
+    assert len(report.problems) == 2
+    assert all("does a loop go on for too long?" in one.message for one in report.problems)
+
+
+@cuda.jit
 def not_written_yet(out):
     raise NotImplementedError("write me")
 

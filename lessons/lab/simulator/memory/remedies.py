@@ -7,6 +7,7 @@ import numpy as np
 
 from ...numba_compiler import is_of_user
 from .changes import atomic_advice, changed_atomically, old_value_stored
+from .given_values import new_value_given
 from .history import HappensBefore
 from .pairs import pair_advice
 from .places import (
@@ -40,7 +41,7 @@ def remedy(
     across = order.block_of[now.thread] != order.block_of[former.thread]
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
-    advice = old_value_stored(now, former)
+    advice = old_value_stored(now, former) or new_value_given(now, former)
     if plain and not told:
         advice = advice or change_advice(now, former, same_round, across)
     if advice:

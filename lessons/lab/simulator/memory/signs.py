@@ -121,8 +121,8 @@ def way_back_inside(
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
             return f"{inside} Or is something subtracted that does not belong there?"
         return inside
-    if uniform and not (view.memory.space == "global" and exchange_helps(wanted, axis)):
-        return "It is the same in all threads: does a loop go on for too long?"
+    if uniform:
+        return too_many_rounds(view.memory.space == "global" and exchange_helps(wanted, axis))
     if view.memory.space != "global":
         return "Is the array as large as its threads need?"
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
@@ -133,6 +133,16 @@ def way_back_inside(
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
         return f"{why} Or is something added to the index that does not belong there?"
     return why
+
+
+def too_many_rounds(exchange: bool) -> str:
+    """exchange: whether the indices the other way round would be inside, too."""
+    if not exchange:
+        return "It is the same in all threads: does a loop go on for too long?"
+    return (
+        "Are two indices exchanged? The other way round they are inside in all of these threads. "
+        "Or does a loop go on for too long? The index is the same in all threads."
+    )
 
 
 def wrong_number(why: str, wanted: Wanted, how: str) -> str:

@@ -1,0 +1,59 @@
+"""What the checked simulator says of an atomic that is given a new value, and not what comes."""
+
+import numpy as np
+import pytest
+from numba import cuda, int32
+
+from lessons.lab import checked_run
+
+
+@cuda.jit
+def new_count_given(counts):
+    old = counts[0]
+    new = old + 1
+    cuda.atomic.add(counts, 0, new)
+
+
+@cuda.jit
+def new_count_given_at_once(counts):
+    cuda.atomic.add(counts, (0, 1), 2 + counts[0, 1])
+
+
+@cuda.jit
+def new_count_given_in_shared(counts):
+    own = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        own[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(own, 0, own[0] + 3)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.atomic.add(counts, 0, own[0])
+
+
+@cuda.jit
+def larger_one_given(counts):
+    larger = max(counts[0], cuda.grid(1))
+    cuda.atomic.max(counts, 0, larger)
+
+
+@cuda.jit
+def share_of_another(counts):
+    cuda.atomic.add(counts, cuda.grid(1) % 2, counts[0])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "words"),
+    [
+        (new_count_given, 1, "add reads counts[0] and adds by itself: give it only what is to be "),
+        (new_count_given, 1, "what is to be added, 1, and no new value made of counts[0]"),
+        (new_count_given_at_once, (1, 2), "added, 2, and no new value made of counts[0, 1]"),
+        (new_count_given_in_shared, 1, "added, 3, and no new value made of own[0]"),
+        (larger_one_given, 1, "atomic.max reads counts[0] and compares by itself: give it only"),
+        (share_of_another, 2, "an atomic protects only against other atomics"),
+    ],
+)
+def test_an_atomic_is_given_what_comes_and_no_new_value(kernel, shape, words):
+    report = checked_run(kernel, 2, 32, np.zeros(shape, np.int32))
+    problem = report.problems[0]
+    assert problem.kind == "race" and words in problem.message
