@@ -277,6 +277,12 @@ def last_index(message):
     return int(numbers[1].split(",")[-1]) if numbers else -1
 
 
+def indices_of(message):
+    """How many indices the element has that a message begins with; 0 if there is none."""
+    numbers = re.match(r"\w+\[([\d, ]+)\]", message)
+    return len(numbers[1].split(",")) if numbers else 0
+
+
 def nothing_loaded(got, expected):
     """code -> (outputs, sentence), where some samples have a zero for each activation."""
     zero = (got == 0) & (expected != 0)
@@ -638,17 +644,26 @@ def explained(found):
             "buffer, 1 - source: the buffers change roles once per layer."
         )
     if found.kind == "uninitialised":
-        return (
-            "Layer 0 reads buffer 0, source = layer % 2. And each unit of a layer has to be stored "
-            "before the next layer reads it: thread column stores unit unit_tile + column of each "
-            "tile, for all four of its samples, also those beyond the batch."
-        )
+        # Of two buffers an element has three indices, and a tile of weights never has.
+        return ACTIVATIONS_STORED if indices_of(found.message) > 2 else TILE_OR_ACTIVATIONS
     if found.kind == "race" and re.search(r"(writes|reads|race:) totals?\[", found.message):
         return (
             "If all threads share these totals: a thread needs four of its own, in "
             "cuda.local.array(SAMPLES_PER_THREAD, float32)."
         )
     return ""
+
+
+ACTIVATIONS_STORED = (
+    "Layer 0 reads buffer 0, source = layer % 2. And each unit of a layer has to be stored "
+    "before the next layer reads it: thread column stores unit unit_tile + column of each "
+    "tile, for all four of its samples, also those beyond the batch."
+)
+TILE_OR_ACTIVATIONS = (
+    "If that is the tile of weights: each of the 256 threads fetches its weight. Its row is there "
+    "that of an input, not of a sample, so the batch has nothing to do with it. If it is an "
+    "activation: it has to be stored for all 64 samples of the block, also those beyond the batch."
+)
 
 
 # How a finding begins: its array and, where that tells the mistakes apart, its first index.
@@ -908,7 +923,12 @@ FUNCTIONS = {
 
 
 def forward(features, weights, sizes, terms):
-    """(outputs, hidden layers) in float64, tile by tile as the kernel does it."""
+    """(outputs, hidden layers) in float64, tile by tile as the kernel does it.
+
+    Samples beyond the batch fill the last block: where samples are mixed up, they count, too.
+    """
+    own = len(features)
+    features = np.pad(features, ((0, -own % BLOCK_SAMPLES), (0, 0)))
     batch = len(features)
     buffer = np.zeros((batch, 64))
     buffer[:, :FEATURES] = REORDERED[terms.order](features)
@@ -949,7 +969,7 @@ def forward(features, weights, sizes, terms):
         buffer = buffer.copy()
         buffer[:, :fan_out] = np.hstack(results)
         offset += fan_in * fan_out
-    return hidden[-1], hidden[:-1]
+    return hidden[-1][:own], [layer[:own] for layer in hidden[:-1]]
 
 
 def add_products(totals, source, matrix, unit, terms, last):
