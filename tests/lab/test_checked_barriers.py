@@ -77,6 +77,36 @@ def meet_inside(thread):
 
 
 @cuda.jit
+def breaks_before_a_barrier(out):
+    thread = cuda.threadIdx.x
+    for _ in range(2):
+        if thread >= 16:
+            break
+        cuda.syncthreads()  # here
+        out[thread] = float32(1)
+
+
+@cuda.jit
+def skips_a_barrier(out):
+    thread = cuda.threadIdx.x
+    for i in range(2):
+        if thread >= 16 and i == 1:
+            continue
+        cuda.syncthreads()  # here
+        out[thread] = float32(1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "word"), [(breaks_before_a_barrier, "break"), (skips_a_barrier, "continue")]
+)
+def test_threads_that_jump_over_a_barrier(kernel, word):
+    report = checked_run(kernel, 1, 32, np.zeros(32, np.float32))
+    line = line_of_comment(kernel) - 1
+    way_back = f"under an `if`, in place of the `{word}`"
+    expect(kernel, "barrier", report, f"by the `{word}` of line {line}", way_back)
+
+
+@cuda.jit
 def barrier_in_a_function(out):
     meet_inside(cuda.threadIdx.x)
     out[cuda.threadIdx.x] = float32(1)

@@ -130,6 +130,18 @@ def test_a_loop_that_goes_on_for_too_long_is_told_though_an_exchange_would_fit()
 
 
 @cuda.jit
+def last_two_exchanged(out):
+    x, y = cuda.grid(2)
+    if x < out.shape[2] and y < out.shape[1]:
+        out[0, x, y] = 1
+
+
+def test_the_last_two_of_three_indices_may_be_exchanged():
+    report = checked_run(last_two_exchanged, GRID, BLOCK, np.zeros((2, ROWS, COLUMNS), np.int32))
+    assert "Are two indices exchanged?" in report.problems[0].message
+
+
+@cuda.jit
 def not_written_yet(out):
     raise NotImplementedError("write me")
 

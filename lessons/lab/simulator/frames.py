@@ -1,5 +1,6 @@
 """The function calls a team is in, with their variables and the loops they are in."""
 
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ class Loop:
     def __init__(self, nobody: Mask) -> None:
         self.broken = nobody  # threads that have left it by `break`
         self.continued = nobody  # threads that are done with this round by `continue`
+        self.jumps: list[tuple[Mask, ast.Break | ast.Continue]] = []  # who has done so, where
 
 
 class Frame:

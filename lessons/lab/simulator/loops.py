@@ -142,7 +142,9 @@ class Loops:
 
         mask: the threads that entered the loop.
         """
-        loop.continued = self.team.nobody
+        if loop.continued is not self.team.nobody:
+            loop.continued = self.team.nobody
+            loop.jumps = [jump for jump in loop.jumps if isinstance(jump[1], ast.Break)]
         if running is mask:
             reached = self.run_body(node.body, running)
         else:
@@ -165,11 +167,13 @@ class Loops:
     def break_loop(self, node: ast.Break, mask: Mask) -> Mask:
         loop = self.stack.frame.loops[-1]
         loop.broken = loop.broken | mask
+        loop.jumps.append((mask, node))
         return self.team.nobody
 
     def continue_loop(self, node: ast.Continue, mask: Mask) -> Mask:
         loop = self.stack.frame.loops[-1]
         loop.continued = loop.continued | mask
+        loop.jumps.append((mask, node))
         return self.team.nobody
 
 

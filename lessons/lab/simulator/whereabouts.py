@@ -51,6 +51,11 @@ class Whereabouts:
         line = self.line_of_return(position)
         if line:
             return f"has returned from {self.stack.source.function.__name__} in line {line}"
+        jump = self.jump_of(position)
+        if isinstance(jump, ast.Break):
+            return f"has left the loop by the `break` of line {jump.lineno}"
+        if jump is not None:
+            return f"leaves out the rest of the round, by the `continue` of line {jump.lineno}"
         for branch in self.branches:
             if branch.mask[position]:
                 continue
@@ -70,10 +75,19 @@ class Whereabouts:
         returns = self.stack.frame.returns
         return next((line for mask, line in returns if mask[position]), 0)
 
+    def jump_of(self, position: int) -> ast.Break | ast.Continue | None:
+        """What has taken the thread at a position out of a loop, or of its round, that goes on."""
+        jumps = (jump for loop in self.stack.frame.loops for jump in loop.jumps)
+        return next((node for mask, node in jumps if mask[position]), None)
+
     def way_back(self, position: int) -> str:
         """What to do so that the thread at a position comes to the barrier, too."""
         if self.exit_line[position] or self.line_of_return(position):
             return "put the work under an `if`, in place of the `return`"
+        jump = self.jump_of(position)
+        if jump is not None:
+            name = type(jump).__name__.lower()
+            return f"let all of them stay, with the work under an `if`, in place of the `{name}`"
         branch = next((branch for branch in self.branches if not branch.mask[position]), None)
         if branch is not None and isinstance(branch.node, (ast.For, ast.While)):
             return (

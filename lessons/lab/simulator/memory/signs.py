@@ -122,7 +122,7 @@ def way_back_inside(
             return f"{inside} Or is something subtracted that does not belong there?"
         return inside
     if uniform:
-        return too_many_rounds(view.memory.space == "global" and exchange_helps(wanted, axis))
+        return too_many_rounds(view.memory.space, exchange_helps(wanted, axis))
     if view.memory.space != "global":
         return "Is the array as large as its threads need?"
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
@@ -135,8 +135,13 @@ def way_back_inside(
     return why
 
 
-def too_many_rounds(exchange: bool) -> str:
+def too_many_rounds(space: str, exchange: bool) -> str:
     """exchange: whether the indices the other way round would be inside, too."""
+    if space != "global":
+        return (
+            "It is the same in all threads: does a loop go on for too long, or is the array "
+            "smaller than it should be?"
+        )
     if not exchange:
         return "It is the same in all threads: does a loop go on for too long?"
     return (
@@ -203,15 +208,16 @@ def missing_numbers(index: np.ndarray) -> set[int]:
 
 
 def exchange_helps(wanted: Wanted, axis: int) -> bool:
-    """Whether all threads are inside with their first two indices the other way round.
+    """Whether all threads are inside with two of their indices the other way round.
 
     axis: where they are outside, which must be one of these two.
     """
-    if len(wanted.indices) < 2 or axis > 1:
-        return False
-    first, second = wanted.indices[:2]
-    rows, columns = wanted.lengths[:2]
-    return bool((first < columns).all() and (second < rows).all())
+    indices, lengths = wanted.indices, wanted.lengths
+    return any(
+        bool((indices[axis] < lengths[other]).all() and (indices[other] < lengths[axis]).all())
+        for other in range(min(len(indices), len(lengths)))
+        if other != axis
+    )
 
 
 def stopped_elsewhere(wanted: Wanted, axis: int) -> bool:
