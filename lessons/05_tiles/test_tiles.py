@@ -337,6 +337,11 @@ def wrong_tiles(a, b):
             product("ptyi,qtix", left, first_of_b),
             "b is always read from its first tile: the row is start + y.",
         ),
+        "own numbers only": (
+            product("ptyx,qtyx"),
+            "A thread multiplies only the two numbers that it has fetched itself: it needs a row "
+            "of a_tile and a column of b_tile, a_tile[y, i] * b_tile[i, x] for i from 0 to 15.",
+        ),
         "a_tile fetched by y": (
             product("pty,qtix", np.einsum("ptyy->pty", left)),
             "All threads of a row fetch the same number of a: its column is start + x.",

@@ -460,12 +460,14 @@ def wrong_additions(added, before, blocks):
     }
 
 
+UPPER_BIN = (
+    "A brightness on the border of two bins is in the upper one, as 0.5 is in bin 4 of 8, and 0 in "
+    "bin 0: cut off what is behind the point, int32(brightness * float32(bins))."
+)
+
+
 def wrong_borders(numbers):
-    sentence = (
-        "A brightness on the border of two bins is in the upper one, as 0.5 is in bin 4 of 8: cut "
-        "off what is behind the point, int32(brightness * float32(bins))."
-    )
-    return {"border in the lower bin": (numbers - 1, sentence)}
+    return {"border in the lower bin": (numbers - 1, UPPER_BIN)}
 
 
 def wrong_bins(exact, bins):
@@ -495,6 +497,7 @@ def wrong_bins(exact, bins):
             bins - 1 - np.minimum(np.floor(exact * bins), bins - 1),
             "The bins are counted from the wrong end: bin 0 is the darkest.",
         ),
+        "border in the lower bin": (np.ceil(exact * bins) - 1, UPPER_BIN),
         "white in bin 0": (
             np.floor(exact * bins) % bins,
             "A brightness of 1 is in the last bin, and not in bin 0, where a remainder puts it.",

@@ -674,9 +674,10 @@ OUTSIDE = (
     ),
     (
         "hidden[",
-        "hidden has `layers` entries for `batch` samples of `width` units; the last of the "
-        "layers + 1 matrices makes `outputs`. Take the sizes from hidden.shape, and store only if "
-        "sample < batch: not local_sample, which counts within the block.",
+        "hidden has `layers` entries for `batch` samples of `width` units, hidden[layer, sample, "
+        "unit]; the last of the layers + 1 matrices makes `outputs`. Take the sizes from "
+        "hidden.shape, and store only if sample < batch: not local_sample, which counts within "
+        "the block.",
     ),
     (
         "weights[",
@@ -1068,6 +1069,7 @@ OF_SAMPLES = {"own": np.asarray, "row * 4 + j": other_samples, "row + j * 16": m
 REORDERED = {
     "right": lambda features: features,
     "mixed": lambda features: mixed(features),
+    "row * 4 + j": other_samples,
     "feature of the row": of_the_row,
     "reversed": lambda features: features[:, ::-1],
     "rectified": lambda features: np.maximum(features, 0),
@@ -1093,6 +1095,10 @@ def wrong_indices():
     return {code: mistake for code, mistake in found.items() if mistake[0] != Terms()}
 
 
+MIXED_UP = (
+    "The samples are mixed up: some lines count them as row + j * TILE, others as "
+    "row * SAMPLES_PER_THREAD + j."
+)
 MISTAKES = {
     "sixteen units in all layers": (
         Terms(units="OUTPUTS"),
@@ -1285,9 +1291,6 @@ MISTAKES = {
         Terms(order="reversed"),
         "The features are in reverse order: feature `column` belongs into place `column`.",
     ),
-    "samples mixed up": (
-        Terms(order="mixed"),
-        "The samples are mixed up: some lines count them as row + j * TILE, others as "
-        "row * SAMPLES_PER_THREAD + j.",
-    ),
+    "samples mixed up": (Terms(order="mixed"), MIXED_UP),
+    "samples mixed up in loading": (Terms(order="row * 4 + j"), MIXED_UP),
 }

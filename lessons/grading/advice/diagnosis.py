@@ -220,7 +220,8 @@ def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "not begun at zero",
-        "The right values were added to what the array held before: begin each sum at zero.",
+        "The right values were added to what the array held before: store them with `=`, or set "
+        "each element to zero first.",
     )
 
 
