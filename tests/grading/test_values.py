@@ -15,7 +15,12 @@ from lessons.grading.exchange.computed import Replaced, Series, read_replaced, r
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from lessons.grading.values.alike import by_thread, equal, pair_of
-from lessons.grading.values.origins import Origins, expressions_by_place, place_of
+from lessons.grading.values.origins import (
+    Origins,
+    expressions_by_place,
+    is_constant,
+    place_of,
+)
 from lessons.grading.values.search import FoundValue, find_value
 from lessons.grading.values.words import number_texts, ordinal, sentence
 
@@ -105,6 +110,17 @@ def test_what_is_stored_is_known():
     tree, made_of = origins()
     assert made_of.is_stored(node("y - 1", tree))
     assert not made_of.is_stored(node("x + b[i]", tree))
+
+
+def test_constants_are_not_doubted():
+    tree, made_of = origins()
+    assert not is_constant(node("a[i] * 2", tree))
+    tree = ast.parse("x = a - float32(2)")
+    constant = node("float32(2)", tree)
+    assert is_constant(constant)
+    made_of = Origins(tree, {place_of(constant)})
+    assert not made_of.is_unknown(place_of(constant))
+    assert made_of.right_numbers(node("a - float32(2)", tree))
 
 
 # ---------------------------------------------------------------- the search

@@ -15,7 +15,7 @@ from lessons.grading.advice.comparison import differing
 from lessons.grading.advice.messages import quoted
 from lessons.grading.checks.argument_names import names_of_arguments
 from lessons.grading.checks.compare_inputs import watched, wrong_call
-from lessons.grading.checks.explain import FINDINGS, NEAR_A_LINE, Effort, Failure, right_texts
+from lessons.grading.checks.explain import Effort, Failure, right_texts
 from lessons.grading.checks.repeated_calls import RUN, Repeated, Request, WatchedCase
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.computed import Replaced, Series
@@ -27,6 +27,9 @@ from lessons.grading.values.words import sentence
 
 SECONDS_FOR_RIGHT = 6.0  # for all right files, beyond the first
 MOST_RIGHT = 16
+# Findings that a wrong number can lead to; of another one no number is the cause.
+OF_A_WRONG_NUMBER = ("out-of-bounds", "uninitialised")
+FEWEST = 4  # wrong elements: a few are mended by many numbers
 
 
 def lines_on_values(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:
@@ -63,7 +66,7 @@ def lines_in(text: Sequence[str]) -> set[str]:
 
 
 def is_asked(failure: Failure) -> bool:
-    return failure.is_general or failure.diagnosis in (*NEAR_A_LINE, *FINDINGS)
+    return failure.is_general or failure.diagnosis in OF_A_WRONG_NUMBER
 
 
 def search(
@@ -82,9 +85,9 @@ def search(
     if request is None or request.kind != RUN or tree is None:
         return None
     names = names_of_arguments(student.submission, request.function, request.arguments)
-    _, kept = computed(student, request, names)
+    wrong, kept = computed(student, request, names)
     right, ours = computed_by_right_files(failure, texts, pools[1], request, names, deadline)
-    if right is None or not kept:
+    if right is None or not kept or wrong_count(student, wrong, right) < FEWEST:
         return None
     end = time.monotonic() + effort.seconds_for_runs
     run = repeated(student, request, names)
@@ -96,7 +99,7 @@ def search(
         worker.watch(deadline, others)
         results = run(None)
         _, replaced = worker.watched(deadline)
-        return results is not None and same_results(student, results, right), replaced
+        return wrong_count(student, results, right) == 0, replaced
 
     return find_value(tree, kept, ours, attempt)
 
@@ -147,13 +150,19 @@ def computed_by_right_files(
     return right, everything
 
 
-def same_results(case: WatchedCase, mine: Results, right: Results) -> bool:
+def wrong_count(case: WatchedCase, mine: Results | None, right: Results) -> int:
+    """How many numbers of the results are wrong; all of them if there are no results."""
+    if mine is None:
+        return sum(wanted.size for wanted in right.values())
+    count = 0
     for name, wanted in right.items():
         got = mine.get(name)
         if got is None or got.shape != wanted.shape:
-            return False
+            count += wanted.size
+            continue
         tolerance = case.compared.tolerance if case.compared else case.usual_tolerance(wanted)
-        both_nan = np.isnan(got) & np.isnan(wanted) if wanted.dtype.kind == "f" else False
-        if (differing(got, wanted, tolerance) & ~both_nan).any():
-            return False
-    return True
+        wrong = differing(got, wanted, tolerance)
+        if wanted.dtype.kind == "f":
+            wrong &= ~(np.isnan(got) & np.isnan(wanted))
+        count += int(wrong.sum())
+    return count

@@ -16,6 +16,13 @@ def expressions_by_place(tree: ast.Module) -> dict[Place, Node]:
     return found
 
 
+def is_constant(node: ast.AST) -> bool:
+    """Whether an expression is made of constants alone, such as `float32(0.5)`."""
+    functions = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    names = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute)))
+    return all(id(one) in functions for one in names)
+
+
 def place_of(node: Node) -> Place:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
@@ -23,22 +30,25 @@ def place_of(node: Node) -> Place:
 class Origins:
     """What the expressions of a file are made of.
 
-    unknown: places whose numbers no right file has.
+    unknown: places whose numbers no right file has. A constant is never one of them: it is written
+    down as it is meant, and what is made of it may be wrong.
     """
 
     def __init__(self, tree: ast.Module, unknown: set[Place]) -> None:
-        self.unknown = unknown
         self.parents = {
             child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
         }
         self.nodes = expressions_by_place(tree)
+        self.unknown = {
+            place for place in unknown if place in self.nodes and not is_constant(self.nodes[place])
+        }
 
     def places_within(self, place: Place) -> set[Place]:
         inside = ast.walk(self.nodes[place])
         return {place_of(one) for one in inside if isinstance(one, (ast.expr, ast.AugAssign))}
 
     def is_unknown(self, place: Place) -> bool:
-        return place in self.unknown and place in self.nodes
+        return place in self.unknown
 
     def is_leaf(self, place: Place) -> bool:
         return isinstance(self.nodes[place], (ast.Name, ast.Attribute))
