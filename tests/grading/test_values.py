@@ -18,7 +18,6 @@ from lessons.grading.values.alike import by_thread, equal, pair_of
 from lessons.grading.values.origins import (
     Origins,
     expressions_by_place,
-    is_constant,
     place_of,
 )
 from lessons.grading.values.search import FoundValue, find_value
@@ -113,14 +112,16 @@ def test_what_is_stored_is_known():
 
 
 def test_constants_are_not_doubted():
-    tree, made_of = origins()
-    assert not is_constant(node("a[i] * 2", tree))
-    tree = ast.parse("x = a - float32(2)")
-    constant = node("float32(2)", tree)
-    assert is_constant(constant)
-    made_of = Origins(tree, {place_of(constant)})
-    assert not made_of.is_unknown(place_of(constant))
+    tree = ast.parse(
+        "def f(a):\n    x = cuda.grid(1)\n    return (a - float32(2)) * TILE + x % (TILE + 1)"
+    )
+    constants = [node(text, tree) for text in ("float32(2)", "TILE", "TILE + 1")]
+    made_of = Origins(tree, {place_of(one) for one in constants})
+    assert all(made_of.is_constant(one) for one in constants)
+    assert not made_of.unknown
     assert made_of.right_numbers(node("a - float32(2)", tree))
+    assert not made_of.is_constant(node("a - float32(2)", tree))
+    assert not made_of.is_constant(node("x % (TILE + 1)", tree))
 
 
 # ---------------------------------------------------------------- the search

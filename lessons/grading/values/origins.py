@@ -16,11 +16,14 @@ def expressions_by_place(tree: ast.Module) -> dict[Place, Node]:
     return found
 
 
-def is_constant(node: ast.AST) -> bool:
-    """Whether an expression is made of constants alone, such as `float32(0.5)`."""
-    functions = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    names = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute)))
-    return all(id(one) in functions for one in names)
+def variables_in(tree: ast.Module) -> set[str]:
+    """All names that functions have for their arguments, or give a value."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {id(node): node for function in functions for node in ast.walk(function)}.values()
+    given = {
+        one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    return given | {one.arg for one in inside if isinstance(one, ast.arg)}
 
 
 def place_of(node: Node) -> Place:
@@ -39,9 +42,21 @@ class Origins:
             child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
         }
         self.nodes = expressions_by_place(tree)
+        self.variables = variables_in(tree)
         self.unknown = {
-            place for place in unknown if place in self.nodes and not is_constant(self.nodes[place])
+            place
+            for place in unknown
+            if place in self.nodes and not self.is_constant(self.nodes[place])
         }
+
+    def is_constant(self, node: ast.AST) -> bool:
+        """Whether an expression is made of constants alone, such as `float32(0.5)`, `TILE + 1`."""
+        functions = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+        rest = [one for one in ast.walk(node) if id(one) not in functions]
+        names = {one.id for one in rest if isinstance(one, ast.Name)}
+        return names.isdisjoint(self.variables) and not any(
+            isinstance(one, ast.Attribute) for one in rest
+        )
 
     def places_within(self, place: Place) -> set[Place]:
         inside = ast.walk(self.nodes[place])

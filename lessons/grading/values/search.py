@@ -16,7 +16,7 @@ import numpy as np
 
 from lessons.grading.exchange.computed import Replaced, Series
 from lessons.grading.values.alike import Pair, by_thread, equal, pair_of
-from lessons.grading.values.origins import Origins, is_constant
+from lessons.grading.values.origins import Origins
 
 MOST_TRIES = 200
 # Tries for one expression. If all that it is made of is right, the mistake is likely to be there.
@@ -99,7 +99,7 @@ class Values:
         self, one: Series, are_wanted: Callable[[Pair], bool], most: int
     ) -> Iterator[tuple[Series, Series]]:
         node = self.origins.nodes.get(one.place)
-        if node is None or is_constant(node):
+        if node is None or self.origins.is_constant(node):
             return
         if self.origins.is_stored(node) and not self.origins.right_numbers(node):
             return  # it would be mended by the results themselves
