@@ -59,6 +59,26 @@ def one_index_for_two(out):
 
 
 @cuda.jit
+def taken_apart_by_height(out):
+    x, y = cuda.grid(2)
+    height, width = out.shape
+    if x >= width or y >= height:
+        return
+    number = y * height + x
+    row = number // height
+    out[row, number % height] = 1
+
+
+@cuda.jit
+def taken_apart_by_divmod(out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[1] or y >= out.shape[0]:
+        return
+    row, column = divmod(y * out.shape[1] + x, out.shape[0])
+    out[row, column] = 1
+
+
+@cuda.jit
 def no_guard_at_all(out):
     x, y = cuda.grid(2)
     out[y, x] = 1
@@ -87,6 +107,8 @@ def left_of_the_edge(out):
         (only_to_the_right, "Along axis 1 a guard stops such threads; along axis 0 it is missing"),
         (stops_only_one, "`==` where it must be `>=`"),
         (one_index_for_two, "It has 2 dimensions: give an index for each"),
+        (taken_apart_by_height, "with `height`, which is 9, the number of rows"),
+        (taken_apart_by_divmod, "with `out.shape[0]`, which is 9, the number of rows"),
         (far_below, "which of the numbers that it is made of is too small?"),
         (left_of_the_edge, "Keep it inside with max(index, 0)"),
         (no_guard_at_all, "Is a guard such as `if i >= n: return` missing"),

@@ -18,7 +18,8 @@ from .in_turn import Operation, atomic_add, change_in_turn
 from .meetings import meets_later
 from .races import RaceChecker
 from .recorder import Recorder
-from .signs import Wanted, counts_from_end, numbers_in, way_back_inside, where_outside
+from .signs import Wanted, counts_from_end, index_of, numbers_in, way_back_inside, where_outside
+from .taken_apart import taken_apart
 
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
@@ -252,6 +253,7 @@ class MemoryChecker:
             meets_later(self.reporter.stack.places(node.lineno)),
             bool((self.team.threads[wrong] == 0).any()),
             numbers_in(node, axis, self.reporter.stack.frame, position),
+            taken_apart(index_of(node), shape, self.reporter.stack.frame) if axis < 2 else "",
         )
         new = self.reporter.add(
             "out-of-bounds",

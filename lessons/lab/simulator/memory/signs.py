@@ -81,6 +81,7 @@ class Wanted(NamedTuple):
     meets_later: bool  # whether all threads have to come to a barrier, or to a shuffle, after it
     first_too: bool  # whether the launch's very first thread is among those that are outside
     made_of: str  # the numbers of one thread's index, as "offset = 512, row = 3"; may be ""
+    taken_apart: str  # why row and column, taken out of one number, are others; may be ""
 
 
 def where_outside(view: ArrayView, axis: int, value: int, length: int) -> str:
@@ -127,6 +128,8 @@ def way_back_inside(
         return "Is the array as large as its threads need?"
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
         return f"It has {len(view.shape)} dimensions: give an index for each, the row first."
+    if wanted.taken_apart:
+        return wanted.taken_apart
     if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
         return wrong_number("Even the first thread is outside", wanted, "large")
     why = hole_in_the_guard(wanted, axis)
