@@ -60,17 +60,7 @@ def test_one_thread_per_pixel(case):
     image, gray = picture(case, height, width)
     counts = case.measure("launch_over_pixels", case.student("grayscale"), image, gray)
     expect_gray(case, image, gray)
-    writes = counts.of(gray).writes / gray.array.size
-    case.budget(
-        "writes per pixel",
-        yours=writes,
-        ours=1,
-        allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
-        diagnosis="written again and again",
-        sentence=f"each pixel of gray is written {writes:.0f} times{by_whom(writes, height, width)}"
-        ": a thread writes its own pixel, once, and no other.",
-        line=counts.busiest_line("writes", gray),
-    )
+    limit_writes(case, counts, gray)
     together = counts.of(gray).writes / counts.of(gray).requests
     case.budget(
         "times that 32 threads write together, per 32 pixels",
@@ -87,6 +77,27 @@ def test_one_thread_per_pixel(case):
         "sectors per request, where image is read",
         yours=image_reads.sectors / max(1, image_reads.requests),
         ours=OUR_SECTORS,
+    )
+    # Ten blocks in a row: what each thread does again along one direction is too often there.
+    for shape in ((3, 150), (150, 3)):
+        image, gray = picture(case, *shape)
+        limit_writes(
+            case, case.measure("launch_over_pixels", case.student("grayscale"), image, gray), gray
+        )
+
+
+def limit_writes(case, counts, gray):
+    """A budget of how often a pixel is written."""
+    writes = counts.of(gray).writes / gray.array.size
+    case.budget(
+        "writes per pixel",
+        yours=writes,
+        ours=1,
+        allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
+        diagnosis="written again and again",
+        sentence=f"each pixel of gray is written {times(writes)}"
+        f"{by_whom(writes, *gray.array.shape)}: a thread writes its own pixel, once, and no other.",
+        line=counts.busiest_line("writes", gray),
     )
 
 
@@ -138,8 +149,27 @@ def by_whom(writes, height, width):
         blocks[0] * 16: "by all threads of its row, so each thread goes through a whole row",
         blocks[1] * 16: "by all threads of its column, so each thread goes through a whole column",
         blocks[0] * blocks[1] * 256: "by all threads, each of which goes through the whole picture",
+        **again_by_blocks(height, width),
     }
-    return f", {known[writes]}" if writes in known else ""
+    fitting = (words for number, words in known.items() if abs(writes - number) < 1e-9)
+    return "".join(f", {words}" for words in itertools.islice(fitting, 1))
+
+
+def again_by_blocks(height, width):
+    """Writes per pixel of loops that begin at the thread's own pixel and go on by one block."""
+    down, across = (np.mean(np.arange(length) // 16 + 1) for length in (height, width))
+    by = "by its own thread and those of the blocks before it, so each thread goes on by a block"
+    should = "(a loop that shares the work has to go on by the grid, cuda.gridsize(2))"
+    return {
+        across * down: f"{by}, to the right and down {should}",
+        across: f"{by}, to the right {should}",
+        down: f"{by}, down {should}",
+    }
+
+
+def times(number):
+    """ "9 times"; of a mean, "8.6 times on average"."""
+    return f"{number:.0f} times" if number == round(number) else f"{number:.1f} times on average"
 
 
 def other_brightness(colours):
