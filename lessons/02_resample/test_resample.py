@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
+from lessons.grading.advice.blends import other_blends
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
@@ -369,8 +370,31 @@ def test_upsample(case):
             },
             **same_channel(expected),
         }
-        case.expect(large, expected, "large", THREADS, candidates=candidates)
+        known = partial(own_lookups, candidates, large.array, small)
+        case.expect(large, expected, "large", THREADS, candidates=known)
         case.require_many_threads(counts, large)
+
+
+def own_lookups(known, got, small):
+    """The known candidates, and one of a lookup that the student has written, if one fits."""
+    height, width, _ = got.shape
+    y, x = np.divmod(np.arange(height * width), width)
+    pixel, large, size = (
+        np.stack([x, y], 1),
+        np.array([width, height]),
+        np.array(small.shape[1::-1]),
+    )
+    positions = {
+        "(x + 0.5) * small_width / width - 0.5": (pixel + 0.5) * size / large - 0.5,
+        "x * small_width / width": pixel * size / large,
+        "(x + 0.5) * small_width / width": (pixel + 0.5) * size / large,
+        "x * small_width / width - 0.5": pixel * size / large - 0.5,
+        "(x + 0.5) * (small_width - 1) / width": (pixel + 0.5) * (size - 1) / large,
+        "x * (small_width - 1) / width": pixel * (size - 1) / large,
+        "x * (small_width - 1) / (width - 1)": pixel * (size - 1) / np.maximum(large - 1, 1),
+    }
+    found = other_blends(got.reshape(-1, 3), small, positions)
+    return known | {code: (one.reshape(got.shape), say) for code, (one, say) in found.items()}
 
 
 @check("overlap")
@@ -794,8 +818,8 @@ def means_along_each_axis(got, image, width, height):
     """A mean of which one direction, or both, weighs its pixels in another way, if one fits."""
     pixels = image.astype(np.float64)
     along_y, along_x = ways_to_weigh(height, len(image)), ways_to_weigh(width, image.shape[1])
-    for of_rows, of_columns in itertools.product(along_y, along_x):
-        result = np.einsum("ya,xb,abc->yxc", along_y[of_rows], along_x[of_columns], pixels)
+    for (of_rows, rows), (of_columns, columns) in itertools.product(along_y, along_x):
+        result = np.einsum("ya,xb,abc->yxc", rows, columns, pixels)
         if (of_rows or of_columns) and np.allclose(got, result, rtol=0, atol=1e-5):
             wrong = [f"along y, {of_rows}"] * bool(of_rows)
             wrong += [f"along x, {of_columns}"] * bool(of_columns)
@@ -808,7 +832,7 @@ def means_along_each_axis(got, image, width, height):
 
 
 def ways_to_weigh(cells, texels):
-    """In words, with "" for the right one -> (cells, texels), each row with the sum 1."""
+    """[words, with "" for the right one; (cells, texels): what the mean of each cell is made of]"""
     covered = overlaps(cells, texels, last=True, weigh=True)
     touched_ones = (covered > 0).astype(np.float64)
     first = np.eye(texels)[touched_ones.argmax(axis=1)]
@@ -823,7 +847,17 @@ def ways_to_weigh(cells, texels):
             covered * (first + last)
         ),
     }
-    return {name: way / way.sum(axis=1, keepdims=True) for name, way in ways.items()}
+    found = [(name, way / way.sum(axis=1, keepdims=True)) for name, way in ways.items()]
+    whole = np.isclose(covered, 1)
+    for name, left_out in {
+        "the last pixel is left out where the cell covers it only in part": (last > 0) & ~whole,
+        "the first pixel is left out where the cell covers it only in part": (first > 0) & ~whole,
+        "pixels that the cell covers only in part are left out": ~whole,
+    }.items():
+        way = np.where(left_out, 0, covered)
+        totals = np.maximum(way.sum(axis=1, keepdims=True), 1e-9), texels / cells
+        found += [(name, way / total) for total in totals]
+    return found
 
 
 def extreme(image, width, height, of):

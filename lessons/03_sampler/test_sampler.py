@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
+from lessons.grading.advice.blends import other_blends, positions_in
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 1, 128)
@@ -44,6 +45,7 @@ def test_batch(case):
 def test_pixel_centres(case):
     for first, height, width in ((0, 19, 17), (30, 19, 17), (7, 47, 6)):
         check_centres(case, first, height, width)
+    check_below(case, 100, 19, 17)
 
 
 @check("float32")
@@ -122,6 +124,23 @@ def check_centres(case, first, height, width):
     known = partial(other_centres, candidates, uv.array, first, width, height)
     case.expect(uv, expected, name="uv", threads=THREADS, candidates=known)
     case.require_many_threads(counts, uv)
+
+
+def check_below(case, first, height, width):
+    """Pixels of the last batch that lie below the picture: any coordinate will do."""
+    uv = case.output((RAGGED_BATCH, 2))
+    case.run("launch_pixel_centres", first, width, height, uv)
+    inside = height * width - first
+    expected = reference.pixel_centres(width, height)[first:]
+    case.expect(uv.array[:inside], expected, name="uv", threads=THREADS)
+    below = uv.array[inside:]
+    case.require(
+        not (below == uv.sentinel).any() and bool(np.isfinite(below).all()),
+        "below the picture",
+        f"uv[{inside}] is never written. Its pixel, number {height * width}, lies below the "
+        f"picture of {width} x {height}, but uv has a row for it, and the network is asked about "
+        "all rows: the guard is about uv alone.",
+    )
 
 
 PARTS_OF_CENTRES = (
@@ -238,35 +257,17 @@ def check_batch(case, batch, step, shape, engine=None):
             next_colours,
             "These are the colours of the next step's points: draw once, and look up that point.",
         )
-    known = partial(other_blends, candidates, target.array, image, expected_uv)
+    known = partial(blends, candidates, target.array, image, expected_uv)
     case.expect(target, expected, name="target", threads=THREADS, candidates=known)
     if counts:
         case.require_many_threads(counts, uv)
 
 
-def other_blends(known, got, image, uv):
-    """The known candidates, and one with other weights of the four corners, if one fits."""
+def blends(known, got, image, uv):
+    """The known candidates, and one with other pixels, or other weights of them, if one fits."""
     if len(uv) > RAGGED_BATCH:
         return known
-    sizes = np.array(image.shape[1::-1])
-    first = np.floor(uv * sizes - 0.5).astype(int)
-    (left, top), (right, bottom) = np.maximum(first, 0).T, np.minimum(first + 1, sizes - 1).T
-    x, y = (uv * sizes - 0.5 - first).T
-    pixels = [image[rows, columns] for rows in (top, bottom) for columns in (left, right)]
-    weights = {
-        "w0": (1 - x) * (1 - y), "w1": x * (1 - y), "w2": (1 - x) * y, "w3": x * y,
-        "0": 0 * x, "1": 1 + 0 * x, "0.25": 0.25 + 0 * x,
-    }  # fmt: skip
-    for given in itertools.product(weights, repeat=4):
-        parts = zip(given, pixels, strict=True)
-        result = sum(weights[name][:, None] * colours for name, colours in parts)
-        if given != ("w0", "w1", "w2", "w3") and np.allclose(got, result, rtol=0, atol=1e-5):
-            sentence = (
-                "The top left, top right, bottom left and bottom right pixels are weighed with "
-                f"{', '.join(given)}: it is w0, w1, w2, w3 of corner_weights."
-            )
-            return {**known, "other weights": (result, sentence)}
-    return known
+    return {**known, **other_blends(got, image, positions_in(image, uv))}
 
 
 # ---------------------------------------------------------------- draws, right and wrong
@@ -297,6 +298,7 @@ def other_draws(got, expected, step, seed):
     known.update(other_wirings(got, step, seed))
     known.update(other_shifts(got, step, seed))
     known.update(of_other_samples(got, step, seed))
+    known.update(of_two_calls(got, step, seed))
     known.update(of_other_bits(got, step, seed))
     known.update(of_more_bits(got, step, seed))
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
@@ -636,16 +638,19 @@ def other_wirings(got, step, seed):
     return found
 
 
-def wired(wiring, sample, step, seed):
+NUMBERS = {str(number): number for number in range(4)}
+
+
+def wired(wiring, sample, step, seed, words=2):
     values = {
         **parts_of_sample(sample, step),
-        "0": 0,
+        **NUMBERS,
         **parts_of("step", step),
         **parts_of("seed", seed),
         **joined_numbers(sample, step, seed),
     }
     numbers = [values[part] for part in wiring]
-    return as_unit(philox_of_64_bits(numbers[:4], numbers[4:])[:2])
+    return as_unit(philox_of_64_bits(numbers[:4], numbers[4:])[:words])
 
 
 SAMPLES = {
@@ -688,6 +693,40 @@ def of_other_samples(got, step, seed):
     u, v = parts
     sentence = f"u is {u}; v is {v}: they should be word 0 and word 1 of the sample itself."
     return {"of other samples": (np.stack([sources[u], sources[v]], axis=1), sentence)}
+
+
+def of_two_calls(got, step, seed):
+    """A candidate in which u and v are words of calls that differ in one place, if one fits."""
+    found = []
+    for axis in range(2):
+        fits = (
+            (wiring, word)
+            for wiring in wirings_of_a_second_call()
+            for word, value in enumerate(wired(wiring, PROBE, step, seed, words=4))
+            if value == got[PROBE, axis]
+        )
+        found.append(next(fits, None))
+    if None in found:
+        return {}
+    told, results = [], []
+    for name, (wiring, word) in zip("uv", found, strict=True):
+        places = zip(PLACES, wiring, RIGHT_PLACES, strict=True)
+        other = [f"{place} is {part}" for place, part, right in places if part != right]
+        told.append(f"{name} is word {word}{' of a call in which '.join(['', *other])}")
+        samples = range(len(got))
+        results.append([wired(wiring, sample, step, seed, words=4)[word] for sample in samples])
+    sentence = (
+        f"{'; '.join(told)}: one call gives four words, of which word 0 becomes u, and word 1 v."
+    )
+    return {"two calls": (np.array(results).T, sentence)}
+
+
+def wirings_of_a_second_call():
+    """The right places, and those with another number in one of them."""
+    yield RIGHT_PLACES
+    parts = [*parts_of_sample(0, 0), *NUMBERS, *parts_of("step", 0), *parts_of("seed", 0)]
+    for place, part in itertools.product((3, 0, 1, 2, 4, 5), parts):
+        yield (*RIGHT_PLACES[:place], part, *RIGHT_PLACES[place + 1 :])
 
 
 def of_more_bits(got, step, seed):

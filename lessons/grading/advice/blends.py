@@ -1,0 +1,109 @@
+"""Which four pixels a lookup has blended, and with which weights, if not with the right ones."""
+
+import itertools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+CLOSE = 1e-5
+PROBES = 4  # points at which all weights are tried; what fits there is tried at the others
+RIGHT = "(1 - x) * (1 - y)", "x * (1 - y)", "(1 - x) * y", "x * y"
+
+
+class Corners(NamedTuple):
+    """The four pixels around each point, (4, points, channels), and the fractions between them."""
+
+    pixels: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+
+def other_blends(
+    got: np.ndarray, texture: np.ndarray, positions: Mapping[str, np.ndarray]
+) -> dict[str, tuple[np.ndarray, str]]:
+    """A candidate with other weights, or at other positions, if one fits `got`.
+
+    positions: words -> (points, 2), in pixels from the centre of pixel 0, along x and y. The first
+    is the right one.
+    """
+    if got.ndim != 2 or len(got) < PROBES:
+        return {}
+    right, *others = positions
+    corners = corners_of(texture, positions[right])
+    weights = fitting_weights(got, corners)
+    if weights:
+        told = f"{', '.join(weights[:3])} and {weights[3]}"
+        sentence = (
+            "The top left, top right, bottom left and bottom right pixels are weighed with "
+            f"{told}, where x and y are the fractions: it should be {', '.join(RIGHT[:3])} and "
+            f"{RIGHT[3]}, as corner_weights returns them."
+        )
+        return {"other weights": (got.astype(np.float64), sentence)}
+    for name in others:
+        if np.allclose(got, blended(corners_of(texture, positions[name])), rtol=0, atol=CLOSE):
+            sentence = (
+                f"Along x, the four pixels are looked for at {name}, and along y in the same way: "
+                f"it should be {right}, as the centre of pixel 0 is half a pixel behind its edge."
+            )
+            return {"other positions": (got.astype(np.float64), sentence)}
+    return {}
+
+
+def corners_of(texture: np.ndarray, position: np.ndarray) -> Corners:
+    largest = np.array(texture.shape[1::-1]) - 1
+    first = np.floor(position).astype(int)
+    left, top = np.clip(first, 0, largest).T
+    right, bottom = np.clip(first + 1, 0, largest).T
+    pixels = [texture[rows, columns] for rows in (top, bottom) for columns in (left, right)]
+    return Corners(np.array(pixels, np.float64), *(position - first).T)
+
+
+def weights_of(corners: Corners) -> dict[str, np.ndarray]:
+    """What a corner may be weighed with: words -> one number per point."""
+    x, y = corners.x, corners.y
+    products = ((1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y)
+    constants = {str(number): np.full_like(x, number) for number in (0, 1, 0.25, 0.5)}
+    alone = {"x": x, "y": y, "1 - x": 1 - x, "1 - y": 1 - y}
+    halves = {f"({name}) / 2": values / 2 for name, values in alone.items()}
+    return {**dict(zip(RIGHT, products, strict=True)), **constants, **alone, **halves}
+
+
+def fitting_weights(got: np.ndarray, corners: Corners) -> list[str]:
+    """Other weights of the four corners that give these colours; empty if there are none."""
+    weights = weights_of(corners)
+    names, values = list(weights), np.array(list(weights.values()))
+    # [corner, weight, point, channel], at points that are far apart
+    some = np.linspace(0, len(got) - 1, PROBES).astype(int)
+    parts = values[:, some, None] * corners.pixels[:, None, some]
+    upper = parts[0][:, None] + parts[1][None]
+    lower = parts[2][:, None] + parts[3][None]
+    far = np.zeros((len(names),) * 4)
+    for point, channel in itertools.product(range(PROBES), range(got.shape[1])):
+        sums = upper[:, :, None, None, point, channel] + lower[None, None, :, :, point, channel]
+        far = np.maximum(far, np.abs(sums - got[some[point], channel]))
+    for chosen in np.argwhere(far < CLOSE):
+        result = np.einsum("cp,cpk->pk", values[chosen], corners.pixels)
+        told = [names[one] for one in chosen]
+        if tuple(told) != RIGHT and np.allclose(got, result, rtol=0, atol=CLOSE):
+            return told
+    return []
+
+
+def blended(corners: Corners) -> np.ndarray:
+    """The colours with the right weights."""
+    weights = weights_of(corners)
+    return np.einsum("cp,cpk->pk", np.array([weights[name] for name in RIGHT]), corners.pixels)
+
+
+def positions_in(texture: np.ndarray, uv: np.ndarray) -> dict[str, np.ndarray]:
+    """Positions of points (u, v) in pixels: the right ones, and how else they are computed."""
+    size = np.array(texture.shape[1::-1])
+    return {
+        "u * width - 0.5": uv * size - 0.5,
+        "u * width": uv * size,
+        "u * width + 0.5": uv * size + 0.5,
+        "u * width - 1": uv * size - 1,
+        "u * (width - 1)": uv * (size - 1),
+        "u * (width - 1) - 0.5": uv * (size - 1) - 0.5,
+    }

@@ -1,0 +1,40 @@
+"""What is said of a lookup that blends other pixels, or with other weights."""
+
+import numpy as np
+import pytest
+
+from lessons import reference
+from lessons.grading.advice.blends import corners_of, other_blends, positions_in
+
+
+@pytest.fixture
+def lookup():
+    random = np.random.default_rng(3)
+    texture, uv = random.random((5, 7, 3)), random.random((40, 2))
+    return texture, uv, positions_in(texture, uv)
+
+
+def test_the_right_blend_is_no_mistake(lookup):
+    texture, uv, positions = lookup
+    assert other_blends(reference.bilinear(texture, uv), texture, positions) == {}
+
+
+def test_a_blend_of_the_upper_row_is_told(lookup):
+    texture, _, positions = lookup
+    corners = corners_of(texture, positions["u * width - 0.5"])
+    left, right, _, _ = corners.pixels
+    got = left + corners.x[:, None] * (right - left)
+    ((result, sentence),) = other_blends(got, texture, positions).values()
+    assert np.array_equal(result, got) and "weighed with 1 - x, x, 0 and 0," in sentence
+
+
+def test_a_forgotten_half_is_told(lookup):
+    texture, uv, positions = lookup
+    got = reference.bilinear(texture, uv + np.array([0.5 / 7, 0.5 / 5]))
+    ((_, sentence),) = other_blends(got, texture, positions).values()
+    assert "looked for at u * width, and along y" in sentence
+
+
+def test_other_colours_are_no_blend(lookup):
+    texture, _, positions = lookup
+    assert other_blends(np.random.default_rng(4).random((40, 3)), texture, positions) == {}
