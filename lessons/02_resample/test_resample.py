@@ -11,6 +11,7 @@ from lessons.grading.advice.blends import other_blends
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
+MANY = 530  # pixels: 34 blocks
 CORNERS = "top left", "top right", "bottom left", "bottom right"
 
 
@@ -373,6 +374,7 @@ def test_upsample(case):
         known = partial(own_lookups, candidates, large.array, small)
         case.expect(large, expected, "large", THREADS, candidates=known)
         case.require_many_threads(counts, large)
+    share_thin_pictures(case, "upsample", (2, 3, 3))
 
 
 def own_lookups(known, got, small):
@@ -462,6 +464,7 @@ def test_downsample(case):
         known = partial(known_means, small.array, image, expected, width, height)
         case.expect(small, expected, "small", THREADS, candidates=known)
         case.require_many_threads(counts, small)
+    share_thin_pictures(case, "downsample", (4, 4, 3))
 
 
 @check("only_its_cell")
@@ -503,6 +506,14 @@ def test_baseline(case):
     case.run("launch_over_pixels", case.student("upsample"), source, large, engine="native")
     expected = reference.bilinear_upsample(source, image.shape[1], image.shape[0])
     case.expect(large, expected, "large", THREADS)
+
+
+def share_thin_pictures(case, kernel, source):
+    """Results of so many blocks that it shows if each does again what the blocks after it do."""
+    for shape in ((3, MANY, 3), (MANY, 3, 3)):
+        image, result = case.photo(source), case.output(shape)
+        counts = case.measure("launch_over_pixels", case.student(kernel), image, result)
+        case.require_many_threads(counts, result, THREADS)
 
 
 # ---------------------------------------------------------------- right, and wrong in known ways

@@ -12,6 +12,7 @@ from lessons.grading.checks.case import check
 THREADS = ("grid", 1, 128)
 # Three blocks have no equal shares of 257, and blocks that overlap do not reach its end.
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
+MANY_BLOCKS = 4_200  # where each block does the work of all after it, that is too often
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 OF_A_THREAD = "threadIdx.x", "blockIdx.x", "the sample"
@@ -45,7 +46,7 @@ def test_batch(case):
 def test_pixel_centres(case):
     for first, height, width in ((0, 19, 17), (30, 19, 17), (7, 47, 6)):
         check_centres(case, first, height, width)
-    check_below(case, 100, 19, 17)
+    check_below(case, 30, 61, 67)
 
 
 @check("float32")
@@ -56,6 +57,7 @@ def test_float32(case):
 
 @check("large_batch")
 def test_large_batch(case):
+    check_batch(case, MANY_BLOCKS, 3, (15, 10, 3))
     batch = case.size(native=FULL_BATCH, checked=700)
     check_batch(case, batch, 3, (15, 10, 3), engine="native")
 
@@ -123,13 +125,13 @@ def check_centres(case, first, height, width):
         )
     known = partial(other_centres, candidates, uv.array, first, width, height)
     case.expect(uv, expected, name="uv", threads=THREADS, candidates=known)
-    case.require_many_threads(counts, uv)
+    case.require_many_threads(counts, uv, THREADS)
 
 
 def check_below(case, first, height, width):
     """Pixels of the last batch that lie below the picture: any coordinate will do."""
-    uv = case.output((RAGGED_BATCH, 2))
-    case.run("launch_pixel_centres", first, width, height, uv)
+    uv = case.output((MANY_BLOCKS, 2))
+    counts = case.measure("launch_pixel_centres", first, width, height, uv)
     inside = height * width - first
     expected = reference.pixel_centres(width, height)[first:]
     case.expect(uv.array[:inside], expected, name="uv", threads=THREADS)
@@ -141,6 +143,7 @@ def check_below(case, first, height, width):
         f"picture of {width} x {height}, but uv has a row for it, and the network is asked about "
         "all rows: the guard is about uv alone.",
     )
+    case.require_many_threads(counts, uv, THREADS)
 
 
 PARTS_OF_CENTRES = (
@@ -260,7 +263,7 @@ def check_batch(case, batch, step, shape, engine=None):
     known = partial(blends, candidates, target.array, image, expected_uv)
     case.expect(target, expected, name="target", threads=THREADS, candidates=known)
     if counts:
-        case.require_many_threads(counts, uv)
+        case.require_many_threads(counts, uv, THREADS)
 
 
 def blends(known, got, image, uv):

@@ -13,6 +13,7 @@ from lessons.grading.exchange.output import sentinel_of
 THREADS = ("grid", 1, 128)
 GRID_SHAPES = (5, 7, 3), (6, 4, 3)
 SMALL_BATCH, RAGGED_BATCH = 37, 257  # three blocks have no equal shares of 257
+MANY_BLOCKS = 4_200  # where each block does the work of all after it, that is too often
 FOURIER, PADDING = slice(5, 13), slice(13, 16)
 MOST_RUNS = 3  # of wrong channels, that are told in a sentence
 NOT_WRITTEN = sentinel_of(np.dtype(np.float32))
@@ -299,6 +300,7 @@ def test_float32(case):
 @check("whole_batch")
 def test_whole_batch(case):
     check_features(case, *encoded(case, RAGGED_BATCH, (3, 9, 3)))
+    encoded(case, MANY_BLOCKS, (3, 9, 3))
     batch = case.size(native=5003, checked=300)
     check_features(case, *encoded(case, batch, (50, 30, 3), engine="native"))
 
@@ -348,7 +350,8 @@ def encoded(case, batch, grid_shape, engine=None):
     if engine:
         case.run("launch_encode", uv, grid, features, engine=engine)
     else:
-        case.require_many_threads(case.measure("launch_encode", uv, grid, features), features)
+        counts = case.measure("launch_encode", uv, grid, features)
+        case.require_many_threads(counts, features, THREADS)
     return uv, grid, features
 
 

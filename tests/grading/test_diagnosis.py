@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lessons.grading.advice.comparison import Clues, first_wrong, stored_by_all
+from lessons.grading.advice.comparison import (
+    Clues,
+    first_wrong,
+    stored_by_all,
+    stored_by_blocks_before,
+)
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
 from lessons.grading.pictures.picture import draw_check
@@ -359,3 +364,13 @@ def test_how_often_all_threads_store_if_none_is_sent_home():
     assert stored_by_all((16, 33, 3), IMAGE_THREADS) == 16 * 48 * 3
     assert stored_by_all((129,), LIST_THREADS) == 256
     assert stored_by_all((37, 2), LIST_THREADS) == 256
+
+
+def test_how_often_loops_store_that_go_on_by_a_block():
+    assert stored_by_blocks_before((100, 2), LIST_THREADS) == set()
+    assert stored_by_blocks_before((130, 2), LIST_THREADS) == {2 * (128 + 2 * 2)}
+    assert stored_by_blocks_before((17, 16), IMAGE_THREADS) == {(16 + 2) * 16}
+    down, across = 16 + 2, 16 + 2 * 16
+    assert stored_by_blocks_before((17, 32), IMAGE_THREADS) == {
+        down * 32, 17 * across, down * across,
+    }  # fmt: skip

@@ -1,5 +1,6 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -149,3 +150,16 @@ def stored_by_all(shape: tuple[int, ...], threads: Threads) -> int:
     blocks = block_shape(threads)
     launched = math.prod(-(-n // size) * size for n, size in zip(shape, blocks, strict=False))
     return launched * math.prod(shape[len(blocks) :])
+
+
+def stored_by_blocks_before(shape: tuple[int, ...], threads: Threads) -> set[int]:
+    """How often an array is stored to if loops begin at the own element and go on by a block.
+
+    Along one direction, or along more of them: one number for each choice.
+    """
+    sizes = block_shape(threads)
+    once = [
+        (n, sum(i // size + 1 for i in range(n))) for n, size in zip(shape, sizes, strict=False)
+    ]
+    beside = math.prod(shape[len(sizes) :])
+    return {math.prod(ways) * beside for ways in itertools.product(*once)} - {math.prod(shape)}

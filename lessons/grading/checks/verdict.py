@@ -15,6 +15,7 @@ from lessons.grading.advice.comparison import (
     differing,
     first_wrong,
     stored_by_all,
+    stored_by_blocks_before,
 )
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
@@ -166,8 +167,13 @@ class Verdict(Inputs):
         if not ok:
             self.fail(diagnosis, f"{diagnosis}: {sentence}")
 
-    def require_many_threads(self, counts: Counts, result: Output) -> None:
-        """End the check if one thread has written all of a result, or each thread has."""
+    def require_many_threads(
+        self, counts: Counts, result: Output, threads: Threads | None = None
+    ) -> None:
+        """End the check if one thread has written all of a result, or each thread has.
+
+        threads: which of them own it; it need not be given after `expect` of the same result.
+        """
         written = counts.of(result)
         if written.writes >= 64:
             self.keep_within(
@@ -181,7 +187,7 @@ class Verdict(Inputs):
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)
-        by_whom = self.by_whom(written.writes, result)
+        by_whom = self.by_whom(written.writes, result, threads)
         self.keep_within(
             "writes per element",
             yours=times,
@@ -192,15 +198,21 @@ class Verdict(Inputs):
             line=counts.busiest_line("writes", result),
         )
 
-    def by_whom(self, writes: float, result: Output) -> str:
+    def by_whom(self, writes: float, result: Output, threads: Threads | None) -> str:
         """Why elements are written again, as far as the number of times tells it."""
-        compared_one, threads = self.last_compared
-        known = threads if compared_one is result else None
+        compared_one, compared_with = self.last_compared
+        known = threads or (compared_with if compared_one is result else None)
         if known and writes == stored_by_all(result.array.shape, known):
             return (
                 "all threads of the launch store, also those beyond the edge, which have no "
                 "element of their own. A guard has to send these home: they return, and are not "
                 "given an element of another thread."
+            )
+        if known and writes in stored_by_blocks_before(result.array.shape, known):
+            return (
+                "by its own thread, and by those of the blocks before it: a loop begins at the "
+                "thread's own element, and goes on by a block. It has to go on by all threads of "
+                "the grid, cuda.gridsize, if there is a loop at all."
             )
         return (
             "several threads do the same work, or a thread stores in each round of a loop. A "
