@@ -9,8 +9,11 @@ import tokenize
 ONE_AT_A_TIME = threading.Lock()
 # Encodings in which nobody writes a program: they are slow, or turn one text into another.
 NOT_FOR_SOURCES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+# A mark of UTF-32 begins with one of UTF-16, so it comes first.
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }

@@ -188,7 +188,8 @@ def test_lines_are_those_of_python():
 
 def test_text_of_any_encoding_becomes_utf8():
     assert as_utf8(b"\xef\xbb\xbfx = 1\n") == b"x = 1\n"
-    assert as_utf8("x = 'ä'\n".encode("utf-16")).decode() == "x = 'ä'\n"
+    for encoding in ("utf-16", "utf-32"):
+        assert as_utf8("x = 'ä'\n".encode(encoding)).decode() == "x = 'ä'\n"
     assert as_utf8(b"# coding: latin-1\nx = '\xe4'\n").decode().endswith("x = 'ä'\n")
     assert as_utf8(b"x = '\xe4'\n").decode() == "x = 'ä'\n"
     assert as_utf8(b"# coding: no-such\n") == b"# coding: no-such\n"
