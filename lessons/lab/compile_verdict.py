@@ -99,7 +99,18 @@ def refusal_of(error: CompileError, kernel: Source) -> Refusal:
     message = explain(error, source)
     if source is not kernel:
         message = f"in {source.function.__name__}: {message}"
-    return Refusal(error.filename, error.line, message, error.line)
+    line = line_of(error, source)
+    return Refusal(error.filename, line, message, line)
+
+
+def line_of(error: CompileError, source: Source) -> int:
+    """Where the error is. Of a value whose type it cannot tell, Numba often does not say where."""
+    if "cannot be determined" in error.message and "unknown location" in error.message:
+        assigned = (
+            node.lineno for node in ast.walk(source.tree) if isinstance(node, ast.NamedExpr)
+        )
+        return min(assigned, default=error.line)
+    return error.line
 
 
 def is_about(refusal: Refusal, error: CompileError, kernel: Source) -> bool:

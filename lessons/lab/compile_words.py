@@ -1,7 +1,7 @@
 """Numba's error about a kernel, in the words of the kernel: what is wrong, and what to write."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .numba_compiler import CompileError
 from .refusals import (
@@ -24,7 +24,7 @@ from .refusals import (
     wrong_dimensions,
     wrong_index,
 )
-from .source import Source
+from .source import Source, called_source
 from .type_words import types_in_words
 
 MOST_CHARACTERS = 200  # of Numba's own words
@@ -39,11 +39,21 @@ def explain(error: CompileError, source: Source) -> str:
     """
     text = " ".join(error.message.split())
     calls, innermost = nested_calls(text)
-    inner = translated(innermost, source) if calls else None
+    inner = translated(innermost, last_called(source, calls)) if calls else None
     if inner:
         names = " calls ".join(f"`{name}`" for name, _ in calls)
         return f"{names} with {types_in_words(calls[-1][1])}: {inner}"
     return translated(text, source) or f"Numba does not compile this: {first_words(error)}"
+
+
+def last_called(source: Source, calls: Sequence[tuple[str, str]]) -> Source:
+    """The function at the end of a chain of calls, whose words the error is about."""
+    for name, _ in calls:
+        called = called_source(source.lookup(name))
+        if called is None:
+            break  # called by another name, as of a module
+        source = called
+    return source
 
 
 def translated(text: str, source: Source) -> str | None:
@@ -166,6 +176,10 @@ TRANSLATIONS: list[tuple[str, str | Callable[[Match, Source], str]]] = [
     (
         r"^(?P<name>\w+)\(\) (?P<problem>(?:missing|takes|got) .*)",
         r"cuda.\g<name>: \g<problem>",
+    ),
+    (
+        r"Cannot cast UniTuple\(.*? x 1\) to int",
+        "an index of one number is written as that number, `i`, not as a tuple `(i,)`",
     ),
     (
         r"argument can only be 1, 2, 3",

@@ -19,6 +19,8 @@ def type_in_words(text: str) -> str:
         return literal["value"] if literal["type"] == "int" else WORDS.get(literal["type"], text)
     if text.startswith(("list(", "reflected list(")):
         return "a list"
+    if text.startswith("Tuple(") and len(kinds_in(text[6:-1])) > 1:
+        return "a tuple of different types"
     if text.startswith(("Tuple(", "UniTuple(")):
         return "a tuple"
     if "Dispatcher(<function " in text:
@@ -29,6 +31,11 @@ def type_in_words(text: str) -> str:
         return "a module"
     article = "an" if text[:1] in "aeio" else "a"  # an int32, a uint32
     return WORDS.get(text, f"{article} {text}")
+
+
+def kinds_in(text: str) -> set[str]:
+    """The types of a signature, each once; a number that Numba knows is of its type."""
+    return {LITERAL.sub(r"\g<type>", part) for part in split_types(text)}
 
 
 def split_types(text: str) -> list[str]:

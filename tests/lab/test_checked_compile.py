@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import cuda, float32, float64, uint32
+from numba.extending import register_jitable
 
 from lessons.lab import checked_run
 from lessons.lab.errors import without_colours
@@ -120,6 +121,29 @@ def multiplies_matrices(out):
     out[0] = out[:2] @ out[2:4]  # here
 
 
+@cuda.jit
+def atomic_at_a_tuple(out):
+    cuda.atomic.add(out, (0,), float32(1))  # here
+
+
+@cuda.jit
+def assigns_in_a_condition(out):
+    x, y = cuda.grid(2)
+    if x < (width := out.shape[0]) and y < (height := out.shape[0]):  # here
+        out[0] = width + height
+
+
+@register_jitable
+def fill_each(out, places):
+    for place, value in zip(places, (1, float32(1))):  # noqa: B905
+        out[place] = value
+
+
+@cuda.jit
+def zips_in_a_function(out):
+    fill_each(out, (0, 1))  # here
+
+
 def test_findings_of_kind_compile():
     for kernel, word in [
         (calls_numpy, "NumPy call"),
@@ -139,6 +163,9 @@ def test_findings_of_kind_compile():
         (multiplies_matrices, "multiplies whole matrices"),
         (float_index, "an index must be a whole number"),
         (halves_with_a_fraction, "write // or //="),
+        (atomic_at_a_tuple, "not as a tuple"),
+        (assigns_in_a_condition, "a line of its own"),
+        (zips_in_a_function, "`zip` does not take (a tuple, a tuple of different types)"),
     ]:
         expect(kernel, "compile", checked_run(kernel, 1, 1, floats(16)), word)
 
