@@ -55,6 +55,20 @@ def test_what_is_right(backend):
     assert len(HostRun(None, [], [], steps).waits()) == 2
 
 
+def read_through_a_buffer(values):
+    stream, result = cuda.stream(), cuda.pinned_array(values.shape, np.float32)
+    on_gpu = doubled_by(values, stream)
+    on_gpu.copy_to_host(result, stream=stream)
+    return np.ndarray(result.shape, np.float32, result.data).copy()
+
+
+def test_pinned_memory_has_no_numbers_before_the_host_has_waited():
+    done = run(read_through_a_buffer, numbers())
+    ((kind, line, message, own),) = done.findings
+    assert kind == "unsynchronised" and own and "before you read it" in message
+    assert line == read_through_a_buffer.__code__.co_firstlineno + 3
+
+
 def returned_too_early(values):
     stream = cuda.stream()
     return doubled_by(values, stream).copy_to_host(stream=stream)

@@ -621,6 +621,41 @@ def test_pinned_sources_stay_as_they_are_until_they_are_copied():
     assert found(lambda: changes(lambda stream: stream.synchronize())) == 0
 
 
+def test_pinned_memory_gets_its_numbers_when_the_host_has_waited():
+    def bring(then):
+        stream, pinned = cuda.stream(), cuda.pinned_array(8, np.float32)
+        to_device(ones(), stream=stream).copy_to_host(pinned, stream=stream)
+        hidden = np.ndarray(8, np.float32, pinned.data)  # which tells nobody who reads it
+        return then(hidden, pinned, stream)
+
+    def waits(hidden, pinned, stream):
+        stream.synchronize()
+        return hidden.copy()
+
+    def goes_on(hidden, pinned, stream):
+        back = to_device(pinned, stream=stream).copy_to_host(stream=stream)
+        stream.synchronize()
+        return back
+
+    def copies_again(hidden, pinned, stream):
+        stream.synchronize()
+        to_device(2 * ones()).copy_to_host(pinned)
+        return hidden.copy()
+
+    def waits_for_an_event(hidden, pinned, stream):
+        event = cuda.event()
+        event.record(stream)
+        event.synchronize()
+        return hidden.copy()
+
+    with instead_of_gpu(quiet=True) as session:
+        early = np.frombuffer(bring(lambda hidden, pinned, stream: b"".join([hidden])), np.float32)
+        assert np.isnan(early).all()
+        for then, number in ((waits, 1), (goes_on, 1), (copies_again, 2), (waits_for_an_event, 1)):
+            assert bring(then).tolist() == [number] * 8
+    assert session.problems == []
+
+
 def test_mapped_and_managed_memory_is_the_kernels_until_it_is_done():
     def read(make, wait):
         array = make(8, np.float32)

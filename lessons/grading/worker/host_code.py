@@ -23,12 +23,13 @@ from lessons.grading.worker.own_kernels import (
     require_kernel_of_the_course,
 )
 from lessons.lab.dimensions import Configuration
-from lessons.lab.host.device_array import DeviceArray
+from lessons.lab.host.device_array import DeviceArray, garbage_like
 from lessons.lab.host.host_array import plain_array
 from lessons.lab.host.instead_of_gpu import replaced
 from lessons.lab.host.order import HOST
 from lessons.lab.host.places import host_place, leave_out
 from lessons.lab.host.session import Session, SessionOptions
+from lessons.lab.host.steps import TO_HOST
 from lessons.lab.simulator.findings import Finding as LabFinding
 
 DOUBLES = (
@@ -92,6 +93,7 @@ class HostSession(Session):
 
     def require_known(self, array: np.ndarray) -> None:
         """Raise `NoKernel` for numbers that the function has computed itself."""
+        self.order.deliver(array)  # a stream is about to read it
         of_the_check = any(np.may_share_memory(array, sent) for sent in self.sent)
         if of_the_check or array.tobytes() in self.known:
             return
@@ -132,7 +134,8 @@ class HostSession(Session):
         result = as_plain(returned, self.function)
         for array in arrays_in(result):
             self.require_done(array)
-            if array.tobytes() in self.known:
+            self.order.deliver(array)
+            if array.tobytes() in self.known or self.was_read_too_early(array):
                 continue
             if sum(np.may_share_memory(array, target) for target in self.targets) > 1:
                 raise CopiedOver(
@@ -157,6 +160,19 @@ class HostSession(Session):
         )
         place = access.place
         self.add(LabFinding("unsynchronised", place.line, message, file=place.file))
+
+    def was_read_too_early(self, array: np.ndarray) -> bool:
+        """Whether it holds what is in pinned memory before a copy has brought its numbers."""
+        copies = [step for step in self.order.steps if step.do == TO_HOST and not step.waits]
+        if not copies or array.tobytes() != garbage_like(array).tobytes():
+            return False
+        message = (
+            "the result was read before a copy to the host on a stream was done: call "
+            "stream.synchronize() before you read it"
+        )
+        place = copies[-1].place
+        self.add(LabFinding("unsynchronised", place.line, message, file=place.file))
+        return True
 
 
 def as_plain(result: object, function: str) -> object:

@@ -1,6 +1,6 @@
 """What a launch is given, as an engine takes it: NumPy arrays and numbers of the right type."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from ..signatures import converted
 from ..simulator.arguments import names_of_parameters, rebuild
 from ..source import read_source
-from .device_array import DeviceArray, garbage_like
+from .device_array import DeviceArray, garbage_like, plain
 from .host_array import HostArray, plain_array
 
 
@@ -34,6 +34,16 @@ class Prepared(NamedTuple):
     def copy_back(self) -> None:
         for target, result in self.results:
             np.copyto(target, result)
+
+
+def memory_of(arguments: Iterable[Any]) -> Iterator[np.ndarray]:
+    """The arrays that a kernel is given, also within tuples and in cuda.In(...)."""
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            yield from memory_of(argument)
+        array = plain_array(plain(getattr(argument, "value", argument)))
+        if isinstance(array, np.ndarray):
+            yield array
 
 
 def prepare(kernel: Callable, arguments: Sequence[Any]) -> Prepared:

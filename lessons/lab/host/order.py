@@ -35,6 +35,7 @@ class Access(NamedTuple):
     what: str  # such as "the kernel `scale`"
     place: HostPlace
     source: np.ndarray | None = None  # what the memory held when a copy from it was queued
+    arrives: np.ndarray | None = None  # what a copy brings to the memory when it is waited for
 
     def overlaps(self, memory: np.ndarray) -> bool:
         if not np.may_share_memory(self.memory, memory):
@@ -102,12 +103,20 @@ class Order:
         what: str,
         place: HostPlace,
         source: np.ndarray | None = None,
+        arrives: np.ndarray | None = None,
     ) -> None:
         """Remember what the operation `number` of a stream does to memory."""
-        access = Access(memory, writes, stream, number, what, place, source)
+        access = Access(memory, writes, stream, number, what, place, source, arrives)
         # Whoever is not after the former is not after this one either.
         self.pending = [a for a in self.pending if not supersedes(access, a)]
         self.pending.append(access)
+
+    def deliver(self, memory: np.ndarray) -> None:
+        """Let arrive what copies bring to this memory: a stream uses it next, or all is told."""
+        for position, access in enumerate(self.pending):
+            if access.arrives is not None and np.may_share_memory(access.memory, memory):
+                np.copyto(access.memory, access.arrives)
+                self.pending[position] = access._replace(arrives=None)
 
     def forget_sources(self, memory: np.ndarray) -> None:
         """The device itself has changed memory that copies were made from."""
@@ -157,6 +166,8 @@ class Order:
             done = [a for a in self.pending if a.number <= known[a.stream]]
             self.pending = [a for a in self.pending if a.number > known[a.stream]]
             for access in done:
+                if access.arrives is not None:
+                    np.copyto(access.memory, access.arrives)
                 self.when_done(access)
 
     def host_waits(self, stream: int) -> None:

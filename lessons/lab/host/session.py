@@ -10,8 +10,8 @@ import numpy as np
 from ..dimensions import Configuration, volume
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.run import BUDGET, checked_run
-from .arguments import Prepared, prepare
-from .device_array import DeviceArray, plain
+from .arguments import Prepared, memory_of, prepare
+from .device_array import DeviceArray, garbage_like, plain
 from .found import Found
 from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
@@ -51,7 +51,10 @@ class Session(Found):
     # ---------------------------------------------------------------- copies
 
     def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray:
-        """From the device; on a stream, the host does not wait."""
+        """From the device; on a stream, the host does not wait.
+
+        Pinned memory gets its numbers when the host has waited: whoever reads it before finds none.
+        """
         new = target is None
         memory = np.empty_like(data) if new else plain_array(target)
         require_fitting(memory, data)
@@ -61,13 +64,16 @@ class Session(Found):
         self.order.steps.append(Step(TO_HOST, place, queue, waits, size=data.nbytes))
         self.use(queue, data, False, "a copy to the host", place)
         self.use(queue, memory, True, "a copy to the host", place)
-        np.copyto(memory, data.reshape(memory.shape))
+        self.order.deliver(memory)
+        brought = data.reshape(memory.shape)
+        np.copyto(memory, brought if waits else garbage_like(memory))
         self.order.forget_sources(memory)
         if queue == DEFAULT:
             self.order.wait_for_stream(HOST, DEFAULT)
             return memory if new else target
         self.order.note(data, False, queue, number, "a copy to the host", place)
-        self.order.note(memory, True, queue, number, "its copy to the host", place)
+        arrives = None if waits else brought.copy()
+        self.order.note(memory, True, queue, number, "its copy to the host", place, arrives=arrives)
         if new and stores_into_an_array("copy_to_host"):
             self.touch(memory, writes=False)
         # Copying one array into another asks neither of them.
@@ -78,6 +84,7 @@ class Session(Found):
         """From the host, or from another array on the device."""
         on_device = isinstance(source, DeviceArray)
         memory = np.asarray(plain_array(plain(source)))
+        self.order.deliver(memory)
         require_fitting(data, memory)
         queue, place = number_of(stream), host_place()
         number = self.order.enqueue(queue)
@@ -148,6 +155,7 @@ class Session(Found):
             f"{waiting_for(access)} before",
             access,
         )
+        self.order.deliver(memory)
 
     def use(
         self, queue: int, memory: np.ndarray, writes: bool, what: str, place: HostPlace
@@ -205,6 +213,8 @@ class Session(Found):
     def launch(self, kernel: Callable, chosen: Configuration, arguments: Sequence[Any]) -> None:
         """Run a kernel for everything between the brackets, and keep what is found."""
         queue, place = number_of(chosen.stream), host_place()
+        for memory in memory_of(arguments):
+            self.order.deliver(memory)
         prepared = prepare(kernel, arguments)
         number = self.order.enqueue(queue)
         before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
