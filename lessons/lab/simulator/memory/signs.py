@@ -134,7 +134,9 @@ def way_back_inside(
         return wrong_number("Even the first thread is outside", wanted, "large")
     why = hole_in_the_guard(wanted, axis)
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        return f"{why} Or is something added to the index that does not belong there?"
+        return (
+            f"{why} Or is something added to the index that does not belong there?{made_of(wanted)}"
+        )
     return why
 
 
@@ -154,8 +156,12 @@ def too_many_rounds(space: str, exchange: bool) -> str:
 
 
 def wrong_number(why: str, wanted: Wanted, how: str) -> str:
-    values = f" In the first of these threads, {wanted.made_of}." if wanted.made_of else ""
-    return f"{why}: which of the numbers that it is made of is too {how}?{values}"
+    return f"{why}: which of the numbers that it is made of is too {how}?{made_of(wanted)}"
+
+
+def made_of(wanted: Wanted) -> str:
+    """The numbers of one thread's index, as a sentence; "" if there is no more than one."""
+    return f" In the first of these threads, {wanted.made_of}." if wanted.made_of else ""
 
 
 def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
