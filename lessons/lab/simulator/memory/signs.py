@@ -133,10 +133,11 @@ def way_back_inside(
     if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
         return wrong_number("Even the first thread is outside", wanted, "large")
     why = hole_in_the_guard(wanted, axis)
+    numbers = made_of(wanted)
+    if numbers and numbers in why:
+        return why
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        return (
-            f"{why} Or is something added to the index that does not belong there?{made_of(wanted)}"
-        )
+        return f"{why} Or is something added to the index that does not belong there?{numbers}"
     return why
 
 
