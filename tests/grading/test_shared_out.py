@@ -36,6 +36,21 @@ def prefix(size, length):
             prefix(8269, 4096),
             "Pixels 4096 to 8268 are counted by no thread. Those are all but the first block's",
         ),
+        (
+            Launch(1000, 1, 256, 16),
+            1 - prefix(1000, 1),
+            "Number 0 of the pixels is counted by no thread.",
+        ),
+        (
+            Launch(1000, 1, 256, 16),
+            1 + prefix(1000, 256),
+            "Pixels 0 to 255 are counted twice.",
+        ),
+        (
+            Launch(1000, 1, 256, 16),
+            2 - prefix(1000, 128),
+            "Pixels 128 to 999 are counted twice.",
+        ),
     ],
 )
 def test_usual_ways_are_found_and_told(launch, times, words):

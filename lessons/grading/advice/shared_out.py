@@ -39,14 +39,18 @@ def shared_out(launch: Launch) -> Iterator[np.ndarray]:
     """How often each number is taken, for all ways that are wrong: (size,) whole numbers."""
     found: dict[bytes, np.ndarray] = {}
     size, blocks, threads, each = launch
-    steps = sorted({1, each, blocks, threads, launch.everybody, launch.piece})
+    steps = {1, each, blocks, threads, launch.everybody, launch.piece}
+    steps |= {launch.everybody // 2, 2 * launch.everybody, launch.everybody + 1}
     shares = {-(-size // launch.everybody), -(-size // threads)}
     shares |= {size // launch.everybody, size // threads}
-    for first, step in itertools.product(firsts(launch), steps):
+    for first, step in itertools.product(firsts(launch), sorted(steps)):
         for rounds in sorted({1, each - 1, each, each + 1, -(-size // step), *shares}):
             if 0 < rounds * launch.everybody <= MOST_STEPS:
                 times = taken(first, step, rounds, size)
                 found.setdefault(times.tobytes(), times)
+    for first in firsts(launch):  # each thread's first, and then all of them
+        times = 1 + taken(first, 1, 1, size)
+        found.setdefault(times.tobytes(), times)
     yield from (times for times in found.values() if (times != 1).any())
 
 
@@ -55,6 +59,7 @@ def firsts(launch: Launch) -> Iterator[np.ndarray]:
     block, thread = (part.ravel() for part in np.indices((launch.blocks, launch.threads)))
     number = block * launch.threads + thread
     yield from (number, thread, block * launch.piece + thread, block * launch.each + thread)
+    yield from (number + 1, number + launch.everybody)
     yield np.where(block == 0, thread, launch.size)  # all others begin beyond the end
     shares = {launch.each, launch.size // launch.everybody, -(-launch.size // launch.everybody)}
     for share in sorted(shares - {0, 1}):
