@@ -1,8 +1,8 @@
-"""What the checked simulator says of an atomic that is given a new value, and not what comes."""
+"""What the checked simulator says of races where no barrier, and no other atomic, is the way out."""
 
 import numpy as np
 import pytest
-from numba import cuda, int32
+from numba import cuda, float32, int32
 
 from lessons.lab import checked_run
 
@@ -57,3 +57,22 @@ def test_an_atomic_is_given_what_comes_and_no_new_value(kernel, shape, words):
     report = checked_run(kernel, 2, 32, np.zeros(shape, np.int32))
     problem = report.problems[0]
     assert problem.kind == "race" and words in problem.message
+
+
+@cuda.jit
+def neighbour_in_the_new_buffer(values):
+    tile = cuda.shared.array((2, 8), float32)
+    x = cuda.threadIdx.x
+    tile[0, x] = values[x]
+    cuda.syncthreads()
+    tile[1, x] = tile[0, x] - tile[1, (x + 1) % 8]
+    cuda.syncthreads()
+    values[x] = tile[1, x]
+
+
+def test_a_barrier_is_no_advice_where_nobody_has_written_what_is_read():
+    report = checked_run(neighbour_in_the_new_buffer, 1, 8, np.zeros(8, np.float32))
+    kinds = {problem.kind: problem.message for problem in report.problems}
+    assert set(kinds) == {"uninitialised", "race"}
+    assert "is it the element that was meant?" in kinds["race"]
+    assert "syncthreads" not in kinds["race"]

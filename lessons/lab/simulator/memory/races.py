@@ -14,8 +14,9 @@ from .access import Access, Kind, name_element, place_of_element
 from .history import Conflict, History
 from .origins import chosen_by_data
 from .places import Side
-from .remedies import all_in_one_warp, remedy, remedy_of_stores
+from .remedies import all_in_one_warp, is_shift, remedy, remedy_of_stores
 
+NOTHING_TO_READ = "nobody has written before what is read here: is it the element that was meant?"
 VERBS = {"read": "reads {}", "write": "writes {}", "atomic": "changes {} atomically"}
 
 
@@ -137,6 +138,8 @@ class RaceChecker:
             return
         same_round = tick >= self.round_began
         advice = remedy(self.order, now, former, tick, same_warp, same_round)
+        if is_shift(now, former) and self.reporter.has("uninitialised", node, memory.name):
+            advice = NOTHING_TO_READ
         axis = self.axis_left_out(now, former) if same_round else ""
         if axis and now.kind == former.kind == "write":
             advice = f"{axis} If all of them need it, let one of them store it"
