@@ -952,7 +952,7 @@ def forward(features, weights, sizes, terms):
         if terms.totals == "once per layer":
             totals = np.zeros((batch, TILE))
         for unit in range(0, fan_out, TILE):
-            if terms.totals in ("new", "relu in between", "one for four"):
+            if terms.totals in ("new", "relu in between", "sigmoid in between", "one for four"):
                 totals = np.full((batch, TILE), terms.begin)
             totals = add_products(totals, source, matrix, unit, terms, last)
             results.append(function(totals))
@@ -994,6 +994,8 @@ def add_products(totals, source, matrix, unit, terms, last):
             totals = totals + values.sum(axis=1)[:, np.newaxis] + rows.sum(axis=0)
         if terms.totals == "relu in between" and not last:
             totals = np.maximum(totals, 0)
+        if terms.totals == "sigmoid in between" and last:
+            totals = reference.sigmoid(totals)
     return totals
 
 
@@ -1033,6 +1035,9 @@ def misread(matrix, weights, how):
         return matrix.reshape(fan_out, fan_in).T
     if how == "first again":
         return weights[: fan_in * fan_out].reshape(fan_in, fan_out)
+    if how == "tiles in a row":
+        tiles = matrix.reshape(fan_out // TILE, fan_in // TILE, TILE, TILE)
+        return tiles.transpose(1, 2, 0, 3).reshape(fan_in, fan_out)
     if how == "tiles turned":
         tiles = matrix.reshape(fan_in // TILE, TILE, fan_out // TILE, TILE)
         return tiles.transpose(0, 3, 2, 1).reshape(fan_in, fan_out)
@@ -1224,6 +1229,11 @@ MISTAKES = {
         "Each weight tile is turned: thread (column, row) fetches input row, unit column into "
         "weight_tile[row, column], and reads weight_tile[k, column].",
     ),
+    "tiles in a row": (
+        Terms(matrix="tiles in a row"),
+        "Each weight tile is fetched as 256 weights in a row: weights holds a matrix row by row, "
+        "so the weight of input i and unit u is at offset + i * fan_out + u.",
+    ),
     "first matrix again": (
         Terms(matrix="first again"),
         "Every layer uses the first matrix: move offset on by fan_in * fan_out after each layer.",
@@ -1258,6 +1268,10 @@ MISTAKES = {
     "ReLU between tiles": (
         Terms(totals="relu in between"),
         "The ReLU is applied after each tile of inputs: only the whole sum gets it.",
+    ),
+    "sigmoid between tiles": (
+        Terms(totals="sigmoid in between", last="same"),
+        "The sigmoid is applied after each tile of inputs: only the whole sum gets it.",
     ),
     "one buffer": (
         Terms(buffers="one"),

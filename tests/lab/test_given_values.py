@@ -1,4 +1,4 @@
-"""What the checked simulator says of races where no barrier, and no other atomic, is the way out."""
+"""What the checked simulator says of races that no barrier, and no other atomic, can mend."""
 
 import numpy as np
 import pytest

@@ -29,6 +29,7 @@ from lessons.grading.advice.unwritten import (
     tail_not_written,
     whole_blocks_missing,
 )
+from lessons.grading.advice.zeros import zero_in_a_part
 
 # What known mistakes result in: a word or two -> the array, with or without an advice.
 Candidates = Mapping[str, np.ndarray | tuple[np.ndarray, str]]
@@ -261,6 +262,6 @@ PATTERNS = (
     not_a_number, never_written, first_block_only, first_row_of_threads_only, tail_not_written,
     beginning_not_written, whole_blocks_missing, transposed, partly_written, all_zero, flipped,
     shifted, swapped_channels, up_to_255, added_to_garbage, constant_factor, constant_offset,
-    *STEPS, lost_updates, of_another_index, of_all_channels, in_some_channels,
+    *STEPS, lost_updates, of_another_index, of_all_channels, zero_in_a_part, in_some_channels,
     in_every_round,
 )  # fmt: skip

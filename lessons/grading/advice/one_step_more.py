@@ -85,7 +85,8 @@ def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
     """Values between the levels of a picture file, or between whole numbers, are gone."""
     if not enough_values(comparison):
         return None
-    if np.isin(comparison.got, (0, 1)).all() and (np.abs(comparison.expected) < 1).any():
+    zeros_and_ones = len(np.unique(comparison.got)) > 1 and np.isin(comparison.got, (0, 1)).all()
+    if zeros_and_ones and (np.abs(comparison.expected) < 1).any():
         return Diagnosis(
             "zeros and ones",
             "Every value is 0 or 1: is it rounded, or is a comparison stored in place of a number?",

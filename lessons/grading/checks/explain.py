@@ -23,10 +23,10 @@ from lessons.grading.untrusted.submission import Submission
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (
     NOT_UNDERSTOOD, "wrong", "made of something else", "constant factor", "constant offset",
-    "shifted", "flipped", "transposed", "all zero", "nan", "partly written", "never written",
-    "tail not written", "beginning not written", "first block only", "blocks missing",
-    "written outside", "0-255", "TypeError", "ValueError", "IndexError", "KeyError",
-    "AttributeError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
+    "shifted", "flipped", "transposed", "all zero", "zero in a part", "nan", "partly written",
+    "never written", "tail not written", "beginning not written", "first block only",
+    "blocks missing", "written outside", "0-255", "TypeError", "ValueError", "IndexError",
+    "KeyError", "AttributeError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
 )  # fmt: skip
 GENERAL_BEGINNINGS = "wrong", "the wrong", "other "  # as in "wrong places", "other waves"
 # Codes that tell what the values look like, and little of why.
