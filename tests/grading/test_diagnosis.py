@@ -58,6 +58,7 @@ def halve(part):
 PICTURE = values(20, 37)
 COLOURS = values(9, 14, 3)
 LIST = values(300)
+NEARLY_ZERO = np.append(values(40), [1e-6, 2e-6])  # the last add nothing to a large number
 WAVE = np.append(np.cos(9 * LIST[1:]), 1e-4)  # of the last one a root is not exact
 
 SPOILED = [
@@ -85,6 +86,7 @@ SPOILED = [
     ("constant factor", PICTURE, PICTURE / 3),
     ("constant factor", PICTURE, PICTURE * -2),
     ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
+    ("not begun at zero", NEARLY_ZERO, np.float32(NEARLY_ZERO) + np.float32(SENTINEL)),
     ("constant offset", PICTURE, PICTURE + 0.25),
     ("signs of some", LIST - 0.5, (LIST - 0.5) * np.sign(values(300, seed=5) - 0.5)),
     ("wrong in every round", PICTURE, spoiled(PICTURE, fill(np.s_[2::4], values(37, seed=3)))),
