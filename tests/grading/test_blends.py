@@ -38,3 +38,8 @@ def test_a_forgotten_half_is_told(lookup):
 def test_other_colours_are_no_blend(lookup):
     texture, _, positions = lookup
     assert other_blends(np.random.default_rng(4).random((40, 3)), texture, positions) == {}
+
+
+def test_of_a_single_pixel_no_weights_are_told():
+    texture, uv = np.full((1, 1, 3), 0.5), np.random.default_rng(5).random((9, 2))
+    assert other_blends(np.full((9, 3), 0.25), texture, positions_in(texture, uv)) == {}

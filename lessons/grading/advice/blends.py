@@ -27,8 +27,8 @@ def other_blends(
     positions: words -> (points, 2), in pixels from the centre of pixel 0, along x and y. The first
     is the right one.
     """
-    if got.ndim != 2 or len(got) < PROBES:
-        return {}
+    if got.ndim != 2 or len(got) < PROBES or min(texture.shape[:2]) < 2:
+        return {}  # corners that are the same pixel tell no weights
     right, *others = positions
     corners = corners_of(texture, positions[right])
     weights = fitting_weights(got, corners)
@@ -39,14 +39,14 @@ def other_blends(
             f"{told}, where x and y are the fractions: it should be {', '.join(RIGHT[:3])} and "
             f"{RIGHT[3]}, as corner_weights returns them."
         )
-        return {"other weights": (got.astype(np.float64), sentence)}
+        return {"weights of the corners": (got.astype(np.float64), sentence)}
     for name in others:
         if np.allclose(got, blended(corners_of(texture, positions[name])), rtol=0, atol=CLOSE):
             sentence = (
                 f"Along x, the four pixels are looked for at {name}, and along y in the same way: "
                 f"it should be {right}, as the centre of pixel 0 is half a pixel behind its edge."
             )
-            return {"other positions": (got.astype(np.float64), sentence)}
+            return {"places of the corners": (got.astype(np.float64), sentence)}
     return {}
 
 
