@@ -891,3 +891,29 @@ def wave_reference(u, old):
 now, before = random.random(70), random.random(70)
 right(wave_step, 3, 32, now, before, 0.3, u_prev=wave_reference(now, before))
 wrong(wave_step_swapped, 3, 32, now, before, 3, 0.3, kind="race", never="syncthreads() between")
+
+
+# --- gradient descent, and one thread that clears all gradients
+
+
+@cuda.jit
+def descent_one_thread_clears(weights, gradients):
+    i = cuda.grid(1)
+    if i < weights.size:
+        weights[i] -= gradients[i]  # HERE
+    cuda.syncthreads()
+    if i == 0:
+        for j in range(gradients.size):
+            gradients[j] = 0.0  # HERE
+
+
+wrong(
+    descent_one_thread_clears,
+    3,
+    32,
+    now,
+    before,
+    kind="race",
+    says="let each thread set its own element, behind the line that reads it",
+    never="change places",
+)

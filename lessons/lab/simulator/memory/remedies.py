@@ -106,6 +106,8 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
     if syncs_grid(now.source):
         return f"{why}: put the grid's sync() between them"
     order_of_lines = reads_others(now, former)
+    if order_of_lines == "before" and clears_for_all(now, former):
+        return f"{why}: let each thread set its own element, behind the line that reads it"
     if order_of_lines == "before":
         return (
             f"{why}: read from one array and write to another, and change places from one launch "
@@ -155,6 +157,24 @@ def reads_others(now: Side, former: Side) -> str:
     if waiting_loops(now.source):  # for what is computed by others: it is no stencil
         return ""
     return "before" if line_of(read.node) <= line_of(stored.node) else "after"
+
+
+def clears_for_all(now: Side, former: Side) -> bool:
+    """Whether one thread sets in a loop what each thread reads once: it cleans up for others."""
+    stored, read = (now, former) if now.kind == "write" else (former, now)
+    statement = statement_at(stored)
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
+    if not all(isinstance(part, ast.Constant) for part in parts):
+        return False
+    parents = parents_in(stored.source.tree)
+    in_a_loop = [
+        any(isinstance(parent, (ast.For, ast.While)) for parent in parents_of(parents, side.node))
+        for side in (stored, read)
+    ]
+    return in_a_loop == [True, False]
 
 
 def block_wide_step(side: Side) -> str:
