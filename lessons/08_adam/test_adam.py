@@ -52,7 +52,7 @@ def test_weights(case):
     settings = random_settings(case)
     last = len(settings.table) - 1
     for step in (1, 7, last, last + 1, 5000):  # the last two lie beyond the table
-        move_weights(case, settings, step)
+        move_weights(case, settings, step, only_the_row=step > 1)
 
 
 @check("grid")
@@ -111,7 +111,8 @@ def not_its_own(found, width):
     return ""
 
 
-def move_weights(case, settings, step):
+def move_weights(case, settings, step, only_the_row=False):
+    """only_the_row: an earlier step was right, so that only the row of the table can be wrong."""
     case.explain = explained
     inputs = state(case, (203,))
     arrays = [case.output((203,), initial=array) for array in inputs]
@@ -121,12 +122,11 @@ def move_weights(case, settings, step):
         settings.rate, settings.rates,
     )  # fmt: skip
     row = settings.table[min(step, len(settings.table) - 1)]
-    mistakes = {
-        **row_mistakes(inputs, step, settings),
-        **argument_mistakes(inputs, row, settings),
-        **adam_mistakes(inputs, row, settings),
-        **clearing_mistakes(inputs, row, settings),
-    }
+    mistakes = row_mistakes(inputs, step, settings)
+    if not only_the_row:
+        mistakes |= argument_mistakes(inputs, row, settings)
+        mistakes |= adam_mistakes(inputs, row, settings)
+        mistakes |= clearing_mistakes(inputs, row, settings)
     right = Step(inputs, row, settings)
     compare(case, (gradient, m, v, weights), right.result, mistakes, LIST_THREADS)
 
@@ -741,11 +741,13 @@ def touched_cells(gradient):
     return (gradient != 0).any(axis=2)
 
 
-def grid_result(inputs, steps, settings, touched=None, entry=None, steps_left=None, leave=None):
+def grid_result(
+    inputs, steps, settings, touched=None, entry=None, steps_left=None, leave=None, beyond=None
+):
     """What `adam_grid` leaves. touched: (gh, gw) bool, or (gh, gw, 3) for single channels.
 
     entry: the number of the table's row for each cell, or for each of its channels. leave: which
-    of the `ADAM_MISTAKES`.
+    of the `ADAM_MISTAKES`. beyond: entry -> corrections where the table has ended.
     """
     touched = touched_cells(inputs[1]) if touched is None else touched
     counts = touched if touched.ndim == 2 else touched.any(axis=2)
@@ -753,6 +755,8 @@ def grid_result(inputs, steps, settings, touched=None, entry=None, steps_left=No
     entry = np.maximum(new_steps, 1) if entry is None else entry
     entry = entry if entry.ndim == 3 else entry[:, :, np.newaxis]
     row = settings.table[np.clip(entry, 0, len(settings.table) - 1)]
+    if beyond:
+        row = np.where((entry >= len(settings.table))[..., np.newaxis], beyond(entry), row)
     new = Step(inputs, row, settings)
     new = leave(new) if leave else new.result
     mask = touched if touched.ndim == 3 else touched[:, :, np.newaxis]
@@ -935,6 +939,23 @@ def cell_mistakes(gradient, steps, settings):
         "table in a circle": (
             {"entry": counted % len(settings.table)},
             "Beyond the end of the table its first rows are used again: stay at the last one.",
+        ),
+        "not the last row": (
+            {"beyond": lambda entry: np.ones((*entry.shape, 2))},
+            "Beyond the end of the table the corrections are taken to be 1: use those of the last "
+            "row.",
+        ),
+        "not the table": (
+            {"beyond": lambda entry: np.stack(settings.exact(entry), axis=-1)},
+            "Beyond the end of the table the corrections are not those of its last row.",
+        ),
+        "first row beyond the table": (
+            {"entry": np.where(counted < len(settings.table), counted, 0)},
+            "Beyond the end of the table row 0 is used: use the last row.",
+        ),
+        "row before the last": (
+            {"entry": np.minimum(counted, len(settings.table) - 2)},
+            "The last row of the table is never used: it is number shape[0] - 1.",
         ),
         "age of cell 0": (
             {"entry": np.full(steps.shape, counted[0, 0])},
