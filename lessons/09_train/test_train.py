@@ -95,8 +95,10 @@ def test_learns(case):
     painted = paint(arrays.parameters, config, width, height)
     baseline = reference.baseline_psnr(image, config.grid_width, config.grid_height)
     reached = reference.psnr(painted, image)
-    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers_of_steps(config, 1, rates))
-    code, sentence = mistake or (
+    numbers = numbers_of_steps(config, 1, rates)
+    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, len(rates))
+    known = mistake or changed_by_hand(case.calls)
+    code, sentence = known or (
         "does not learn",
         f"after {config.steps} steps the picture has {reached:.2f} dB; bilinear interpolation of "
         f"a grid of the same size has {baseline:.2f} dB, and should be beaten by 1 dB",
@@ -367,7 +369,8 @@ def mistake_in_calls(calls, stages, numbers, count=1):
     if {"encode", "mlp_forward"} <= set(missing):
         return "network not asked", "The network was not asked about the batch: call evaluate."
     if missing:
-        return NEVER[missing[0]]
+        code, sentence = NEVER[missing[0]]
+        return code, sentence.replace("never called", f"never called{in_which_steps(numbers)}")
     needless = [call.stage for call in calls if call.stage not in stages]
     if needless:
         return (
@@ -383,6 +386,14 @@ def mistake_in_calls(calls, stages, numbers, count=1):
     )
 
 
+def in_which_steps(numbers):
+    """The numbers of the steps, which an `if` may have looked at; "" where there are none."""
+    if not numbers:
+        return ""
+    first, *others = numbers["sample_batch"]["step"]
+    return f" in steps {first:.0f} to {others[-1]:.0f}" if others else f" in step {first:.0f}"
+
+
 def wrong_count(made, count):
     times = {stage: len(calls) for stage, calls in made.items()}
     if set(times.values()) == {count - 1}:
@@ -392,15 +403,31 @@ def wrong_count(made, count):
             "steps missing",
             f"Only {times['encode']} of {count} steps were taken: does the loop end too early?",
         )
+    if len(set(times.values())) == 1 and times["encode"] > count:
+        return too_many_steps(times["encode"], count)
     for stage, number in times.items():
         asked_again = stage in ("encode", "mlp_forward") and number > count
         if number != count and not asked_again:
             each = "in one step" if count == 1 else f"in {count} steps"
+            often = "once" if number == 1 else f"{number} times"
             return (
                 "wrong number of calls",
-                f"stages.{stage} was called {number} times {each}: once per step is right.",
+                f"stages.{stage} was called {often} {each}: once per step is right.",
             )
     return None
+
+
+def too_many_steps(taken, count):
+    if count == 1:
+        return (
+            "too many steps",
+            f"Each stage was called {taken} times in one step: once per step is right.",
+        )
+    square = f" {taken} is {count} times {count}: is there a loop inside the loop?"
+    return "too many steps", (
+        f"{taken} steps were taken, not {count}: one for each row of learning_rates, with both "
+        f"rates of that row.{square if taken == count * count else ''}"
+    )
 
 
 def wrong_numbers(made, numbers):
@@ -440,9 +467,9 @@ def wrong_steps(got, right):
     who = "Both stages" if both else "sample_batch" if steps is got[sampler] else "adam_weights"
     if None in steps:
         return "wrong step", f"{who} got something as `step` that is no number."
-    shown = ", ".join(f"{step:.0f}" for step in steps)
-    told = f"{who} got {shown} as the number of the step; right is " + ", ".join(
-        f"{step:.0f}" for step in wanted
+    told = (
+        f"{who} got {listed(steps, '.0f')} as the number of the step; right is "
+        f"{listed(wanted, '.0f')}"
     )
     if len(steps) == 1:
         return "wrong step", f"{told}: pass on `step`."
@@ -501,12 +528,18 @@ def wrong_rates(got, right):
         for code, (pattern, advice) in patterns.items():
             if len(wanted) > 1 and rates == pattern:
                 return code, f"{told}: {advice}."
-        return "wrong rate", f"{told}."
+        whose = "those of the step's row" if len(wanted) > 1 else "those that this function gets"
+        return (
+            "wrong rate",
+            f"{told}: pass on {whose} as they are; the schedule is in them already.",
+        )
     return None
 
 
-def listed(rates):
-    return ", ".join(f"{rate:.4g}" for rate in rates[:4])
+def listed(numbers, form=".4g"):
+    """The first four."""
+    more = ", ..." if len(numbers) > 4 else ""
+    return ", ".join(f"{number:{form}}" for number in numbers[:4]) + more
 
 
 def wrong_order(calls, stages):
