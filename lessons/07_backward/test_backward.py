@@ -1105,6 +1105,11 @@ def mistakes_of_scale(net):
             Terms(sums=1 / BLOCK_SAMPLES),
             "The sum over the samples is divided by 64: the delta has the mean in it already.",
         ),
+        "sums divided by the blocks": (
+            Terms(sums=1 / -(-len(net.uv) // BLOCK_SAMPLES)),
+            "The sum over the samples is divided by the number of blocks: add the sums of all "
+            "blocks as they are. The delta has the mean in it already.",
+        ),
         "sums divided by the batch": (
             Terms(sums=1 / len(net.uv)),
             "The sum over the samples is divided by the batch: the delta has the mean in it "
@@ -1277,6 +1282,11 @@ def wrong_scales(net, error):
         "divided by the block": (
             squares.sum() * count / (3 * BLOCK_SAMPLES),
             "The mean is over the batch, not over the 64 samples of a block: divide by 3 B.",
+        ),
+        "divided by the blocks": (
+            squares.sum() / -(-len(error) // BLOCK_SAMPLES),
+            "The loss is divided by the number of blocks, too: what all blocks add is the mean "
+            "already, as each has divided its sum by 3 B.",
         ),
         "added in each layer": (
             squares.sum() * (len(net.hidden) + 1),

@@ -8,6 +8,7 @@ import pytest
 
 from kernels.training_step import Arrays, Stages
 from lessons.course.lesson import find_lesson
+from lessons.grading.advice.unwritten import Diagnosis
 from lessons.grading.checks.inputs import Inputs
 from lessons.grading.checks.mistakes import (
     Left,
@@ -18,6 +19,7 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
+from lessons.grading.checks.ruled_out import BUT, RightRuns, would_show
 from lessons.grading.checks.run import checks_of
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
 
@@ -54,6 +56,27 @@ def test_two_mistakes_that_change_different_arrays_are_named_together():
     assert found(2 * a, b + 1) == [("twice and shifted", "a is twice. And: b is shifted.")]
     assert not found(2 * a, b), "one of them explains it"
     assert not found(2 * a, b / 2), "the other half of a mistake is not there"
+
+
+@pytest.mark.parametrize(
+    "what, others, told",
+    [
+        ("scale result", {"by the blocks": A}, ("by the blocks", "by the blocks.")),
+        ("scale result", {}, ("halved", f"halved. {BUT}")),
+        ("other result", {"by the blocks": A}, ("halved", "halved.")),
+    ],
+)
+def test_a_mistake_that_an_earlier_run_has_ruled_out_is_not_told_alone(what, others, told):
+    right = RightRuns()
+    earlier = {"halved": (A / 2, "halved."), "by the blocks": (A, "by the blocks.")}
+    right.keep("scale result", lambda codes: would_show(earlier, A, 1e-6, codes))
+
+    def first_of(known):
+        code, sentence = next(iter(known.items()), ("wrong", "wrong."))
+        return Diagnosis(code, sentence)
+
+    now = {"halved": "halved.", **dict.fromkeys(others, "by the blocks.")}
+    assert right.likeliest(what, now, first_of) == told
 
 
 def test_infinity_agrees_with_itself():

@@ -6,7 +6,8 @@ one sum seldom agree in everything.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
+from lessons.grading.checks.ruled_out import BUT, is_clearly_different
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
@@ -56,19 +58,48 @@ def expect_all(
     pairs = list(zip(left, arrays, strict=True))
     known: Mapping[str, Mistake] = {}
     wrong = any(not same(got, array.expected, tolerance_of(case, array)) for array, got in pairs)
+    what = case.what_is_compared(f"all of {[array.name for array in left]}")
+    if not wrong:
+        case.right.keep(what, partial(would_show_in_all, case, left, mistakes))
     if wrong and not case.brief:
         known = mistakes() if callable(mistakes) else mistakes
     fitting = [code for code, mistake in known.items() if explains(case, left, arrays, mistake)]
+    ruled_out = case.right.ruled_out(what, fitting)
+    fitting = [code for code in fitting if code not in ruled_out] or fitting
     for code in fitting[:1]:
+        sentence = sentence_of(known, fitting) + (f" {BUT}" if code in ruled_out else "")
         for array in left:
             shown = known[code].arrays.get(array.name, array.expected)
-            expect(case, array, {code: (np.asarray(shown), sentence_of(known, fitting))})
+            expect(case, array, {code: (np.asarray(shown), sentence)})
     for code, sentence in two_apart(case, pairs, known):
         for array, got in pairs:
             expect(case, array, {code: (got.copy(), sentence)})
     look = otherwise(places_of_differences(case, pairs)) if otherwise and known else None
     for array, got in pairs:
         expect(case, array, {look[0]: (got.copy(), look[1])} if look else {})
+
+
+def would_show_in_all(
+    case: Case,
+    left: Sequence[Left],
+    mistakes: Mapping[str, Mistake] | Callable[[], Mapping[str, Mistake]],
+    codes: Collection[str],
+) -> set[str]:
+    """As `would_show`, for the arrays that a run has left."""
+    if not codes:
+        return set()
+    known = mistakes() if callable(mistakes) else mistakes
+    return {
+        code
+        for code in known.keys() & set(codes)
+        for array in left
+        if array.name in known[code].arrays
+        and is_clearly_different(
+            np.asarray(known[code].arrays[array.name]),
+            np.asarray(array.expected),
+            tolerance_of(case, array),
+        )
+    }
 
 
 def two_apart(

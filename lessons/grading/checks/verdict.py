@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,6 +21,7 @@ from lessons.grading.advice.comparison import (
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
 from lessons.grading.checks.inputs import Inputs
+from lessons.grading.checks.ruled_out import RightRuns, would_show
 from lessons.grading.exchange.counts import Counts
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
@@ -52,6 +54,7 @@ class Verdict(Inputs):
         self.check = check
         self.submission = submission
         self.evidence = Evidence(lesson, check, pictures)
+        self.right = RightRuns()  # of this check, so far
         self.brief = False  # whether nobody reads why a check fails
         self.notes: list[str] = []  # how a check that passes compares with ours
         self.last_run, self.last_backend = "nothing was run", ""
@@ -82,15 +85,23 @@ class Verdict(Inputs):
         if tolerance is None:
             tolerance = self.usual_tolerance(expected)
         wrong = differing(values, expected, tolerance)
+        what = self.what_is_compared(name)
         if not wrong.any() and intact:
+            if candidates:
+                self.right.keep(what, partial(would_show, candidates, expected, tolerance))
             return
         if self.brief:
             self.fail("wrong")
         if callable(candidates):
             candidates = candidates()
         sentinel = sentinel_of(values.dtype)
-        diagnosis = diagnose(
-            expected, values, sentinel, tolerance, threads, candidates, intact, self.clues()
+        clues = self.clues()
+        diagnosis = self.right.likeliest(
+            what,
+            candidates or {},
+            lambda known: diagnose(
+                expected, values, sentinel, tolerance, threads, known, intact, clues
+            ),
         )
         lines = []
         if wrong.any():
@@ -107,6 +118,10 @@ class Verdict(Inputs):
             self.recorded_by, lambda data: replay_of_wrong(data, name, wrong, sentence)
         )
         self.fail(diagnosis.code, *lines)
+
+    def what_is_compared(self, names: str) -> str:
+        """What is compared, for `RightRuns`: of two functions the same mistakes are told."""
+        return f"{self.last_run.partition('(')[0]} {names}"
 
     def clues(self) -> Clues:
         text = "\n".join(self.submission.lines)
