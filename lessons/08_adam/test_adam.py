@@ -134,7 +134,8 @@ def move_weights(case, settings, step, only_the_row=False):
 def move_grid(case, settings, shape):
     inputs = grid_state(case, shape)
     # Some cells are older than the table is long.
-    steps = case.rng.integers(0, 60, shape[:2]).astype(np.int32)
+    steps = case.rng.integers(1, 60, shape[:2]).astype(np.int32)
+    steps[~inputs[3].any(axis=2)] = 0
     # Of another launch nobody knows which cell a thread has.
     case.explain = partial(explained, width=0 if case.clues().own_launch else shape[1])
     arrays = [case.output(shape, initial=array) for array in inputs]
@@ -198,10 +199,11 @@ def state(case, shape):
 def grid_state(case, shape):
     """As `state`; half of the cells are untouched, in the others not all channels have gradients.
 
-    Every pattern of zeros is there, and gradients that add up to zero, and tiny ones.
+    Every pattern of zeros is there, and gradients that add up to zero, and tiny ones. Of touched
+    and untouched cells some have never moved: their m and v are zero.
     """
     inputs = state(case, shape)
-    gradient = inputs[1]
+    gradient, m, v = inputs[1:]
     some = (case.rng.choice([-1, 1], shape) * case.rng.uniform(0.02, 0.1, shape)).astype(np.float32)
     kinds = case.rng.permutation(shape[0] * shape[1]).reshape(shape[:2]) % 20
     for kind in range(7):  # which of the three channels have a gradient; none: later
@@ -212,6 +214,9 @@ def grid_state(case, shape):
     gradient[kinds == 8] = np.array([0, 0, 1e-12], np.float32)
     gradient[kinds == 9] = -np.abs(some[kinds == 9])
     gradient[kinds >= 10] = 0
+    never_moved = (kinds == 6) | (kinds == 19)
+    m[never_moved] = v[never_moved] = 0
+    m[kinds == 18] = 0  # of a cell that has moved, but not for long
     return inputs
 
 
@@ -559,6 +564,16 @@ ADAM_MISTAKES = {
         epsilon_added_to_m,
         "epsilon is added to m: it belongs to the root of v, below the line.",
     ),
+    **{
+        f"kept between {low} and {high}": (
+            lambda s, low=low, high=high: {
+                **s.result, "parameters": np.clip(s.result["parameters"], low, high)
+            },
+            f"The parameters are kept between {low} and {high}: weights and cells are no colours, "
+            "and go wherever their gradients lead.",
+        )
+        for low, high in ((0, 1), (-1, 1))
+    },
     "nothing moves": (
         lambda s: {"m": s.m, "v": s.v, "parameters": s.parameter},
         "Nothing has changed: neither the parameter nor its averages.",
@@ -771,7 +786,7 @@ def grid_mistakes(inputs, steps, settings):
     """code -> `Mistake` for cells, counts, rows, and for a step of Adam in all cells touched."""
     found = {
         code: Mistake(sentence, grid_result(inputs, steps, settings, **changed))
-        for code, (changed, sentence) in cell_mistakes(inputs[1], steps, settings).items()
+        for code, (changed, sentence) in cell_mistakes(inputs, steps, settings).items()
     }
     right = grid_result(inputs, steps, settings)
     everywhere = np.ones(steps.shape, bool)
@@ -856,13 +871,28 @@ def counting_mistakes(steps, touched, has):
     }
 
 
-def cell_mistakes(gradient, steps, settings):
+def cell_mistakes(inputs, steps, settings):
     """code -> (what to change in `grid_result`, sentence)."""
+    _, gradient, averages, _ = inputs
     touched = touched_cells(gradient)
     has = gradient != 0
     counted = steps + touched
     mistakes = {
         **counting_mistakes(steps, touched, has),
+        "momentum decides": (
+            {"touched": averages.any(axis=2)},
+            "A cell counts as touched if its m is not zero, which tells of earlier batches: look "
+            "at its gradients.",
+        ),
+        "momentum and the gradient decide": (
+            {"touched": touched & averages.any(axis=2)},
+            "A cell counts as touched only if its m is not zero either: one that has never moved "
+            "begins now.",
+        ),
+        "age decides": (
+            {"touched": steps > 0},
+            "A cell counts as touched if it has moved before: look at its gradients.",
+        ),
         "the wrong way round": (
             {"touched": ~touched},
             "It is the touched cells that stay, and the others move: the test is the wrong way "
@@ -981,10 +1011,25 @@ def compare(case, arrays, right, mistakes, threads, left=(), look=None):
         ),
         Left("gradient", gradient, np.zeros(gradient.shape), tolerance=0, threads=threads),
     ]
-    expect_all(case, left, mistakes, look or line_to_look_at)
+    expect_all(case, left, mistakes, look or call_to_look_at)
 
 
 # ---------------------------------------------------------------- where a mistake is
+
+
+def call_to_look_at(wrong):
+    """As `line_to_look_at`, in a kernel: adam_step has a check of its own."""
+    gets = "look at what adam_step gets for it, and at which of the three results is stored there."
+    for name, other in (("m", "v"), ("v", "m")):
+        if name in wrong and other not in wrong:
+            return name, f"{other} is right, and {name} is not: {gets}"
+    if set(wrong) == {"parameters"}:
+        return (
+            "the step",
+            "m and v are right, and the parameter is not: look at the corrections and the learning "
+            "rate that adam_step gets, and at what is stored of its first result.",
+        )
+    return None
 
 
 def line_to_look_at(wrong):
@@ -1014,4 +1059,4 @@ def cells_to_look_at(touched, wrong):
         )
     if set(wrong) == {"steps"}:
         return "steps", "Only the steps are wrong: a cell that was touched counts one more."
-    return line_to_look_at({name: places for name, places in wrong.items() if name != "steps"})
+    return call_to_look_at({name: places for name, places in wrong.items() if name != "steps"})

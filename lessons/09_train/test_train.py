@@ -528,6 +528,13 @@ def wrong_rates(got, right):
         for code, (pattern, advice) in patterns.items():
             if len(wanted) > 1 and rates == pattern:
                 return code, f"{told}: {advice}."
+        other = grid if which is mlp else mlp
+        if rates == right[other]:
+            names = ("network", "grid") if which is grid else ("grid", "network")
+            return (
+                "the other's rate",
+                f"{told}: that is the {names[0]}'s; the {names[1]} has its own.",
+            )
         whose = "those of the step's row" if len(wanted) > 1 else "those that this function gets"
         return (
             "wrong rate",
