@@ -151,6 +151,14 @@ def test_the_first_expression_with_wrong_numbers_is_found():
     assert {place[0] for place in tried} == {4}  # nothing behind it had to be tried
 
 
+def test_where_some_numbers_are_right_is_tried_first():
+    half = np.where(THREADS < 20, B, C)
+    mine = {"a[i]": C, "b[i]": half, "x + b[i]": C * 2 + half}
+    result, tried = found(TEXT, mine, (A, B, A * 2 + B), ("b[i]", B))
+    assert (result.line, result.text) == (5, "b[i]")
+    assert len(tried) == 1
+
+
 def test_a_detour_is_no_mistake():
     mine = {"a[i]": A, "a[i] * 2": A * 2, "b[i]": C, "x + b[i]": A * 2 + C, "y - 1": A * 2 + C - 1}
     ours = A, B, A * 2 + B - 1

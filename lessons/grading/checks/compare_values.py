@@ -29,7 +29,7 @@ SECONDS_FOR_RIGHT = 6.0  # for all right files, beyond the first
 MOST_RIGHT = 16
 # Findings that a wrong number can lead to; of another one no number is the cause.
 OF_A_WRONG_NUMBER = ("out-of-bounds", "uninitialised")
-FEWEST = 4  # wrong elements: a few are mended by many numbers
+FEWEST_WHOLE = 4  # wrong elements that are whole numbers: a few are mended by many others
 
 
 def lines_on_values(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:
@@ -87,7 +87,7 @@ def search(
     names = names_of_arguments(student.submission, request.function, request.arguments)
     wrong, kept = computed(student, request, names)
     right, ours = computed_by_right_files(failure, texts, pools[1], request, names, deadline)
-    if right is None or not kept or wrong_count(student, wrong, right) < FEWEST:
+    if right is None or not kept or wrong_count(student, wrong, right) < fewest(right):
         return None
     end = time.monotonic() + effort.seconds_for_runs
     run = repeated(student, request, names)
@@ -102,6 +102,11 @@ def search(
         return wrong_count(student, results, right) == 0, replaced
 
     return find_value(tree, kept, ours, attempt)
+
+
+def fewest(right: Results) -> int:
+    """How many elements have to be wrong, so that nothing is mended by accident."""
+    return 1 if any(values.dtype.kind == "f" for values in right.values()) else FEWEST_WHOLE
 
 
 def last_call(case: WatchedCase) -> Request | None:

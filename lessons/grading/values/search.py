@@ -22,6 +22,7 @@ MOST_TRIES = 200
 # Tries for one expression. If all that it is made of is right, the mistake is likely to be there.
 MOST_IF_CERTAIN = 16
 MOST_NEW, MOST_KNOWN = 4, 10
+PARTLY_RIGHT = 0.05  # of an expression's numbers
 
 # Runs the student's file with other numbers in one place: whether results are right, and which
 # number was replaced by one that differs most from it.
@@ -75,9 +76,10 @@ class Values:
     def to_try(self) -> Iterator[tuple[Series, Series]]:
         """(an expression, numbers to put in its place), the likeliest first.
 
-        First where all is right that an expression is made of, but not what it is. Then wherever
-        the numbers are of no right file. At last numbers that the student's file has, but maybe
-        does not use where it should.
+        First where some numbers are right, and others not: no two expressions have some real
+        numbers in common by chance. Then where all is right that an expression is made of, but not
+        what it is; then wherever the numbers are of no right file. At last numbers that the
+        student's file has, but maybe does not use where it should.
         """
         origins = self.origins
         unknown = [one for one in self.student if origins.is_unknown(one.place)]
@@ -86,10 +88,12 @@ class Values:
         places = {one.place for one in certain}
         others = [one for one in suspects if one.place not in places]
         parts = [one for one in self.student if origins.is_part_of_unknown(one.place)]
+        for one in suspects:
+            yield from self.others_for(one, self.is_new_in_part, MOST_NEW)
         for one in certain:
             yield from self.others_for(one, self.is_new, MOST_IF_CERTAIN)
             yield from self.others_for(one, partial(self.is_part, one), MOST_KNOWN)
-        for one in others:
+        for one in [*others, *parts]:
             yield from self.others_for(one, self.is_new, MOST_NEW)
         # Where a number is used, rather than where it comes from: that may be right.
         for one in reversed([*suspects, *parts]):
@@ -111,6 +115,10 @@ class Values:
     def is_new(self, pair: Pair) -> bool:
         """Whether no expression of the student's file has these right numbers."""
         return not self.is_known(pair)
+
+    def is_new_in_part(self, pair: Pair) -> bool:
+        is_real = pair.mine.dtype.kind == "f"
+        return is_real and equal(pair).mean() > PARTLY_RIGHT and self.is_new(pair)
 
     def is_known(self, pair: Pair) -> bool:
         return have_numbers(self.student, pair)
