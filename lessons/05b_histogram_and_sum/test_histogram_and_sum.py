@@ -255,7 +255,8 @@ def taken_otherwise(what, output, blocks, size, result, tolerance):
     )
     if len(fitting) != 1:
         return {}
-    return {f"other {what}": (fitting[0][0], f"{fitting[0][1]} {right}")}
+    # The code names a mistake, and no mere look of the values: no other place has to be found.
+    return {f"{what} shared out otherwise": (fitting[0][0], f"{fitting[0][1]} {right}")}
 
 
 def added_at(place, before, numbers):
