@@ -9,7 +9,7 @@ from lessons import reference
 from lessons.grading.checks.case import check
 from lessons.grading.checks.host_run import run_host_code
 from lessons.grading.exchange.output import Output
-from lessons.lab.host.steps import FREE, LAUNCH, RECORD, TIME, TO_DEVICE
+from lessons.lab.host.steps import FREE, LAUNCH, RECORD, STREAM_WAITS, TIME, TO_DEVICE
 from lessons.reference import transfers as reference_transfers
 
 BLOCK_SHAPES = (32, 1), (1, 32), (32, 32), (16, 16), (8, 8), (1, 1)
@@ -639,18 +639,33 @@ def expect_grays(case, grays, photos):
         f"gray_in_a_queue should return a list of {len(photos)} arrays, one for each photograph.",
     )
     expected = [reference.grayscale(photo) for photo in photos]
-    for number, (gray, photo) in enumerate(zip(grays, photos, strict=True)):
-        others = {}
-        if photos[-1].shape == photo.shape and len(photos) > 1:
-            others = {
-                "the last photograph": (
-                    expected[-1],
-                    "Every array holds the last photograph: each needs an array of its own.",
-                )
-            }
+    for number, gray in enumerate(grays):
+        others = other_photographs(number, grays, expected)
         name = f"gray of photograph {number}"
         require_started(case, gray, expected[number], name)
         case.expect(gray, expected[number], name, ("grid", 2, (32, 8)), candidates=others)
+
+
+def other_photographs(number, grays, expected):
+    """What one finds in the place of a photograph: another one of its size, perhaps everywhere."""
+    alike = [i for i, gray in enumerate(expected) if gray.shape == expected[number].shape]
+    known = {
+        f"photograph {i}": (
+            expected[i],
+            f"This is photograph {i}: the results come in the order of the photographs.",
+        )
+        for i in alike
+        if i != number
+    }
+    last = alike[-1]
+    if len(alike) > 1 and all(np.array_equal(grays[i], grays[last]) for i in alike):
+        which = "the last photograph" + " of its size" * (len(alike) < len(expected))
+        known.pop(f"photograph {last}", None)
+        known["the last photograph"] = (
+            expected[last],
+            f"Every array holds {which}: each needs an array of its own.",
+        )
+    return known
 
 
 def expect_three(case, result, photo):
@@ -698,7 +713,29 @@ def require_two_streams(case, run):
         "half and quarter are in the same stream, so one begins when the other has ended: give "
         "quarter a stream of its own.",
     )
+    require_side_by_side(case, run.steps, *launches[-2:])
     require_named_streams(case, run)
+
+
+def require_side_by_side(case, steps, first, second):
+    """That the later of two launches, numbers of steps, does not wait for the earlier one, too.
+
+    If all that is recorded before it waits comes behind the earlier launch, it waits for that.
+    """
+    waits = [
+        number
+        for number in range(first, second)
+        if steps[number].do == STREAM_WAITS and steps[number].stream == steps[second].stream
+    ]
+    records = [n for n in range(max(waits, default=0)) if steps[n].do == RECORD]
+    late = bool(records) and min(records) > first
+    case.require(
+        not late,
+        "recorded too late",
+        f"half and quarter do not run at the same time: the event is recorded in line "
+        f"{steps[min(records)].line if late else 0}, behind the launch of one of them, so the "
+        "other waits for that, too. Both need gray only: record it right behind grayscale.",
+    )
 
 
 def require_kept(case, steps):
