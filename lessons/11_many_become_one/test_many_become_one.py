@@ -414,8 +414,13 @@ def wrong_sums(values, blocks, garbage):
         ),
         "own warp eight times": (
             in_two_stages(values, blocks, lambda own: WARPS * of_first_warp(np.sum)(own)),
-            "The eight lanes of a group all read the sum of one warp: lane n reads that of warp n, "
-            "warp_sums[lane % WARPS].",
+            "The sum of the first warp comes eight times. Either each of the eight places of "
+            "warp_sums holds it: a warp stores at the place of its own number, thread // WARP. Or "
+            "all lanes read one place: lane n reads number n, warp_sums[lane % WARPS].",
+        ),
+        "first lane of each warp": (
+            in_two_stages(values, blocks, lambda own: own[:, ::WARP].sum(axis=1)),
+            "Of each warp only the number of its first lane arrives: store what warp_sum gives.",
         ),
         "one warp too few": (
             in_two_stages(values, blocks, lambda own: own[:, :-WARP].sum(axis=1)),
@@ -499,7 +504,8 @@ def require_larger(case):
             bool(np.isnan(got)),
             "NaN lost",
             f"larger({first}, {second}) is {got}, and not NaN: every comparison with NaN is False, "
-            "so ask for it, with math.isnan. A maximum that hides a NaN hides a mistake.",
+            "so ask for it, with math.isnan, and give it back. A maximum without the NaN hides a "
+            "mistake.",
         )
 
 
@@ -543,6 +549,11 @@ def wrong_maxima(values, blocks):
             )
             for count in (2, 4)
         },
+        "first lane of each warp": (
+            stages(lambda own: own[:, ::WARP].max(axis=1)),
+            "Of each warp only the number of its first lane is looked at: store the maximum of all "
+            "its lanes.",
+        ),
         "first thread only": (
             stages(lambda own: own[:, 0]),
             "Only the maximum of thread 0 arrives: first the block finds that of all.",
@@ -635,10 +646,14 @@ def require_comes_first(case):
 
 
 def with_a_telling_maximum(case):
-    """A value per thread; the largest is in no block's first warp, and has no warp's first lane."""
+    """A value per thread; the largest is in no block's first warp, and has no warp's first lane.
+
+    It is above zero: a thread that begins with zero finds it, and one whose index stays behind does
+    not.
+    """
     values = case.random(3 * BLOCK_THREADS, -9, -1)
     block, warp, lane = case.rng.integers((0, 1, 1), (3, WARPS, WARP))
-    values[block * BLOCK_THREADS + warp * WARP + lane] = 0
+    values[block * BLOCK_THREADS + warp * WARP + lane] = 1
     return values
 
 
@@ -662,10 +677,12 @@ def find_argmax(case, values, blocks):
     expected = reference.argmax(values)
     known = wrong_indices(values, blocks) | index_alone(values, blocks)
     # One number is 0 by chance, too: what the first stage has left tells more.
-    of_thread_0 = own_of_thread_0(values, blocks)
-    if (candidates.array != 0).any() and (candidates.array != of_thread_0).any():
+    if not (candidates.array == own_of_thread_0(values, blocks)).all():
         known.pop("index left behind", None)
-    if (candidates.array != np.arange(blocks)).any():
+    if not candidates.array.any():
+        known.pop("index left behind", None)
+        known |= nothing_found(values)
+    if blocks == 1 or (candidates.array != np.arange(blocks)).any():
         known.pop("block's number", None)
     if keeps_the_smallest(values, candidates.array):
         sentence = "Of two pairs the one that comes first is lost: comes_first says what to take."
@@ -678,6 +695,21 @@ def find_argmax(case, values, blocks):
         known["a thread's number in place of the index"] = (index.array.copy(), sentence)
     case.expect(index, expected, "index", candidates=known)
     return counted
+
+
+def nothing_found(values):
+    """What it means that the first stage leaves 0 for each block."""
+    if values.argmax() == 0:
+        return {}
+    begins = "A thread begins with float32(-math.inf), below which there is nothing"
+    if values.max() < 0:
+        words = f"No value comes before the pair that a thread begins with. {begins}."
+        return {"begun too high": (np.zeros(1), words)}
+    words = (
+        "What arrives is the index that a thread begins with. Does the index go along wherever a "
+        f"value is taken? And can a value be taken at all? {begins}."
+    )
+    return {"index left behind": (np.zeros(1), words)}
 
 
 def own_of_thread_0(values, blocks):
@@ -1004,6 +1036,15 @@ def wrong_running_sums(counts, right):
             of_wrong_warps(counts, of_steps(1, 2, 4, 8, 16, move=down)),
             "What is added comes from higher lanes: what is below comes by shfl_up_sync.",
         ),
+        "only the warp before": (
+            right - warps + np.where(first_warp, 0, np.pad(totals, (1, 0))[place // WARP]),
+            "Of the warps before this one only the last is added: add the totals of all of them.",
+        ),
+        "only the part before": (
+            in_part + np.pad(part_totals(counts), (1, 0))[place // BLOCK_VALUES],
+            "Of the parts before this one only the last is added: add the part_sums of all lower "
+            "blocks.",
+        ),
         "own part counted": (
             right + part_totals(counts)[place // BLOCK_VALUES],
             "The part's own sum is in it as well: only those of lower blocks stand before it.",
@@ -1016,11 +1057,6 @@ def wrong_running_sums(counts, right):
         "all parts before": (
             in_part + counts.sum(dtype=np.int64),
             "All parts are added, and not only those of lower blocks.",
-        ),
-        "own sum carried on": (
-            carried_on(in_round),
-            "`before` grows by a thread's own sum: it is the total of the whole round, that of all "
-            "warps, by which it grows for each thread.",
         ),
         "own warp twice": (
             right + warp_totals(counts)[place // WARP],
@@ -1056,14 +1092,42 @@ def wrong_running_sums(counts, right):
             "Lanes have the sum up to the end of the warp: what is below comes by shfl_up_sync.",
         ),
         "as they were": (counts, "These are the counts themselves."),
+        **wrongly_carried_on(counts, right - rounds, in_warp, warps),
     }
 
 
-def carried_on(in_round):
-    """Running sums to which each thread adds its own of the rounds before, in one part."""
-    table = np.zeros((-(-in_round.size // BLOCK_THREADS), BLOCK_THREADS), np.int64)
-    table.ravel()[: in_round.size] = in_round
-    return table.cumsum(axis=0).ravel()[: in_round.size]
+def wrongly_carried_on(counts, without_rounds, in_warp, warps):
+    """Running sums in which what stands before a round grows by something else than its total.
+
+    in_warp, warps: of each count, the sum in its warp up to it, and of its round's warps before.
+    """
+    of_warp = warp_totals(counts)[np.arange(counts.size) // WARP]
+    known = {
+        "own sum carried on": ("a thread's own running sum", warps + in_warp),
+        "own sum of the warp carried on": ("a thread's own sum within its warp", in_warp),
+        "own count carried on": ("a thread's own count", counts),
+        "own warp carried on": ("the total of a thread's own warp", of_warp),
+        "lower warps carried on": ("the total of the warps before a thread's own", warps),
+        "warps up to its own carried on": (
+            "the total of the warps up to a thread's own", warps + of_warp,
+        ),
+    }  # fmt: skip
+    return {
+        code: (
+            without_rounds + of_earlier_rounds(grown),
+            f"What stands before a round grows by {what}. It has to grow by the total of the whole "
+            "round, that of all warps, and by the same for each thread.",
+        )
+        for code, (what, grown) in known.items()
+    }
+
+
+def of_earlier_rounds(numbers):
+    """(n,): what the same thread had in the earlier rounds of its part, added up."""
+    table = np.zeros(-(-numbers.size // BLOCK_VALUES) * BLOCK_VALUES, np.int64)
+    table[: numbers.size] = numbers
+    table = table.reshape(-1, BLOCK_VALUES // BLOCK_THREADS, BLOCK_THREADS)
+    return (table.cumsum(axis=1) - table).ravel()[: numbers.size]
 
 
 def of_wrong_warps(counts, prefix, total_of_warp=-1):
