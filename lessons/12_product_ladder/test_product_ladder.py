@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -886,123 +888,184 @@ def wrong_epilogues(a, b, bias):
 
 # ---------------------------------------------------------------- wrong fragments
 
-# Which word of a piece goes into each of a lane's registers: (rows further, words further), from
-# group and place. For A four of them, for B two.
-A_PLACES = (0, 0), (8, 0), (0, 4), (8, 4)
-B_PLACES = (0, 0), (0, 4)
+
+class Reading(NamedTuple):
+    """Which words the lanes of a warp hand over for one operand."""
+
+    size: int  # rows of a piece; a warp has four of them
+    # Of each register: how many rows further, and how many words, from group and place.
+    places: tuple[tuple[int, int], ...]
+    parts: Callable[[int, int], tuple[int, int]] = divmod  # (group, place), of lane and 4
+    starts: tuple[int, ...] = (0, 8)  # the words of a round at which its steps begin
+    again: int | None = None  # the number of the piece that all of a warp are
+    apart: int | None = None  # rows from piece to piece, if not `size`
+
+
+A = Reading(16, ((0, 0), (8, 0), (0, 4), (8, 4)))
+B = Reading(8, ((0, 0), (0, 4)))
+
+
+def exchanged(lane, places):
+    """(group, place), if each is taken for the other."""
+    return divmod(lane, places)[::-1]
+
+
+def by_eight(lane, places):
+    """(group, place), if neighbouring lanes have neighbouring groups."""
+    return lane % 8, lane // 8
+
+
+def side_by_side(lane, places):
+    """(group, place), if a lane's two words are neighbours."""
+    return lane // places, lane % places * 2
+
+
+WORDS_OF_B = (
+    "A row of b_tile is a column of c, and the inner index goes along its words: the row is that "
+    "of group, the word that of place. It is not a matrix (k, n), whose rows are inner indices."
+)
 
 
 def wrong_fragments(a, b):
     """What known mistakes make of a @ b.T on tensor cores."""
 
-    def product(
-        a_places=A_PLACES, b_places=B_PLACES, steps=(0, 1), again=(None, None), parts=divmod,
-        apart=16, stuck=(False, False),
-    ):  # fmt: skip
-        left = fragments(a, 16, a_places, again[0], parts, apart)
-        right = fragments(b, 8, b_places, again[1], parts)
-        shown = np.array([step for step in range(left.shape[1]) if step % 2 in steps])
-        of_a, of_b = (shown // 2 * 2 if first_only else shown for first_only in stuck)
-        result = np.einsum("isrx,jscx->irjc", left[:, of_a], right[:, of_b])
+    def product(of_a=A, of_b=B):
+        left, right = fragments(a, of_a), fragments(b, of_b)
+        result = np.einsum("isrx,jscx->irjc", left, right)
         return result.reshape(len(left) * 16, -1)[: len(a), : len(b)]
 
     return {
         "group and place exchanged": (
-            product(parts=lambda lane, places: (lane % 8, lane // 8)),
+            product(A._replace(parts=by_eight), B._replace(parts=by_eight)),
             "Neighbouring lanes have neighbouring places, and not neighbouring groups: group is "
             "lane // 4, place is lane % 4.",
         ),
         "words of a exchanged": (
-            product(a_places=((0, 0), (0, 4), (8, 0), (8, 4))),
+            product(A._replace(places=((0, 0), (0, 4), (8, 0), (8, 4)))),
             "The second and the third word of a are exchanged: first the row 8 further down, then "
             "the words 4 further right.",
         ),
         "rows of a exchanged": (
-            product(a_places=((8, 0), (0, 0), (8, 4), (0, 4))),
+            product(A._replace(places=((8, 0), (0, 0), (8, 4), (0, 4)))),
             "The words of row r and row r + 8 of a are exchanged.",
         ),
         "words of b exchanged": (
-            product(b_places=((0, 4), (0, 0))),
+            product(of_b=B._replace(places=((0, 4), (0, 0)))),
             "The two words of b are exchanged: first the one at word, then the one at word + 4.",
         ),
         "halves of a exchanged": (
-            product(a_places=((0, 4), (8, 4), (0, 0), (8, 0))),
+            product(A._replace(places=((0, 4), (8, 4), (0, 0), (8, 0)))),
             "The words of a at word and at word + 4 are exchanged.",
         ),
         "two words further": (
-            product(a_places=((0, 0), (8, 0), (0, 2), (8, 2)), b_places=((0, 0), (0, 2))),
+            product(
+                A._replace(places=((0, 0), (8, 0), (0, 2), (8, 2))),
+                B._replace(places=((0, 0), (0, 2))),
+            ),
             "The second words lie 4 further right, not 2: a lane has one word of each four.",
         ),
         "one word further": (
-            product(a_places=((0, 0), (8, 0), (0, 1), (8, 1)), b_places=((0, 0), (0, 1))),
+            product(
+                A._replace(places=((0, 0), (8, 0), (0, 1), (8, 1))),
+                B._replace(places=((0, 0), (0, 1))),
+            ),
             "The second words lie 4 further right, not 1: a lane has one word of each four.",
         ),
         "one word of b further": (
-            product(b_places=((0, 0), (0, 1))),
+            product(of_b=B._replace(places=((0, 0), (0, 1)))),
             "The second word of b lies 4 further right, not 1.",
         ),
         "four rows further": (
-            product(a_places=((0, 0), (4, 0), (0, 4), (4, 4))),
+            product(A._replace(places=((0, 0), (4, 0), (0, 4), (4, 4)))),
             "The second row of a is 8 further down, not 4: there are eight groups.",
         ),
         "rows of a without the 8": (
-            product(a_places=((0, 0), (0, 0), (0, 4), (0, 4))),
+            product(A._replace(places=((0, 0), (0, 0), (0, 4), (0, 4)))),
             "Words a1 and a3 are those of the row 8 further down, group + 8: here they are of the "
             "same row as a0 and a2.",
         ),
         "words of a without the 4": (
-            product(a_places=((0, 0), (8, 0), (0, 0), (8, 0))),
+            product(A._replace(places=((0, 0), (8, 0), (0, 0), (8, 0)))),
             "Words a2 and a3 lie 4 further right, at w + place + 4: here they are a0 and a1 again.",
         ),
         "words of b without the 4": (
-            product(b_places=((0, 0), (0, 0))),
+            product(of_b=B._replace(places=((0, 0), (0, 0)))),
             "Word b1 lies 4 further right, at w + place + 4: here it is b0 again.",
         ),
         "words without the 4": (
-            product(a_places=((0, 0), (8, 0), (0, 0), (8, 0)), b_places=((0, 0), (0, 0))),
+            product(
+                A._replace(places=((0, 0), (8, 0), (0, 0), (8, 0))),
+                B._replace(places=((0, 0), (0, 0))),
+            ),
             "The words a2, a3 and b1 lie 4 further right, at w + place + 4: here they are those "
             "before again.",
         ),
         "pieces of a 8 apart": (
-            product(apart=8),
+            product(A._replace(apart=8)),
             "Pieces of a have 16 rows: the row is first_row + 16 * i + group.",
         ),
         "second half of the words missing": (
-            product(steps=(0,)),
+            product(A._replace(starts=(0,)), B._replace(starts=(0,))),
             "Only the first 8 of 16 words of a round are multiplied: one instruction takes 8, so "
             "the loop has two rounds.",
         ),
         "words of a do not go on": (
-            product(stuck=(True, False)),
+            product(A._replace(starts=(0, 0))),
             "The words of a are those of the first step in both: read them within the loop over "
             "the steps, from the word where the step begins.",
         ),
         "words of b do not go on": (
-            product(stuck=(False, True)),
+            product(of_b=B._replace(starts=(0, 0))),
             "The words of b are those of the first step in both: read them within the loop over "
             "the steps, from the word where the step begins.",
         ),
         "words do not go on": (
-            product(stuck=(True, True)),
+            product(A._replace(starts=(0, 0)), B._replace(starts=(0, 0))),
             "Both steps multiply the first 8 words: the second one begins at word 8.",
         ),
         "first rows again": (
-            product(again=(0, None)),
+            product(A._replace(again=0)),
             "Every piece of 16 rows is the first one: the row is first_row + 16 * i + group.",
         ),
         "first columns again": (
-            product(again=(None, 0)),
+            product(of_b=B._replace(again=0)),
             "Every piece of 8 columns is the first one: it is first_column + 8 * j + group.",
         ),
         "words of the last rows": (
-            product(again=(3, None)),
+            product(A._replace(again=3)),
             "All pieces of 16 rows are multiplied with the words of the last one, which has "
             "overwritten the others: ROW_TILES pieces have four words each.",
         ),
         "words of the last columns": (
-            product(again=(None, 3)),
+            product(of_b=B._replace(again=3)),
             "All pieces of 8 columns are multiplied with the words of the last one, which has "
             "overwritten the others: read the two words of a piece, multiply, then read the next.",
+        ),
+        **{
+            f"steps at 0 and {start}": (
+                product(A._replace(starts=(0, start)), B._replace(starts=(0, start))),
+                f"The second step begins at word {start}: an instruction takes 8 words of a row, "
+                "so it begins at word 8.",
+            )
+            for start in (1, 2, 4)
+        },
+        "rows of b for inner indices": (
+            product(of_b=B._replace(parts=exchanged, places=((0, 0), (4, 0)))),
+            WORDS_OF_B,
+        ),
+        "group and place of b exchanged": (product(of_b=B._replace(parts=exchanged)), WORDS_OF_B),
+        "group and place of a exchanged": (
+            product(A._replace(parts=exchanged)),
+            "A row of a_tile is a row of c, and the inner index goes along its words: the row is "
+            "that of group, the word that of place.",
+        ),
+        "words of a side by side": (
+            product(A._replace(parts=side_by_side, places=((0, 0), (8, 0), (0, 1), (8, 1)))),
+            "A lane has the words place and place + 4 of a, and not two neighbours.",
+        ),
+        "words of b side by side": (
+            product(of_b=B._replace(parts=side_by_side, places=((0, 0), (0, 1)))),
+            "A lane has the words place and place + 4 of b, and not two neighbours.",
         ),
     }
 
@@ -1060,17 +1123,14 @@ def rounded_words(a, b, a_words, b_words):
     }
 
 
-def fragments(matrix, size, places, again, parts=divmod, apart=None):
-    """What the lanes of a warp hand over, as matrices: (pieces, inner steps, size, 16).
-
-    size: rows of a piece; a warp has four of them. places: see `A_PLACES`. again: the number of the
-    one that all of a warp are, or None. parts(lane, 4): (group, place). apart: rows from piece to
-    piece.
-    """
-    pieces, steps = -(-len(matrix) // size), -(-matrix.shape[1] // 32) * 2
+def fragments(matrix, reading):
+    """What the lanes of a warp hand over, as matrices: (pieces, inner steps, rows of one, 16)."""
+    size, places, parts, starts, again, apart = reading
+    pieces, rounds = -(-len(matrix) // size), -(-matrix.shape[1] // 32)
     words = padded(np.pad(matrix, ((0, PART), (0, 32))), 1, 32)
     words = words.reshape(len(words), -1, 2)
-    result = np.zeros((pieces, steps, size, 16))
+    begins = (16 * np.arange(rounds)[:, None] + starts).ravel()
+    result = np.zeros((pieces, len(begins), size, 16))
     for lane in range(32):
         group, place = parts(lane, 4)
         for number, (rows, further) in enumerate(places):
@@ -1080,6 +1140,6 @@ def fragments(matrix, size, places, again, parts=divmod, apart=None):
             for piece in range(pieces):
                 own_piece = piece % 4 if again is None else again
                 first = size * (piece // 4 * 4) + (apart or size) * own_piece + group + rows
-                own = words[first, place + further :: 8][:steps]
+                own = words[first, begins + place + further]
                 result[piece, :, row, column : column + 2] = own
     return result
