@@ -1,5 +1,6 @@
 """Checks of lesson 13. Values are compared with float64; what is read is counted."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ def test_backward(case):
 
 @check("chunks")
 def test_chunks(case):
-    for samples, fan_in, fan_out in ((133, 9, 20), (64, 8, 32), (128, 2, 40), (1, 21, 5)):
+    # Twice as many chunks as groups of inputs, or more: else two of the three numbers look alike.
+    for samples, fan_in, fan_out in ((197, 9, 20), (64, 8, 32), (128, 2, 40), (1, 21, 5)):
         run_chunks(case, samples, fan_in, fan_out)
 
 
@@ -346,6 +348,8 @@ def layer_mistakes(inputs, weights, biases, omega):
         "a constant in the angle": ((np.sin(fast), omega * np.cos(fast)), constant),
         "a constant in the slope": ((outputs, FIRST_OMEGA * np.cos(angles)), constant),
     }
+    for code, (which, sentence) in other_samples(len(x)).items():
+        known[code] = waves(omega * (x[which] @ w + b)), f"{sentence} inputs[first + j, i]."
     if weights.shape[1] >= SAMPLES_PER_THREAD:
         of_j = w[:, np.arange(len(x)) % SAMPLES_PER_THREAD]
         known["weights of another number"] = (
@@ -359,6 +363,23 @@ def layer_mistakes(inputs, weights, biases, omega):
             "Rows and columns of the weights are exchanged: weights[i, unit].",
         )
     return known
+
+
+def other_samples(count):
+    """Which samples are read in place of each: code -> (their numbers, sentence)."""
+    group, j = np.divmod(np.arange(count), SAMPLES_PER_THREAD)
+    begin = "a thread's samples begin at first = group * SAMPLES_PER_THREAD:"
+    return {
+        "samples of the first group": (j, f"Every group reads the first eight samples; {begin}"),
+        "groups one sample apart": (
+            np.minimum(group + j, count - 1),
+            f"Groups read samples that begin one apart; {begin}",
+        ),
+        "first sample for all eight": (
+            group * SAMPLES_PER_THREAD,
+            f"All eight samples of a thread read the numbers of the first; {begin}",
+        ),
+    }
 
 
 def running(products, biases):
@@ -401,6 +422,11 @@ def launch_mistakes(*expected):
         "first sample of each group missing": (
             where(sample % SAMPLES_PER_THREAD != 0),
             "The first of a thread's samples is not stored: begin at 0.",
+        ),
+        "last group left out": (
+            where(sample < samples // SAMPLES_PER_THREAD * SAMPLES_PER_THREAD),
+            "The last group has fewer than SAMPLES_PER_THREAD samples, and none of them is stored: "
+            "a thread leaves only if its first sample is not there.",
         ),
         "unit and group exchanged": (
             where(unit < threads),
@@ -482,6 +508,8 @@ def backward_mistakes(deltas, weights, slopes):
             "All eight samples have the slope of the first: slopes[first + j, i].",
         ),
     }
+    for code, (which, sentence) in other_samples(len(d)).items():
+        known[code] = d[which] @ w.T * s, f"{sentence} deltas[first + j, unit]."
     fan_in, fan_out = w.shape
     if fan_out <= fan_in:
         known["slope of the unit above"] = (
@@ -513,16 +541,25 @@ def chunk_mistakes(x, d, expected):
     side_by_side = (
         "The samples of a chunk lie side by side: chunk 0 has 0 to 63, chunk 1 has 64 to 127."
     )
+
+    def sums_of(some):
+        return with_ones[some].T @ d[some]
+
     short = np.stack(
         [
-            with_ones[c * SAMPLES_PER_THREAD :][:SAMPLES_PER_THREAD].T
-            @ d[c * SAMPLES_PER_THREAD :][:SAMPLES_PER_THREAD]
+            sums_of(slice(c * SAMPLES_PER_THREAD, (c + 1) * SAMPLES_PER_THREAD))
             for c in range(chunks)
         ]
     )
+    row = np.arange(fan_in + 1)[:, None]
+    full = fan_in // INPUTS_PER_THREAD * INPUTS_PER_THREAD  # rows of groups that are not cut
     last_left_out = expected.copy()
     for chunk, end in enumerate(ends):
         last_left_out[chunk] -= np.outer(with_ones[end - 1], d[end - 1])
+
+    bounds = list(zip(ends - sizes.ravel(), ends, strict=True))
+    last_again = expected.copy()
+    last_again[-1] += (chunks * CHUNK - samples) * np.outer(with_ones[-1], d[-1])
 
     def biases(row):
         return np.concatenate([expected[:, :-1], row], axis=1)
@@ -544,10 +581,49 @@ def chunk_mistakes(x, d, expected):
         ),
         "every so many samples": (strided, side_by_side),
         "every 64th sample": (far_apart, side_by_side),
+        "inputs of the first chunk": (
+            np.stack([with_ones[: e - n].T @ d[n:e] for n, e in bounds]),
+            "Every chunk reads the inputs of the first one: inputs[sample, i], with the same "
+            "sample as the deltas.",
+        ),
+        "deltas of the first chunk": (
+            np.stack([with_ones[n:e].T @ d[: e - n] for n, e in bounds]),
+            "Every chunk reads the deltas of the first one: deltas[sample, unit], with the same "
+            "sample as the inputs.",
+        ),
+        "to the end of the batch": (
+            expected[::-1].cumsum(axis=0)[::-1],
+            "Each chunk goes on to the end of the batch: it has CHUNK_SAMPLES samples, and only "
+            "the last one ends earlier.",
+        ),
+        **{
+            f"chunks {apart} apart": (
+                np.stack([sums_of(slice(c * apart, c * apart + CHUNK)) for c in range(chunks)]),
+                f"A chunk begins {apart} after the one before, and they overlap: it begins at "
+                "chunk * CHUNK_SAMPLES.",
+            )
+            for apart in (1, INPUTS_PER_THREAD)
+        },
+        "last group of inputs left out": (
+            np.where((row < full) | (row == fan_in), expected, UNWRITTEN),
+            "The last group has fewer than INPUTS_PER_THREAD inputs, and none of them is stored: "
+            "store those that are there.",
+        ),
+        "last group of inputs and biases left out": (
+            np.where(row < full, expected, UNWRITTEN),
+            "The last group has fewer than INPUTS_PER_THREAD inputs, and neither these nor the "
+            "biases are stored.",
+        ),
         "up to the chunk": (
             np.cumsum(expected, axis=0),
             "Each chunk goes on from the one before: its sum begins at zero, and its samples at "
             "chunk * CHUNK_SAMPLES.",
+        ),
+        "last sample again": (
+            last_again,
+            "Where the batch ends before the chunk does, the last sample is counted again for each "
+            "that is missing: reading it once more is for samples whose result nobody stores. A "
+            "sum ends with the batch.",
         ),
         "last sample missing": (last_left_out, "The last sample of each chunk is missing."),
         "mean": (expected / sizes, "This is the mean of a chunk: the sum is wanted."),
@@ -645,7 +721,27 @@ def chunk_mistakes(x, d, expected):
             "store its sum there; adding them up is the second stage.",
         ),
     }
-    return known | rows_mistaken(known, expected)
+    return known | rows_mistaken(known, expected) | directions_exchanged(expected)
+
+
+def directions_exchanged(expected):
+    """What is written if the three numbers of the grid are taken in another order."""
+    chunks, rows, units = expected.shape
+    number = np.arange(rows) // INPUTS_PER_THREAD
+    number[-1] = 0  # the first group stores the biases
+    chunk, group, unit = np.ix_(np.arange(chunks), number, np.arange(units))
+    started = 32 * -(-units // 32), -(-(rows - 1) // INPUTS_PER_THREAD), chunks  # x, y, z
+    known = {}
+    for names in itertools.permutations(("unit", "group", "chunk")):
+        reached = np.ones(expected.shape, bool)
+        for name, threads in zip(names, started, strict=True):
+            reached &= {"unit": unit, "group": group, "chunk": chunk}[name] < threads
+        known[f"grid as {', '.join(names)}"] = (
+            np.where(reached, expected, UNWRITTEN),
+            "The three numbers of the grid are taken in another order: unit, group, chunk = "
+            "cuda.grid(3). x counts units, y groups of inputs, z chunks.",
+        )
+    return known
 
 
 def rows_mistaken(known, expected):
