@@ -536,8 +536,9 @@ def wrong_tiles(a, b):
     return {
         "a not turned": (
             product(not_turned, right),
-            "What a thread has read of row y and column x of a lies in row y of the tile, too. The "
-            "tile's row is the inner index: tile[top + x, y + i * SIDE].",
+            "A row of the tile of a is taken for a row of a, and it is an inner index: keep_turned "
+            "stores in tile[top + x, y + i * SIDE], and add_products reads a_tile[top + inner, y + "
+            "i * SIDE].",
         ),
         "a loaded as b": (
             product(loaded_as_b(a, len(left), left.shape[1]), right),
@@ -723,6 +724,11 @@ def wrong_nt(a, b):
             a @ again.T,
             "Every block reads the same rows of b: they begin at first_column.",
         ),
+        "last numbers again": (
+            a @ b.T + -k % DEPTH * np.outer(a[:, -1], b[:, -1]),
+            "Where the inner index ends within a round, the last numbers are multiplied again: "
+            "outside of a matrix a zero is read, as number_at gives it.",
+        ),
         "rows in place of columns": (
             np.concatenate(of_rows),
             "b is read from first_row on: its rows are the columns of c, from first_column on.",
@@ -782,6 +788,10 @@ def wrong_gelu(x):
             x / 2 * (1 + np.tanh(slope * (x + cube) * x**3)),
             f"The bracket is closed before x * x * x: CUBE goes with it; {formula}",
         ),
+        "bracket closed after one x": (
+            x / 2 * (1 + np.tanh(slope * (x + cube * x) * x**2)),
+            f"The bracket is closed before x * x: it goes around the whole cube; {formula}",
+        ),
         "no cube": (x / 2 * (1 + np.tanh(slope * x)), f"The cube is missing; {formula}"),
         "square, not cube": (
             x / 2 * (1 + np.tanh(slope * (x + cube * x**2))),
@@ -826,6 +836,14 @@ def wrong_epilogues(a, b, bias):
         "bias after the activation": (
             gelu(product) + bias,
             "The bias is added after GELU; it belongs to the sum, before GELU.",
+        ),
+        "bias activated by itself": (
+            product + gelu(bias),
+            "GELU is applied to the bias alone: it is that of the sum, bias included.",
+        ),
+        "both activated": (
+            gelu(product) + gelu(bias),
+            "GELU is applied to the product and to the bias: add them first, then apply it once.",
         ),
         "bias before and after": (
             gelu(product + bias) + bias,
