@@ -54,7 +54,7 @@ def test_argmax(case):
     require_comes_first(case)
     find_argmax(case, with_a_telling_maximum(case), 3)
     for size, blocks in ((256, 1), (1, 1), (4500, 6), (33, 1), (700, MANY_BLOCKS)):
-        values = case.random(size, -9, -1)
+        values = rising(case, size)
         counted = find_argmax(case, values, blocks)
         require_no_atomics(case, counted)
         if size == 4500:
@@ -511,12 +511,26 @@ def require_larger(case):
 
 def find_max(case, size, blocks):
     """Returns (values, how often the kernels have touched each array)."""
-    values = case.random(size, -9, -1)
+    values = rising(case, size)
     largest, counted = max_of(case, values, blocks)
     case.expect(
         largest, reference.largest(values), "largest", candidates=wrong_maxima(values, blocks)
     )
     return values, counted
+
+
+def rising(case, size):
+    """Values below -1; each whole warp's largest is above that of the one before.
+
+    So what is left out at the end is noticed, and of one, two or four warps the largest differ. It
+    is never that of a first lane.
+    """
+    values = case.random(size, -9, -1)
+    warps = values[: size // WARP * WARP].reshape(-1, WARP)
+    warps[:] = warps[warps.max(axis=1).argsort()]
+    first = warps.argmax(axis=1) == 0
+    warps[first] = np.roll(warps[first], 5, axis=1)
+    return values
 
 
 def max_of(case, values, blocks):
@@ -651,7 +665,7 @@ def with_a_telling_maximum(case):
     It is above zero: a thread that begins with zero finds it, and one whose index stays behind does
     not.
     """
-    values = case.random(3 * BLOCK_THREADS, -9, -1)
+    values = rising(case, 3 * BLOCK_THREADS)
     block, warp, lane = case.rng.integers((0, 1, 1), (3, WARPS, WARP))
     values[block * BLOCK_THREADS + warp * WARP + lane] = 1
     return values
@@ -689,10 +703,16 @@ def find_argmax(case, values, blocks):
         known["the other is kept"] = (np.zeros(1), sentence)
     if keeps_numbers_of_threads(values, candidates.array):
         sentence = (
-            "What goes along with a value is its index, and not the number of a thread: of each "
-            "warp, the pair of value and index is kept."
+            "What goes along with a value is its index, and not the number of a thread or of a "
+            "warp: of each warp, the pair of value and index is kept."
         )
         known["a thread's number in place of the index"] = (index.array.copy(), sentence)
+    shown = ", ".join(map(str, candidates.array[:4]))
+    sentence = (
+        f"Index 0 arrives, and the largest value is elsewhere. The first stage leaves {shown}"
+        f"{', ...' if blocks > 4 else ''}: is this where the largest value of each block is?"
+    )
+    known.setdefault("index 0", (np.zeros(1), sentence))
     case.expect(index, expected, "index", candidates=known)
     return counted
 
@@ -721,15 +741,15 @@ def own_of_thread_0(values, blocks):
 
 
 def keeps_numbers_of_threads(values, candidates):
-    """Whether the first stage leaves the number of the first thread of the best value's warp."""
+    """Whether the first stage leaves the number of the best value's warp, or its first thread."""
     if values.size < candidates.size * BLOCK_THREADS / 2 or not np.isfinite(values).all():
         return False
     threads = candidates.size * BLOCK_THREADS
     places = np.arange(values.size)
     parts = [places[places % threads // BLOCK_THREADS == block] for block in range(candidates.size)]
     best = np.array([part[values[part].argmax()] if part.size else 0 for part in parts])
-    first = best % BLOCK_THREADS // WARP * WARP
-    return bool((first == candidates).all() and first.any())
+    warp = best % BLOCK_THREADS // WARP
+    return bool(warp.any()) and any((warp * of == candidates).all() for of in (1, WARP))
 
 
 def keeps_the_smallest(values, candidates):
@@ -805,6 +825,7 @@ def wrong_indices(values, blocks):
             "This is the thread's number in the grid, cuda.grid(1), and a thread has several "
             "values: the index of a value is i.",
         ),
+        **first_warps_only(numbers, blocks),
         "where the smallest is": (numbers.argmin(), "This is where the smallest value is."),
         "index left behind": (
             0,
@@ -819,6 +840,21 @@ def wrong_indices(values, blocks):
         name: (np.reshape(found, 1), words)
         for name, (found, words) in known.items()
         if int(found) != right
+    }
+
+
+def first_warps_only(numbers, blocks):
+    """The index, if a block looks at what its first warps have found, and not at all of them."""
+    if blocks > WARP:  # then the second stage leaves something out, too
+        return {}
+    warp = np.arange(numbers.size) % BLOCK_THREADS // WARP
+    return {
+        f"first {count} warps only": (
+            np.where(warp < count, numbers, -np.inf).argmax(),
+            f"Only the first {count} warps of each block are looked at: lane n reads what warp n "
+            "has stored, lane % WARPS, and then all WARPS of them are compared.",
+        )
+        for count in (1, 2, 4)
     }
 
 
@@ -932,6 +968,10 @@ def add_columns(case, rows, columns, blocks):
             )[None],
             "Blocks add rows that others have added, too: a thread's next row is "
             "cuda.gridsize(1) further on, the threads of all blocks, and not those of one.",
+        ),
+        "first lane of each warp": (
+            stages(lambda own: own[:, ::WARP].sum(axis=1)),
+            "Of each warp only the sum of its first lane arrives: store what warp_sum gives.",
         ),
         "columns of one warp": (
             np.where(np.arange(columns) < WARP, reference.column_sums(matrix), sums.sentinel)[None],
@@ -1053,6 +1093,11 @@ def wrong_running_sums(counts, right):
             right - beyond_threads(counts)[place // BLOCK_VALUES],
             "Of the parts before this one, only as many are added as a block has threads: a thread "
             "adds part_sums in steps of BLOCK_THREADS.",
+        ),
+        "parts not added up": (
+            in_part + parts_of_threads(counts)[place // BLOCK_VALUES, place % BLOCK_THREADS],
+            "Each thread has only the parts that it has added itself: block_sum makes of these the "
+            "sum of all parts before.",
         ),
         "all parts before": (
             in_part + counts.sum(dtype=np.int64),
@@ -1179,6 +1224,14 @@ def of_partners_below(table):
 
 def from_above(table):
     return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
+
+
+def parts_of_threads(counts):
+    """(parts, threads): of the parts before each, the sum of those that a thread goes over."""
+    totals = part_totals(counts)
+    own = np.zeros((len(totals) + 1, BLOCK_THREADS), np.int64)
+    own[np.arange(len(totals)) + 1, np.arange(len(totals)) % BLOCK_THREADS] = totals
+    return own.cumsum(axis=0)[:-1]
 
 
 def part_totals(counts):
