@@ -609,11 +609,6 @@ def chunk_mistakes(x, d, expected):
             "The last group has fewer than INPUTS_PER_THREAD inputs, and none of them is stored: "
             "store those that are there.",
         ),
-        "last group of inputs and biases left out": (
-            np.where(row < full, expected, UNWRITTEN),
-            "The last group has fewer than INPUTS_PER_THREAD inputs, and neither these nor the "
-            "biases are stored.",
-        ),
         "up to the chunk": (
             np.cumsum(expected, axis=0),
             "Each chunk goes on from the one before: its sum begins at zero, and its samples at "
@@ -706,6 +701,12 @@ def chunk_mistakes(x, d, expected):
             "The totals go on from input to input: each of the eight has one of its own.",
         ),
     }  # fmt: skip
+    if full < fan_in:
+        known["last group of inputs and biases left out"] = (
+            np.where(row < full, expected, UNWRITTEN),
+            "The last group has fewer than INPUTS_PER_THREAD inputs, and neither these nor the "
+            "biases are stored.",
+        )
     if fan_in == fan_out:
         known["transposed"] = (
             np.concatenate([expected[:, :-1].transpose(0, 2, 1), expected[:, -1:]], axis=1),
