@@ -43,7 +43,7 @@ def pixel_centres(first_pixel, width, height, uv):
     """Fill uv with the centres of consecutive pixels, row by row, for drawing a whole image.
 
     first_pixel: int64, the row-major index of the first pixel. uv: (B, 2) float32. For a
-    pixel below the picture, `pixel_centre` gives a coordinate of the last row; nobody uses it.
+    pixel below the picture, `pixel_centre` gives a coordinate of the last row: it is stored, too.
     """
     raise NotImplementedError("write me")
 
