@@ -495,6 +495,7 @@ class Forward(NamedTuple):
     relu_of_each_sum: bool = False  # after each product, and not after the last one only
     sigmoid: bool = False  # in the last layer, as in part one
     biases_first: bool = False  # row 0 is taken for the biases, and 1 to 16 for the matrix
+    goes_on: str = ""  # each unit's sum begins where that of the unit before has ended
 
 
 def forward(net, terms):
@@ -519,7 +520,11 @@ def forward(net, terms):
         if terms.relu_of_each_sum:
             activations.append(relu_of_each_sum(inputs, matrix, bias))
             continue
+        if terms.goes_on == "products":
+            total = total.cumsum(axis=2)
         total = total + bias
+        if terms.goes_on == "sums":
+            total = total.cumsum(axis=2)
         if terms.sigmoid and number == LAYERS - 1:
             activations.append(1 / (1 + np.exp(-total)))
             continue
@@ -541,6 +546,12 @@ def relu_of_each_sum(inputs, matrix, bias):
     for k in range(UNITS):
         total = np.maximum(total + inputs[:, :, k, np.newaxis] * matrix[k], 0)
     return total
+
+
+SUM_GOES_ON = (
+    "Each unit's sum begins where that of the unit before has ended: it is set back, to 0 or to "
+    "the bias, for each unit."
+)
 
 
 def wrong_pictures(net):
@@ -585,6 +596,8 @@ def wrong_pictures(net):
             "The ReLU is taken after each product: it belongs behind the loop, where the sum is "
             "complete.",
         ),
+        "sum goes on": (Forward(goes_on="sums"), SUM_GOES_ON),
+        "sum of products goes on": (Forward(goes_on="products"), SUM_GOES_ON),
         "sigmoid in the last layer": (
             Forward(sigmoid=True),
             "The last layer has a sigmoid, as in part one: here it has a ReLU, too.",
@@ -634,6 +647,21 @@ def scattered(features, shape, shares=None, indices=None):
     found = np.zeros((shape[0] * shape[1], CHANNELS))
     np.add.at(found, indices, shares[:, :, np.newaxis] * flat[:, np.newaxis])
     return found.reshape(shape)
+
+
+def sums_that_go_on(features, shape):
+    """code -> (what is added, sentence), if an owner's sums begin where others have ended."""
+    height, width, _ = features.shape
+    _, shares, _ = reference.corners(height, width)
+    ways = {
+        "sum goes on over the corners": scattered(features, shape, shares.cumsum(axis=1)),
+        "sum goes on over the channels": scattered(features[:, :, :CHANNELS].cumsum(axis=2), shape),
+    }
+    sentence = (
+        "A sum begins where the one before has ended: the total is set back to 0 for each of the "
+        "sums that a thread owns, not once for all of them."
+    )
+    return {code: (added, sentence) for code, added in ways.items()}
 
 
 def wrong_corners(features, shape):
@@ -711,6 +739,7 @@ def wrong_corners(features, shape):
             "The first two channels are left out: channel c is feature c, and the two places come "
             "last.",
         ),
+        **sums_that_go_on(features, shape),
         "sign reversed": (-right, "The gradients are subtracted: add them."),
         "added by every thread": (
             right * CELL * CELL,
@@ -781,10 +810,14 @@ class Terms(NamedTuple):
     unmasked_below: bool = False  # what goes down is made of the gradient before the mask
     owners: int = 10**9  # how many of a layer's weights have an owner
     order: tuple = (2, 1, 0)  # in which the layers are taken back
+    biases_unmasked: bool = False  # the sums of the biases alone take the gradient before the mask
+    bias_pixels: int = CELL * CELL  # of a block, in the sums of the biases
+    goes_on: bool = False  # each input's gradient begins where that of the input before has ended
+    owners_go_on: bool = False  # so do the second sums that a thread owns, of weights
 
 
 def gradients(net, terms=None):
-    """name -> what `learn` adds with these terms, and "features": their gradients."""
+    """name -> what `learn` adds with these terms; the gradients of the features, and all deltas."""
     terms = terms or Terms()
     height, width, _ = net.image.shape
     weights = net.weights.astype(np.float64)
@@ -801,13 +834,19 @@ def gradients(net, terms=None):
     grad = np.zeros((height, width, UNITS))
     grad[:, :, :3] = terms.factor * error / counts[terms.count]
     found = np.zeros(WEIGHTS_SHAPE)
+    deltas = [np.zeros(grad.shape) for _ in range(LAYERS)]
     for layer in terms.order:
         grad[:, :, units_of(layer) :] = 0
         delta = grad * mask_of(terms.mask, activations, layer, grad)
+        deltas[layer] = delta
         summed = grad if terms.masked_inputs else delta
         product = np.einsum("yxk, yxu -> ku", activations[layer], summed)
         found[layer, :UNITS] = product.T if terms.stored_transposed else product
-        found[layer, UNITS] = terms.bias * summed.sum(axis=(0, 1))
+        of_biases = grad if terms.biases_unmasked else summed
+        counted = first_pixels(height, width, terms.bias_pixels)[:, :, np.newaxis]
+        found[layer, UNITS] = terms.bias * (of_biases * counted).sum(axis=(0, 1))
+        if terms.owners_go_on:
+            add_the_first_owned(found[layer], units_of(layer))
         matrix = weights[layer, :UNITS]
         if terms.owners < (UNITS + 1) * units_of(layer):
             drop_behind(found[layer], terms.owners, units_of(layer))
@@ -817,12 +856,27 @@ def gradients(net, terms=None):
             grad = grad @ matrix.T
         else:
             grad = delta @ (matrix.T if terms.transposed else matrix)
+        grad = grad.cumsum(axis=2) if terms.goes_on else grad
     return {
         "grad_weights": found,
         "grad_grid": reference.scatter(grad, net.grid.shape),
         "loss_sum": np.array([np.sum(error**2) / counts[terms.count]]),
         "features": grad,
+        "deltas": np.stack(deltas),
     }
+
+
+def first_pixels(height, width, count):
+    """Which pixels, (H, W), are among the first `count` of their cell."""
+    y, x = np.mgrid[:height, :width] % CELL
+    return y * CELL + x < count
+
+
+def add_the_first_owned(matrix, units):
+    """Add to each weight that is a thread's second one its first one, in place."""
+    part = matrix[:, :units].copy().ravel()
+    part[CELL * CELL :] += part[: max(0, part.size - CELL * CELL)]
+    matrix[:, :units] = part.reshape(-1, units)
 
 
 def units_of(layer):
@@ -956,6 +1010,32 @@ def known_terms():
             )
             for left_out, order in enumerate(((2, 1), (2, 0), (1, 0)))
         },
+        "gradient of the inputs goes on": (
+            Terms(goes_on=True),
+            "The gradient of an input begins where that of the input before has ended: the total "
+            "is set back to 0 for each of the inputs.",
+        ),
+        "owner's sum goes on": (
+            Terms(owners_go_on=True),
+            "The threads that own a second weight add the sum of their first one to it: the total "
+            "is set back to 0 for each.",
+        ),
+        "biases without the mask": (
+            Terms(biases_unmasked=True),
+            "The biases' sums take the gradient before the ReLU's mask: they need delta.",
+        ),
+        **{
+            f"biases of {pixels} pixels": (
+                Terms(bias_pixels=pixels),
+                f"The gradient of a bias is summed over the first {pixels} pixels of a block only: "
+                "over all 256, like the others.",
+            )
+            for pixels in (CELL, 32, PER_CELL, 64, 128)
+        },
+        "mean of the biases": (
+            Terms(bias=1 / (CELL * CELL)),
+            "The gradient of a bias is the mean of delta over a block's pixels: it is the sum.",
+        ),
         "256 weights only": (
             Terms(owners=CELL * CELL),
             "Only the first 256 weights of a layer were summed: it has 17 * 16 = 272, more than a "
@@ -1018,6 +1098,8 @@ def known_mistakes(net, right):
         "without a pixel has an error of 0.",
         gradients_beyond(net),
     )
+    for code, (loss, sentence) in losses_without_ones(net, right).items():
+        known[code] = Mistake(sentence, {"loss_sum": np.array([loss])})
     for code, (factor, sentence) in wrong_losses(net).items():
         known[code] = Mistake(sentence, {"loss_sum": right["loss_sum"] * factor})
     known["stored, not added to"] = Mistake(
@@ -1058,6 +1140,44 @@ def painted(net):
     return reference.paint(net.grid, net.weights, *net.image.shape[:2])
 
 
+def losses_without_ones(net, right):
+    """code -> (loss, sentence), if the other row of its sum holds something else than ones.
+
+    What a row of inputs or deltas holds at the end is left from layer 0, or is there for the
+    corners.
+    """
+    height, width, _ = net.image.shape
+    squares = np.mean((painted(net) - net.image) ** 2, axis=2) / (height * width)
+    features = reference.encode(net.grid.astype(np.float64), height, width)
+    shares = reference.corners(height, width)[1].reshape(height, width, 4)
+    rows = {}
+    for name, numbers in (
+        ("delta", right["deltas"][0]),
+        ("gradient", right["features"]),
+        ("feature", features),
+        ("share", shares),
+    ):
+        for number in range(numbers.shape[2]):
+            rows[f"{name} {number}"] = numbers[:, :, number]
+    whose = {
+        "delta": "deltas still has those of layer 0 there",
+        "gradient": "deltas has the gradients of the features there",
+        "feature": "inputs still has those of layer 0, the features, there",
+        "share": "inputs has the shares of the corners there",
+    }
+    losses = {name: np.sum(squares * row) for name, row in rows.items()}
+    return {
+        f"loss with {name}": (
+            loss,
+            "The squared errors are multiplied by something: sum_over_pixels takes the products of "
+            f"two rows, and {whose[name.split()[0]]}. The loss needs a row of ones beside its own.",
+        )
+        for name, loss in losses.items()
+        # What is next to nothing looks like a loss that nobody has added.
+        if abs(loss) > 3e-4 * np.sum(squares)
+    }
+
+
 def wrong_losses(net):
     """code -> (what the loss is multiplied by, sentence)."""
     error = painted(net) - net.image
@@ -1090,6 +1210,9 @@ def wrong_losses(net):
 def expect_gradients(case, net, arrays, names=("loss_sum", "grad_weights", "grad_grid")):
     """Compare what was added to `arrays`."""
     right = gradients(net)
+    known = known_mistakes(net, right)
+    if "grad_weights" in names:
+        known |= biases_of_one_pixel(net, right, arrays["grad_weights"].array - ALREADY)
     left = [
         Left(
             name, arrays[name].array - ALREADY, right[name],
@@ -1097,4 +1220,21 @@ def expect_gradients(case, net, arrays, names=("loss_sum", "grad_weights", "grad
         )
         for name in names
     ]  # fmt: skip
-    expect_all(case, left, known_mistakes(net, right))
+    expect_all(case, left, known)
+
+
+def biases_of_one_pixel(net, right, added):
+    """code -> `Mistake`, if the gradient of each bias is the delta of one pixel alone."""
+    if net.image.shape[:2] != (CELL, CELL):
+        return {}
+    found = right["grad_weights"].copy()
+    for layer, delta in enumerate(right["deltas"]):
+        units = units_of(layer)
+        of_pixels = delta.reshape(-1, UNITS)[:, :units]
+        nearest = np.abs(of_pixels - added[layer, UNITS, :units]).argmin(axis=0)
+        found[layer, UNITS, :units] = of_pixels[nearest, np.arange(units)]
+    sentence = (
+        "The gradient of a bias is the delta of one pixel alone: it is the sum over all 256 pixels "
+        "of the block, as that of a weight whose input is 1."
+    )
+    return {"bias of one pixel": Mistake(sentence, {"grad_weights": found})}
