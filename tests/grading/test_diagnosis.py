@@ -139,6 +139,20 @@ def test_pattern_is_named(expected_code, expected, got):
     assert diagnosis.sentence.endswith((".", "?"))
 
 
+def test_values_that_are_nearly_right_are_said_to_be():
+    noise = np.random.default_rng(3).uniform(-1, 1, LIST.shape)
+    found = diagnose(LIST, LIST * (1 + 1e-3 * noise), SENTINEL, TOLERANCE)
+    assert (
+        found.code == "wrong" and "nearly right, off by at most 0.001 of itself" in found.sentence
+    )
+    one_is_far_off = spoiled(LIST * (1 + 1e-3 * noise), fill(np.s_[7]))
+    assert "nearly right" not in diagnose(LIST, one_is_far_off, SENTINEL, TOLERANCE).sentence
+    assert (
+        "nearly right"
+        not in diagnose(PICTURE, values(20, 37, seed=5), SENTINEL, TOLERANCE).sentence
+    )
+
+
 def test_rounds_of_zeros_tell_nothing():
     # All that is not zero is wrong: the zeros between would be right whatever the mistake is.
     zeros = spoiled(PICTURE, lambda got: np.multiply(got, np.arange(37) % 4 == 2, out=got))

@@ -31,6 +31,9 @@ from lessons.grading.advice.unwritten import (
 )
 from lessons.grading.advice.zeros import zero_in_a_part
 
+UNKNOWN = "The values are wrong, in no pattern that is known here."
+NEARLY_RIGHT = 0.003  # of each value's size
+
 # What known mistakes result in: a word or two -> the array, with or without an advice.
 Candidates = Mapping[str, np.ndarray | tuple[np.ndarray, str]]
 
@@ -67,7 +70,22 @@ def diagnose(
             "Memory beside the array was changed: an index is too large or negative, so a guard is "
             "missing or off by one.",
         )
-    return Diagnosis("wrong", "The values are wrong, in no pattern that is known here.")
+    return Diagnosis("wrong", UNKNOWN + how_near(comparison))
+
+
+def how_near(comparison: Comparison) -> str:
+    """More to say of values in no known pattern if each of them is nearly right; else nothing."""
+    expected, got = (array[comparison.wrong] for array in (comparison.expected, comparison.got))
+    if not got.size or not np.isfinite(got).all() or not np.abs(expected).all():
+        return ""
+    share = float(np.max(np.abs(got - expected) / np.abs(expected)))
+    if share > NEARLY_RIGHT:
+        return ""
+    return (
+        f" But each is nearly right, off by at most {share:.1g} of itself: a constant with too few "
+        "digits does that, a small term that is missing, or a difference of two numbers that are "
+        "nearly equal, of which only the last digits are left."
+    )
 
 
 def known_mistake(comparison: Comparison, candidates: Candidates) -> Diagnosis | None:
