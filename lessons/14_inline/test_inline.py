@@ -196,7 +196,23 @@ def network(case, height, width):
     biases[-1] += 0.5
     weights = np.concatenate([matrices, biases], axis=1).astype(np.float32)
     grid = case.random(reference.grid_shape(height, width), -1, 1)
+    if height * width >= CELL * CELL:
+        let_some_be_negative(weights, grid, height, width)
     return Network(case.photo((height, width, 3)), grid, weights)
+
+
+def let_some_be_negative(weights, grid, height, width):
+    """Change the last biases so that about a third of each colour is below zero before its ReLU.
+
+    Zero lies in the widest gap there, so that rounding decides of no pixel.
+    """
+    hidden = reference.forward(grid, weights, height, width)[-2]
+    sums = hidden @ weights[-1, :UNITS].astype(np.float64) + weights[-1, UNITS]
+    ranked = np.sort(sums.reshape(-1, UNITS), axis=0)
+    about_a_third = ranked[len(ranked) // 4 : len(ranked) * 2 // 5]
+    gaps = np.diff(about_a_third, axis=0).argmax(axis=0), np.arange(UNITS)
+    middle = about_a_third[gaps] + np.diff(about_a_third, axis=0)[gaps] / 2
+    weights[-1, UNITS] -= middle.astype(np.float32)
 
 
 def showing(case, shown):
@@ -810,6 +826,9 @@ class Terms(NamedTuple):
     unmasked_below: bool = False  # what goes down is made of the gradient before the mask
     owners: int = 10**9  # how many of a layer's weights have an owner
     order: tuple = (2, 1, 0)  # in which the layers are taken back
+    absolute: bool = False  # the error loses its sign
+    of_outputs: bool = False  # the weights' sums take the layer's outputs, and not its inputs
+    units_down: int = UNITS  # how many units the gradient of the inputs is made of
     biases_unmasked: bool = False  # the sums of the biases alone take the gradient before the mask
     bias_pixels: int = CELL * CELL  # of a block, in the sums of the biases
     goes_on: bool = False  # each input's gradient begins where that of the input before has ended
@@ -832,7 +851,8 @@ def gradients(net, terms=None):
         "one side": 3 * width,
     }
     grad = np.zeros((height, width, UNITS))
-    grad[:, :, :3] = terms.factor * error / counts[terms.count]
+    slope = np.abs(error) if terms.absolute else error
+    grad[:, :, :3] = terms.factor * slope / counts[terms.count]
     found = np.zeros(WEIGHTS_SHAPE)
     deltas = [np.zeros(grad.shape) for _ in range(LAYERS)]
     for layer in terms.order:
@@ -840,7 +860,10 @@ def gradients(net, terms=None):
         delta = grad * mask_of(terms.mask, activations, layer, grad)
         deltas[layer] = delta
         summed = grad if terms.masked_inputs else delta
-        product = np.einsum("yxk, yxu -> ku", activations[layer], summed)
+        inputs = activations[layer + 1] if terms.of_outputs else activations[layer]
+        if terms.of_outputs:
+            inputs = inputs * (np.arange(UNITS) < units_of(layer))
+        product = np.einsum("yxk, yxu -> ku", inputs, summed)
         found[layer, :UNITS] = product.T if terms.stored_transposed else product
         of_biases = grad if terms.biases_unmasked else summed
         counted = first_pixels(height, width, terms.bias_pixels)[:, :, np.newaxis]
@@ -854,6 +877,8 @@ def gradients(net, terms=None):
             grad = over_itself(grad if terms.in_place == "gradient" else delta, matrix, layer)
         elif terms.unmasked_below:
             grad = grad @ matrix.T
+        elif terms.units_down < UNITS:
+            grad = delta[:, :, : terms.units_down] @ matrix.T[: terms.units_down]
         else:
             grad = delta @ (matrix.T if terms.transposed else matrix)
         grad = grad.cumsum(axis=2) if terms.goes_on else grad
@@ -1010,6 +1035,21 @@ def known_terms():
             )
             for left_out, order in enumerate(((2, 1), (2, 0), (1, 0)))
         },
+        "error without its sign": (
+            Terms(absolute=True),
+            "The gradients are made of the size of the error: there it keeps its sign, output - "
+            "image. Only the loss has the square, which has none.",
+        ),
+        "outputs, not inputs": (
+            Terms(of_outputs=True),
+            "The weights' sums take what the layer gives, activations[layer + 1]: they need what "
+            "it was given, activations[layer].",
+        ),
+        "three units on the way down": (
+            Terms(units_down=3),
+            "The gradient of the inputs is made of the first three units in each layer: it needs "
+            "all of the layer's `units`, which are 16 but in the last one.",
+        ),
         "gradient of the inputs goes on": (
             Terms(goes_on=True),
             "The gradient of an input begins where that of the input before has ended: the total "
@@ -1110,6 +1150,12 @@ def known_mistakes(net, right):
         "What loss_sum held before is gone: each block adds to it, atomically.",
         {"loss_sum": right["loss_sum"] - ALREADY},
     )
+    if height == width == CELL:
+        known["pixels at two places"] = Mistake(
+            "The pixels of inputs and those of deltas do not belong together: a thread stores both "
+            "at the same place, its number in the block, y * CELL + x.",
+            {"grad_weights": sums_of_other_pixels(net, right)},
+        )
     if height == width:
         across = net._replace(image=net.image.swapaxes(0, 1))
         known["image transposed"] = Mistake(
@@ -1124,6 +1170,15 @@ def known_mistakes(net, right):
             gradients(few),
         )
     return known
+
+
+def sums_of_other_pixels(net, right):
+    """The gradients of the weights, if the inputs' pixels lie with rows and columns exchanged."""
+    activations = reference.forward(net.grid, net.weights, *net.image.shape[:2])
+    found = right["grad_weights"].copy()
+    for layer, delta in enumerate(right["deltas"]):
+        found[layer, :UNITS] = np.einsum("xyk, yxu -> ku", activations[layer], delta)
+    return found
 
 
 def gradients_beyond(net):
@@ -1181,7 +1236,27 @@ def losses_without_ones(net, right):
 def wrong_losses(net):
     """code -> (what the loss is multiplied by, sentence)."""
     error = painted(net) - net.image
+    rows, columns = (-(-size // CELL) for size in error.shape[:2])
+    squares = error**2
+    last = squares[(rows - 1) * CELL :, (columns - 1) * CELL :]
     return {
+        "loss of the first block": (
+            squares[:CELL, :CELL].sum() / squares.sum(),
+            "Only the first block has added its loss: each adds that of its own pixels.",
+        ),
+        "loss of the last block": (
+            last.sum() / squares.sum(),
+            "Only the last block's loss is there: each adds that of its own pixels, atomically.",
+        ),
+        "loss divided by the block": (
+            error.size / (3 * CELL * CELL),
+            "The loss is the mean over the picture, not over a block's 256 pixels: divide by "
+            "3 H W.",
+        ),
+        "loss divided by the threads": (
+            error.size / (3 * rows * columns * CELL * CELL),
+            "The loss is the mean over the pixels, not over all threads: divide by 3 H W.",
+        ),
         "loss not divided": (error.size, "The loss is the sum: divide by 3 H W."),
         "loss of the pixels": (3.0, "Divide the loss by 3 H W: the mean goes over the colours."),
         "loss of one side": (len(error), "Divide the loss by both sides of the picture: 3 H W."),

@@ -344,6 +344,24 @@ def handed_out_unclamped(gradient, uv, shape, wrapped):
     return cells
 
 
+def handed_out_at(gradient, position, shape, after_clamping=False):
+    """As `handed_out`, at other positions, (P, 2), in cells along x and y.
+
+    after_clamping: the second cell is the one behind the first, which is clamped already.
+    """
+    last = np.array([shape[1] - 1, shape[0] - 1])
+    floor = np.floor(position).astype(int)
+    fraction = position - floor
+    first = np.clip(floor, 0, last)
+    second = np.clip((first if after_clamping else floor) + 1, 0, last)
+    cells = np.zeros(shape)
+    for corner in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        weights = np.where(corner, fraction, 1 - fraction).prod(axis=1, keepdims=True)
+        column, row = np.where(corner, second, first).T
+        np.add.at(cells, (row, column), weights * gradient)
+    return cells
+
+
 def largest_of(already, gradient, uv):
     """What cuda.atomic.max makes of a grid."""
     height, width, channels = already.shape
@@ -370,6 +388,7 @@ def wrong_grids(gradient, uv, already):
         new = (indices[:, :corner] != indices[:, corner, np.newaxis]).all(axis=1)
         np.add.at(once, indices[new, corner], (weights[:, corner, np.newaxis] * gradient)[new])
     inside = gradient * uv_inside(uv, shape)
+    sizes = np.array([width, height])
     weights_alone = handed_out(np.ones_like(gradient), uv, shape)
     all_channels = np.repeat(right.sum(axis=2, keepdims=True), shape[2], axis=2)
     missing = {
@@ -415,6 +434,24 @@ def wrong_grids(gradient, uv, already):
             handed_out_unclamped(gradient, uv, shape, wrapped=True),
             "Near an edge two of the four cells would lie beyond the grid, and their shares go to "
             "the cells at the other edge: `bilinear` has read the cell at this edge for them.",
+        ),
+        "half a cell too far": (
+            1,
+            handed_out_at(gradient, uv * sizes, shape),
+            "The cells are half a cell too far: cell i has its centre at (i + 0.5) / size, so the "
+            "position is u * size - 0.5, as in `neighbours`.",
+        ),
+        "from corner to corner": (
+            1,
+            handed_out_at(gradient, uv * (sizes - 1), shape),
+            "The first and the last cell are taken to lie at 0 and at 1: cell i has its centre at "
+            "(i + 0.5) / size, so the position is u * size - 0.5, as in `neighbours`.",
+        ),
+        "second cell after clamping": (
+            1,
+            handed_out_at(gradient, uv * sizes - 0.5, shape, after_clamping=True),
+            "Before the centre of the first cell, cell 1 gets the share of cell 0: clamp both "
+            "numbers, floor and floor + 1, each by itself, as `neighbours` does.",
         ),
         "points near the edge left out": (
             1,

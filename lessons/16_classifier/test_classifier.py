@@ -952,6 +952,8 @@ def test_epoch(case):
     sizes = Sizes(case)
     one_step(case, sizes)
     one_epoch(case, sizes)
+    sizes.samples = sizes.batch + 1  # the last mini-batch may be a single sample
+    one_epoch(case, sizes)
 
 
 def why_not_the_batch(found):
@@ -1077,13 +1079,15 @@ def compare(case, sizes, network, losses, images, labels, flat, known, look=None
 
 
 def train(
-    sizes, images, labels, flat, batches=None, slopes=None, rate=1.0, collect=False, replaced=False
-):
+    sizes, images, labels, flat, batches=None, slopes=None, rate=1.0, collect=False, replaced=False,
+    rate_of=None, late=False,
+):  # fmt: skip
     """(losses, parameters) after an epoch in float64.
 
     batches: (samples, batch) -> (slice of images, of labels, of losses) of each step. slopes:
     (images, labels, parameters) -> gradients. rate: a factor. collect: move only at the end.
-    replaced: the gradients are the new parameters.
+    replaced: the gradients are the new parameters. rate_of: (samples of a step, batch) -> a factor.
+    late: the losses are those after the step.
     """
     parameters = sizes.split(flat)
     losses = np.full(len(images), -7777.25)
@@ -1091,16 +1095,19 @@ def train(
         x, t = images[chosen], labels[labelled]
         losses[kept] = reference.cross_entropy(reference.logits(x, parameters), t)
         gradients = (slopes or reference.gradients)(x, t, parameters)
+        step = rate * sizes.rate * (rate_of(len(x), sizes.batch) if rate_of else 1.0)
         after = (
             gradients
             if replaced
             else tuple(
-                parameter - rate * sizes.rate * gradient
+                parameter - step * gradient
                 for parameter, gradient in zip(parameters, gradients, strict=True)
             )
         )
         if not collect:
             parameters = after
+        if late:
+            losses[kept] = reference.cross_entropy(reference.logits(x, after), t)
     return losses, np.concatenate([part.ravel() for part in (after if collect else parameters)])
 
 
@@ -1217,6 +1224,13 @@ def probabilities_for_weights(images, labels, parameters):
     return *found[:2], hidden.T @ probabilities, found[3]
 
 
+def probabilities_for_bias(images, labels, parameters):
+    """bias_2 gets the column sums of the probabilities, where those of delta belong."""
+    found = reference.gradients(images, labels, parameters)
+    probabilities = reference.softmax(reference.logits(images, parameters))
+    return *found[:3], probabilities.sum(axis=0)
+
+
 def mean_of(images, labels, parameters):
     return tuple(g / len(images) for g in reference.gradients(images, labels, parameters))
 
@@ -1225,6 +1239,11 @@ MEAN = (
     "The steps are too small, by the size of the batch: gradients are sums, not means, and the "
     "rate is meant for sums.",
     {"slopes": mean_of},
+)
+LATE = (
+    "The losses are those after the step: classify comes once, before the way back, and is not "
+    "called again when the parameters have moved.",
+    {"late": True},
 )
 OR_TOO_LATE = "Or it comes too late: launch_sgd is the last of all."
 EXCHANGED = (
@@ -1256,6 +1275,12 @@ STEP_MISTAKES = {
         "network.gradients.",
         {"slopes": back_through_gradients, "replaced": True},
     ),
+    "probabilities for delta, bias_2": (
+        "The gradient of bias_2 is the column sums of the probabilities: take those of delta, "
+        "y - t.",
+        {"slopes": probabilities_for_bias},
+    ),
+    "losses after the step": LATE,
     "weights_2 exchanged": (EXCHANGED, {"slopes": operands_exchanged(2)}),
     "weights_1 exchanged": (EXCHANGED, {"slopes": operands_exchanged(0)}),
     "weights exchanged": (EXCHANGED, {"slopes": operands_exchanged(0, 2)}),
@@ -1395,6 +1420,17 @@ EPOCH_MISTAKES = {
         {"collect": True},
     ),
     "mean, not sum": MEAN,
+    "short batch moves less": (
+        "The rate is made smaller for the short mini-batch: it is the same in every step. A sum "
+        "over fewer samples is smaller by itself.",
+        {"rate_of": lambda samples, batch: samples / batch},
+    ),
+    "short batch moves more": (
+        "The rate is made larger for the short mini-batch: it is the same in every step, and "
+        "meant for sums.",
+        {"rate_of": lambda samples, batch: batch / samples},
+    ),
+    "losses after the step": LATE,
     "last batch filled up": (
         "The last mini-batch begins too early, and some samples come twice: it has what is left.",
         {"batches": filled_up},
