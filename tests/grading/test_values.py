@@ -124,6 +124,19 @@ def test_constants_are_not_doubted():
     assert not made_of.is_constant(node("x % (TILE + 1)", tree))
 
 
+def test_what_comes_from_elsewhere_is_not_mended():
+    tree = ast.parse(
+        "def f(a, out):\n    tile = shared(4)\n    tile[0] = a[1] + 1\n"
+        "    out[0] = tile[0] * a.shape[0]"
+    )
+    made_of = Origins(tree, {place_of(node("a[1] + 1", tree))})
+    assert made_of.comes_from_elsewhere(node("tile[0]", tree))  # it holds what is wrong before
+    assert made_of.comes_from_elsewhere(node("a.shape[0]", tree))
+    assert not made_of.comes_from_elsewhere(node("a[1]", tree))
+    assert not made_of.comes_from_elsewhere(node("tile[0] * a.shape[0]", tree))
+    assert not Origins(tree, set()).comes_from_elsewhere(node("tile[0]", tree))
+
+
 # ---------------------------------------------------------------- the search
 
 
@@ -193,6 +206,8 @@ def test_a_number_is_told_with_its_thread_and_its_turn():
         "look at line 7: `a[i]` is 0.25 in thread 3 of block 1, the 3rd time, and should be 0.75. "
         "With the right numbers there, in all threads, the results of this call are right"
     )
+    truth = FoundValue(7, "x < 3", Replaced("thread 3", 0, 1.0, 0.0), True, True)
+    assert "is true in thread 3, and should be false" in sentence(truth)
     assert "line 7, and at what it is made of: " in sentence(FoundValue(7, "x", replaced, False))
 
 

@@ -26,6 +26,30 @@ def variables_in(tree: ast.Module) -> set[str]:
     return given | {one.arg for one in inside if isinstance(one, ast.arg)}
 
 
+def is_size(node: ast.AST) -> bool:
+    """Whether an expression is the size of an array, such as `a.shape[0]`."""
+    inner = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(inner, ast.Attribute) and inner.attr in ("shape", "size")
+
+
+def name_of(node: ast.Subscript) -> str | None:
+    """The name of the array that an element belongs to."""
+    inner: ast.AST = node
+    while isinstance(inner, (ast.Subscript, ast.Attribute)):
+        inner = inner.value
+    return inner.id if isinstance(inner, ast.Name) else None
+
+
+def array_stored_to(statement: ast.AST) -> str | None:
+    """The name of the array that a statement stores an element of."""
+    if isinstance(statement, (ast.Assign, ast.AugAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Subscript):
+                return name_of(target)
+    return None
+
+
 def place_of(node: Node) -> Place:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
@@ -48,6 +72,8 @@ class Origins:
             for place in unknown
             if place in self.nodes and not self.is_constant(self.nodes[place])
         }
+        stored = (array_stored_to(self.statement_of(self.nodes[place])) for place in self.unknown)
+        self.spoiled = {name for name in stored if name}  # arrays that got unknown numbers
 
     def is_constant(self, node: ast.AST) -> bool:
         """Whether an expression is made of constants alone, such as `float32(0.5)`, `TILE + 1`."""
@@ -57,6 +83,16 @@ class Origins:
         return names.isdisjoint(self.variables) and not any(
             isinstance(one, ast.Attribute) for one in rest
         )
+
+    def comes_from_elsewhere(self, node: ast.AST) -> bool:
+        """Whether no expression of a kernel could be mended there.
+
+        So it is with a constant, with the size of an array, and with what is read from an array
+        into which the kernel itself has stored numbers that no right file has.
+        """
+        if self.is_constant(node) or is_size(node):
+            return True
+        return isinstance(node, ast.Subscript) and name_of(node) in self.spoiled
 
     def places_within(self, place: Place) -> set[Place]:
         inside = ast.walk(self.nodes[place])
@@ -97,13 +133,17 @@ class Origins:
 
     def names_given(self, node: ast.AST) -> set[str]:
         """The names that an expression is assigned to, as a whole or in part."""
-        while not isinstance(node, ast.stmt):
-            node = self.parents[node]
+        node = self.statement_of(node)
         if not isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             return set()
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         parts = [part for one in targets for part in getattr(one, "elts", [one])]
         return {part.id for part in parts if isinstance(part, ast.Name)}
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
 
     def is_stored(self, node: ast.AST) -> bool:
         """Whether an expression is all that is stored into an element of an array."""

@@ -36,6 +36,7 @@ class FoundValue(NamedTuple):
     text: str
     replaced: Replaced
     certain: bool  # whether all that it is made of is right
+    is_truth: bool = False  # whether its numbers are true and false
 
 
 def find_value(
@@ -55,7 +56,8 @@ def find_value(
         if mends and replaced:
             node = values.origins.nodes[one.place]
             certain = values.origins.right_numbers(node)
-            return FoundValue(one.place[0], ast.unparse(node), replaced, certain)
+            is_truth = one.values.dtype.kind == "b"
+            return FoundValue(one.place[0], ast.unparse(node), replaced, certain, is_truth)
     return None
 
 
@@ -103,7 +105,7 @@ class Values:
         self, one: Series, are_wanted: Callable[[Pair], bool], most: int
     ) -> Iterator[tuple[Series, Series]]:
         node = self.origins.nodes.get(one.place)
-        if node is None or self.origins.is_constant(node):
+        if node is None or self.origins.comes_from_elsewhere(node):
             return
         if self.origins.is_stored(node) and not self.origins.right_numbers(node):
             return  # it would be mended by the results themselves

@@ -10,6 +10,8 @@ def sentence(found: FoundValue) -> str:
     """Begins with the line, as all that is told of a line does."""
     replaced = found.replaced
     was, now = number_texts(replaced.was, replaced.now)
+    if found.is_truth:
+        was, now = ("true" if number else "false" for number in (replaced.was, replaced.now))
     turn = f", the {ordinal(replaced.turn + 1)} time" if replaced.turn else ""
     also = "" if found.certain else ", and at what it is made of"
     text = found.text if len(found.text) <= LONGEST else f"{found.text[:LONGEST]}..."
