@@ -1,6 +1,6 @@
 """The kernel sets counts to zero first, while other blocks count."""
 # caught by: global
-# diagnosis: may undo them
+# diagnosis: may undo what others
 
 from numba import cuda
 

@@ -88,9 +88,9 @@ def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
 def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, told: bool) -> str:
     if (now.atomic or former.atomic) and "write" in (now.kind, former.kind):
         return (
-            "blocks run in any order, so a plain store comes before or after the atomics of "
-            "others, and may undo them: store in a launch before this one (or leave the store "
-            "out, if the array is only to be added to)"
+            "blocks run in any order, so a plain store may undo what others have changed "
+            "atomically: make both atomic (cuda.atomic.exch stores), store in a launch before this "
+            "one, or leave the store out, if the array is only to be added to"
         )
     if now.atomic or former.atomic:
         return (
