@@ -11,15 +11,17 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.checks.compare_values import lines_on_values
 from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.checks.run import checks_of
-from lessons.grading.exchange.computed import Replaced, Series, read_replaced, read_series
+from lessons.grading.exchange.computed import (
+    Replaced,
+    Series,
+    place_of,
+    read_replaced,
+    read_series,
+)
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from lessons.grading.values.alike import by_thread, equal, pair_of
-from lessons.grading.values.origins import (
-    Origins,
-    expressions_by_place,
-    place_of,
-)
+from lessons.grading.values.origins import Origins, expressions_by_place
 from lessons.grading.values.search import FoundValue, find_value
 from lessons.grading.values.words import number_texts, ordinal, sentence
 

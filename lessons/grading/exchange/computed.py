@@ -1,5 +1,6 @@
 """What a kernel has computed: each number of each expression, by thread."""
 
+import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from lessons.grading.exchange.protocol import whole
 from lessons.grading.exchange.text import printable
 
+Node = ast.expr | ast.AugAssign
 Place = tuple[int, int, int, int]  # line and column where an expression begins, and where it ends
 
 MOST_PLACES = 1000
@@ -33,6 +35,10 @@ class Replaced(NamedTuple):
     turn: int  # how many numbers the expression had in this thread before
     was: float
     now: float
+
+
+def place_of(node: Node) -> Place:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 def read_series(received: Any, arrays: Sequence[np.ndarray]) -> list[Series]:

@@ -2,9 +2,7 @@
 
 import ast
 
-from lessons.grading.exchange.computed import Place
-
-Node = ast.expr | ast.AugAssign
+from lessons.grading.exchange.computed import Node, Place, place_of
 
 
 def expressions_by_place(tree: ast.Module) -> dict[Place, Node]:
@@ -48,10 +46,6 @@ def array_stored_to(statement: ast.AST) -> str | None:
             if isinstance(target, ast.Subscript):
                 return name_of(target)
     return None
-
-
-def place_of(node: Node) -> Place:
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 class Origins:
@@ -122,8 +116,8 @@ class Origins:
         function = self.function_of(node)
         names = {one.id for one in inside if isinstance(one, ast.Name)}
         for place in self.unknown:
-            other = self.nodes.get(place)
-            if other is None or other is node:
+            other = self.nodes[place]
+            if other is node:
                 continue
             if other in inside:
                 return False
@@ -146,7 +140,7 @@ class Origins:
         return node
 
     def is_stored(self, node: ast.AST) -> bool:
-        """Whether an expression is all that is stored into an element of an array."""
+        """Whether an expression is all that is stored into an element of an array, or returned."""
         if isinstance(node, ast.AugAssign):
             return isinstance(node.target, ast.Subscript)
         parent = self.parents.get(node)

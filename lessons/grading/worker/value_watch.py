@@ -7,7 +7,7 @@ import ast
 
 import numpy as np
 
-from lessons.grading.exchange.computed import MOST_PLACES, Place, Replaced, Series
+from lessons.grading.exchange.computed import MOST_PLACES, Place, Replaced, Series, place_of
 from lessons.lab.numba_types import Number
 from lessons.lab.simulator.watch import Computed
 
@@ -109,8 +109,3 @@ class Replacer:
 
 def is_watched(computed: Computed, path: str) -> bool:
     return computed.source.filename == path and isinstance(computed.node, KINDS)
-
-
-def place_of(node: ast.expr | ast.AugAssign) -> Place:
-    end = node.end_lineno or 0, node.end_col_offset or 0
-    return node.lineno, node.col_offset, *end

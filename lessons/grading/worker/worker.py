@@ -155,7 +155,7 @@ class Worker:
         return {}, []
 
     def watched(self) -> tuple[Json, Arrays]:
-        """What was kept, or what was replaced first; and no longer watch."""
+        """What was kept, or which number was replaced by the most different one; then no more."""
         watching, self.watching = self.watching, None
         if isinstance(watching, Replacer):
             return {"places": [], "replaced": watching.replaced}, []
