@@ -20,8 +20,9 @@ from lessons.grading.influence.inputs import (
     with_change,
 )
 from lessons.grading.influence.measure import Budget, Element
+from lessons.grading.influence.recipe import recipe_of
 from lessons.grading.influence.search import Search
-from lessons.grading.influence.words import sentences
+from lessons.grading.influence.words import lines_of, sentences
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 
@@ -92,7 +93,8 @@ TOLD = {
     one_more: "c[0, 0] changes with each input as it should: what is wrong does not come from "
     "them, but is the same whatever they are.",
     squares: "As far as was tried, c[0, 0] changes with the numbers that it should change with, "
-    "and with no other, but by other amounts: with b[35, 0], for one.",
+    "and with no other, but by other amounts: when b[35, 0] goes from 0.6783 to -0.1589, c[0, 0] "
+    "changes by 0.083, and should by 0.22.",
 }
 
 
@@ -126,7 +128,76 @@ def test_all_numbers_change_and_stay_within_their_range(variant):
             assert array.min() <= others.min() and others.max() <= array.max()
 
 
+def blend(a, b, bias, scale, c):
+    c[0, 0] = 0.25 * a[0, 0] + 0.75 * a[1, 0] + bias[0]
+
+
+def upper_row(a, b, bias, scale, c):
+    c[0, 0] = a[0, 0] - 2 * a[0, 1] + bias[0]
+
+
+def two_of_bias(a, b, bias, scale, c):
+    c[0, 0] = 0.25 * a[0, 0] + 0.75 * a[1, 0] + bias[0] + bias[1] / 8
+
+
+def square_of_one(a, b, bias, scale, c):
+    c[0, 0] = 0.25 * a[0, 0] ** 2 + 0.75 * a[1, 0] + bias[0]
+
+
+def product_of_two(a, b, bias, scale, c):
+    c[0, 0] = a[0, 0] * a[1, 0] + bias[0]
+
+
+def nothing_of_it(a, b, bias, scale, c):
+    c[0, 0] = 0.5
+
+
+def whole_row(a, b, bias, scale, c):
+    c[0, 0] = a[0].sum() + bias[0]
+
+
+def added(number):
+    return f"{'-' if number < 0 else '+'} {abs(number):.3g}"
+
+
+REST, REST_OF_A = added(0.25 * A[0, 0] + 0.75 * A[1, 0]), added(BIAS[0])
+RECIPES = {
+    upper_row: [
+        "how c[0, 0] comes from a, if nothing else changes:",
+        f"  yours: 1 * a[0, 0] - 2 * a[0, 1] {REST_OF_A}",
+        f"  right: 0.25 * a[0, 0] + 0.75 * a[1, 0] {REST_OF_A}",
+    ],
+    two_of_bias: [
+        "how c[0, 0] comes from bias, if nothing else changes:",
+        f"  yours: 1 * bias[0] + 0.125 * bias[1] {REST}",
+        f"  right: 1 * bias[0] {REST}",
+    ],
+    nothing_of_it: [
+        "how c[0, 0] comes from a, if nothing else changes:",
+        "  yours: 0.5",
+        f"  right: 0.25 * a[0, 0] + 0.75 * a[1, 0] {REST_OF_A}",
+    ],
+}
+
+
+@pytest.mark.parametrize("wrong", RECIPES, ids=lambda wrong: wrong.__name__)
+def test_the_weights_of_a_short_sum_are_told(wrong):
+    measure = begun(wrong, blend)
+    assert lines_of(recipe_of(measure), measure.element) == RECIPES[wrong]
+
+
+@pytest.mark.parametrize(
+    "wrong", [square_of_one, product_of_two, whole_row, blend], ids=lambda wrong: wrong.__name__
+)
+def test_no_weights_are_told_of_what_is_no_short_sum_or_right(wrong):
+    assert recipe_of(begun(wrong, blend)) is None
+
+
 def search(wrong, runs=2000):
+    return begun(wrong, right, runs).difference()
+
+
+def begun(wrong, right, runs=2000):
     arguments = A, B, BIAS, 0.75, Output((6, 5), np.float32, np.zeros((6, 5)))
 
     def runner(function):
@@ -141,7 +212,7 @@ def search(wrong, runs=2000):
         return run
 
     inputs, element = inputs_of(arguments, NAMES), Element("c", (0, 0))
-    return Search(runner(wrong), runner(right), inputs, element, Budget(runs, 60.0)).difference()
+    return Search(runner(wrong), runner(right), inputs, element, Budget(runs, 60.0))
 
 
 def with_change_of_nothing(arguments):

@@ -24,13 +24,15 @@ from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.output import Output
 from lessons.grading.influence.inputs import inputs_of
 from lessons.grading.influence.measure import Budget, Element, Results
+from lessons.grading.influence.recipe import recipe_of
 from lessons.grading.influence.search import AMOUNTS, CONSTANT, FACTOR, Search
-from lessons.grading.influence.words import sentences
+from lessons.grading.influence.words import lines_of, sentences
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 
 MOST_TIMES = 1e4  # a wrong number that is so much larger than right ones hides what moves it
 UNKNOWN = "wrong"  # the diagnosis of values in no pattern that is known
+SHARE_OF_RECIPE = 0.3  # of runs and time
 FORMULAS = FACTOR, AMOUNTS, CONSTANT  # told only beside that
 PATIENCE = 10.0  # seconds, for the check itself
 
@@ -51,8 +53,7 @@ def lines_on_inputs(failure: Failure, workers: WorkerPool, effort: Effort) -> li
             student, ours = at_once.map(
                 lambda text, pool: watched(failure, text, pool, deadline), texts, pools
             )
-        sentence = compared(failure, student, ours, effort)
-        return [sentence] if sentence else []
+        return compared(failure, student, ours, effort)
     except Exception:  # whatever strange values lead to here: the check is decided already
         return []
     finally:
@@ -73,31 +74,34 @@ def watched(failure: Failure, text: str, pool: WorkerPool, deadline: float) -> W
 
 def compared(
     failure: Failure, student: WatchedCase, ours: WatchedCase, effort: Effort
-) -> str | None:
-    """A sentence on the first wrong element of a check; None if there is nothing to tell."""
+) -> list[str]:
+    """Lines on the first wrong element of a check; none if there is nothing to tell."""
     try:
         failure.function(student)
-        return None
+        return []
     except CheckEnded:
         pass
     request = wrong_call(student)
     if request is None or student.compared is None:
-        return None
+        return []
     names = names_of_arguments(student.submission, request.function, request.arguments)
     runs = [Repeated(case, request, names) for case in (student, ours)]
     with ThreadPoolExecutor(len(runs)) as at_once:  # compiling takes most of the time
         mine, right = at_once.map(lambda run: run(None), runs)
     if mine is None or right is None:
-        return None
+        return []
     element = first_wrong(mine, right, student.compared, outputs_in(request.originals, names))
     if element is None:
-        return None
+        return []
     budget = Budget(effort.runs, effort.seconds_for_runs)
     search = Search(runs[0], runs[1], inputs_of(request.arguments, names), element, budget)
     found = search.difference()
     if found is None or (found.kind in FORMULAS and failure.diagnosis != UNKNOWN):
-        return None
-    return sentences(found)
+        return []
+    search.begin(element)
+    search.allow(SHARE_OF_RECIPE)
+    recipe = recipe_of(search)
+    return [sentences(found), *(lines_of(recipe, element) if recipe else [])]
 
 
 def wrong_call(case: WatchedCase) -> Request | None:

@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lessons.grading.influence.inputs import VARIANTS, Box, Change, Input
+from lessons.grading.influence.inputs import (
+    VARIANTS,
+    Box,
+    Change,
+    Input,
+    other_values,
+    place_of,
+)
 
 ROUNDING = 1e-6  # of a number: what float32 sums of a thousand terms may be off
 ALIKE = 1e-4  # of a change: two that differ by less are the same, but for rounding
@@ -48,6 +55,15 @@ class Influence(NamedTuple):
     def stays(self) -> bool:
         """Whether it is known not to move."""
         return not self.failed and not self.moves
+
+
+class Step(NamedTuple):
+    """One number of an input gets another, and the wrong element moves with it."""
+
+    before: float
+    after: float
+    mine: float  # by how much it moves in the student's file
+    ours: float  # and in a right one
 
 
 class Measure:
@@ -118,6 +134,12 @@ class Measure:
         name, place = self.element
         return np.asarray(results[name] if place is None else results[name][place])
 
+    def step_of(self, given: Input, box: Box) -> Step:
+        """What one number of an input does, in the first way in which it is changed."""
+        mine, ours = (self.influence(who, given, box, 1).by[0] for who in ("student", "right"))
+        place = place_of(box)
+        return Step(float(given.values[place]), float(other_values(given, 0)[place]), mine, ours)
+
     def factor_of(self, given: Input, box: Box) -> float:
         """The plain number by which the student's element moves more than it should; 0 for none."""
         return common_factor(
@@ -161,3 +183,14 @@ def plain(factor: float) -> float:
     if not 1 / (2 * LARGEST_FACTOR) < size < 2 * LARGEST_FACTOR:
         return 1.0
     return sign * (round(size) if size >= 1 else 1 / round(1 / size))
+
+
+def furthest(holds: Callable[[int], bool], most: int) -> int:
+    """The largest number up to `most` for which something holds that holds for smaller ones."""
+    if most == 0 or holds(most):
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -8,7 +8,7 @@ to one number. What is told of it was measured; nothing is concluded.
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lessons.grading.influence.inputs import (
@@ -27,7 +27,9 @@ from lessons.grading.influence.measure import (
     Measure,
     OutOfRuns,
     Run,
+    Step,
     common_factor,
+    furthest,
     same,
 )
 
@@ -50,6 +52,7 @@ class Difference(NamedTuple):
     instead: Index | None = None  # of one with which it changes, and should not
     others: tuple[Index, ...] = ()  # more numbers like the one of `place`
     factor: float = 0.0
+    step: Step | None = None  # of one number, and what it does
 
 
 UNUSED, SILENT, MISSING, EXTRA = "unused", "silent", "missing", "extra"
@@ -292,8 +295,12 @@ class Search(Measure):
             return None
         if self.amounts:
             # Of a function of plain numbers this would say nothing.
-            told = [(given, place_of(box)) for given, box in self.amounts if box]
-            return Difference(AMOUNTS, self.element, (told[0][0],), told[0][1]) if told else None
+            told = [(given, box) for given, box in self.amounts if box]
+            if not told:
+                return None
+            given, box = told[0]
+            step = self.step_of(given, box)
+            return Difference(AMOUNTS, self.element, (given,), place_of(box), step=step)
         return Difference(CONSTANT, self.element) if self.is_constant() else None
 
     def is_constant(self) -> bool:
@@ -313,14 +320,3 @@ class Search(Measure):
             first, second = halves(box)
             box = first if self.influence("right", given, first, 1).moves else second
         return place_of(box)
-
-
-def furthest(holds: Callable[[int], bool], most: int) -> int:
-    """The largest number up to `most` for which something holds that holds for smaller ones."""
-    if most == 0 or holds(most):
-        return most
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low

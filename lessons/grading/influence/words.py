@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from lessons.grading.influence.inputs import Box, Input
-from lessons.grading.influence.measure import Index
+from lessons.grading.influence.measure import Element, Index
+from lessons.grading.influence.recipe import Recipe, Terms
 from lessons.grading.influence.search import (
     AMOUNTS,
     CONSTANT,
@@ -17,6 +18,7 @@ from lessons.grading.influence.search import (
 
 TIMES = {2: "twice as much as", 3: "three times as much as", 0.5: "half as much as"}
 AXES = "row", "column"
+SMALL = 1e-3  # of the largest term: a rest that is not told
 
 
 def sentences(found: Difference) -> str:
@@ -39,7 +41,7 @@ def sentences(found: Difference) -> str:
     if found.kind == AMOUNTS:
         return (
             f"As far as was tried, {wrong} changes with the numbers that it should change with, "
-            f"and with no other, but by other amounts: with {number}, for one."
+            f"and with no other, but by other amounts: {by_step(found, number, wrong)}."
         )
     if found.kind == FACTOR:
         return f"When {number} changes, {wrong} changes {times(found.factor)}."
@@ -47,6 +49,38 @@ def sentences(found: Difference) -> str:
         return f"{wrong} changes when {each} changes; it should not."
     assert found.kind == MISSING
     return f"{silent(found)} when {each} changes; {should(found)}.{more(found)}"
+
+
+def lines_of(recipe: Recipe, element: Element) -> list[str]:
+    """Which numbers of an input a wrong element is a sum of, and which it should be."""
+    name = recipe.given.name
+    wrong = with_index(*element)
+    sides = zip(("yours", "right"), (recipe.mine, recipe.ours), recipe.rest, strict=True)
+    return [
+        f"how {wrong} comes from {name}, if nothing else changes:",
+        *(f"  {side}: {sum_of(recipe.given, terms, rest)}" for side, terms, rest in sides),
+    ]
+
+
+def sum_of(given: Input, terms: Terms, rest: float) -> str:
+    """ "0.5 * a[0, 1] - 2 * a[0, 2] + 0.125"."""
+    parts = [(weight, f" * {numbers_of(given, place)}") for place, weight in terms.items()]
+    largest = max((abs(weight * given.values[place]) for place, weight in terms.items()), default=0)
+    if abs(rest) > SMALL * largest:
+        parts.append((rest, ""))
+    signed = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.3g}{of}" for weight, of in parts)
+    return signed.removeprefix("+ ") or "0"
+
+
+def by_step(found: Difference, number: str, wrong: str) -> str:
+    """What one number of an input does, and what it should do."""
+    step = found.step
+    if step is None:
+        return f"with {number}, for one"
+    return (
+        f"when {number} goes from {step.before:.4g} to {step.after:.4g}, {wrong} changes by "
+        f"{step.mine:.3g}, and should by {step.ours:.3g}"
+    )
 
 
 def silent(found: Difference) -> str:
