@@ -2,9 +2,12 @@
 
 import json
 import os
+import queue
 import re
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -137,6 +140,29 @@ def test_worker_process_refuses_to_believe_nonsense(warm):
 
 
 # ---------------------------------------------------------------- pytest lessons
+
+
+class SlowToTake(queue.Queue):
+    """A queue whose waiting reader is late: what it was told of, another has taken."""
+
+    def get(self, block=True, timeout=None):
+        while block and self.empty():
+            time.sleep(0.01)
+        if block:
+            time.sleep(0.5)
+        return super().get(block, timeout)
+
+
+def test_who_waits_for_a_worker_that_is_ended_is_told_so(warm):
+    worker = WorkerProcess(warm.process)
+    worker.replies = SlowToTake(1)
+    deadline = time.monotonic() + 60
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(worker.load, b"while True:\n    pass\n", {}, deadline)
+        time.sleep(0.2)
+        worker.stop()
+        with pytest.raises(WorkerStopped):
+            waiting.result(timeout=10)
 
 
 def pytest_lessons(*arguments):

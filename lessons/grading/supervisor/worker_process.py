@@ -366,3 +366,6 @@ class WorkerProcess:
         self.reader.join(timeout=1)
         if not self.reader.is_alive():
             self.from_worker.close()
+        # Another thread may wait for the reply that was just taken, until its deadline.
+        with suppress(queue.Full):
+            self.replies.put_nowait(EOFError())
