@@ -54,10 +54,8 @@ def test_kernels_compile_without_double_precision_or_local_memory(capability):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "capability",
-    [pytest.param("8.0", marks=pytest.mark.thorough), pytest.param("9.0", marks=pytest.mark.slow)],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("capability", ["8.0", "9.0"])
 def test_every_variant_compiles_without_double_precision_or_local_memory(capability):
     check_all_of(report_for(capability, "--every-variant"))
 
@@ -75,7 +73,7 @@ def test_every_kernel_of_the_package_is_compiled():
 
 
 @needs_compiler
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_every_variant_of_the_fused_kernels_is_compiled():
     assert len(report_for("9.0", "--every-variant")) == staged_kernels() + len(VARIANTS)
 

@@ -222,7 +222,7 @@ WITHOUT = {
 }  # fmt: skip
 
 
-FIRST = [*WITHOUT][:3]
+SLOW = "the barrier between two layers", "the rear's wait for the way forward"
 
 
 @functools.cache
@@ -237,9 +237,9 @@ def six_steps(make_train):
 
 @pytest.mark.parametrize(
     "what",
-    # Each takes ten seconds, and that of the barrier of the grid, with its many races, a minute.
+    # Each takes ten seconds or more, those with many races a minute.
     [
-        pytest.param(what, marks=getattr(pytest.mark, "slow" if what in FIRST else "thorough"))
+        pytest.param(what, marks=getattr(pytest.mark, "slow" if what in SLOW else "thorough"))
         for what in WITHOUT
     ],
 )

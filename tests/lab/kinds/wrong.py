@@ -250,7 +250,7 @@ def a_flag_that_nobody_sets(flag, out):
     out[cuda.threadIdx.x] = 1
 
 
-@wrong(1, 32, lambda: (zeros(32),), "endless", budget=20000)
+@wrong(1, 32, lambda: (zeros(32),), "endless", budget=4000)
 def collatz_with_a_slip(out):
     n = cuda.threadIdx.x + 1
     while n != 1:  # here
