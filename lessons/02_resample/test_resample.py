@@ -112,9 +112,38 @@ def between_pixels_of(case, size):
             between(coordinates, size, half=-0.5),
             "Half a pixel is added: subtract it, since the centre of pixel 0 is at 0.5 / size.",
         ),
+        **pushed_inside(coordinates.astype(np.float64), size),
         **other_neighbours(got, coordinates, size),
     }
     case.expect(got, right, "neighbours", candidates=candidates)
+
+
+def pushed_inside(coordinates, size):
+    """Candidates in which low and high stay two pixels beside each other, also at an edge."""
+    position = coordinates * size - 0.5
+    low = np.clip(np.floor(position), 0, max(size - 2, 0))
+    high = np.minimum(low + 1, size - 1)
+    both = (
+        "At an edge low and high are kept two different pixels, pushed into the picture as a pair: "
+        "beyond the first and the last centre both are the same pixel, max(low, 0) and "
+        "min(high, size - 1), each by itself."
+    )
+    fractions = {
+        "": (position - np.floor(position), ""),
+        ", fraction from there": (
+            position - low,
+            " And the fraction is counted from the pushed low, below 0 or above 1: the two pixels "
+            "are continued as a line. Count it from math.floor.",
+        ),
+        ", fraction kept from 0 to 1": (
+            np.clip(position - low, 0, 1),
+            " The fraction is then kept from 0 to 1: it is counted from math.floor, with no limit.",
+        ),
+    }
+    return {
+        f"pair pushed inside{how}": (np.column_stack([low, high, fraction]), both + more)
+        for how, (fraction, more) in fractions.items()
+    }
 
 
 # What each part of neighbours can be made of, the right one first: words -> how.

@@ -13,6 +13,7 @@ THEY_FETCH = (
     "threads that have no element of c fetch nothing, though the others need the numbers that they "
     "should fetch: the guard of a fetch is about a, or about b, never about c."
 )
+OR_STORED = ". Or it is stored at [x, y]: store at [y, x], or read it turned as well."
 SHORT_SUM = (
     "either a loop, or the guard of a fetch, compares with {}, and should with k = a.shape[1]; or "
     + THEY_FETCH
@@ -182,7 +183,7 @@ def wrong_sums(a, b):
         results["last number again"] = (
             a @ b + (tiles(k) - k) * np.outer(a[:, -1], b[-1]),
             "Beyond the edge both tiles hold the last number again, and its product is added again "
-            "and again: put zeros there.",
+            "and again: put zeros there, or end the sum over a tile with the last number of a row.",
         )
     rows, columns = tiles(m), tiles(n)
     if rows < k and rows != whole:
@@ -217,14 +218,20 @@ def wrong_sums(a, b):
             "Only the first 16 products are summed: the length of the sum is a.shape[1], not 16.",
         )
     if m == k == n:
-        results["transposed factor"] = (a.T @ b, "a is read with its indices exchanged.")
-        results["transposed second factor"] = (a @ b.T, "b is read with its indices exchanged.")
+        results["transposed factor"] = (a.T @ b, indices_exchanged("a"))
+        results["transposed second factor"] = (a @ b.T, indices_exchanged("b"))
         results["written the other way round"] = (
             (a @ b).T,
             "Rows and columns of the result are exchanged: it is c[row, column] = total.",
         )
         results["factors exchanged"] = (b @ a, "This is b @ a: the order of factors matters.")
     return results
+
+
+def indices_exchanged(name):
+    return (
+        f"{name} has its indices exchanged: where it is read, or where its tile is stored or read."
+    )
 
 
 def wrong_products(a, b, got):
@@ -302,15 +309,18 @@ def wrong_tiles(a, b):
     return {
         "a_tile read by columns": (
             product("ptiy,qtix"),
-            "a_tile is read as a_tile[i, y]: its row belongs to the thread, a_tile[y, i].",
+            "a_tile is read as a_tile[i, y]: its row belongs to the thread, a_tile[y, i]"
+            f"{OR_STORED}",
         ),
         "b_tile read by rows": (
             product("ptyi,qtxi"),
-            "b_tile is read as b_tile[x, i]: its column belongs to the thread, b_tile[i, x].",
+            "b_tile is read as b_tile[x, i]: its column belongs to the thread, b_tile[i, x]"
+            f"{OR_STORED}",
         ),
         "both tiles exchanged": (
             product("ptiy,qtxi"),
-            "Both tiles are read with their indices exchanged: a_tile[y, i] * b_tile[i, x].",
+            "Both tiles are stored, or read, with their indices exchanged: they are stored at "
+            "[y, x], and what is summed is a_tile[y, i] * b_tile[i, x].",
         ),
         "b_tile does not go along": (
             product("ptyi,qtyx"),
@@ -412,7 +422,10 @@ def other_indices(product, a, b):
     for of_a, of_b in itertools.product(itertools.product("yxi", repeat=2), repeat=2):
         read = f"a_tile[{', '.join(of_a)}] * b_tile[{', '.join(of_b)}]"
         result = product(f"pt{''.join(of_a)},qt{''.join(of_b)},y,x,i", more=(ones, ones, ones))
-        sentence = f"What is summed over i is {read}: it has to be a_tile[y, i] * b_tile[i, x]."
+        sentence = (
+            f"Of tiles that are stored at [y, x], what is summed over i is {read}: it has to be "
+            "a_tile[y, i] * b_tile[i, x]."
+        )
         found[read] = result, sentence
     return found
 

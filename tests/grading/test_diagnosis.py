@@ -11,6 +11,7 @@ from lessons.grading.advice.comparison import (
     first_wrong,
     stored_by_all,
     stored_by_blocks_before,
+    stored_by_others,
 )
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
@@ -43,6 +44,17 @@ def fill(index, value=SENTINEL):
     return change
 
 
+def inside(expected, rows, columns):
+    """What is written if so many rows and columns are left out at either end."""
+    got = np.full_like(expected, SENTINEL)
+    part = tuple(
+        slice(first, size - last)
+        for size, (first, last) in zip(expected.shape, (rows, columns), strict=True)
+    )
+    got[part] = expected[part]
+    return got
+
+
 def add(part, number):
     part += number
 
@@ -70,6 +82,17 @@ SPOILED = [
     ("first block only", LIST, spoiled(LIST, fill(np.s_[128:]))),
     ("partly written", PICTURE, spoiled(PICTURE, fill(np.s_[::2, 1::3]))),
     ("beginning not written", PICTURE, spoiled(PICTURE, fill(np.s_[:1]))),
+    ("border not written", PICTURE, np.pad(PICTURE[1:-1, 1:-1], 1, constant_values=SENTINEL)),
+    (
+        "border not written",
+        PICTURE,
+        np.pad(PICTURE[1:-2], ((1, 2), (0, 0)), constant_values=SENTINEL),
+    ),
+    (
+        "partly written",
+        PICTURE,
+        np.pad(PICTURE[1:-1, 5:-5], ((1, 1), (5, 5)), constant_values=SENTINEL),
+    ),
     ("blocks missing", values(40, 50), spoiled(values(40, 50), fill(np.s_[16:32]))),
     ("transposed", PICTURE, PICTURE.T.reshape(PICTURE.shape)),
     ("transposed", values(7, 7), values(7, 7).T),
@@ -393,3 +416,19 @@ def test_how_often_loops_store_that_go_on_by_a_block():
     assert stored_by_blocks_before((17, 32), IMAGE_THREADS) == {
         down * 32, 17 * across, down * across,
     }  # fmt: skip
+
+
+def test_who_stores_what_belongs_to_others():
+    size = 20 * 37
+    known = stored_by_others((20, 37), IMAGE_THREADS)
+    assert {number // size: words.split()[0] for number, words in known.items()} == {
+        48: "so", 37: "so", 32: "so", 20: "so", 48 * 32: "by", size: "by", 6: "by"
+    }  # fmt: skip
+    assert "along x" in known[48 * size] and "along y" in known[32 * size]
+
+
+def test_nothing_is_told_of_numbers_that_come_about_in_two_ways():
+    known = stored_by_others((20, 30), IMAGE_THREADS)
+    assert 32 * 600 not in known and known[30 * 600] != known[20 * 600]
+    assert stored_by_others((130, 2), LIST_THREADS).keys() == {256 * 260, 130 * 260, 2 * 260}
+    assert stored_by_others((5,), IMAGE_THREADS) == {}

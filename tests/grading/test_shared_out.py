@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lessons.grading.advice.shared_out import Launch, covered, shared_out, told
+from lessons.grading.advice.shared_out import Launch, Way, covered, shared_out, taken, told
 
 
 def prefix(size, length):
@@ -54,13 +54,45 @@ def prefix(size, length):
     ],
 )
 def test_usual_ways_are_found_and_told(launch, times, words):
-    assert any((way == times).all() for way in shared_out(launch))
-    assert told(times, launch, "pixels", "counted").startswith(words)
+    (ways,) = [ways for way, ways in shared_out(launch) if (way == times).all()]
+    assert told(times, launch, "pixels", "counted", ways).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("launch", "first", "step", "rounds", "words"),
+    [
+        (
+            Launch(1000, 1, 256, 16), lambda block, thread: thread, 1, 16,
+            " So it is if a thread begins at its own number and takes 16 in a row from there: "
+            "threads that take 16 in a row begin 16 apart.",
+        ),
+        (
+            Launch(12188, 3, 256, 16), lambda block, thread: block * 256 + thread, 1, 16,
+            " So it is if a thread begins at its number in the grid and takes 16 in a row",
+        ),
+        (
+            Launch(12188, 3, 256, 16), lambda block, thread: block * 256 + thread + 1, 768, 16,
+            " So it is if a thread begins at its number in the grid plus 1 and takes all in steps "
+            "of 768.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_only_way_that_fits_is_told(launch, first, step, rounds, words):
+    block, thread = (part.ravel() for part in np.indices((launch.blocks, launch.threads)))
+    times = taken(first(block, thread), step, rounds, launch.size)
+    (ways,) = [ways for way, ways in shared_out(launch) if (way == times).all()]
+    assert words in told(times, launch, "pixels", "counted", ways)
+
+
+def test_no_way_is_told_of_two_that_fit():
+    launch = Launch(1000, 1, 256, 16)
+    two = [Way("its own number", 2, 16), Way("16 times its own number", 1, 16)]
+    assert told(1 + prefix(1000, 5), launch, "pixels", "counted", two).endswith("counted twice.")
 
 
 @pytest.mark.parametrize(("size", "blocks"), [(1, 1), (1000, 1), (4097, 2), (12188, 3)])
 def test_the_right_way_is_none_of_the_wrong_ones(size, blocks):
-    for times in shared_out(Launch(size, blocks, 256, 16)):
+    for times, _ in shared_out(Launch(size, blocks, 256, 16)):
         assert len(times) == size and (times != 1).any()
 
 

@@ -163,3 +163,37 @@ def stored_by_blocks_before(shape: tuple[int, ...], threads: Threads) -> set[int
     ]
     beside = math.prod(shape[len(sizes) :])
     return {math.prod(ways) * beside for ways in itertools.product(*once)} - {math.prod(shape)}
+
+
+def stored_by_others(shape: tuple[int, ...], threads: Threads) -> dict[int, str]:
+    """How often an array is stored to if threads go over elements of others: number -> by whom.
+
+    Numbers that could come about in two ways are left out.
+    """
+    sizes = block_shape(threads)
+    own = shape[: len(sizes)]
+    if len(own) < len(sizes):
+        return {}
+    launched = [-(-n // size) * size for n, size in zip(own, sizes, strict=True)]
+    blocks = [-(-n // size) for n, size in zip(own, sizes, strict=True)]
+    ways: dict[int, set[str]] = {}
+
+    def note(times: int, words: str) -> None:
+        if times > 1:
+            ways.setdefault(times * math.prod(shape), set()).add(words)
+
+    for threads_each in (launched, list(own)):  # with a guard only those that have an element
+        if len(own) == 2:
+            note(threads_each[1], ALONG.format("x"))
+            note(threads_each[0], ALONG.format("y"))
+        note(math.prod(threads_each), ALL_OF_LAUNCH)
+    note(math.prod(blocks), EACH_BLOCK)
+    return {number: words.pop() for number, words in ways.items() if len(words) == 1}
+
+
+ALONG = (
+    "so many threads lie beside each other along {}, and all of these go through the same row or "
+    "column in a loop"
+)
+ALL_OF_LAUNCH = "by all threads, so each of them goes through all elements in a loop"
+EACH_BLOCK = "by a thread of each block, so every block goes through all elements"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
+from lessons.grading.advice.edges import beginning_not_written, border_not_written
 from lessons.grading.advice.elsewhere import (
     of_all_channels,
     of_another_index,
@@ -20,7 +21,6 @@ from lessons.grading.advice.one_step_more import STEPS
 from lessons.grading.advice.repeating import in_every_round
 from lessons.grading.advice.unwritten import (
     Diagnosis,
-    beginning_not_written,
     first_block_only,
     first_row_of_threads_only,
     never_written,
@@ -282,8 +282,8 @@ def in_some_channels(comparison: Comparison) -> Diagnosis | None:
 # The most telling first.
 PATTERNS = (
     not_a_number, never_written, added_to_garbage, first_block_only, first_row_of_threads_only,
-    tail_not_written, beginning_not_written, whole_blocks_missing, transposed, partly_written,
-    all_zero, flipped, shifted, swapped_channels, up_to_255, constant_factor, constant_offset,
-    *STEPS, lost_updates, of_another_index, of_all_channels, zero_in_a_part, in_some_channels,
-    in_every_round,
+    tail_not_written, beginning_not_written, border_not_written, whole_blocks_missing, transposed,
+    partly_written, all_zero, flipped, shifted, swapped_channels, up_to_255, constant_factor,
+    constant_offset, *STEPS, lost_updates, of_another_index, of_all_channels, zero_in_a_part,
+    in_some_channels, in_every_round,
 )  # fmt: skip

@@ -5,7 +5,7 @@ lets the threads go over the numbers in each of many usual ways, and counts how 
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,35 +35,60 @@ class Launch(NamedTuple):
         return self.threads * self.each
 
 
-def shared_out(launch: Launch) -> Iterator[np.ndarray]:
-    """How often each number is taken, for all ways that are wrong: (size,) whole numbers."""
-    found: dict[bytes, np.ndarray] = {}
+class Way(NamedTuple):
+    """How the threads go over the numbers."""
+
+    first: str  # where a thread begins, in words; "" for a way that is told by no words
+    step: int
+    rounds: int
+
+
+def shared_out(launch: Launch) -> Iterator[tuple[np.ndarray, list[Way]]]:
+    """How often each number is taken, for all ways that are wrong: (size,) whole numbers.
+
+    With each of them the ways that take the numbers so often.
+    """
+    found: dict[bytes, tuple[np.ndarray, list[Way]]] = {}
+
+    def note(times: np.ndarray, way: Way) -> None:
+        found.setdefault(times.tobytes(), (times, []))[1].append(way)
+
     size, blocks, threads, each = launch
     steps = {1, each, blocks, threads, launch.everybody, launch.piece}
     steps |= {launch.everybody // 2, 2 * launch.everybody, launch.everybody + 1}
     shares = {-(-size // launch.everybody), -(-size // threads)}
     shares |= {size // launch.everybody, size // threads}
-    for first, step in itertools.product(firsts(launch), sorted(steps)):
+    begins = firsts(launch)
+    for (name, first), step in itertools.product(begins.items(), sorted(steps)):
         for rounds in sorted({1, each - 1, each, each + 1, -(-size // step), *shares}):
             if 0 < rounds * launch.everybody <= MOST_STEPS:
-                times = taken(first, step, rounds, size)
-                found.setdefault(times.tobytes(), times)
-    for first in firsts(launch):  # each thread's first, and then all of them
-        times = 1 + taken(first, 1, 1, size)
-        found.setdefault(times.tobytes(), times)
-    yield from (times for times in found.values() if (times != 1).any())
+                note(taken(first, step, rounds, size), Way(name, step, rounds))
+    for first in begins.values():  # each thread's first, and then all of them
+        note(1 + taken(first, 1, 1, size), Way("", 1, size))
+    yield from (one for one in found.values() if (one[0] != 1).any())
 
 
-def firsts(launch: Launch) -> Iterator[np.ndarray]:
-    """Where each thread begins, by one formula and another: (blocks * threads,)."""
+def firsts(launch: Launch) -> dict[str, np.ndarray]:
+    """Where each thread begins, by one formula and another: words -> (blocks * threads,)."""
     block, thread = (part.ravel() for part in np.indices((launch.blocks, launch.threads)))
     number = block * launch.threads + thread
-    yield from (number, thread, block * launch.piece + thread, block * launch.each + thread)
-    yield from (number + 1, number + launch.everybody)
-    yield np.where(block == 0, thread, launch.size)  # all others begin beyond the end
+    own = "its own number" if launch.blocks == 1 else "its number in the grid"
+    inside = "its number in the block"
     shares = {launch.each, launch.size // launch.everybody, -(-launch.size // launch.everybody)}
+    known = {
+        own: number,
+        inside: thread,
+        f"{launch.piece} times its block, plus {inside},": block * launch.piece + thread,
+        f"{launch.each} times its block, plus {inside},": block * launch.each + thread,
+        f"{own} plus 1": number + 1,
+        f"{own} plus {launch.everybody}, as many as there are threads,": number + launch.everybody,
+        # All others begin beyond the end.
+        f"{inside}, those of block 0 alone,": np.where(block == 0, thread, launch.size),
+    }
     for share in sorted(shares - {0, 1}):
-        yield from (number * share, thread * share)
+        known |= {f"{share} times {own}": number * share, f"{share} times {inside}": thread * share}
+    different = {first.tobytes(): name for name, first in reversed(known.items())}
+    return {name: known[name] for name in known if name in different.values()}
 
 
 def taken(first: np.ndarray, step: int, rounds: int, size: int) -> np.ndarray:
@@ -71,10 +96,10 @@ def taken(first: np.ndarray, step: int, rounds: int, size: int) -> np.ndarray:
     return np.bincount(places[places < size], minlength=size)
 
 
-def told(times: np.ndarray, launch: Launch, what: str, done: str) -> str:
-    """In words: which numbers are taken too often, or by nobody, and what blocks do such a thing.
+def told(times: np.ndarray, launch: Launch, what: str, done: str, ways: Sequence[Way] = ()) -> str:
+    """In words: which numbers are taken too often, or by nobody, and who does such a thing.
 
-    what, done: such as "pixels" and "counted".
+    what, done: such as "pixels" and "counted". ways: those that take them so often.
     """
     parts = [f"{which(times == 0, what)} {done} by no thread"] if (times == 0).any() else []
     often = sorted(set(times[times > 1].tolist()))
@@ -83,7 +108,7 @@ def told(times: np.ndarray, launch: Launch, what: str, done: str) -> str:
         how = how if len(often) == 1 else f"{often[0]} to {often[-1]} times"
         parts.append(f"{which(times > 1, what)} {done} {how}")
     text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}.{cause_of(times, launch)}"
+    return f"{text[0].upper()}{text[1:]}.{cause_of(times, launch) or the_only_one(ways)}"
 
 
 def cause_of(times: np.ndarray, launch: Launch) -> str:
@@ -97,6 +122,25 @@ def cause_of(times: np.ndarray, launch: Launch) -> str:
     if at_the_end and missing[0] == launch.piece:
         return " Those are all but the first block's: where do the others begin and end?"
     return ""
+
+
+def the_only_one(ways: Sequence[Way]) -> str:
+    """What a thread does, if there is one way only to take the numbers so often; else nothing."""
+    # Of a thread that takes a single number the step means nothing.
+    different = {(way.first, way.step if way.rounds > 1 else 0) for way in ways}
+    if len(different) != 1 or not ways[0].first:
+        return ""
+    first, step, rounds = ways[0]
+    begins = f" So it is if a thread begins at {first} and"
+    if rounds == 1:
+        return f"{begins} takes that one alone."
+    known = len(ways) == 1  # else it comes to the end in all of them
+    if step > 1:
+        return f"{begins} takes {f'{rounds}, ' if known else 'all '}in steps of {step:,}."
+    row = f"{begins} takes {rounds if known else 'all'} in a row from there"
+    if known and first.startswith("its"):
+        return f"{row}: threads that take {rounds} in a row begin {rounds} apart."
+    return f"{row}."
 
 
 def overlap_of_blocks(times: np.ndarray, launch: Launch) -> str:

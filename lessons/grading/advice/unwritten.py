@@ -1,4 +1,4 @@
-"""Patterns of what a kernel has left out: nothing written, the end, the beginning, whole blocks.
+"""Patterns of what a kernel has left out: nothing written, the end, whole blocks.
 
 Each returns a `Diagnosis` if it explains all elements that were not written, else None.
 """
@@ -221,24 +221,6 @@ def written_too_early(comparison: Comparison, extents: list[int], short: list[in
         if comparison.close(got, expected).all() and not comparison.close(right, expected).all():
             return first
     return 0
-
-
-def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
-    """The first few indices along one or more axes are left out, and nothing else."""
-    shape = comparison.got.shape
-    if not comparison.unwritten.any() or not comparison.written.any():
-        return None
-    first = [int(indices.min()) for indices in np.nonzero(comparison.written)]
-    if comparison.unwritten[tuple(slice(start, None) for start in first)].any():
-        return None
-    names = " and ".join(
-        f"axis {axis}: up to index {first[axis] - 1}" for axis in range(len(shape)) if first[axis]
-    )
-    return Diagnosis(
-        "beginning not written",
-        f"The beginning was not written ({names}): does an index begin at 1, or is something added "
-        "to it?",
-    )
 
 
 def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:

@@ -17,6 +17,7 @@ from lessons.grading.advice.comparison import (
     first_wrong,
     stored_by_all,
     stored_by_blocks_before,
+    stored_by_others,
 )
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
@@ -229,6 +230,11 @@ class Verdict(Inputs):
                 "thread's own element, and goes on by a block. It has to go on by all threads of "
                 "the grid, cuda.gridsize, if there is a loop at all."
             )
+        others = stored_by_others(result.array.shape, known) if known else {}
+        # As many rounds as another array is long: each may store the same element again.
+        rounds = self.last_lengths - set(result.array.shape)
+        if writes in others and writes / result.array.size not in rounds:
+            return f"{others[int(writes)]}. A thread should write its own element, once."
         return (
             "several threads do the same work, or a thread stores in each round of a loop. A "
             "thread should write what belongs to it, once."

@@ -1,0 +1,49 @@
+"""Patterns of what a kernel has left out at an edge: the beginning, or the border all around."""
+
+import numpy as np
+
+from lessons.grading.advice.comparison import Comparison
+from lessons.grading.advice.unwritten import Diagnosis
+
+WIDEST_BORDER = 3  # elements
+
+
+def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
+    """The first few indices along one or more axes are left out, and nothing else."""
+    shape = comparison.got.shape
+    if not comparison.unwritten.any() or not comparison.written.any():
+        return None
+    first = [int(indices.min()) for indices in np.nonzero(comparison.written)]
+    if comparison.unwritten[tuple(slice(start, None) for start in first)].any():
+        return None
+    names = " and ".join(
+        f"axis {axis}: up to index {first[axis] - 1}" for axis in range(len(shape)) if first[axis]
+    )
+    return Diagnosis(
+        "beginning not written",
+        f"The beginning was not written ({names}): does an index begin at 1, or is something added "
+        "to it?",
+    )
+
+
+def border_not_written(comparison: Comparison) -> Diagnosis | None:
+    """The first few indices are left out, and the last few, and nothing else."""
+    if not comparison.unwritten.any() or not comparison.written.any():
+        return None
+    ends = [(int(one.min()), int(one.max()) + 1) for one in np.nonzero(comparison.written)]
+    if comparison.unwritten[tuple(slice(*two) for two in ends)].any():
+        return None
+    sides = [
+        max(begin, n - end) for n, (begin, end) in zip(comparison.got.shape, ends, strict=True)
+    ]
+    if max(sides) > WIDEST_BORDER:
+        return None
+    names = " and ".join(
+        f"axis {axis}: index {ends[axis][0]} to {ends[axis][1] - 1}"
+        for axis, side in enumerate(sides) if side
+    )  # fmt: skip
+    return Diagnosis(
+        "border not written",
+        f"All was written but the border (written is {names}): a guard that keeps away from the "
+        "edges, as for neighbours, leaves out elements that have to be written.",
+    )
