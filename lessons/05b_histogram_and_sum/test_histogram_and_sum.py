@@ -250,7 +250,7 @@ def taken_otherwise(what, output, blocks, size, result, tolerance):
         if np.abs(output.array - result(times)).max() <= tolerance
     ]
     right = (
-        "One way that fits: a thread begins at cuda.grid(1) and goes on in steps of "
+        "One right way: a thread begins at cuda.grid(1) and goes on in steps of "
         "cuda.gridsize(1), up to the end."
     )
     if len(fitting) != 1:

@@ -39,11 +39,11 @@ def border_not_written(comparison: Comparison) -> Diagnosis | None:
     if max(sides) > WIDEST_BORDER:
         return None
     names = " and ".join(
-        f"axis {axis}: index {ends[axis][0]} to {ends[axis][1] - 1}"
+        f"index {ends[axis][0]} to {ends[axis][1] - 1} along axis {axis}"
         for axis, side in enumerate(sides) if side
     )  # fmt: skip
     return Diagnosis(
         "border not written",
-        f"All was written but the border (written is {names}): a guard that keeps away from the "
-        "edges, as for neighbours, leaves out elements that have to be written.",
+        f"Only {names} was written; the border is left out: does a guard keep away "
+        "from the edges, as for neighbours? These threads have an element, too.",
     )
