@@ -113,6 +113,7 @@ def between_pixels_of(case, size):
             "Half a pixel is added: subtract it, since the centre of pixel 0 is at 0.5 / size.",
         ),
         **pushed_inside(coordinates.astype(np.float64), size),
+        **beyond_the_edges(coordinates.astype(np.float64), size),
         **other_neighbours(got, coordinates, size),
     }
     case.expect(got, right, "neighbours", candidates=candidates)
@@ -143,6 +144,31 @@ def pushed_inside(coordinates, size):
     return {
         f"pair pushed inside{how}": (np.column_stack([low, high, fraction]), both + more)
         for how, (fraction, more) in fractions.items()
+    }
+
+
+def beyond_the_edges(coordinates, size):
+    """Candidates in which another pixel than the last stands in for one beyond the edge."""
+    position = coordinates * size - 0.5
+    low = np.floor(position)
+    outside = {
+        "wrapped around": (
+            lambda index: index % size,
+            "the pixel of the opposite edge is taken (% wraps around)",
+        ),
+        "mirrored": (
+            lambda index: np.where(index < 0, -index, np.minimum(index, 2 * (size - 1) - index)),
+            "the picture is mirrored: the pixel beside the last one is taken",
+        ),
+    }
+    return {
+        f"beyond an edge {how}": (
+            np.column_stack([index(low), index(low + 1), position - low]),
+            f"Beyond an edge {what}: the pixel at the edge itself stands in there, max(low, 0) and "
+            "min(high, size - 1).",
+        )
+        for how, (index, what) in outside.items()
+        if size > 1
     }
 
 
@@ -475,6 +501,7 @@ def test_overlap(case):
             ),
             "begin and end exchanged": (-expected, "The length is negative: it is end - begin."),
             **other_parentheses(pairs, cells, texels),
+            **cut_elsewhere(pairs, cells, texels),
             "units exchanged": (
                 np.array([exchanged_units(c, cells, t, texels) for c, t in pairs]),
                 "The units are exchanged: the cell goes from cell * texels, the texel from "
@@ -587,6 +614,31 @@ def other_parentheses(pairs, cells, texels):
             np.array(lengths) / cells,
             f"Parentheses are missing: it is {' and '.join(names)}; * comes before +.",
         )
+    return found
+
+
+def cut_elsewhere(pairs, cells, texels):
+    """An end that is that of the cell alone, or of the texel alone; or such ends in both places."""
+    cell, texel = np.array(pairs).T
+    begins = {"both": None, "cell": cell * texels, "texel": texel * cells}
+    ends = {"both": None, "cell": (cell + 1) * texels, "texel": (texel + 1) * cells}
+    begins["both"] = np.maximum(begins["cell"], begins["texel"])
+    ends["both"] = np.minimum(ends["cell"], ends["texel"])
+    found = {}
+    for (of_begin, begin), (of_end, end) in itertools.product(begins.items(), ends.items()):
+        words = [
+            f"it {verb} where the {which} {verb}, {where}"
+            for verb, which, where in (
+                ("begins", of_begin, "and not at the later beginning of both, max"),
+                ("ends", of_end, "and not at the earlier end of both, min"),
+            )
+            if which != "both"
+        ]
+        if words:
+            found[f"from {of_begin} to {of_end}"] = (
+                (end - begin) / cells,
+                f"What cell and texel have in common is cut otherwise: {'; '.join(words)}.",
+            )
     return found
 
 

@@ -576,6 +576,9 @@ def joined_numbers(sample, step, seed):
         "(the seed xor the step)": seed ^ step,
         "(the seed * the step)": seed * step,
         "(the seed + the sample)": seed + sample,
+        "(the sample + the step)": sample + step,
+        "(the sample xor the step)": sample ^ step,
+        "(the sample * the step)": sample * step,
         "(the sample + the step + the seed)": sample + step + seed,
         **{
             f"(the step * {n} + the sample)": step * n + sample for n in (16384, 128, 1000, 1 << 20)

@@ -93,6 +93,8 @@ SPOILED = [
         PICTURE,
         np.pad(PICTURE[1:-1, 5:-5], ((1, 1), (5, 5)), constant_values=SENTINEL),
     ),
+    ("written in steps", PICTURE, spoiled(PICTURE, fill(np.s_[:, 1::2]))),
+    ("written in steps", LIST, np.where(np.arange(300) % 3 == 1, LIST, SENTINEL)),
     ("blocks missing", values(40, 50), spoiled(values(40, 50), fill(np.s_[16:32]))),
     ("transposed", PICTURE, PICTURE.T.reshape(PICTURE.shape)),
     ("transposed", values(7, 7), values(7, 7).T),
@@ -416,6 +418,12 @@ def test_how_often_loops_store_that_go_on_by_a_block():
     assert stored_by_blocks_before((17, 32), IMAGE_THREADS) == {
         down * 32, 17 * across, down * across,
     }  # fmt: skip
+
+
+def test_values_that_calls_have_returned_have_no_rounds():
+    got = spoiled(LIST, fill(np.s_[2::4], 0.95))
+    assert code(LIST, got) == "wrong in every round"
+    assert code(LIST, got, clues=Clues(answers=True)) == "wrong"
 
 
 def test_who_stores_what_belongs_to_others():

@@ -18,6 +18,7 @@ class Clues(NamedTuple):
     own_launch: bool = False  # whether the launch function is not the one that was given
     racing_sum: bool = False  # whether it adds to elements with +=, where no race would be seen
     lengths: frozenset[int] = frozenset()  # of all axes of the arrays that the last run was given
+    answers: bool = False  # whether the values are what calls have returned, one after another
 
 
 NO_CLUES = Clues()

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
-from lessons.grading.advice.edges import beginning_not_written, border_not_written
+from lessons.grading.advice.edges import (
+    beginning_not_written,
+    border_not_written,
+    written_in_steps,
+)
 from lessons.grading.advice.elsewhere import (
     of_all_channels,
     of_another_index,
@@ -283,7 +287,7 @@ def in_some_channels(comparison: Comparison) -> Diagnosis | None:
 PATTERNS = (
     not_a_number, never_written, added_to_garbage, first_block_only, first_row_of_threads_only,
     tail_not_written, beginning_not_written, border_not_written, whole_blocks_missing, transposed,
-    partly_written, all_zero, flipped, shifted, swapped_channels, up_to_255, constant_factor,
-    constant_offset, *STEPS, lost_updates, of_another_index, of_all_channels, zero_in_a_part,
-    in_some_channels, in_every_round,
+    written_in_steps, partly_written, all_zero, flipped, shifted, swapped_channels, up_to_255,
+    constant_factor, constant_offset, *STEPS, lost_updates, of_another_index, of_all_channels,
+    zero_in_a_part, in_some_channels, in_every_round,
 )  # fmt: skip

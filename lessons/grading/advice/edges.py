@@ -1,4 +1,4 @@
-"""Patterns of what a kernel has left out at an edge: the beginning, or the border all around."""
+"""Patterns of indices that a kernel leaves out: the beginning, the border, all but each second."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from lessons.grading.advice.comparison import Comparison
 from lessons.grading.advice.unwritten import Diagnosis
 
 WIDEST_BORDER = 3  # elements
+FEWEST_WRITTEN = 3  # indices in equal steps, so that it is no accident
 
 
 def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
@@ -46,4 +47,28 @@ def border_not_written(comparison: Comparison) -> Diagnosis | None:
         "border not written",
         f"Only {names} was written; the border is left out: does a guard keep away "
         "from the edges, as for neighbours? These threads have an element, too.",
+    )
+
+
+def written_in_steps(comparison: Comparison) -> Diagnosis | None:
+    """Every second index along an axis, or every third, and nothing else."""
+    places = [np.unique(one) for one in np.nonzero(comparison.written)]
+    if not comparison.unwritten.any() or not all(map(len, places)):
+        return None
+    if comparison.unwritten[np.ix_(*places)].any():
+        return None
+    steps = [set(np.diff(one).tolist()) for one in places]
+    told = []
+    for axis, (used, step) in enumerate(zip(places, steps, strict=True)):
+        if len(step) > 1 or len(used) < FEWEST_WRITTEN or step == {1}:
+            continue
+        (width,) = step
+        first = ", ".join(map(str, used[:FEWEST_WRITTEN]))
+        told.append(f"{first} and so on along axis {axis}, in steps of {width}")
+    if not told:
+        return None
+    return Diagnosis(
+        "written in steps",
+        f"Only these indices were written: {'; '.join(told)}. Is an index multiplied by that, or "
+        "does a loop go on by it?",
     )

@@ -17,6 +17,8 @@ MOST_PLACES = 8  # of a round, that are written out
 
 def in_every_round(comparison: Comparison) -> Diagnosis | None:
     """Along one axis, the same places of each round are wrong, and only these."""
+    if comparison.clues.answers:  # of inputs that were chosen: nothing takes turns there
+        return None
     for axis, length in enumerate(comparison.got.shape):
         others = tuple(other for other in range(comparison.got.ndim) if other != axis)
         wrong = np.atleast_1d(comparison.wrong.any(axis=others))

@@ -88,9 +88,9 @@ class Case(Verdict):
         self.draw = draw
         self.backends = backends
         self.only_checked = only_checked
+        self.returned_by = ""  # the function that the check has the value of
         self.has_small_input = False
         self.quick = False  # whether the simulator leaves out to ask Numba's compiler
-        self.returned_by = ""  # the function that the check has the value of
         self.calls: list[StageCall] = []  # of stages, in the last run
         self.explain: Callable[[Found], str] = lambda found: ""  # what a check knows of its cause
         self.advice: dict[str, str] = {}  # words of an exception -> what they say in this check
@@ -179,6 +179,7 @@ class Case(Verdict):
     def call(self, function: str, *arguments: object) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
         self.begin("checked", call_text(function, arguments))
+        self.was_called = True
         self.recorded_by = None
         worker = self.loaded_worker()
         result = self.ask(lambda: worker.call(function, arguments, self.deadline))
@@ -190,6 +191,7 @@ class Case(Verdict):
 
     def begin(self, backend: str, what: str) -> None:
         """Note what runs now, and where: a message begins with it."""
+        self.was_called = False
         self.last_run, self.last_backend = what, backend
         if backend not in self.backends:
             self.backends.append(backend)

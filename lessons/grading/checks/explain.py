@@ -25,9 +25,9 @@ GENERAL = (
     NOT_UNDERSTOOD, "wrong", "made of something else", "constant factor", "constant offset",
     "shifted", "flipped", "transposed", "all zero", "zero in a part", "nan", "partly written",
     "never written", "tail not written", "beginning not written", "first block only",
-    "border not written", "blocks missing", "written outside", "0-255", "TypeError", "ValueError",
-    "IndexError", "KeyError", "AttributeError", "ZeroDivisionError", "UnboundLocalError",
-    "OverflowError",
+    "border not written", "written in steps", "blocks missing", "written outside", "0-255",
+    "TypeError", "ValueError", "IndexError", "KeyError", "AttributeError", "ZeroDivisionError",
+    "UnboundLocalError", "OverflowError",
 )  # fmt: skip
 GENERAL_BEGINNINGS = "wrong", "the wrong", "other "  # as in "wrong places", "other waves"
 # Codes that tell what the values look like, and little of why.

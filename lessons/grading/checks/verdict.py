@@ -59,6 +59,7 @@ class Verdict(Inputs):
         self.brief = False  # whether nobody reads why a check fails
         self.notes: list[str] = []  # how a check that passes compares with ours
         self.last_run, self.last_backend = "nothing was run", ""
+        self.was_called = False  # whether that was a function called as plain Python
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
@@ -128,7 +129,7 @@ class Verdict(Inputs):
         text = "\n".join(self.submission.lines)
         seen = self.last_backend == "checked"  # where a race is a finding of its own
         racing = not seen and adds_to_elements(text)
-        return Clues(own_launch(text, self.lesson), racing, self.last_lengths)
+        return Clues(own_launch(text, self.lesson), racing, self.last_lengths, self.was_called)
 
     def budget(
         self,
