@@ -6,6 +6,7 @@ addition that is not atomic, or a thread that leaves, shows in every check.
 
 import itertools
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from lessons import reference
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.checks.case import check
-from lessons.grading.checks.mistakes import Left, Mistake, expect_all, two_at_once
+from lessons.grading.checks.mistakes import Left, Mistake, expect_all, same, two_at_once
+from lessons.grading.checks.ruled_out import is_clearly_different
 from lessons.reference import warm_ups as reference_warm_ups
 
 GRID_SHAPE = 5, 7, 3
@@ -80,16 +82,17 @@ def test_loss(case):
 def test_last_layer(case):
     for batch in (64, RAGGED):
         net = network(case, batch, hidden=16, layers=2)
-        (grad_weights, _, _), times = run_in_blocks(case, net)
-        compare_weights(case, net, grad_weights.array, np.s_[-16 * 16 :], times)
+        (grad_weights, grad_grid, _), times = run_in_blocks(case, net)
+        part = np.s_[-16 * 16 :]
+        compare_weights(case, net, grad_weights.array, part, times, grad_grid.array)
 
 
 @check("all_layers")
 def test_all_layers(case):
     for batch, hidden, layers in ((64, 16, 2), (RAGGED, 32, 2), (33, 16, 4), (20, 64, 1)):
         net = network(case, batch, hidden, layers)
-        (grad_weights, _, _), times = run_in_blocks(case, net)
-        compare_weights(case, net, grad_weights.array, np.s_[:], times)
+        (grad_weights, grad_grid, _), times = run_in_blocks(case, net)
+        compare_weights(case, net, grad_weights.array, np.s_[:], times, grad_grid.array)
 
 
 @check("grid")
@@ -97,8 +100,8 @@ def test_grid(case):
     # Two layers first: with one, totals that go on leave what a scatter in each layer leaves.
     for batch, hidden, layers in ((64, 16, 2), (RAGGED, 16, 1), (20, 32, 1)):
         net = network(case, batch, hidden, layers)
-        (_, grad_grid, _), _ = run_in_blocks(case, net)
-        compare_grid(case, net, grad_grid.array)
+        (grad_weights, grad_grid, _), _ = run_in_blocks(case, net)
+        compare_grid(case, net, grad_grid.array, grad_weights.array)
 
 
 @check("few_atomics")
@@ -106,8 +109,8 @@ def test_few_atomics(case):
     # One sample less than two blocks have: with both full, some mistakes leave the same.
     net = network(case, 2 * BLOCK_SAMPLES - 1, hidden=32, layers=1)
     counts, arrays = measure(case, net)
-    grad_weights, _, loss_sum = arrays
-    compare_weights(case, net, grad_weights.array, np.s_[:])
+    grad_weights, grad_grid, loss_sum = arrays
+    compare_weights(case, net, grad_weights.array, np.s_[:], grad_grid=grad_grid.array)
     expect_loss(case, net, loss_sum)
     blocks = 2
     expect_one_addition(case, counts, grad_weights, blocks)
@@ -129,8 +132,8 @@ def test_float32(case):
     net = network(case, batch=20, hidden=16, layers=1)
     grad_weights, grad_grid, loss_sum = run(case, net)
     expect_loss(case, net, loss_sum)
-    compare_weights(case, net, grad_weights.array, np.s_[:])
-    compare_grid(case, net, grad_grid.array)
+    compare_weights(case, net, grad_weights.array, np.s_[:], grad_grid=grad_grid.array)
+    compare_grid(case, net, grad_grid.array, grad_weights.array)
 
 
 @check("many_blocks")
@@ -141,8 +144,9 @@ def test_many_blocks(case):
         net = network(case, batch, hidden, layers=2)
         grad_weights, grad_grid, loss_sum = run(case, net, already, engine)
         expect_loss(case, net, loss_sum, already)
-        compare_weights(case, net, grad_weights.array - already, np.s_[:])
-        compare_grid(case, net, grad_grid.array - already)
+        weights, grid = grad_weights.array - already, grad_grid.array - already
+        compare_weights(case, net, weights, np.s_[:], grad_grid=grid)
+        compare_grid(case, net, grid, weights)
 
 
 # ---------------------------------------------------------------- inputs
@@ -200,11 +204,23 @@ def run_in_blocks(case, net):
             ours=1,
             allowed=samples / 2 - 0.5,
             diagnosis="an atomic per sample",
-            sentence=f"each weight gets {times:.0f} atomic additions per block: every sample adds "
-            "by itself. Add up the products of a block's samples first; then one addition is "
-            "enough.",
+            sentence=f"each weight gets {times:.0f} atomic additions per block, which has "
+            f"{samples} samples: {who_adds(times)}",
         )
     return arrays, times
+
+
+def who_adds(times):
+    """Where so many additions per weight and block come from."""
+    if times <= BLOCK_SAMPLES:
+        return (
+            "every sample adds by itself. Add up the products of a block's samples first; then one "
+            "addition is enough."
+        )
+    return (
+        "more than one for each, so several threads add to the same weight. In a block it has one "
+        "thread, which adds up the products of all samples, and makes one addition."
+    )
 
 
 def measure(case, net):
@@ -245,7 +261,8 @@ UNWRITTEN = {
 OUTSIDE = {
     "features": "The first layer has FEATURES = 16 inputs, the others have `width`; a sample past "
     "the batch has none: zeros.",
-    "squared_errors": "The reduction begins with active = 128: half of the 256 sums.",
+    "squared_errors": "There is a place for each of the block's 256 threads, number row * TILE + "
+    "column; and the reduction begins with active = 128, half of them.",
     "grad_feature_grid": "The grid is indexed [row, column, channel]: v counts rows, u columns, "
     "and only the first three features came from it: the channel is the thread's column.",
     "uv": "A sample past the batch has no place in the grid: scatter is called if sample < batch.",
@@ -256,7 +273,8 @@ OUTSIDE = {
     "fan_out + u.",
     "tiles": "A block has 64 samples of up to 64 units: the first index is 0 or 1, then comes "
     "row + j * TILE or s, then the input or the unit.",
-    "weight_tile": "A tile has 16 inputs and 16 units: k goes from 0 to TILE - 1.",
+    "weight_tile": "A tile has 16 inputs and 16 units, both counted from 0 to TILE - 1: "
+    "input_tile and unit_tile say where it lies in `weights`, and are no part of its own indices.",
     "outputs": "There is an output for each sample of the batch: guard those beyond.",
     "target": "There is a target for each sample of the batch, and for three colours.",
 }
@@ -298,8 +316,9 @@ def explained_mask(found):
     if found.kind != "race":
         return ""
     return (
-        "Several threads change the same element. One thread per element is enough, that at (unit, "
-        "sample): it needs no loop, and no barrier."
+        "Two threads meet at one element here. Each element has one thread of its own, that at "
+        "(unit, sample), which reads its two numbers and stores one: it needs no loop, and no "
+        "barrier."
     )
 
 
@@ -384,7 +403,9 @@ def wrong_masks(gradients, before):
         },
         "first tile of units": (
             np.where(half, np.where(passed, gradients, 0), before),
-            "Only the first 16 units were changed: the grid has two directions, units and samples.",
+            "Only the first 16 units were changed: unit and sample are the two numbers of "
+            "cuda.grid(2), and each is compared with its own length, activations.shape[1] and "
+            "activations.shape[0].",
         ),
     }
 
@@ -423,7 +444,8 @@ def wrong_samples(inputs, units):
     return {
         "16 samples of 64": (
             (inputs * (place < 16)).T @ units,
-            "Only the first 16 of the block's 64 samples count: the sum goes over TILE_SAMPLES.",
+            "Only the first 16 of the block's 64 samples count: a thread fetches four samples, 16 "
+            "apart, and the sum goes over all TILE_SAMPLES.",
         ),
         "one sample of 16": (
             (inputs * (place % 16 == 0)).T @ units,
@@ -455,11 +477,14 @@ def wrong_samples(inputs, units):
         ),
         "last sample missing": (
             (inputs * (place < BLOCK_SAMPLES - 1)).T @ units,
-            "The last sample of each block is missing: the loop ends one too early.",
+            "The last sample of the block is missing. Does the sum's loop end one too early, or "
+            "does a guard leave out the batch's last sample, which is number batch - 1?",
         ),
         "first block only": (
             inputs[:BLOCK_SAMPLES].T @ units[:BLOCK_SAMPLES],
-            "Only the samples of block 0 count: begin at blockIdx.x * TILE_SAMPLES.",
+            "Only the samples of block 0 count. What do the threads of the other blocks do: do "
+            "they all reach the atomic addition, and are there as many blocks as 64 samples each "
+            "need?",
         ),
         "full blocks only": (
             inputs[: of_full_blocks(batch)].T @ units[: of_full_blocks(batch)],
@@ -476,7 +501,8 @@ def wrong_samples(inputs, units):
         ),
         "every block adds all": (
             right * blocks,
-            "Every block adds up the whole batch: it has 64 samples, s goes over TILE_SAMPLES.",
+            f"Each sum is {blocks} times what it should be, and there are {blocks} blocks: does "
+            "each of them go over the whole batch? It has 64 samples, s goes over TILE_SAMPLES.",
         ),
     }
 
@@ -500,8 +526,9 @@ def wrong_factors(inputs, units):
     return {
         "transposed": (
             right.T,
-            "Rows and columns are exchanged: a row of grad_weights belongs to an input, a column "
-            "to a unit: the weight of thread (column, row) is [row, column].",
+            "Rows and columns are exchanged: grad_weights[row, column] is the sum over activation "
+            "`row` times delta `column` of each sample. Which is the other way round here: what is "
+            "multiplied, the place where it is added, or the two arrays?",
         ),
         "mean": (right / len(inputs), divided),
         "mean over the block": (right / BLOCK_SAMPLES, divided),
@@ -858,7 +885,8 @@ def mistakes_of_masks():
         ),
         "nothing passes": (
             Terms(mask="never"),
-            "No gradient passes any ReLU: it passes where the activation is above zero.",
+            "All matrices but the last got nothing. Either no gradient passes a ReLU (it passes "
+            "where the activation is above zero), or the layers below the last are never reached.",
         ),
         "times the activation": (
             Terms(mask="times"),
@@ -1290,7 +1318,8 @@ def wrong_scales(net, error):
         ),
         "added in each layer": (
             squares.sum() * (len(net.hidden) + 1),
-            "The loss is added once per layer: it is added once, before the layers.",
+            f"This is {len(net.hidden) + 1} times the loss, and there are as many matrices: is it "
+            "added once per layer? It is added once, before the layers.",
         ),
     }
 
@@ -1306,6 +1335,11 @@ def wrong_terms(net, error):
     # Each thread's samples are 16 apart: the last of them within the batch.
     last = (number % BLOCK_SAMPLES >= 48) | (number + 16 >= len(error))
     return {
+        "first block only": (
+            squares[:BLOCK_SAMPLES].sum(),
+            "Only the first block has added its sum: in each block thread 0 adds, and "
+            "cuda.threadIdx is 0 once per block, cuda.grid only once.",
+        ),
         "largest block": (
             np.bincount(np.arange(len(error)) // BLOCK_SAMPLES, squares.sum(axis=1)).max(),
             "Only the block with the largest sum counts: add with cuda.atomic.add.",
@@ -1393,15 +1427,31 @@ def wrong_trees(error):
     }
 
 
-def compare_weights(case, net, got, part, times=1.0):
-    """times: how often each weight is added to per block, on average."""
-    expected = gradients(net).weights[part]
+def compare_weights(case, net, got, part, times=1.0, grad_grid=None):
+    """times: how often each weight is added to per block, on average.
+
+    grad_grid: what the same run has left there; if it is right, it rules out what would show in it.
+    """
+    right = gradients(net)
+    expected = right.weights[part]
     tolerance = case.check.tolerance * np.abs(expected).max()
 
     def mistakes():
-        return {
-            code: Mistake(sentence, {"grad_weights": gradients(net, terms).weights[part]})
+        found = {
+            code: (terms, gradients(net, terms), sentence)
             for code, (terms, sentence) in known_mistakes(net).items()
+        }
+        in_grid = partial(scattered, net.uv)
+        if grad_grid is None or not is_right(case, grad_grid, in_grid(right.features)):
+            in_grid = None
+        return {
+            code: Mistake(sentence, {"grad_weights": wrong.weights[part]})
+            for code, (terms, wrong, sentence) in found.items()
+            if not (
+                in_grid
+                and reaches_the_features(terms)
+                and shows(case, in_grid(wrong.features), in_grid(right.features))
+            )
         }
 
     expect_all(
@@ -1424,13 +1474,39 @@ def too_many_places(net, times):
     )
 
 
-def compare_grid(case, net, got):
-    features = gradients(net).features
+def is_right(case, got, expected):
+    return bool(expected.any()) and same(got, expected, tolerance_for(case, expected))
+
+
+def shows(case, wrong, expected):
+    """Whether a mistake that leaves this cannot have left what is expected."""
+    return is_clearly_different(wrong, expected, tolerance_for(case, expected))
+
+
+def tolerance_for(case, expected):
+    return case.check.tolerance * np.abs(expected).max()
+
+
+def reaches_the_features(terms):
+    """Whether it is known what a mistake leaves in the grid."""
+    return terms.delta in ("new", "over the old") and not terms.fan_out_stays
+
+
+def compare_grid(case, net, got, grad_weights):
+    """grad_weights: of the same run; if they are right, they rule out what would show in them."""
+    right = gradients(net)
+    features = right.features
     expected = scattered(net.uv, features)
-    tolerance = case.check.tolerance * np.abs(expected).max()
+    tolerance = tolerance_for(case, expected)
+    features_scattered = partial(
+        scattered_by_mistakes,
+        case,
+        net,
+        right.weights if is_right(case, grad_weights, right.weights) else None,
+    )
 
     def mistakes():
-        results = features_scattered(net, single_mistakes(net))
+        results = features_scattered(single_mistakes(net))
         results |= scatter_mistakes(net.uv, features, net.features.astype(np.float64))
         results |= same_weight_for_all(net.uv, features)
         results["scattered in each layer"] = (
@@ -1438,7 +1514,7 @@ def compare_grid(case, net, got):
             "The totals of all layers are scattered: only those of the first layer, the gradients "
             "of the features, belong to the grid.",
         )
-        results |= features_scattered(net, pairs_of_mistakes(net))
+        results |= features_scattered(pairs_of_mistakes(net))
         return {
             code: Mistake(sentence, {"grad_feature_grid": result})
             for code, (result, sentence) in results.items()
@@ -1447,13 +1523,19 @@ def compare_grid(case, net, got):
     expect_all(case, [Left("grad_feature_grid", got, expected, tolerance)], mistakes)
 
 
-def features_scattered(net, mistakes):
-    """What mistakes on the way back leave in the grid: code -> (grad_feature_grid, sentence)."""
-    return {
-        code: (scattered(net.uv, gradients(net, terms).features), sentence)
-        for code, (terms, sentence) in mistakes.items()
-        if terms.delta in ("new", "over the old") and not terms.fan_out_stays
-    }
+def scattered_by_mistakes(case, net, weights, mistakes):
+    """What mistakes on the way back leave in the grid: code -> (grad_feature_grid, sentence).
+
+    weights: their gradients, if these have come out right, and then without those that show there.
+    """
+    found = {}
+    for code, (terms, sentence) in mistakes.items():
+        if not reaches_the_features(terms):
+            continue
+        wrong = gradients(net, terms)
+        if weights is None or not shows(case, wrong.weights, weights):
+            found[code] = scattered(net.uv, wrong.features), sentence
+    return found
 
 
 def scatter_mistakes(uv, features, net_features):
@@ -1463,6 +1545,11 @@ def scatter_mistakes(uv, features, net_features):
     one_channel = np.zeros(GRID_SHAPE)
     one_channel[:, :, 0] = shared
     return {
+        "nothing scattered": (
+            np.zeros(GRID_SHAPE),
+            "Nothing was added to the grid: is scatter called in the first layer, for each sample "
+            "of the batch and columns 0 to 2, and does it add what it is given?",
+        ),
         "features scattered": (
             scattered(uv, net_features),
             "The features are scattered: it is their gradients, totals[j], that go to the grid.",
