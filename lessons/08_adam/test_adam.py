@@ -79,10 +79,15 @@ def explained(found, width=0):
         return ""
     if found.message.startswith("corrections[-"):
         return "A step counts from 1, and never down: is something subtracted from steps or step?"
+    last_axis = re.search(r"axis ([12]) has only the indices", found.message)
+    if found.message.startswith("corrections[") and last_axis:
+        return "A row of the table holds two factors: corrections[row, 0] and corrections[row, 1]."
     if found.message.startswith("corrections["):
         return "The last row of the table is number corrections.shape[0] - 1: steps beyond use it."
     if "," not in found.message.partition("]")[0]:
         return ""  # a weight, which has one index only
+    if last_axis and last_axis[1] == "2":
+        return "A cell has GRID_CHANNELS channels, 0, 1 and 2: the last of the three indices."
     place = not_its_own(found, width).strip()
     return (
         f"{place or 'Is there a guard for threads beyond the last cell?'} Row and column of a cell "
@@ -670,7 +675,10 @@ def row_mistakes(inputs, step, settings):
         ),
         "one row too early": row(
             table[min(step - 1, last)],
-            "The corrections are those of the step before: row t belongs to step t.",
+            "The corrections are those of the step before: row t belongs to step t."
+            if step > 1
+            else "The corrections are those of row 0, which belongs to no step: row t belongs to "
+            "step t, and steps count from 1.",
         ),
         "one row too late": row(
             table[min(step + 1, last)],
@@ -942,7 +950,8 @@ def cell_mistakes(inputs, steps, settings):
         ),
         "channel 0 only": (
             {"touched": touched[:, :, np.newaxis] & np.array([True, False, False])},
-            "Only channel 0 is moved: does the loop over the channels end too early, by a return?",
+            "Only channel 0 is moved: is what moves a channel within the loop over the channels, "
+            "and does that end too early, by a return?",
         ),
         "last channel left out": (
             {"touched": touched[:, :, np.newaxis] & np.array([True, True, False])},
@@ -959,8 +968,9 @@ def cell_mistakes(inputs, steps, settings):
         ),
         "row 0 only": (
             {"touched": touched & (np.arange(len(steps)) == 0)[:, np.newaxis]},
-            "Only the cells of row 0 are moved: the launch has one direction, so cuda.grid(1) is "
-            "the number of the cell; its row is cell // width.",
+            "Only the cells of row 0 are moved. Does a guard send the others home? There are "
+            "height * width cells. Or is the row 0 for all? The launch has one direction, so "
+            "cuda.grid(1) is the number of the cell, and its row is cell // width.",
         ),
         "steps held at the end of the table": (
             {"steps_left": np.where(touched, np.minimum(counted, len(settings.table) - 1), steps)},

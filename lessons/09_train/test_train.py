@@ -70,10 +70,10 @@ def test_several_steps(case):
     arrays = with_an_old_batch(case, random_arrays(case, config))
     expected = expect_steps(arrays, config, first_step, rates)
     case.advice = {
-        "is out of bounds for axis 0": "The first row of learning_rates belongs to first_step: it "
-        "is row 0, and not row first_step.",
-        "too many values to unpack": "learning_rates has a row for each step, and a row has two "
-        "rates: for rate_mlp, rate_grid in learning_rates.",
+        "is out of bounds for axis 0": "learning_rates has a row for each step, counted from 0: "
+        "row 0 belongs to first_step, and row first_step to none, or to another step.",
+        "too many values to unpack": "If it is learning_rates that is taken apart: it has a row "
+        "for each step, and a row has two rates: for rate_mlp, rate_grid in learning_rates.",
     }
     case.explain = partial(explained, case)
     case.run("training_steps", Stages(), arrays, config, first_step, rates)
@@ -450,10 +450,17 @@ def wrong_seed(got, right):
         return None
     if got[seed] == right[step] and got[step] == right[seed]:
         return "seed and step exchanged", "sample_batch gets the seed first, then the step."
+    if None in got[seed]:
+        return "wrong seed", "sample_batch got something as `seed` that is no number."
+    which = (
+        f"seed {got[seed][0]:.0f}"
+        if len(set(got[seed])) == 1
+        else "seeds " + listed(got[seed], ".0f")
+    )
     return (
         "seed ignored",
-        f"The batch is that of seed {got[seed][0]:.0f}: give sample_batch the seed of the config, "
-        f"{right[seed][0]:.0f}.",
+        f"The batch is that of {which}: give sample_batch the seed of the config, "
+        f"{right[seed][0]:.0f}, in each step.",
     )
 
 
@@ -477,7 +484,7 @@ def wrong_steps(got, right):
         alone = "same batch" if who == "sample_batch" else "same step"
         return "first step again" if both else alone, f"{told}: each step has its own number."
     if set(np.diff(steps)) == {1.0}:
-        return "not from first_step", f"{told}: begin with first_step."
+        return "not from first_step", f"{told}: the first of them is first_step itself."
     return "wrong step", f"{told}."
 
 
