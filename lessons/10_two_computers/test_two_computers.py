@@ -1,5 +1,6 @@
 """Checks of lesson 10. What the host does is seen on the lab's stand-in, which notes each step."""
 
+import math
 import re
 from functools import partial
 
@@ -20,6 +21,7 @@ SIZES_AND_BLOCKS = (
     ((4, 9, 9), (3, 8, 4)), ((5, 4), (1, 1)),
 )  # fmt: skip
 SECTOR_NUMBERS = 8  # float32 in a sector of 32 bytes
+MOST_THREADS = 2048  # for 22 x 35 numbers: room for blocks that do not fit evenly
 ONE_THREAD = (
     "each number of small has one thread of its own: that adds up the whole square in a variable, "
     "and stores it once. Then no two threads meet, and nothing has to be atomic."
@@ -30,7 +32,8 @@ ONE_THREAD = (
 def test_cpu_loop(case):
     case.advice = {
         "is out of bounds for axis": "small is (H // factor, W // factor), height first: what does "
-        "not fill a square is left out."
+        "not fill a square is left out. The square of small[y, x] is rows y * factor to (y + 1) * "
+        "factor - 1 of the image, and columns x * factor to (x + 1) * factor - 1."
     }
     y, x = np.indices((16, 16))
     toy = (x // 2 + 8 * (y // 2)).astype(np.float32)
@@ -46,7 +49,8 @@ def test_cpu_loop(case):
 @check("shrink")
 def test_shrink(case):
     # Sizes that are no multiples of the block: whether they are rounded up well is asked later.
-    count_blocks(case, [((77, 37), (16, 16)), ((35, 22), (16, 16))])
+    # The first one has more blocks each way than one, however they are counted.
+    count_blocks(case, [((777, 290), (16, 16)), ((77, 37), (16, 16)), ((35, 22), (16, 16))])
     for shape, factor in (((45, 70), 2), ((70, 39), 3), ((37, 90), 4), ((5, 6), 1)):
         shrink_in_blocks(case, case.random(shape), factor, (16, 16))
 
@@ -69,8 +73,9 @@ def test_shapes(case):
         ours=4 * 8 + 4,  # 4 reads of every other number of 64 in a row, one write of 32
         allowed=64,
         diagnosis="not side by side",
-        sentence="threads that are neighbours along x should read and write neighbours.",
-        line=counts.busiest_line("sectors", wide),
+        sentence="threads that are neighbours along x should read and write neighbours"
+        + and_only_once(counts, wide, small),
+        line=counts.busiest_line("sectors", wide, small),
     )
 
 
@@ -79,14 +84,28 @@ def test_few_sectors(case):
     for shape in ((7, 45, 3), (70, 5, 3), (9, 11, 4), (4, 6, 1)):
         tinted_with(case, shape)
     image, tinted, counts = tinted_with(case, (16, 64, 3))
+    touched = counts.of(image, tinted)
+    full = touched.reads + touched.writes >= 16 * touched.requests
+    case.keep_within(
+        "requests per 32 numbers, read and written",
+        yours=touched.requests * 32 / image.size,
+        ours=2,
+        # Where warps are full, more requests can only come of more reads and writes.
+        allowed=3 if full else math.inf,
+        diagnosis="read or written again",
+        sentence="a thread reads its number of the image once, and stores its result once: keep "
+        "what comes in between in a variable.",
+        line=counts.busiest_line("reads", tinted, image),
+    )
     case.budget(
         "requests per 32 numbers, read and written",
         yours=counts.of(image, tinted).requests * 32 / image.size,
         ours=2,
         allowed=3,
         diagnosis="empty places in a warp",
-        sentence="a warp has 32 places, and here most of them have no thread: the block is too "
-        "small. Or are the two exchanged? launch(kernel, blocks, block, ...).",
+        sentence="a warp has 32 places, and most of its threads do nothing here, or are not there. "
+        "Is the block smaller than a warp? Is it wider than the picture in one direction, as 32 "
+        "threads for 3 channels are? Or are the two exchanged? launch(kernel, blocks, block, ...).",
     )
     case.budget(
         "sectors per 32 numbers, read and written",
@@ -103,7 +122,7 @@ def test_few_sectors(case):
 
 @check("there_and_back")
 def test_there_and_back(case):
-    case.explain = explained
+    case.explain = explained_on_host
     sizes = [((45, 70), 2), ((30, 37), 4)]
     for shape, factor in sizes:
         image = case.photo((*shape, 1))[..., 0].copy()
@@ -112,7 +131,10 @@ def test_there_and_back(case):
         expect_small(case, run.result, image, factor)
         require_few_copies(case, run, image.nbytes + np.asarray(run.result).nbytes)
         require_few_threads(case, run, image.shape, factor)
-    case.advice = {"the hardware allows": "kernel[blocks, threads](...): the blocks come first."}
+    case.advice = {
+        "the hardware allows": "In kernel[blocks, threads](...) the blocks come first: are the two "
+        "exchanged?"
+    }
     large = case.random(case.size(native=(549, 803), checked=(75, 90)))
     # By 1, so that there are more blocks than a block may have threads.
     for factor in (2, 1):
@@ -138,6 +160,8 @@ def test_one_wait(case):
     require_named_streams(case, run)
     waits = run.waits()
     hidden = [step for step in waits if step.do not in ("host waits", LAUNCH)]
+    launches = [number for number, step in enumerate(run.steps) if step.do == LAUNCH]
+    between = any(step.waits for step in run.steps[: max(launches, default=0)])
     case.budget(
         "times that the host waits, for 5 photographs",
         yours=len(waits),
@@ -147,8 +171,11 @@ def test_one_wait(case):
         sentence="a copy that names no stream, or that goes to ordinary memory, makes the host "
         "wait: name the stream, and copy into cuda.pinned_array."
         if hidden
-        else "the host waits for each photograph before it asks for the next: ask for all of them "
-        "first, then wait once.",
+        else "the host waits before it has asked for all photographs: ask for all of them first, "
+        "then wait once."
+        if between
+        else "the host has asked for all photographs, and then it waits several times: put all of "
+        "them into one stream, and wait once for that.",
         line=(hidden or waits)[0].line if waits else 0,
     )
     require_kept(case, run.steps)
@@ -170,7 +197,7 @@ def test_two_streams(case):
 
 @check("events")
 def test_events(case):
-    case.explain = explained
+    case.explain = explained_on_host
     image, launches = case.random((21, 34)), 5
     run = run_host_code(case, "timed_shrink", image, 2, launches, count=True)
     small, milliseconds = pair(case, run.result)
@@ -230,14 +257,20 @@ def explained(found):
     if found.kind == "out-of-bounds" and found.message.startswith(("image[", "small[")):
         return (
             "small has as many rows and columns as whole squares fit into the image, shape // "
-            "factor; a thread beyond small.shape goes home."
+            "factor. A thread beyond small.shape goes home: x is compared with shape[1], y with "
+            "shape[0]."
         )
     adds_in_small = found.kind == "race" and "read-modify-write of small[" in found.message
     if adds_in_small or (found.kind == "uninitialised" and found.message.startswith("small[")):
         return ONE_THREAD
+    return ""
+
+
+def explained_on_host(found):
+    """The same where the student launches it, with arrays of his own."""
     if found.kind == "compile" and "an array of float32 with 1 dimension" in found.message:
         return "shrink takes a gray picture (H, W): is it given the photograph (H, W, 3)?"
-    return ""
+    return explained(found)
 
 
 def outside(small, factor, block, found):
@@ -275,10 +308,25 @@ def why_not_half(found):
             "with a factor of 2, quarter of gray with a factor of 4, and each of them has "
             "(height // factor, width // factor) numbers."
         )
-    return explained(found)
+    return explained_on_host(found)
 
 
 # ---------------------------------------------------------------- the kernels
+
+
+def and_only_once(counts, wide, small):
+    """What else makes many sectors of `shrink`: it reads or stores again; the end of a sentence."""
+    of_small, of_wide = counts.of(small), counts.of(wide)
+    stored = (of_small.reads + of_small.writes) / small.array.size
+    read = of_wide.reads / wide.size
+    if stored > 8:
+        return (
+            f". Here they do, perhaps, and read or write each number of small {stored:.0f} times: "
+            "add up in a variable, and store once."
+        )
+    if read > 1.8:
+        return f", each number once: here each number of the picture is read {read:.1f} times."
+    return "."
 
 
 def shrink_in_blocks(case, image, factor, block):
@@ -605,15 +653,26 @@ def require_started(case, got, expected, name):
 def require_few_threads(case, run, shape, factor):
     height, width = (size // factor for size in shape)
     columns, rows = BLOCK
+    launches = run.launches()
+    case.keep_within(
+        "launches",
+        yours=len(launches),
+        ours=1,
+        # So few threads may be started twice: of them nothing is asked.
+        allowed=1 if sum(step.size for step in launches) > MOST_THREADS else len(launches),
+        diagnosis="started again",
+        sentence="the kernel is started more than once, and each time it does all of the work.",
+        line=launches[-1].line if launches else 0,
+    )
     case.budget(
         "threads started",
-        yours=sum(step.size for step in run.launches()),
+        yours=sum(step.size for step in launches),
         ours=-(-width // columns) * -(-height // rows) * columns * rows,
-        allowed=2048,
+        allowed=MOST_THREADS,
         diagnosis="threads without work",
         sentence="many threads have nothing to do: there is one for each number of small, not of "
         "the image.",
-        line=run.launches()[0].line if run.steps else 0,
+        line=launches[0].line if run.steps else 0,
     )
 
 
@@ -658,8 +717,20 @@ def other_photographs(number, grays, expected):
         if i != number
     }
     last = alike[-1]
+    of_its_size = " of its size" * (len(alike) < len(expected))
+    for i in alike:
+        others = [np.asarray(grays[j]) for j in alike if j != number]
+        if i not in (number, last) and all(
+            gray.shape == expected[i].shape and np.allclose(gray, expected[i], rtol=0, atol=1e-5)
+            for gray in others
+        ):
+            known[f"photograph {i}"] = (
+                expected[i],
+                f"Every array{of_its_size} holds photograph {i}: is each photograph copied there, "
+                "and each result back from an array of its own?",
+            )
     if len(alike) > 1 and all(np.array_equal(grays[i], grays[last]) for i in alike):
-        which = "the last photograph" + " of its size" * (len(alike) < len(expected))
+        which = f"the last photograph{of_its_size}"
         known.pop(f"photograph {last}", None)
         known["the last photograph"] = (
             expected[last],
