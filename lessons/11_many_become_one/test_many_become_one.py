@@ -2,6 +2,7 @@
 but where their order is looked at."""
 
 import math
+import re
 
 import numpy as np
 
@@ -237,7 +238,12 @@ def why_nobody_may_leave(found):
 
 def why_no_part(found):
     if found.kind == "race" and "running[" in found.message:
-        return "two blocks write the same sums: a block's part begins at cuda.blockIdx.x * PART"
+        if len(set(re.findall(r"of block \(?(\d+)", found.message))) > 1:
+            return "two blocks meet in these sums: a block's part begins at cuda.blockIdx.x * PART"
+        return (
+            "a thread writes its own sums to running, each once, and nobody reads them there: what "
+            "threads need of each other goes through shuffles, and through warp_sums"
+        )
     return why_nobody_may_leave(found)
 
 
@@ -255,9 +261,9 @@ def why_not_this_bin(found):
         return "below bin 0 there is no pixel: it compares with 0, and not with another bin"
     if found.kind == "race" and "levels" in found.message:
         return (
-            "of each share one bin is the first: it has enough pixels, and the bin before it has "
-            "not. One that looks only at itself is one of many; and a product that does not fit "
-            "into an int32 makes more of them"
+            "of each share one bin is the first, and its thread alone stores: it has enough "
+            "pixels, and the bin before it has not. One that looks only at itself is one of many; "
+            "and a product that does not fit into an int32 makes more of them"
         )
     return ""
 
@@ -430,10 +436,15 @@ def wrong_sums(values, blocks, garbage):
             first.sum(),
             f"Only one value per thread is added: {STEPS}, up to the end.",
         ),
+        "first values by every block": (
+            min(blocks, BLOCK_THREADS) * values[:BLOCK_THREADS].sum(),
+            "Every block adds the first values: cuda.threadIdx counts within a block, "
+            "cuda.grid(1) over all of them.",
+        ),
         "first block only": (
             values[:BLOCK_THREADS].sum(),
-            "Only the first values are added: cuda.threadIdx counts within a block, cuda.grid(1) "
-            "over all of them.",
+            "Only the first 256 values arrive. What do the other blocks add, and does the second "
+            f"stage go over all partial sums? In both, {STEPS}.",
         ),
         "every block adds all": (
             total * blocks,
@@ -599,8 +610,12 @@ def require_max_of_infinities(case):
     case.require(
         got == -np.inf,
         "begun too high",
-        f"the maximum of nothing but -inf is {got:g}: a maximum begins at float32(-math.inf), "
-        "below which there is nothing.",
+        f"the maximum of nothing but -inf is {got:g}, and should be -inf: "
+        + (
+            "inf - inf is no number. Compare, and do not subtract."
+            if math.isnan(got)
+            else "a maximum begins at float32(-math.inf), below which there is nothing."
+        ),
     )
 
 
@@ -610,11 +625,17 @@ def require_empty_blocks(case):
     partials, largest = case.output((3,)), case.output((1,))
     run(case, None, "launch_max", value, partials, largest)
     got = np.sort(partials.array)
+    unwritten = bool((partials.array == np.float32(partials.sentinel)).any())
     case.require(
         bool((got == [-np.inf, -np.inf, value[0]]).all()),
         "a block without values",
         f"of one value and three blocks the partials are {', '.join(f'{x:g}' for x in got)}: a "
-        "block without a value leaves -inf, so a thread begins at float32(-math.inf).",
+        "block without a value "
+        + (
+            "has stored nothing, and should store -inf, as the others store theirs."
+            if unwritten
+            else "leaves -inf, so a thread begins at float32(-math.inf)."
+        ),
     )
 
 
@@ -885,8 +906,8 @@ def add_columns_by_blocks(case, rows, columns):
         ),
         "first block only": (
             before + exact[block == 0].sum(axis=0),
-            "Only the first rows are added: cuda.threadIdx counts within a block, cuda.grid(1) "
-            "over all of them.",
+            "Only the first block has added its sum. Each block has a thread that adds, its own "
+            "thread 0: cuda.threadIdx.x is 0 once per block, cuda.grid(1) only once.",
         ),
         "added by every thread": (
             before + BLOCK_THREADS * reference.column_sums(matrix),
@@ -1057,8 +1078,8 @@ def wrong_running_sums(counts, right):
         ),
         "parts for the first warp only": (
             np.where(first_warp, right, in_part),
-            "Only the first warp of a block knows the parts before: block_sum gives the sum to all "
-            "threads of the block.",
+            "Only the first warp of a block knows the parts before: block_sum has to give the sum "
+            "to all threads of the block.",
         ),
         "last warp for the round": (
             right - rounds + last_warps,

@@ -53,8 +53,9 @@ def fetched_once(case, counts, matrix, blocks, name):
         ours=blocks,
         allowed=1.5 * blocks,
         diagnosis="fetched again and again",
-        sentence=f"each number of {name} is read {reads:.0f} times from global memory. {blocks} "
-        "blocks need it, and each of them should fetch it once.",
+        sentence=f"each number of {name} is read {reads:.0f} times from global memory. "
+        + (f"{blocks} blocks need it" if blocks > 1 else "One block needs it")
+        + ", and each block should fetch it once.",
         line=counts.busiest_line("reads", matrix),
     )
 
@@ -101,14 +102,19 @@ def test_neighbours(case):
     counts = case.measure("launch_product_nt", a, b, c)
     case.expect(c, reference.product_nt(a, b), "c", candidates=lambda: wrong_nt(a, b))
     fetched = counts.of(a, b)
+    times = fetched.reads / (a.size + b.size)
+    sectors = 8 * fetched.sectors / (a.size + b.size)
     case.budget(
         "sectors of global memory per 8 numbers fetched",
-        yours=8 * fetched.sectors / (a.size + b.size),
+        yours=sectors,
         ours=1,
         allowed=1.5,
         diagnosis="neighbours read far apart",
         sentence="threads that are neighbours read numbers that lie far apart, and of each sector "
-        "of 32 bytes that moves, most is not used. x counts fastest: let it go along the row.",
+        "of 32 bytes that moves, most is not used. x counts fastest: let it go along the row."
+        if sectors > 1.5 * times
+        else f"each number is read {times:.1f} times from global memory, and one block needs it, "
+        "which should fetch it once.",
         line=counts.busiest_line("sectors", a, b),
     )
     shared = counts.shared()
@@ -195,13 +201,19 @@ def why_not_in_the_tile(found):
     if found.kind == "uninitialised" and in_a_tile(found):
         return (
             "a thread stores LOADS numbers of each tile: keep_turned in row top + x, and in the "
-            "columns y + i * SIDE"
+            "columns y + i * SIDE. Of a tile, add_products reads the rows top to top + DEPTH - 1, "
+            "and the columns 0 to WIDTH - 1"
         )
     return ""
 
 
 def why_not_two_rounds(found):
     if found.kind == "out-of-bounds" and in_a_tile(found):
+        if f"its shape ({2 * DEPTH}, " in found.message:
+            return (
+                f"the tiles have room for two rounds, rows 0 to {2 * DEPTH - 1}: `top` is 0 in one "
+                "round and DEPTH in the next, and then 0 again"
+            )
         return "the tiles have room for two rounds: (TWO_ROUNDS, PITCH)"
     if found.kind == "uninitialised" and "sums[" in found.message:
         return "clear(sums) comes before the loop"
@@ -220,6 +232,8 @@ def why_no_fragment(found):
     """What a lane mostly has in mind that reads what is not its own."""
     if found.kind not in ("race", "uninitialised", "out-of-bounds"):
         return ""
+    if "local memory" in found.message:
+        return ""  # a lane's own array
     copied = (
         ". Or, if you have changed product_halves: the copies of the next round go to the half of "
         "both tiles that is not multiplied now. They are waited for, then comes the barrier, and "
@@ -303,7 +317,10 @@ def expect_product(case, a, b, c, own_calls=True):
     }
 
     def candidates():
-        return known | wrong_products(a, b) | (wrong_calls if own_calls else wrong_insides)(a, b)
+        if own_calls:
+            return known | wrong_products(a, b) | wrong_calls(a, b)
+        # Here they are in load_turned, or in keep_turned, and not in what is called with what.
+        return known | wrong_insides(a, b) | wrong_products(a, b)
 
     case.expect(c, right, "c", candidates=candidates)
 
@@ -355,7 +372,8 @@ def wrong_rounds(a, b):
     known = {
         "last round only": (
             a[:, last:] @ b[last:],
-            "Only the last round counts: sums are cleared once, before the loop over rounds.",
+            "Only the last round counts: sums are cleared once, before the loop over rounds, and "
+            "each round adds to them what it has, +=.",
         ),
         "last index missing": (
             a[:, inner % DEPTH != DEPTH - 1] @ b[inner % DEPTH != DEPTH - 1],
@@ -394,7 +412,8 @@ def wrong_rounds(a, b):
             ),
             "first round missing": (
                 a[:, DEPTH:] @ b[DEPTH:],
-                "The first round is missing: it has to be loaded before the loop.",
+                "The first round is missing: it has to be loaded before the loop, and then stored "
+                "and multiplied as the others are.",
             ),
             "first round only" if k <= WIDTH else "every fourth round": (
                 a[:, inner % WIDTH < DEPTH] @ b[inner % WIDTH < DEPTH],
@@ -406,15 +425,18 @@ def wrong_rounds(a, b):
             ),
             "first round again": (
                 a_first @ b_first,
-                "Every round multiplies what the first one has loaded: load from inner on.",
+                "Every round multiplies the tiles of the first one: each round is loaded from its "
+                "own `inner` on, and multiplied from the rows on where it has been stored.",
             ),
             "a stays in the first round": (
                 a_first @ b,
-                "a is loaded from its first round again and again: its column is inner + x.",
+                "Of a every round multiplies what the first one has loaded: its column is inner + "
+                "x, and each round stores its own.",
             ),
             "b stays in the first round": (
                 a @ b_first,
-                "b is loaded from its first round again and again: its row begins at inner.",
+                "Of b every round multiplies what the first one has loaded: its rows begin at "
+                "inner, and each round stores its own.",
             ),
             "a alone a round late": (
                 a_whole[:, late] @ b_whole,

@@ -14,7 +14,7 @@ from lessons.reference import siren as reference_siren
 SAMPLES_PER_THREAD, INPUTS_PER_THREAD, CHUNK = 8, 8, 64
 FIRST_OMEGA = 30  # of the first layer, in the README
 # Ragged and square ones; more than a block's 32 units, and more than its 32 samples.
-LAYERS = (64, 2, 32), (69, 13, 40), (5, 21, 21), (1, 3, 1)
+LAYERS = (64, 4, 32), (69, 13, 40), (5, 21, 21), (1, 3, 1)
 
 
 @check("layer")
@@ -111,7 +111,8 @@ def explained(found):
     """What an index outside an array says in this lesson."""
     if found.kind != "out-of-bounds":
         return ""
-    return next((text for name, text in OUTSIDE.items() if f"{name}[" in found.message), "")
+    known = OUTSIDE | (IN_A_ROW if "axis 1 " in found.message else {})
+    return next((text for name, text in known.items() if f"{name}[" in found.message), "")
 
 
 def why_not_back(found):
@@ -131,8 +132,18 @@ OUTSIDE = {
     "as min(first + j, samples - 1), or leave the product out.",
     "deltas": "Eight samples may be more than are left: read the last one again, as "
     "min(first + j, samples - 1); and a chunk ends where the batch does.",
-    "slopes": "Only samples within the batch have a slope: guard what you store.",
+    "slopes": "Only samples within the batch have a slope: guard what you read, or store.",
     "partial": "partial is [chunk, row, unit]; the rows are those of the inputs and one more.",
+}
+
+
+# Where it is not the sample that is outside.
+IN_A_ROW = {
+    "inputs": "inputs is (samples, fan_in): the sample comes first, then the number of the input. "
+    "Of a group of eight inputs the last ones may not be there.",
+    "deltas": "deltas is (samples, fan_out): the sample comes first, then the unit of the layer.",
+    "slopes": "The slopes are (samples, units), as the outputs: the sample comes first, and a "
+    "thread without a unit leaves.",
 }
 
 
@@ -315,6 +326,11 @@ def layer_mistakes(inputs, weights, biases, omega):
             waves(omega * x[:, -1:] * w[-1]),
             "Only the product with the last input is left: add to the total, with +=, which "
             "begins once, before the loop.",
+        ),
+        "last input only, and the bias": (
+            waves(omega * (x[:, -1:] * w[-1] + b)),
+            "Only the product with the last input is left, and the bias: the total begins at the "
+            "bias once, before the loop, and each round adds to it, with +=.",
         ),
         "last input missing": (
             waves(omega * (x[:, :-1] @ w[:-1] + b)),
@@ -752,8 +768,8 @@ def rows_mistaken(known, expected):
     for code, (wrong, sentence) in known.items():
         in_weights = np.concatenate([wrong[:, :-1], biases], axis=1)
         in_biases = np.concatenate([weights, wrong[:, -1:]], axis=1)
-        parts[f"{code}, in the weights' rows"] = in_weights, sentence
-        parts[f"{code}, in the biases' row"] = in_biases, sentence
+        parts[f"{code}, in the weights' rows"] = in_weights, f"In the weights' rows: {sentence}"
+        parts[f"{code}, in the biases' row"] = in_biases, f"In the biases' row: {sentence}"
     return parts
 
 
