@@ -40,8 +40,9 @@ def test_sine(case):
             "sine, not cosine": (gradient * sine, "The slope of the sine is a cosine."),
             "sign reversed": (
                 -gradient * cosine,
-                "The sign is reversed: at x = 0 the sine grows. A cosine is a sine that began a "
-                "quarter turn EARLIER: add 0.25 to the turns.",
+                "The sign is reversed: at x = 0 the sine grows. Is there a minus too many, or was "
+                "a quarter turn taken away? A cosine is a sine that began a quarter turn EARLIER: "
+                "0.25 is added to the turns.",
             ),
             "slope of the cosine": (-gradient * sine, "This is the slope of the cosine."),
             "turns, not radians": (

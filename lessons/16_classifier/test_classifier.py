@@ -277,7 +277,9 @@ def why_not_a_row(found):
     if found.kind == "race" and "writes shared[" in found.message:
         return (
             "in a tree the lower half of the active threads takes from the upper half, thread + "
-            "active, which has nothing to do in this round: then nobody reads what another writes"
+            "active, which has nothing to do in this round. If yours does that, it is a barrier "
+            "that is missing: before each round, before shared[0] is read, and behind that, since "
+            "`shared` is used again"
         )
     return ""
 
@@ -303,14 +305,19 @@ def test_one_block_per_row(case):
     samples, classes = 4, 96
     logits = case.random((samples, classes), -3, 3)
     counts = classified(case, logits, case.random(classes, -1, 1))
+    read = counts.of(logits)
+    times = read.reads / logits.size
     case.budget(
         "sectors of 32 bytes read per 32 logits",
-        yours=counts.of(logits).sectors * WARP / logits.size,
+        yours=read.sectors * WARP / logits.size,
         ours=3 * 4 + WARP / classes,  # the largest, the sum, the result; and one for the label
         allowed=24,
         diagnosis="not side by side",
         sentence="a row is read by one thread, or by threads that do not read neighbours: let the "
-        "32 threads of a block read 32 neighbouring classes at once.",
+        "32 threads of a block read 32 neighbouring classes at once."
+        if read.sectors * WARP / logits.size > 6 * times
+        else f"each logit is read {times:.0f} times: keep it, or what is made of it, in a variable "
+        "within a round of the loop. For the largest, the sum and the result three are enough.",
         line=counts.busiest_line("sectors", logits),
     )
     case.budget(
@@ -395,6 +402,15 @@ def require_finite(case, z, bias, probabilities, delta, losses):
         "largest without the bias",
         "with small logits and a large bias a probability is no number: the largest is subtracted "
         "from logits + bias, so it has to be the largest of these, with the bias.",
+    )
+    large = np.abs(z).max(axis=1) > 1000
+    in_words = ", ".join(f"{z[row].argmax()}" for row in np.flatnonzero(bad & large))
+    case.require(
+        not ((bad & large).any() and (large & ~bad).any()),
+        "not the largest of the row",
+        "a probability is no number in some rows, and in others, with logits as large, all are: "
+        "something is subtracted, but not the largest of the whole row. Where it goes wrong, the "
+        f"largest is that of class {in_words}.",
     )
     case.require(
         not bad.any(),
@@ -806,8 +822,8 @@ def test_side_by_side(case):
         ours=1,
         allowed=2,
         diagnosis="added in global memory",
-        sentence="several threads write to one number of sums: add up in shared memory, and let "
-        "one thread per column store the result.",
+        sentence="one number of sums is written again and again, by several threads or in a loop: "
+        "add up in shared memory, and let one thread per column store the result, once.",
         line=counts.busiest_line("writes", sums),
     )
 
@@ -936,8 +952,8 @@ def descended(case, size):
         "parameter replaced": (-rate * g, "The parameter became the step: subtract, -=."),
         "first block only": (
             np.where(np.arange(size) < 256, p - rate * g, p),
-            "Only the first parameters move: threadIdx counts within a block, cuda.grid(1) over "
-            "all of them.",
+            "Only the first 256 parameters move: the number of a thread is cuda.grid(1), and it is "
+            "compared with parameters.shape[0].",
         ),
     }
     case.expect(parameters, p - rate * g, "parameters", candidates=candidates)
@@ -957,7 +973,7 @@ def test_epoch(case):
 
 
 def why_not_the_batch(found):
-    if found.kind != "out-of-bounds":
+    if found.kind != "out-of-bounds" or "axis 0 " not in found.message:
         return ""
     return (
         "the kernel asks for a row that the mini-batch does not have: images, labels and losses "
@@ -989,8 +1005,17 @@ def one_step(case, sizes):
     compare(case, sizes, network, losses, images, labels, flat, STEP_MISTAKES, look)
 
 
-def first_wrong_array(case, network, images, labels, sizes, flat, _):
-    """(code, sentence): which array of a step is wrong first, if no known mistake explains it."""
+def first_wrong_array(case, network, images, labels, sizes, flat, places):
+    """(code, sentence): which array of a step is wrong first, if no known mistake explains it.
+
+    places: of the arrays that are wrong, where.
+    """
+    if "parameters" not in places:
+        return (
+            "losses",
+            "The parameters are right, and the losses are not: classify fills them, and nobody "
+            "else. Does it get the array `losses` itself, and is it called once?",
+        )
     parameters = sizes.split(flat)
     weights_1, bias_1, weights_2, _ = parameters
     sums = images @ weights_1
@@ -1063,7 +1088,13 @@ def compare(case, sizes, network, losses, images, labels, flat, known, look=None
     case.require(
         bool((losses.array != losses.sentinel).any()),
         "not classified",
-        "no loss was written: a step begins with classify, which fills what the way back reads.",
+        "no loss was written: "
+        + (
+            "a step begins with classify, which fills what the way back reads."
+            if look
+            else "does the loop over the mini-batches begin at all, and does training_step get a "
+            "part of `losses` itself?"
+        ),
     )
     expected_losses, expected = train(sizes, images, labels, flat)
     mistakes = {}
@@ -1289,8 +1320,16 @@ STEP_MISTAKES = {
         "parameters first, then the gradients.",
         {"rate": 0.0},
     ),
-    "uphill": ("The step goes uphill: subtract the gradient.", {"rate": -1.0}),
-    "moved twice": ("The parameters moved twice: launch_sgd is called once per step.", {"rate": 2}),
+    "uphill": (
+        "The step goes uphill: launch_sgd takes the gradients and the rate as they are, and its "
+        "kernel subtracts.",
+        {"rate": -1.0},
+    ),
+    "moved twice": (
+        "The parameters moved twice as far: is launch_sgd called twice, or with another rate? Once "
+        "per step, with the rate as it is.",
+        {"rate": 2},
+    ),
     "weights_1 stay": (
         "weights_1 has no gradient: launch_product_tn(images, delta_hidden, ...). " + OR_TOO_LATE,
         {"slopes": without(0)},
@@ -1391,7 +1430,8 @@ EPOCH_MISTAKES = {
         {"batches": full_batches},
     ),
     "first batch only": (
-        "Only the first mini-batch was trained on: is there a return in the loop?",
+        "Only the first mini-batch was trained on: is there a return in the loop, or does it end "
+        "with the batch? It goes on to images.shape[0].",
         {"batches": lambda samples, batch: in_order(batch, batch)},
     ),
     "same images in every step": (
