@@ -319,11 +319,11 @@ NEVER = {
     ),
     "adam_weights": (
         "weights did not move",
-        "stages.adam_weights was never called: call it after the backward pass.",
+        "stages.adam_weights was never called: call it after the backward pass, in each step.",
     ),
     "adam_grid": (
         "grid did not move",
-        "stages.adam_grid was never called: call it after the backward pass.",
+        "stages.adam_grid was never called: call it after the backward pass, in each step.",
     ),
 }
 # (earlier, later): the later one reads what the earlier one writes.

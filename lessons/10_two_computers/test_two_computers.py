@@ -9,6 +9,7 @@ import numpy as np
 from lessons import reference
 from lessons.grading.checks.case import check
 from lessons.grading.checks.host_run import run_host_code
+from lessons.grading.checks.mistakes import same
 from lessons.grading.exchange.output import Output
 from lessons.lab.host.steps import FREE, LAUNCH, RECORD, STREAM_WAITS, TIME, TO_DEVICE
 from lessons.reference import transfers as reference_transfers
@@ -39,7 +40,12 @@ def test_cpu_loop(case):
     toy = (x // 2 + 8 * (y // 2)).astype(np.float32)
     small = case.call("shrink_on_cpu", toy, 2)
     expected = np.arange(64).reshape(8, 8)
-    case.expect(small, expected, "the toy", candidates=wrong_means(toy, 2))
+    known = {}
+    if not np.array_equal(small, expected):
+        fitting = wrong_in_general(case, 2)
+        small = case.call("shrink_on_cpu", toy, 2)  # again: the message shows it
+        known = {code: toys for code, toys in wrong_means(toy, 2).items() if code in fitting}
+    case.expect(small, expected, "the toy", candidates=known)
     for shape, factor in (((9, 14), 2), ((13, 10), 3), ((8, 21), 4)):
         image = case.random(shape)
         small = case.call("shrink_on_cpu", image, factor)
@@ -85,7 +91,7 @@ def test_few_sectors(case):
         tinted_with(case, shape)
     image, tinted, counts = tinted_with(case, (16, 64, 3))
     touched = counts.of(image, tinted)
-    full = touched.reads + touched.writes >= 16 * touched.requests
+    full = touched.reads + touched.writes >= 24 * touched.requests
     case.keep_within(
         "requests per 32 numbers, read and written",
         yours=touched.requests * 32 / image.size,
@@ -167,7 +173,7 @@ def test_one_wait(case):
         yours=len(waits),
         ours=1,
         allowed=2,
-        diagnosis="hidden waits" if hidden else "waits for each",
+        diagnosis="hidden waits" if hidden else "waits for each" if between else "several waits",
         sentence="a copy that names no stream, or that goes to ordinary memory, makes the host "
         "wait: name the stream, and copy into cuda.pinned_array."
         if hidden
@@ -250,6 +256,24 @@ def test_float32(case):
             "float64 array",
             f"what {name} returns holds {kind}: say np.float32 where you make the array.",
         )
+
+
+def wrong_in_general(case, factor):
+    """Which of the `wrong_means` fit a picture of random numbers, of a `shrink_on_cpu` like that.
+
+    The squares of the toy hold one number each: there many mistakes leave the same.
+    """
+    image = case.random((12, 14))
+    small = case.as_array(
+        case.call("shrink_on_cpu", image, factor),
+        reference_transfers.shrink(image, factor),
+        "small",
+    )
+    return {
+        code
+        for code, (wrong, _) in wrong_means(image, factor).items()
+        if same(small, wrong, case.usual_tolerance(wrong))
+    }
 
 
 def explained(found):
@@ -509,6 +533,10 @@ def count_blocks(case, sizes_and_blocks):
             "one number for all directions": (
                 -(-both[0] // both[1][0]),
                 "Every direction is divided by the block's x: each has a size of its own.",
+            ),
+            "size and block exchanged": (
+                -(-both[1] // both[0]),
+                "The two are exchanged: a size is divided by that of the block, rounded up.",
             ),
             "divided by all threads": (
                 -(-both[0] // both[1].prod()),

@@ -608,6 +608,11 @@ def require_max_of_infinities(case):
     largest, _ = max_of(case, np.full(300, -np.inf, np.float32), 2)
     got = largest.array[0]
     case.require(
+        got != np.float32(largest.sentinel),
+        "nothing stored",
+        "of nothing but -inf no maximum is stored: a block stores its maximum whatever it is.",
+    )
+    case.require(
         got == -np.inf,
         "begun too high",
         f"the maximum of nothing but -inf is {got:g}, and should be -inf: "

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -187,7 +188,20 @@ def in_a_tile(found):
     return shared or f", {WIDTH + 2})" in found.message
 
 
+def about_own_numbers(found):
+    """Whether a race is about what a thread loads or adds up for itself: one index, or the sums."""
+    return bool(re.search(r"(writes|reads) (\w+\[\d+\]|\w*sums?\[)", found.message))
+
+
+OWN_NUMBERS = (
+    "cuda.shared.array belongs to the whole block. What a thread loads or adds up for itself is in "
+    "cuda.local.array"
+)
+
+
 def why_not_in_the_tile(found):
+    if found.kind == "race" and about_own_numbers(found):
+        return OWN_NUMBERS
     if (
         found.kind == "race"
         and " writes c[" not in found.message
@@ -219,6 +233,10 @@ def why_not_two_rounds(found):
         return "clear(sums) comes before the loop"
     if found.kind == "uninitialised" and not in_a_tile(found):
         return "what the first round stores has to be loaded before the loop"
+    if found.kind == "race" and about_own_numbers(found):
+        return OWN_NUMBERS
+    if found.kind == "race" and " writes c[" in found.message:
+        return ""
     if found.kind in ("race", "uninitialised"):
         return (
             "if there is a barrier between storing and multiplying, two rounds use the same half: "

@@ -38,6 +38,8 @@ class OwnKernels:
     arrays: what the check has sent. path: of the student's file. function: the launch function.
     """
 
+    how_to_start = "it should call launch(kernel, blocks, threads, ...) with a kernel of your file"
+
     def __init__(self, arrays: Sequence[np.ndarray], path: str, function: str) -> None:
         self.arrays = arrays
         self.path = path
@@ -83,10 +85,7 @@ class OwnKernels:
 
     def at_the_end(self) -> None:
         if not self.launched:
-            raise NoKernel(
-                f"{self.function} started no kernel: it should call launch(kernel, blocks, "
-                "threads, ...) with a kernel of your file"
-            )
+            raise NoKernel(f"{self.function} started no kernel: {self.how_to_start}")
         self.require_same("after the last kernel")
 
     def hide(self) -> None:
@@ -125,6 +124,11 @@ def function_of(kernel: object) -> object:
 
 class ConductedKernels(OwnKernels):
     """As `OwnKernels`, for a function that conducts: it starts kernels of kernels/, too."""
+
+    how_to_start = (
+        "it should call launch functions, or functions that do. Does it call none, or is it in a "
+        "loop that has no round?"
+    )
 
     def require_kernel(self, kernel: object) -> None:
         require_kernel_of_the_course(kernel, self.path)
