@@ -1138,6 +1138,16 @@ def mistakes_of_scale(net):
             "The sum over the samples is divided by the number of blocks: add the sums of all "
             "blocks as they are. The delta has the mean in it already.",
         ),
+        "sums divided by 3 B": (
+            Terms(sums=1 / colours),
+            "The sum over the samples is divided by 3 B once more: the delta has the mean in it "
+            "already.",
+        ),
+        "sums subtracted": (
+            Terms(sums=-1),
+            "The sums over the samples are subtracted: add them. Which way a weight moves, lesson "
+            "8 decides.",
+        ),
         "sums divided by the batch": (
             Terms(sums=1 / len(net.uv)),
             "The sum over the samples is divided by the batch: the delta has the mean in it "
@@ -1549,6 +1559,10 @@ def scatter_mistakes(uv, features, net_features):
             np.zeros(GRID_SHAPE),
             "Nothing was added to the grid: is scatter called in the first layer, for each sample "
             "of the batch and columns 0 to 2, and does it add what it is given?",
+        ),
+        "sign reversed in scatter": (
+            -scattered(uv, features),
+            "The gradients are subtracted from the cells: add them.",
         ),
         "features scattered": (
             scattered(uv, net_features),

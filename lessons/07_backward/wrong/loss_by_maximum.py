@@ -1,6 +1,6 @@
 """cuda.atomic.max in the place of the addition."""
 # caught by: loss
-# diagnosis: largest block
+# diagnosis: the largest sum counts
 
 from numba import cuda, float32
 from numba.extending import register_jitable

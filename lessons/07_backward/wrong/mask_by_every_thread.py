@@ -1,6 +1,6 @@
 """Each thread goes over all units of its sample."""
 # caught by: relu_backward
-# diagnosis: Several threads change
+# diagnosis: Two threads meet
 
 from numba import cuda, float32
 from numba.extending import register_jitable

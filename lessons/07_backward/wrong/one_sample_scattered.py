@@ -1,6 +1,6 @@
 """Only the first of four samples is scattered."""
 # caught by: grid
-# diagnosis: 16 samples of 64
+# diagnosis: only some samples
 
 from numba import cuda, float32
 

@@ -1,6 +1,6 @@
 """The gradients of the weights have the wrong sign."""
 # caught by: last_layer
-# diagnosis: sign reversed
+# diagnosis: sums subtracted
 
 from numba import cuda, float32
 
