@@ -10,7 +10,7 @@ from lessons.grading.checks.explain import Failure, suspected, told
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.waiting import passed_functions
-from lessons.grading.repairs.differences import Place
+from lessons.grading.repairs.differences import TOO_MANY, Place
 from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Found, find_slip
@@ -288,11 +288,33 @@ def test_a_line_that_is_missing_is_told_without_names_of_ours(known, words):
     assert told_missing(line, above, known) == ("line missing", told_words)
 
 
+@pytest.mark.parametrize("known, words", [({"partial"}, ", a call of `partial`"), ({"draw"}, "")])
+def test_a_call_that_is_missing_is_told_if_the_student_knows_its_name(known, words):
+    line, above = Line(1, "partial(draw, a)(b)", 4), Line(1, "b = 2", 3)
+    _, told_words = told_missing(line, above, known)
+    assert told_words == f"with one more line behind it{words}"
+
+
+def test_an_if_that_goes_alone_is_told_with_the_lines_below_it():
+    wrong = """def f(n):
+    total = 0
+    for i in range(n):
+        total += i
+    if n:
+        total += 1
+    return total
+"""
+    right = wrong.replace("    if n:\n", "")
+    (place,) = found_with(wrong, right, {(2,): 3, (3,): 6}).places
+    assert place.line == 5 and "with those below it in the block above" in place.words
+
+
 # ---------------------------------------------------------------- what says more than the message
 
 
 LINE = Found((Place(3, "name", "with another name"),), False)
 LINES = Found((Place(3, "name", "so"), Place(5, "name", "and so")), True)
+REMOVED = Found((Place(3, TOO_MANY, "without this line"),), False)
 FUNCTION = Found((), False, "f")
 VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
 
@@ -313,6 +335,8 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("wrong", VALUES, LINE._replace(partly=True), True),
         ("race", "f(1)\nline 3: race: so", LINES, True),
         ("race", "f(1)\nline 3: race: so", FUNCTION, False),  # it has a line
+        ("unsynchronised", "f(1)\nline 3: unsynchronised: so", LINES, True),
+        ("unsynchronised", "f(1)\nline 3: unsynchronised: so", REMOVED, False),
         ("out-of-bounds", "f(1)\nline 3: out-of-bounds: so", FUNCTION, False),
         ("added pixel by pixel", "f(1)\nso: it does\n  3 | a[i] = 1", FUNCTION, False),
     ],

@@ -17,6 +17,7 @@ from lessons.grading.repairs.differences import (
     definitions,
     given_names,
     overwrites,
+    place_of_head,
     returns,
     stored_array,
     stores_like,
@@ -99,6 +100,7 @@ class Compared:
     def missing(self, before: int, line: Line) -> Difference:
         above = self.mine[max(0, before - 1)]
         known = {word for mine in self.mine for word in mine.words}
+        known |= {*self.source.imports(), *self.source.functions()}
         place = Place(above.number, *told_missing(line, above, known))
         stored = stored_array(line)
         hides = (
@@ -165,7 +167,7 @@ class Compared:
                 words = f"with this line further {where}, in another form"
                 yield one.place._replace(kind="order of lines", words=words)
             elif not new and (one.mine or one not in far):
-                yield self.where_it_is_made(one) or one.place
+                yield self.where_it_is_made(one) or place_of_head(one, chosen, self.mine)
 
     def where_it_is_made(self, one: Difference) -> Place | None:
         """The line above that makes the wrong values, if this one does nothing but use them."""

@@ -100,6 +100,22 @@ def takes_its_place(new: Difference, gone: Difference, mine: Sequence[Line]) -> 
     return both and line.depth == other.depth
 
 
+def place_of_head(one: Difference, chosen: Sequence[Difference], mine: Sequence[Line]) -> Place:
+    """Where a change is; of an `if` or a loop that goes alone, what becomes of the lines below it.
+
+    The file could not be read if they did not go on with a block that is above.
+    """
+    if one.new or len(one.mine) != 1:
+        return one.place
+    (head,) = one.mine
+    below = mine[head + 1 : head + 2]
+    gone = {index for other in chosen for index in other.mine}
+    if head + 1 in gone or not below or below[0].depth <= mine[head].depth:
+        return one.place
+    words = f"{one.place.words}, and with those below it in the block above"
+    return one.place._replace(words=words)
+
+
 def by_name(
     found: Sequence[Difference], mine: Sequence[Line]
 ) -> Iterator[tuple[str, list[Difference]]]:

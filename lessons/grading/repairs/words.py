@@ -25,7 +25,7 @@ ASSIGNMENT = re.compile(r"([\w.]+)(?:\[[^=]*\])?(?:, [\w., ]+)? (?:[-+*/%&|^]|//
 def told_missing(line: Line, above: Line, known: Collection[str]) -> tuple[str, str]:
     """(kind, words) for a line that is missing behind another, the one above.
 
-    known: the words of the student's function; no other name is told.
+    known: the names of the student's file; no other name is told.
     """
     if "syncwarp" in line.text:
         return "barrier", "with a barrier of the warp alone, cuda.syncwarp(), behind this line"
@@ -44,7 +44,7 @@ def told_missing(line: Line, above: Line, known: Collection[str]) -> tuple[str, 
     if changed:
         return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
     called = re.match(r"([\w.]+)\(", line.text)
-    if called:
+    if called and called[1].partition(".")[0] in known:
         return "line missing", f"with one more line behind it, a call of `{called[1]}`"
     return "line missing", "with one more line behind it"
 
