@@ -98,6 +98,19 @@ def test_too_early(function):
     assert line == first + (3 if function is read_too_early else 2)
 
 
+def other_stream_waited_for(values):
+    stream, other = cuda.stream(), cuda.stream()
+    result = doubled_by(values, stream).copy_to_host(stream=stream)
+    other.synchronize()
+    return [result]
+
+
+def test_what_the_host_has_waited_for_is_told():
+    ((_, _, message, _),) = run(other_stream_waited_for, numbers()).findings
+    first = other_stream_waited_for.__code__.co_firstlineno
+    assert f"line {first + 3} waits for stream 2 alone" in message
+
+
 def test_in_time():
     assert run(returned_in_time, numbers()).findings == []
 

@@ -26,10 +26,10 @@ from lessons.lab.dimensions import Configuration
 from lessons.lab.host.device_array import DeviceArray, garbage_like
 from lessons.lab.host.host_array import plain_array
 from lessons.lab.host.instead_of_gpu import replaced
-from lessons.lab.host.order import HOST
+from lessons.lab.host.order import ALL_STREAMS, HOST
 from lessons.lab.host.places import host_place, leave_out
 from lessons.lab.host.session import Session, SessionOptions
-from lessons.lab.host.steps import TO_HOST
+from lessons.lab.host.steps import HOST_WAITS, TO_HOST
 from lessons.lab.simulator.findings import Finding as LabFinding
 
 DOUBLES = (
@@ -154,11 +154,19 @@ class HostSession(Session):
         access = self.order.conflict(HOST, array, writes=False)
         if access is None:
             return
+        place = access.place
+        waited = [step for step in self.order.steps if step.do == HOST_WAITS]
+        others = [step for step in waited if step.place.file == place.file]
+        remedy = "call stream.synchronize() before `return`"
+        if others and others[-1].stream not in (ALL_STREAMS, access.stream):
+            remedy = (
+                f"line {others[-1].place.line} waits for stream {others[-1].stream} alone, which "
+                "says nothing of other streams. Wait for each that has work"
+            )
         message = (
             f"the result is returned and read while {access.what} on stream {access.stream} may "
-            "not be done: call stream.synchronize() before `return`"
+            f"not be done: {remedy}"
         )
-        place = access.place
         self.add(LabFinding("unsynchronised", place.line, message, file=place.file))
 
     def was_read_too_early(self, array: np.ndarray) -> bool:
