@@ -150,6 +150,7 @@ def test_there_and_back(case):
 
 @check("queue")
 def test_queue(case):
+    case.explain = why_not_queued
     # Two of the same size: what one of them leaves behind may be taken for the other's.
     for shapes in (((19, 37), (19, 37), (33, 8)), ((5, 5),)):
         photos = [case.photo((*shape, 3)) for shape in shapes]
@@ -160,6 +161,7 @@ def test_queue(case):
 
 @check("one_wait")
 def test_one_wait(case):
+    case.explain = why_not_queued
     photos = [case.photo((9, 14, 3)) for _ in range(5)]
     run = run_host_code(case, "gray_in_a_queue", photos, count=True)
     expect_grays(case, run.result, photos)
@@ -324,6 +326,13 @@ def why_not_tinted(found):
     return ""
 
 
+def why_not_queued(found):
+    """What a result that is read too early says in `gray_in_a_queue`."""
+    if found.kind == "unsynchronised" and "waits for stream" in found.message:
+        return "Here all work goes to one stream: then the host waits once, for that one."
+    return explained(found)
+
+
 def why_not_half(found):
     """The same for `gray_half_quarter`, where the kernel itself has passed its check."""
     if found.kind == "out-of-bounds" and found.message.startswith("image["):
@@ -367,8 +376,27 @@ def shrink_in_blocks(case, image, factor, block):
         sentence=ONE_THREAD,
         line=counts.busiest_line("atomics", small),
     )
+    require_thread_per_square(case, small, factor, block)
     expect_small(case, small, image, factor, block)
     return small, counts
+
+
+def require_thread_per_square(case, small, factor, block):
+    """That no thread stands for a number of the image: then those that there are come less far."""
+    shape = small.array.shape
+    started = [-(-size // of) * of for size, of in zip(shape, block[::-1], strict=True)]
+    ends = [min(size, -(-n // factor)) for size, n in zip(shape, started, strict=True)]
+    front = np.zeros(shape, bool)
+    front[: ends[0], : ends[1]] = True
+    written = small.array != np.float32(small.sentinel)
+    case.require(
+        front.all() or not (written == front).all(),
+        "threads of the image",
+        f"only {ends[0]} rows and {ends[1]} columns of small were written: so far one comes if "
+        f"each thread stands for a number of the image, and small[y // {factor}, x // {factor}] is "
+        "stored by that at (x, y). But the launch has one thread for each number of small: thread "
+        "(x, y) stores small[y, x], whose square begins at row y * factor, column x * factor.",
+    )
 
 
 def expect_small(case, small, image, factor, block=(16, 16)):
