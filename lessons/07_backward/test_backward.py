@@ -594,6 +594,7 @@ class Terms(NamedTuple):
     mask_features: bool = False
     transposed: bool = True  # the weights, on the way back
     stored_transposed: bool = False
+    offsets: str = "right"  # by how much the offset shrinks from layer to layer
     samples: int | None = None  # of each block's 64
     full_blocks: bool = False  # whether samples of a last block that has fewer are left out
     from_the_front: bool = False
@@ -652,11 +653,14 @@ def gradients(net, terms=None):
     above = np.zeros((len(delta), 3))
     front = 0
     layers = len(inputs) - 1
+    places = offsets_of(layers, width, terms.offsets)
     for layer in range(layers, -1, -1):
         activations = inputs[layer]
         fan_in = 16 if layer == 0 else width
         offset -= fan_in * fan_out
         place = front if terms.from_the_front else offset
+        if terms.offsets != "right":
+            place = places[layer]
         if terms.matrix == "last":
             place = flat.size - width * 16
         here = slice(place, place + fan_in * fan_out)
@@ -1095,10 +1099,35 @@ def single_mistakes(net):
     }
 
 
+def offsets_of(layers, width, how):
+    """Where each matrix is taken to begin, if the offset shrinks by the size of another one."""
+    sizes = [16 * width, *[width * width] * (layers - 1), 16 * width]
+    shrinks = {
+        "right": sizes[:-1],
+        "matrix just done": sizes[1:],
+        "last matrix": sizes[-1:] * layers,
+    }[how]
+    behind = sum(sizes[:-1])
+    return [behind - sum(shrinks[layer:]) for layer in range(layers + 1)]
+
+
 def mistakes_of_the_offset(net):
-    if net.hidden.shape[2] != 16:
-        return {}  # some of the weights would lie beyond the end, which the simulator finds
-    return {
+    """What is added to which weights if the matrices are taken to begin elsewhere."""
+    layers, _, width = net.hidden.shape
+    by = "Before each layer the offset shrinks by the size of its own matrix, fan_in * fan_out"
+    found = {
+        f"offset by the {how}": (Terms(offsets=how), f"{by}: here {told}.")
+        for how, told in (
+            ("matrix just done", "it shrinks by that of the layer above, which is done already"),
+            ("last matrix", "it shrinks by that of the last layer each time"),
+        )
+        # Some of the weights would lie beyond the ends, which the simulator finds.
+        if min(offsets_of(layers, width, how)) >= 0
+        and offsets_of(layers, width, how) != offsets_of(layers, width, "right")
+    }
+    if width != 16:
+        return found
+    return found | {
         "offset does not move": (
             Terms(matrix="last"),
             "The weights of all layers are taken to begin where those of the last layer do: the "
