@@ -109,10 +109,14 @@ def not_its_own(found, width):
         if not wrong:
             continue
         seen = " and ".join(f"its {name} is {right[name]}, not {place[name]}" for name in wrong)
-        return (
-            f" Thread {thread} of block {block} has cell {cell} of a grid {width} wide: {seen}. "
-            f"Look at how the {' and the '.join(wrong)} is made of the number of the thread."
-        )
+        told = f" Thread {thread} of block {block} has cell {cell} of a grid {width} wide: {seen}. "
+        if cell // 3 == place["row"] * width + place["column"] > 0:
+            return (
+                f"{told}That is cell {cell} // 3, as if each of the three channels had a thread of "
+                "its own."
+            )
+        is_made = "is made" if len(wrong) == 1 else "are made"
+        return f"{told}Look at how {' and '.join(wrong)} {is_made} of the number of the thread."
     return ""
 
 
@@ -933,7 +937,8 @@ def cell_mistakes(inputs, steps, settings):
         ),
         "old step number": (
             {"entry": steps},
-            "The correction is that of the step before: count first, then look it up.",
+            "The correction is that of the step before: row t belongs to step t. Is it looked up "
+            "after the cell's steps are counted, and in the row of that number?",
         ),
         "row after the count": (
             {"entry": counted + 1},

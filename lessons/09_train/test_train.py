@@ -364,7 +364,7 @@ def mistake_in_calls(calls, stages, numbers, count=1):
     missing = [stage for stage in stages if not made[stage]]
     if len(missing) == len(stages):
         if count > 1:
-            return "no step taken", "No step was taken: the loop has a round for each row of rates."
+            return no_step_taken(numbers["sample_batch"]["step"][0], count)
         return "no stage called", "None of the stages was called: it is they that do the work."
     if {"encode", "mlp_forward"} <= set(missing):
         return "network not asked", "The network was not asked about the batch: call evaluate."
@@ -379,11 +379,19 @@ def mistake_in_calls(calls, stages, numbers, count=1):
             "another stage has left.",
         )
     return (
-        wrong_count(made, count)
+        ends_by_number(made, numbers, count)
+        or wrong_count(made, numbers, count)
         or wrong_order(calls, stages)
         or wrong_numbers(made, numbers)
         or other_array(calls)
     )
+
+
+def no_step_taken(first, count):
+    told = "No step was taken: the loop has a round for each row of rates."
+    if first >= count:
+        told += f" Does it count from first_step, here {first:.0f}, up to the number of rows?"
+    return "no step taken", told
 
 
 def in_which_steps(numbers):
@@ -394,10 +402,36 @@ def in_which_steps(numbers):
     return f" in steps {first:.0f} to {others[-1]:.0f}" if others else f" in step {first:.0f}"
 
 
-def wrong_count(made, count):
+def ends_by_number(made, numbers, count):
+    """A loop that takes the number of rows for the number of the last step, and rows by step."""
+    if not numbers:
+        return None
+    first = int(numbers["sample_batch"]["step"][0])
+    steps = [call.numbers.get("step") for call in made["sample_batch"]]
+    rates = [call.numbers.get("learning_rate") for call in made["adam_weights"]]
+    right = numbers["adam_weights"]["learning_rate"]
+    by_number = any(
+        1 < first <= last
+        and steps == [float(number) for number in range(first, last + 1)]
+        and rates == right[row : row + len(steps)]
+        for last, row in ((count, first - 1), (count - 1, first - 1), (count - 1, first))
+    )
+    if not by_number:
+        return None
+    return "ends by the number of the step", (
+        f"Only {len(steps)} of {count} steps were taken, from number {first} on, as if the rows of "
+        "learning_rates were numbered by the step. But there is a row for each step to take, and "
+        "row 0 belongs to first_step, whatever its number is."
+    )
+
+
+def wrong_count(made, numbers, count):
     times = {stage: len(calls) for stage, calls in made.items()}
     if set(times.values()) == {count - 1}:
-        return "step missing", f"{count - 1} steps were taken, not {count}: one is missing."
+        steps = [call.numbers.get("step") for call in made.get("sample_batch", [])]
+        *before, last = numbers["sample_batch"]["step"] if numbers else [0]
+        which = f"the last, number {last:.0f}, is" if steps == before and before else "one is"
+        return "step missing", f"{count - 1} steps were taken, not {count}: {which} missing."
     if len(set(times.values())) == 1 and times["encode"] < count:
         return (
             "steps missing",
