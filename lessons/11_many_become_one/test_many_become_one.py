@@ -739,6 +739,14 @@ def find_argmax(case, values, blocks):
         f"{', ...' if blocks > 4 else ''}: is this where the largest value of each block is?"
     )
     known.setdefault("index 0", (np.zeros(1), sentence))
+    found = int(index.array[0])
+    if 0 <= found < values.size and found != expected[0] and values[found] == values[expected[0]]:
+        sentence = (
+            "Of equal values, the lowest index is wanted, wherever they lie. Here it depends on "
+            "which threads have them: wherever two pairs meet whose values are equal, the indices "
+            "have to be compared."
+        )
+        known["equal ones undecided"] = (index.array.copy(), sentence)
     case.expect(index, expected, "index", candidates=known)
     return counted
 

@@ -1065,6 +1065,7 @@ def wrong_fragments(a, b):
             product(A._replace(apart=8)),
             "Pieces of a have 16 rows: the row is first_row + 16 * i + group.",
         ),
+        **halves_counted(product),
         "second half of the words missing": (
             product(A._replace(starts=(0,)), B._replace(starts=(0,))),
             "Only the first 8 of 16 words of a round are multiplied: one instruction takes 8, so "
@@ -1129,6 +1130,28 @@ def wrong_fragments(a, b):
             "A lane has the words place and place + 4 of b, and not two neighbours.",
         ),
     }
+
+
+def halves_counted(product):
+    """What comes out if inner indices, which are halves, are taken for words; see `product`."""
+    known = {}
+    for parts, further in ((side_by_side, 8), (side_by_side, 4), (divmod, 8)):
+        words = ["The inner index is taken for one of halves; along a tile it counts words of two."]
+        if parts is side_by_side:
+            words.append("Neighbouring places are one word apart, and not two.")
+        if further == 8:
+            words.append("The words a2, a3 and b1 lie 4 further right, and not 8.")
+        words.append("A step has 8 words, and a round two steps.")
+        doubled = ", places two apart" if parts is side_by_side else ""
+        of_a = ((0, 0), (8, 0), (0, further), (8, further))
+        known[f"halves taken for words{doubled}, {further} further"] = (
+            product(
+                A._replace(parts=parts, places=of_a, starts=(0,)),
+                B._replace(parts=parts, places=((0, 0), (0, further)), starts=(0,)),
+            ),
+            " ".join(words),
+        )
+    return known
 
 
 def wrong_sums(a, b):
