@@ -191,6 +191,33 @@ def test_where_even_the_first_thread_is_outside_no_guard_is_missing():
 
 
 @cuda.jit
+def own_array_by_the_grid(out):
+    tile = cuda.shared.array(8, int32)
+    i = cuda.grid(1)
+    tile[i] = i
+    cuda.syncthreads()
+    out[i] = tile[i]
+
+
+@cuda.jit
+def own_array_that_is_too_small(out):
+    tile = cuda.shared.array(4, int32)
+    i = cuda.grid(1)
+    tile[cuda.threadIdx.x] = i
+    cuda.syncthreads()
+    out[i] = tile[cuda.threadIdx.x]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "counts"), [(own_array_by_the_grid, True), (own_array_that_is_too_small, False)]
+)
+def test_an_array_of_the_block_is_indexed_over_all_blocks(kernel, counts):
+    message = checked_run(kernel, 2, 8, np.zeros(16, np.int32)).problems[0].message
+    assert ("The index counts over blocks" in message) == counts
+    assert ("as large as its threads need" in message) != counts
+
+
+@cuda.jit
 def stored_in_longer_rows(out):
     tile = cuda.shared.array(20, int32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y

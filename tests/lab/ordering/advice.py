@@ -180,6 +180,55 @@ def slot_of_a_half(values, out):
 
 
 @wrong(
+    1, 64, lambda: (ints(64, 4), zeros(4)), "race", "cuda.syncthreads()", never=("both atomic",),
+)  # fmt: skip
+def counts_that_are_cleared_too_late(values, out):
+    counts = cuda.shared.array(4, int32)
+    thread = cuda.threadIdx.x
+    if thread < 4:
+        counts[thread] = 0
+    cuda.atomic.add(counts, values[thread], 1)  # here
+    cuda.syncthreads()
+    if thread < 4:
+        out[thread] = counts[thread]
+
+
+@wrong(
+    1, 64, lambda: (floats(64), np.zeros(64, np.float32)), "race", "a second array",
+)  # fmt: skip
+def layers_in_one_array(values, out):
+    units = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    units[thread] = values[thread]
+    for _ in range(3):
+        cuda.syncthreads()
+        total = float32(0)
+        for k in range(4):
+            total += units[(thread + k) % 64]
+        units[thread] = total  # here
+    out[thread] = units[thread]
+
+
+@wrong(
+    2, 8, lambda: (floats(16), np.zeros(16, np.float32)), "race", "The index is the same in all",
+    "cuda.atomic.add",
+)  # fmt: skip
+def sums_of_all_blocks_in_one_place(values, out):
+    thread = cuda.threadIdx.x
+    out[thread] += values[cuda.grid(1)]  # here
+
+
+@wrong(
+    2, 32, lambda: (floats(64), np.zeros(64, np.float32)), "race",
+    never=("cuda.gridsize", "of one block"),
+)  # fmt: skip
+def pieces_of_blocks_that_overlap(values, out):
+    begin = cuda.blockIdx.x * 16
+    for i in range(begin + cuda.threadIdx.x, begin + 32, cuda.blockDim.x):
+        out[i] = values[i] * float32(cuda.blockIdx.x + 2)  # here
+
+
+@wrong(
     1, 64, lambda: (floats(64), np.zeros(1, np.float32)), "race",
     "all threads of a block add the same", "if cuda.threadIdx.x == 0",
 )  # fmt: skip

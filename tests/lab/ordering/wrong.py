@@ -141,7 +141,10 @@ def stencil_in_place_between_blocks(values):
     values[i] = left  # here
 
 
-@wrong(4, 1, lambda: (zeros(4), zeros(1), zeros(4)), "race", "both atomic", never=("syncthreads",))
+@wrong(
+    4, 1, lambda: (zeros(4), zeros(1), zeros(4)), "race", "read in a second launch", "both atomic",
+    never=("syncthreads",),
+)  # fmt: skip
 def counter_read_plainly_by_other_blocks(values, count, out):
     cuda.atomic.add(count, 0, 1)
     out[cuda.blockIdx.x] = count[0]  # here

@@ -254,6 +254,7 @@ class MemoryChecker:
             bool((self.team.threads[wrong] == 0).any()),
             numbers_in(node, axis, self.reporter.stack.frame, position),
             taken_apart(index_of(node), shape, self.reporter.stack.frame) if axis < 2 else "",
+            self.reporter.stack.frame,
         )
         new = self.reporter.add(
             "out-of-bounds",

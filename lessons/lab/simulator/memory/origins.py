@@ -9,6 +9,7 @@ from .places import Side, parents_in, parents_of
 
 # What differs from thread to thread: positions, arrays of its own, what others have given to it.
 OF_A_THREAD = ("threadIdx", "grid", "laneid", "local", "atomic")
+PLAIN_CALLS = ("range", "int", "min", "max", "abs", "int32", "int64", "uint32", "uint64", "divmod")
 
 
 def chosen_by_data(source: Source, element: ast.Subscript) -> bool:
@@ -36,6 +37,32 @@ def depends_on_thread(tree: ast.FunctionDef, node: ast.AST) -> bool:
     return comes_from(node, names_of_threads(tree), is_of_thread)
 
 
+def depends_on_block(tree: ast.FunctionDef, node: ast.AST) -> bool:
+    """Whether an expression may differ from block to block."""
+    return comes_from(node, names_from(tree, is_of_block), is_of_block)
+
+
+def block_left_out(side: Side) -> str:
+    """A hint where an index counts threads, and blocks come to the same elements; else ""."""
+    if not isinstance(side.node, ast.Subscript) or chosen_by_data(side.source, side.node):
+        return ""
+    tree, index = side.source.tree, side.node.slice
+    given = {argument.arg for argument in tree.args.args}
+    names = {part.id for part in ast.walk(index) if isinstance(part, ast.Name)}
+    if names & given or not depends_on_thread(tree, index) or depends_on_block(tree, index):
+        return ""
+    return ". Or should each block have elements of its own? The index is the same in all blocks"
+
+
+def made_of_array(tree: ast.FunctionDef, value: ast.expr, array: str) -> bool:
+    """Whether a value is computed from elements of an array, by way of names and other arrays."""
+
+    def is_of_array(node: ast.AST) -> bool:
+        return isinstance(node, ast.Subscript) and ast.unparse(node.value) == array
+
+    return comes_from(value, names_from(tree, is_of_array, into_arrays=True), is_of_array)
+
+
 @functools.lru_cache(maxsize=64)
 def loaded_names(tree: ast.FunctionDef) -> frozenset[str]:
     """Names whose values come from memory."""
@@ -48,8 +75,13 @@ def names_of_threads(tree: ast.FunctionDef) -> frozenset[str]:
     return names_from(tree, is_of_thread)
 
 
-def names_from(tree: ast.FunctionDef, begins: Callable[[ast.AST], bool]) -> frozenset[str]:
-    """Names that are given a value in which `begins` is true of a part, or of such a name."""
+def names_from(
+    tree: ast.FunctionDef, begins: Callable[[ast.AST], bool], into_arrays: bool = False
+) -> frozenset[str]:
+    """Names that are given a value in which `begins` is true of a part, or of such a name.
+
+    into_arrays: also the names of arrays of which an element is given such a value.
+    """
     found: frozenset[str] = frozenset()
     while True:
         more = found
@@ -61,6 +93,7 @@ def names_from(tree: ast.FunctionDef, begins: Callable[[ast.AST], bool]) -> froz
             if value is not None and comes_from(value, more, begins):
                 targets = node.target if isinstance(node, ast.For) else node
                 more |= names_given_in(targets)
+                more |= arrays_given_in(targets) if into_arrays else frozenset()
         if more == found:
             return found
         found = more
@@ -82,6 +115,20 @@ def is_load(node: ast.AST) -> bool:
 def is_of_thread(node: ast.AST) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name in OF_A_THREAD or str(name).startswith("shfl")
+
+
+def is_of_block(node: ast.AST) -> bool:
+    """Whether it tells the block, or may: a function of somebody's own can ask for it, too."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if name in ("blockIdx", "grid", "atomic"):
+        return True
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id not in PLAIN_CALLS
+
+
+def arrays_given_in(node: ast.AST) -> frozenset[str]:
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
+    return frozenset(ast.unparse(part.value) for part in parts if isinstance(part.ctx, ast.Store))
 
 
 def names_given_in(node: ast.AST) -> frozenset[str]:

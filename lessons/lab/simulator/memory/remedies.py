@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...numba_compiler import is_of_user
-from .changes import atomic_advice, changed_atomically, old_value_stored
+from .changes import atomic_advice, change_of, changed_atomically, old_value_stored
 from .given_values import new_value_given
 from .history import HappensBefore
+from .origins import block_left_out, depends_on_block, made_of_array
 from .pairs import pair_advice
 from .places import (
     Side,
@@ -27,6 +28,8 @@ from .places import (
     waiting_loops,
 )
 
+SWAPS = ("cas", "exch", "compare_and_swap")  # atomics of locks and flags
+
 
 def remedy(
     order: HappensBefore, now: Side, former: Side, tick: int, same_warp: bool, same_round: bool
@@ -42,8 +45,9 @@ def remedy(
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
     advice = old_value_stored(now, former) or new_value_given(now, former)
-    if plain and not told:
-        advice = advice or change_advice(now, former, same_round, across)
+    if plain and not told and not advice:
+        advice = change_advice(now, former, same_round, across)
+        advice += block_left_out(now) if advice and across else ""
     if advice:
         return advice
     if plain and now.node is former.node and changed_atomically(now):
@@ -54,12 +58,10 @@ def remedy(
     if not is_of_user(now.source.filename):  # a state of a generator of random numbers
         return "give each thread an element of its own, such as the one at cuda.grid(1)"
     if across:
-        return between_blocks(order, now, former, tick, told)
+        hint = block_left_out(now) if plain and not told else ""
+        return between_blocks(order, now, former, tick, told) + hint
     if not plain:
-        return (
-            "an atomic protects only against other atomics; put cuda.syncthreads() between them, "
-            "or make both atomic"
-        )
+        return beside_an_atomic(now, former)
     if told:
         return fence_missing("cuda.threadfence()")
     barrier = "cuda.syncwarp()" if same_warp and uses_warps(now.source) else "cuda.syncthreads()"
@@ -82,7 +84,9 @@ def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
         return advice
     who = "block, or each thread," if across else "thread"
     own = f"give each {who} an element of its own, or let one thread store"
-    return own if one.memory.space == "shared" else f"{own}; for a sum, add with cuda.atomic.add"
+    if one.memory.space == "shared":
+        return own
+    return f"{own}; for a sum, add with cuda.atomic.add" + (block_left_out(one) if across else "")
 
 
 def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, told: bool) -> str:
@@ -94,8 +98,9 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
         )
     if now.atomic or former.atomic:
         return (
-            "an atomic protects only against other atomics: make both atomic (to read, "
-            "cuda.atomic.add(..., 0)), or use one launch after the other"
+            "an atomic protects only against other atomics, and blocks run in any order, so that "
+            "what is read may change afterwards: read in a second launch, or, if any value will "
+            "do, make both atomic (to read, cuda.atomic.add(..., 0))"
         )
     if told:
         fences = order.fences.block_fences
@@ -117,8 +122,8 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
         return f"{why}: end the launch before the line that reads, and read in a second one"
     if now.kind == former.kind == "write":
         return (
-            f"{why}: give each block an element of its own, such as the one at cuda.blockIdx.x; "
-            "for a sum, add with cuda.atomic.add"
+            f"{why}: give each block an element of its own, such as the one at cuda.blockIdx.x, or "
+            "each thread, such as the one at cuda.grid(1); for a sum, add with cuda.atomic.add"
         )
     return f"{why}; use an atomic, or one launch after the other"
 
@@ -184,6 +189,8 @@ def block_wide_step(side: Side) -> str:
     index = ast.unparse(side.node.slice)
     for loop in parents_of(parents_in(side.source.tree), side.node):
         if any(is_block_wide(step, side.source.tree) for step in steps_of(loop, index)):
+            if depends_on_block(side.source.tree, side.node.slice):
+                return ""  # each block may have a piece of its own
             return (
                 f"the loop of line {line_of(loop)} goes on by the threads of one block, so all "
                 "blocks come to the same elements: begin at cuda.grid(1), and go on by "
@@ -219,6 +226,17 @@ def is_block_wide(step: ast.expr, tree: ast.FunctionDef) -> bool:
 
 
 # ---------------------------------------------------------------- within a block
+
+
+def beside_an_atomic(now: Side, former: Side) -> str:
+    """What to do where one thread changes an element atomically, and another one does not."""
+    why = "an atomic protects only against other atomics"
+    atomic, other = (now, former) if now.atomic else (former, now)
+    name = ast.unparse(atomic.node.func) if isinstance(atomic.node, ast.Call) else ""
+    swaps = name.endswith(SWAPS)
+    if swaps or change_of(statement_at(other)) or waiting_loops(other.source):
+        return f"{why}; put cuda.syncthreads() between them, or make both atomic"
+    return f"{why}: {within_block(now, former)}"
 
 
 def is_shift(now: Side, former: Side) -> bool:
@@ -259,12 +277,14 @@ def within_block(now: Side, former: Side) -> str:
     if loop is None or begin > end:
         conditional = any(isinstance(parent, ast.If) for parent in shared_parents(now, former))
         outside = ", outside the `if`" if conditional else ""
-        return f"put cuda.syncthreads() between them{outside}"
+        meant = ", if both are meant for this element" * (now.kind == former.kind == "write")
+        second = or_a_second_array(now, former)
+        return f"put cuda.syncthreads() between them{outside}{meant}{second}"
     if any(begin <= line <= end for line in barriers_in(loop)):
         return (
             "the barrier between these lines is not enough, because the next round of the loop "
             f"begins without one: put a second cuda.syncthreads() at the end of the loop of line "
-            f"{loop.lineno}"
+            f"{loop.lineno}{or_a_second_array(now, former)}"
         )
     if any(barriers_in(loop)):
         return (
@@ -281,6 +301,22 @@ def within_block(now: Side, former: Side) -> str:
     return (
         "they meet in different rounds: put cuda.syncthreads() into the loop of line "
         f"{loop.lineno}, so that no thread begins the next round before all have finished this one"
+        f"{or_a_second_array(now, former)}"
+    )
+
+
+def or_a_second_array(now: Side, former: Side) -> str:
+    """What else helps where a line stores what was computed from the same array, as in layers."""
+    stored = now if now.kind == "write" else former
+    statement = statement_at(stored)
+    if {now.kind, former.kind} != {"read", "write"} or not isinstance(statement, ast.Assign):
+        return ""
+    array = ast.unparse(getattr(stored.node, "value", stored.node))
+    if change_of(statement) or not made_of_array(stored.source.tree, statement.value, array):
+        return ""
+    return (
+        f". What is stored is computed from {array} itself: if others still need what stands "
+        "there, store into a second array, and let the two change roles"
     )
 
 

@@ -10,6 +10,7 @@ from ...numba_types import is_number
 from ...source import Source
 from ..frames import Frame
 from .arrays import ArrayView
+from .origins import depends_on_block
 
 
 def counts_from_end(source: Source, node: ast.expr, axis: int) -> bool:
@@ -62,6 +63,14 @@ def numbers_in(node: ast.expr, axis: int, frame: Frame, position: int) -> str:
     return f"{', '.join(most)} and {last}"
 
 
+def of_block(node: ast.expr, axis: int, frame: Frame) -> bool:
+    """Whether an index is computed of the number of the block."""
+    index = index_of(node)
+    if isinstance(index, ast.Tuple) and axis < len(index.elts):
+        index = index.elts[axis]
+    return index is not None and depends_on_block(frame.source.tree, index)
+
+
 FEWEST_NAMED = 2  # variables; the value of a single one is the index itself, or nearly
 MOST_NUMBERS = 100_000
 NEAR_THE_EDGE = 16  # so far beyond it an index comes that only lacks a guard, as of a stencil
@@ -82,6 +91,7 @@ class Wanted(NamedTuple):
     first_too: bool  # whether the launch's very first thread is among those that are outside
     made_of: str  # the numbers of one thread's index, as "offset = 512, row = 3"; may be ""
     taken_apart: str  # why row and column, taken out of one number, are others; may be ""
+    frame: Frame  # of the function in which they ask
 
 
 def where_outside(view: ArrayView, axis: int, value: int, length: int) -> str:
@@ -119,13 +129,16 @@ def way_back_inside(
         return wrong_number("It is computed", wanted, "small")
     if place[axis] < 0:
         inside = "Keep it inside with max(index, 0), or leave it out with a guard."
-        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
-            return f"{inside} Or is something subtracted that does not belong there?"
-        return inside
+        return f"{inside} Or is something subtracted that does not belong there?"
     if uniform:
         return too_many_rounds(view.memory.space, exchange_helps(wanted, axis))
     if view.memory.space != "global":
-        return "Is the array as large as its threads need?"
+        return (
+            "The index counts over blocks, and each block has an array of its own, with places for "
+            "its own threads, cuda.threadIdx. Or is the array smaller than it should be?"
+            if of_block(node, axis, wanted.frame)
+            else "Is the array as large as its threads need, and is this the index that was meant?"
+        )
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
         return f"It has {len(view.shape)} dimensions: give an index for each, the row first."
     if wanted.taken_apart:
@@ -151,8 +164,8 @@ def too_many_rounds(space: str, exchange: bool) -> str:
     if not exchange:
         return "It is the same in all threads: does a loop go on for too long?"
     return (
-        "Are two indices exchanged? The other way round they are inside in all of these threads. "
-        "Or does a loop go on for too long? The index is the same in all threads."
+        "It is the same in all threads: does a loop go on for too long? Or are two indices "
+        "exchanged? The other way round they are inside in all of these threads."
     )
 
 
