@@ -283,6 +283,44 @@ def test_first_block_of_a_picture():
     assert code(PICTURE, got) == "tail not written"
 
 
+@pytest.mark.parametrize(
+    "clues, words, never",
+    [
+        (Clues(), "cuda.threadIdx counts within a block", "guard"),
+        (Clues(counts_blocks=True), "what stops the others?", "counts over all of them"),
+        (Clues(own_launch=True), "start more than one block", "guard"),
+    ],
+)
+def test_why_only_the_first_block_writes_is_not_told_against_the_file(clues, words, never):
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[:16, :16] = PICTURE[:16, :16]
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS, clues=clues)
+    assert words in found.sentence and never not in found.sentence
+
+
+@pytest.mark.parametrize("counts_blocks", [False, True])
+def test_blocks_that_are_missing_are_no_missing_grid_where_the_file_has_one(counts_blocks):
+    expected = values(40, 50)
+    got, clues = spoiled(expected, fill(np.s_[16:32])), Clues(counts_blocks=counts_blocks)
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS, clues=clues)
+    assert found.code == "blocks missing"
+    assert ("which cuda.grid computes" in found.sentence) == (not counts_blocks)
+
+
+def test_one_element_alone_tells_nothing_of_blocks():
+    expected = values(37, 2)
+    got = spoiled(expected, fill(np.s_[1:]))
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=LIST_THREADS)
+    assert "only the first is" in found.sentence and "blockIdx" not in found.sentence
+
+
+def test_a_channel_of_the_opposite_sign_has_lost_no_sign():
+    colours = COLOURS - 0.5
+    got = spoiled(colours, lambda got: np.negative(got[..., 1], out=got[..., 1]))
+    found = diagnose(colours, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS)
+    assert found.code == "wrong sign" and found.sentence.startswith("Where the last index is 1")
+
+
 def test_candidates_come_first_and_have_to_fit_everywhere():
     candidates = {"plain sum": (PICTURE * 3, "Divide by three."), "other": PICTURE + 0.5}
     diagnosis = diagnose(PICTURE, PICTURE * 3, SENTINEL, TOLERANCE, candidates=candidates)

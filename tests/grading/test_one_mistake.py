@@ -21,7 +21,12 @@ from lessons.grading.exchange.counts import Counts, read_rows
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output
 from lessons.grading.untrusted.fingerprint import remarks_on
-from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
+from lessons.grading.untrusted.submission import (
+    Submission,
+    adds_to_elements,
+    counts_blocks,
+    own_launch,
+)
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS
 
@@ -182,8 +187,17 @@ def test_clues_in_the_file():
     assert not own_launch(text, LESSON)
     assert not own_launch(text.replace("    launch(", "    # a comment\n    launch("), LESSON)
     assert own_launch(text.replace("blocks_for(width, TILE)", "width // TILE"), LESSON)
-    assert adds_to_elements("a[i] += 1")
-    assert not adds_to_elements("a += 1")
+    text = "def total(a, i):\n    a[i] += 1\ndef count(a):\n    a += 1\n    more(a)\n"
+    more = "def more(a):\n    a[0] += 1\n"
+    assert adds_to_elements(text, ["total"])
+    assert not adds_to_elements(text, ["count"])
+    assert adds_to_elements(text + more, ["count"])
+
+
+def test_a_kernel_asks_for_its_block_itself_or_in_a_helper():
+    text = "def one(a):\n    a[place()] = 1\ndef place():\n    return cuda.grid(1)\n"
+    assert counts_blocks(text, ["one"])
+    assert not counts_blocks("def one(a):\n    a[cuda.threadIdx.x] = 1\n" + text[30:], ["one"])
 
 
 def test_a_copy_of_the_solution_gets_a_remark():

@@ -16,6 +16,7 @@ class Clues(NamedTuple):
     """What a student's file tells about a mistake, besides its results."""
 
     own_launch: bool = False  # whether the launch function is not the one that was given
+    counts_blocks: bool = False  # whether the kernel asks for the number of its block
     racing_sum: bool = False  # whether it adds to elements with +=, where no race would be seen
     lengths: frozenset[int] = frozenset()  # of all axes of the arrays that the last run was given
     answers: bool = False  # whether the values are what calls have returned, one after another

@@ -71,8 +71,8 @@ def diagnose(
     if not guards_intact:
         return Diagnosis(
             "written outside",
-            "Memory beside the array was changed: an index is too large or negative, so a guard is "
-            "missing or off by one.",
+            "Memory beside the array was changed: an index is too large or negative. Is a guard "
+            "missing or off by one, or is the index computed of the wrong numbers?",
         )
     return Diagnosis("wrong", UNKNOWN + how_near(comparison))
 

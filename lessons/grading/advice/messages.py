@@ -158,10 +158,12 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
     if found.kind == "race" and (line := barrier_not_called(source)):
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
     if found.kind == "uninitialised":
-        other = "cuda.local.array belongs to one thread; others read cuda.shared.array"
-        return stored_by_some(found, source) or [other] * ("local memory" in found.message)
+        return stored_by_some(found, source) or about_local_memory(found, source)
     if found.kind == "compile" and any(name in found.message for name in ("np.zeros", "np.empty")):
-        return ["what the threads of a block share is cuda.shared.array((TILE, TILE), float32)"]
+        return [
+            "an array of a kernel's own is cuda.shared.array((TILE, TILE), float32), for all "
+            "threads of a block, or cuda.local.array(3, float32), for one thread"
+        ]
     name = pair_of_grid(found.line, source) if found.kind in ("compile", "unsupported") else ""
     if name:
         return [f"`{name}` holds two numbers: write x, y = cuda.grid(2), or cuda.grid(1) for one"]
@@ -185,6 +187,18 @@ def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
         f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} lets "
         "it: what is to stand there where it does not?"
     ]
+
+
+def about_local_memory(found: Found, source: Sequence[str]) -> list[str]:
+    """Why an element of cuda.local.array may have no value."""
+    array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
+    if "local memory" not in found.message or not array:
+        return []
+    # Stored to, or handed to a function that may do so under another name.
+    begun = re.compile(rf"\b{array[1]}\[.*\]\s*=[^=]|\w\([^()]*\b{array[1]}\b(?!\[)")
+    if not any(begun.search(line.partition("#")[0]) for line in source):
+        return [f"no line begins {array[1]} with `=`: a sum begins at float32(0), in each element"]
+    return ["cuda.local.array belongs to one thread; others read cuda.shared.array"]
 
 
 def barrier_not_called(source: Sequence[str]) -> int:

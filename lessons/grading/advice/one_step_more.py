@@ -44,13 +44,23 @@ def signs_lost(comparison: Comparison) -> Diagnosis | None:
             "Every value has the right size, and none is negative: the sign was taken away, by abs "
             "or by a root of a square.",
         )
-    if np.count_nonzero(comparison.wrong) < FEWEST_WRONG_SIGNS:
+    if np.count_nonzero(comparison.wrong) < FEWEST_WRONG_SIGNS or in_whole_channels(comparison):
         return None
     return Diagnosis(
         "signs of some",
-        "Every value has the right size, and of some the sign is the wrong one: a factor has lost "
-        "its sign, by abs or by a root of a square.",
+        "Every value has the right size, and of some the sign is the wrong one: has a factor lost "
+        "its sign, by abs or by a root of a square, or is one term of several subtracted?",
     )
+
+
+def in_whole_channels(comparison: Comparison) -> bool:
+    """Whether the wrong ones are all of some channels: each of these has another factor, then."""
+    if comparison.got.ndim < 2:
+        return False
+    others = tuple(range(comparison.got.ndim - 1))
+    wrong = comparison.wrong.any(axis=others)
+    nothing = comparison.close(comparison.expected, np.zeros(()))
+    return bool(not wrong.all() and (comparison.wrong | nothing)[..., wrong].all())
 
 
 def same_sizes(comparison: Comparison) -> bool:

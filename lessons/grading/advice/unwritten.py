@@ -49,9 +49,23 @@ def first_block_only(comparison: Comparison) -> Diagnosis | None:
     if not comparison.unwritten[~inside].all():
         return None
     return Diagnosis(
-        "first block only",
-        "Only what belongs to block 0 was written: cuda.threadIdx counts within a block; "
-        "cuda.grid(1) or cuda.grid(2) counts over all of them.",
+        "first block only", f"Only what belongs to block 0 was written: {cause_of_one(comparison)}"
+    )
+
+
+def cause_of_one(comparison: Comparison) -> str:
+    """Why all blocks but one write nothing of their own."""
+    if comparison.clues.own_launch:
+        return "does your launch start more than one block, and the kernel count over all of them?"
+    if comparison.clues.counts_blocks:
+        return (
+            "what stops the others? Does a guard, or the end of a loop, compare with the size of a "
+            "block? Or does the place where something is stored count within a block, as "
+            "cuda.threadIdx does?"
+        )
+    return (
+        "cuda.threadIdx counts within a block; cuda.grid(1) or cuda.grid(2) counts over all of "
+        "them."
     )
 
 
@@ -108,6 +122,8 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             if comparison.clues.own_launch:
                 return "the launch exchanges x and y: first the blocks across, then those down."
             return "x and y are exchanged: x, y = cuda.grid(2) gives x first."
+    if sizes and max(extents[: len(sizes)]) == 1:
+        return "only the first is. Does a condition stop all other threads, or do all write there?"
     if sizes and extents[: len(sizes)] == [-(-length // size) for length, size in sizes]:
         return (
             "as many are written as there are blocks: the number of a thread is "
@@ -240,11 +256,15 @@ def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
     size = np.bincount(number.ravel())
     if missing[0] or not ((missing == 0) | (missing == size)).all():
         return None
-    return Diagnosis(
-        "blocks missing",
-        "Whole blocks are missing: the number of a thread in the grid is blockIdx * blockDim + "
-        "threadIdx, which cuda.grid computes.",
+    counts = comparison.clues.counts_blocks
+    sentence = (
+        "do their threads write where those of other blocks do, as with blockIdx.x in place of "
+        "blockIdx.y? Or does a condition stop them?"
+        if counts
+        else "the number of a thread in the grid is blockIdx * blockDim + threadIdx, which "
+        "cuda.grid computes."
     )
+    return Diagnosis("blocks missing", f"Whole blocks are missing: {sentence}")
 
 
 def partly_written(comparison: Comparison) -> Diagnosis | None:

@@ -1,5 +1,6 @@
 """The verdict of a check: what is compared, what is asked for, and what a failure says."""
 
+import re
 import zlib
 from collections.abc import Callable
 from functools import partial
@@ -28,7 +29,13 @@ from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
-from lessons.grading.untrusted.submission import Submission, adds_to_elements, own_launch
+from lessons.grading.untrusted.submission import (
+    Submission,
+    adds_to_elements,
+    counts_blocks,
+    functions_of,
+    own_launch,
+)
 
 
 class CheckEnded(Exception):
@@ -128,8 +135,13 @@ class Verdict(Inputs):
     def clues(self) -> Clues:
         text = "\n".join(self.submission.lines)
         seen = self.last_backend == "checked"  # where a race is a finding of its own
-        racing = not seen and adds_to_elements(text)
-        return Clues(own_launch(text, self.lesson), racing, self.last_lengths, self.was_called)
+        # What runs, and what it is given; where that is not the student's, all that is checked.
+        run = re.findall(r"\w+", self.last_run)
+        names = run if functions_of(text, run) else self.check.needs
+        racing = not seen and adds_to_elements(text, names)
+        blocks = counts_blocks(text, names)
+        lengths = self.last_lengths
+        return Clues(own_launch(text, self.lesson), blocks, racing, lengths, self.was_called)
 
     def budget(
         self,
@@ -199,8 +211,10 @@ class Verdict(Inputs):
                 ours=1,
                 allowed=16,
                 diagnosis="one thread for all",
-                sentence="one thread does the work of many, while others of its warp have nothing "
-                "to do: is there a loop over what the threads of the grid should share?",
+                sentence="of the threads of a warp only one, or a few, have work at a time: is "
+                "there a loop over what the threads of the grid should share?"
+                + " Or does your launch start blocks of a few threads?"
+                * self.clues().own_launch,
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -14,6 +14,7 @@ from lessons.course.source_text import as_utf8, source_lines, syntax_tree
 
 MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
+OF_BLOCKS = ("grid", "blockIdx")
 UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
 
 
@@ -120,10 +121,36 @@ def code_of(function: ast.FunctionDef) -> str:
         return f"def {function.name}: ..."
 
 
-def adds_to_elements(text: str) -> bool:
-    """Whether the file has `array[i] += ...`, in which additions of other threads can get lost."""
+def counts_blocks(text: str, names: Iterable[str]) -> bool:
+    """Whether one of these functions, or what it calls of the file, has cuda.grid or blockIdx."""
+    return any(not names_in(one).isdisjoint(OF_BLOCKS) for one in functions_of(text, names))
+
+
+def functions_of(text: str, names: Iterable[str]) -> list[ast.FunctionDef]:
+    """Those of a file with these names, and all of the file that they use."""
     tree = syntax_tree(text)
-    return tree is not None and any(
+    body = tree.body if tree else []
+    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    waiting, found = list(names), dict[str, ast.FunctionDef]()
+    while waiting:
+        name = waiting.pop()
+        if name in functions and name not in found:
+            found[name] = functions[name]
+            waiting += names_in(functions[name])
+    return list(found.values())
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """All names in some code, and all that stands behind a point."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
+
+
+def adds_to_elements(text: str, names: Iterable[str]) -> bool:
+    """Whether these functions have `array[i] += ...`, in which others' additions can get lost."""
+    return any(
         isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript)
-        for node in ast.walk(tree)
+        for one in functions_of(text, names)
+        for node in ast.walk(one)
     )
