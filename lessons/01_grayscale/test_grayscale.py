@@ -11,6 +11,7 @@ from lessons.grading.checks.case import check
 THREADS = ("grid", 2, (16, 16))
 WEIGHTS = 0.2126, 0.7152, 0.0722
 OUR_SECTORS = 11.5  # per request, in a picture of 85 x 70
+OR_SMALL_BLOCKS = " Or does your launch start blocks of a few threads?"
 
 
 @check("luminance")
@@ -69,7 +70,9 @@ def test_one_thread_per_pixel(case):
         allowed=8,
         diagnosis="threads without work",
         sentence=f"of 32 threads that run together, {together:.1f} write a pixel: a thread should "
-        "have its own pixel, and no loop over a row or over the picture.",
+        "have its own pixel, and no loop over a row or over the picture."
+        + OR_SMALL_BLOCKS
+        * case.clues().own_launch,
         line=counts.busiest_line("writes", gray),
     )
     image_reads = counts.of(image)
@@ -134,7 +137,8 @@ def expect_gray(case, image, gray):
             if order != (0, 1, 2):
                 candidates[f"channels {order}"] = (
                     reference.grayscale(image[:, :, order]),
-                    f"luminance gets the channels {order}, and not (0, 1, 2).",
+                    f"Red, green and blue are taken from the channels {order} of image, and not "
+                    "from (0, 1, 2).",
                 )
         candidates["plain mean"] = (image.mean(axis=2), "All three channels count the same.")
     expected = reference.grayscale(image)

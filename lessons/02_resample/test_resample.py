@@ -19,8 +19,9 @@ def explained(found):
     """What a refusal within `blend` says of the indices that it is given."""
     if found.kind in ("compile", "unsupported") and "must be a whole number" in found.message:
         return (
-            "low and high of neighbours are such indices: low = int32(math.floor(position)), since "
-            "math.floor gives a number with a point in a kernel"
+            "the indices are low and high, the first and the second number that neighbours "
+            "returns: low = int32(math.floor(position)), since math.floor gives a number with a "
+            "point in a kernel"
         )
     if found.kind == "race" and "of blend" in found.message:
         return "upsample reads small alone: what picture is bilinear called with?"
@@ -487,7 +488,8 @@ def test_overlap(case):
             ),
             "whole division": (
                 np.floor(expected + 1e-9),
-                "// drops the part behind the point: float32(end - begin) / float32(cells).",
+                "What is behind the point is dropped, by // or by int: it is "
+                "float32(end - begin) / float32(cells).",
             ),
             "outer ends": (
                 np.array([outer_length(c, cells, t, texels) for c, t in pairs]),
@@ -535,8 +537,7 @@ def test_only_its_cell(case):
         ours=1,  # each small pixel covers 3 x 3 large ones, and no other covers these
         allowed=4,
         diagnosis="read again and again",
-        sentence=f"each number of the image is read {reads:.0f} times: a thread has to look only "
-        "at the pixels that its cell touches.",
+        sentence=f"each number of the image is read {reads:.0f} times{who_reads(reads, 17, 12)}",
         line=counts.busiest_line("reads", image),
     )
 
@@ -562,6 +563,22 @@ def test_baseline(case):
     case.run("launch_over_pixels", case.student("upsample"), source, large, engine="native")
     expected = reference.bilinear_upsample(source, image.shape[1], image.shape[0])
     case.expect(large, expected, "large", THREADS)
+
+
+def who_reads(reads, columns, rows):
+    """Who reads a number of the image so often, if that tells it, and what should be read."""
+    whole = {
+        columns * rows: "by each thread of small, so each goes through the whole image",
+        rows: "by all threads of a column of small, so each goes through whole columns",
+        columns: "by all threads of a row of small, so each goes through whole rows",
+    }
+    known = next((words for times, words in whole.items() if abs(reads - times) < 0.01), "")
+    if known:
+        return f", {known}: a thread has to look only at the pixels that its cell touches."
+    return (
+        ". Does a thread look at pixels that its cell does not touch, or at each of its own again "
+        "and again? One thread needs each number of its cell once, and the others need none."
+    )
 
 
 def share_thin_pictures(case, kernel, source):

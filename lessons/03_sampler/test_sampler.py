@@ -8,6 +8,7 @@ import numpy as np
 from lessons import reference
 from lessons.grading.advice.blends import other_blends, positions_in
 from lessons.grading.checks.case import check
+from lessons.grading.exchange.output import sentinel_of
 
 THREADS = ("grid", 1, 128)
 # Three blocks have no equal shares of 257, and blocks that overlap do not reach its end.
@@ -16,6 +17,8 @@ MANY_BLOCKS = 4_200  # where each block does the work of all after it, that is t
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 OF_A_THREAD = "threadIdx.x", "blockIdx.x", "the sample"
+# In what a compiler says of a name, or of how many there are.
+NO_MATTER_OF_TYPES = "is not defined", "required arg", "many positional", "names on the", "is used"
 PROBE = 11  # a sample that is equal to no step
 
 
@@ -136,12 +139,19 @@ def check_below(case, first, height, width):
     expected = reference.pixel_centres(width, height)[first:]
     case.expect(uv.array[:inside], expected, name="uv", threads=THREADS)
     below = uv.array[inside:]
+    left_out = (below == uv.sentinel).any(axis=1)
+    row = inside + int(left_out.argmax())
     case.require(
-        not (below == uv.sentinel).any() and bool(np.isfinite(below).all()),
+        not left_out.any(),
         "below the picture",
-        f"uv[{inside}] is never written. Its pixel, number {height * width}, lies below the "
-        f"picture of {width} x {height}, but uv has a row for it, and the network is asked about "
-        "all rows: the guard is about uv alone.",
+        f"uv[{row}] is never written. Its pixel, number {first + row}, lies below the picture of "
+        f"{width} x {height}, but uv has a row for it, and the network is asked about all rows: "
+        "the guard is about uv alone.",
+    )
+    case.require(
+        bool(np.isfinite(below).all()),
+        "below the picture",
+        "of a pixel below the picture, u or v is no finite number: `pixel_centre` gives one.",
     )
     case.require_many_threads(counts, uv, THREADS)
 
@@ -215,19 +225,9 @@ def check_batch(case, batch, step, shape, engine=None):
     else:
         counts = case.measure("launch_sample_batch", *arguments)
     expected_uv, expected = reference.sample(image, step, case.seed, batch)
-    known = {}
-    if batch <= RAGGED_BATCH:
-        known = other_draws(uv.array, expected_uv, step, case.seed)
-        known["stored in the other order"] = (
-            expected_uv[:, ::-1],
-            "u and v are exchanged: u, from the first word, belongs into uv[sample, 0], v into "
-            "uv[sample, 1].",
-        )
-        known.pop("axes exchanged", None)
-        known.update(other_points(uv.array, expected_uv, shape))
-        known.update(other_arguments(uv.array, step, case.seed))
-        known.update(only_sample_0(uv.array, expected_uv))
-    case.expect(uv, expected_uv, name="uv", threads=THREADS, tolerance=0, candidates=known)
+    known = partial(known_batches, uv.array, expected_uv, step, case.seed, shape)
+    drawn = known if batch <= RAGGED_BATCH else None
+    case.expect(uv, expected_uv, name="uv", threads=THREADS, tolerance=0, candidates=drawn)
     height, width, _ = shape
     rows = np.minimum((expected_uv[:, 1] * height).astype(int), height - 1)
     columns = np.minimum((expected_uv[:, 0] * width).astype(int), width - 1)
@@ -266,6 +266,23 @@ def check_batch(case, batch, step, shape, engine=None):
         case.require_many_threads(counts, uv, THREADS)
 
 
+def known_batches(got, expected, step, seed, shape):
+    """The candidates for wrong points of a batch.
+
+    First what `random_uv` is called with: where it is wrong itself, its own check says so.
+    """
+    known = other_arguments(got, step, seed)
+    known["stored in the other order"] = (
+        expected[:, ::-1],
+        "u and v are exchanged: u, from the first word, belongs into uv[sample, 0], v into "
+        "uv[sample, 1].",
+    )
+    for code, candidate in other_draws(got, expected, step, seed).items():
+        if code != "axes exchanged":
+            known.setdefault(code, candidate)
+    return known | other_points(got, expected, shape) | only_sample_0(got, expected)
+
+
 def blends(known, got, image, uv):
     """The known candidates, and one with other pixels, or other weights of them, if one fits."""
     if len(uv) > RAGGED_BATCH:
@@ -278,7 +295,9 @@ def blends(known, got, image, uv):
 
 def explained(found):
     """What a refusal within the given functions says of the student's own."""
-    if found.kind == "compile" and any(n in found.message for n in ("philox4x32", "random_uv")):
+    of_types = not any(words in found.message for words in NO_MATTER_OF_TYPES)
+    drawn = any(name in found.message for name in ("philox4x32", "random_uv"))
+    if found.kind == "compile" and drawn and of_types:
         return (
             "philox4x32 computes with uint64 alone: write uint64(...) around each bare number that "
             "it gets (0, LOW_32_BITS), and around the sample of cuda.grid"
@@ -300,10 +319,12 @@ def other_draws(got, expected, step, seed):
     known = {code: (f(batch, step, seed), say) for code, (f, say) in KNOWN_DRAWS.items()}
     known.update(other_wirings(got, step, seed))
     known.update(other_shifts(got, step, seed))
-    known.update(of_other_samples(got, step, seed))
-    known.update(of_two_calls(got, step, seed))
-    known.update(of_other_bits(got, step, seed))
-    known.update(of_more_bits(got, step, seed))
+    exact = {
+        **of_other_samples(got, step, seed),
+        **of_two_calls(got, step, seed),
+        **of_other_bits(got, step, seed),
+        **of_more_bits(got, step, seed),
+    }
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
     known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
     middles = (expected + 2.0**-25).astype(np.float32).astype(np.float64)
@@ -311,16 +332,23 @@ def other_draws(got, expected, step, seed):
         middles,
         "Half is added to a word: it is word >> 8, times 2**-24, no more.",
     )
-    return {
-        code: (np.where(right, expected, result), sentence)
+    if not right.any():
+        return {**known, **exact}
+    # What is told of both has to be true of one alone; what tells of each goes first.
+    wrong = "v" if right[0] else "u"
+    alone = {
+        code: (np.where(right, expected, result), f"Of {wrong} alone: {sentence}")
         for code, (result, sentence) in known.items()
     }
+    same = known["one word"][1] if right[0] else alone["one word"][1]
+    return {"one word": (alone["one word"][0], same), **exact, **alone}
 
 
 def only_sample_0(got, expected):
     """A candidate, after all others, for draws of which the first alone is right."""
     right = np.asarray(got == expected)
-    if not right[0].all() or right[1:].any():
+    unwritten = np.asarray(got == sentinel_of(np.dtype(np.float32)))
+    if not right[0].all() or right[1:].any() or unwritten.any():
         return {}
     sentence = (
         "Only sample 0 has its numbers. Each sample takes one call of philox4x32, with the sample "
@@ -366,16 +394,28 @@ def other_points(got, expected, shape):
 
 def other_arguments(got, step, seed):
     """A candidate in which random_uv is given other numbers than the sample, step and seed."""
-    numbers = {"the sample": np.arange(len(got)), **by_blocks(len(got))}
-    added = {"": 0 * numbers["the sample"], **{f" + {one}": numbers[one] for one in OF_A_THREAD}}
-    for first, of_step, of_seed in itertools.product(numbers, added, added):
-        steps = [(step + int(more)) & ALL for more in added[of_step]]
-        seeds = [(seed + int(more)) & ALL for more in added[of_seed]]
-        result = drawn_with(numbers[first], steps, seeds)
+    sample = np.arange(len(got))
+    numbers = {"the sample": sample, **by_blocks(len(got))}
+    added = {"": 0 * sample, **{f" + {one}": numbers[one] for one in OF_A_THREAD}}
+    if not numbers["blockIdx.x"].any():
+        del numbers["blockIdx.x"]
+    numbers |= {"0 for each sample": 0 * sample, "the sample + 1": sample + 1}
+    steps, seeds = (
+        {
+            **{f"{name}{more}": [number + int(n) & ALL for n in added[more]] for more in added},
+            **{other: [value] * len(got) for other, value in others.items()},
+        }
+        for name, number, others in (
+            ("the step", step, {"the seed": seed, "0": 0, "the step - 1": step - 1 & ALL}),
+            ("the seed", seed, {"the step": step, "0": 0}),
+        )
+    )
+    for first, second, third in itertools.product(numbers, steps, seeds):
+        result = drawn_with(numbers[first], steps[second], seeds[third])
         if np.array_equal(result, got):
             sentence = (
-                f"random_uv gets {first}, the step{of_step} and the seed{of_seed}: it should get "
-                "uint64(sample), step and seed, where the sample is counted over all blocks."
+                f"random_uv gets {first}, {second} and {third}: it should get uint64(sample), step "
+                "and seed, where the sample is counted over all blocks."
             )
             return {"other arguments": (result, sentence)}
     return {}
@@ -664,13 +704,13 @@ SAMPLES = {
     "the sample + 1": lambda sample, batch: sample + 1,
     "2 * the sample": lambda sample, batch: 2 * sample,
     "2 * the sample + 1": lambda sample, batch: 2 * sample + 1,
+    "sample 0": lambda sample, batch: 0,
     "half the sample, rounded down": lambda sample, batch: sample // 2,
     "a quarter of the sample, rounded down": lambda sample, batch: sample // 4,
     "the sample of the block's first thread": lambda sample, batch: sample // 128 * 128,
     "the last sample": lambda sample, batch: batch - 1,
     "the even one of two samples": lambda sample, batch: sample // 2 * 2,
     "the sample + the batch": lambda sample, batch: sample + batch,
-    "0": lambda sample, batch: 0,
 }
 
 

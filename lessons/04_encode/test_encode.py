@@ -98,7 +98,8 @@ def check_sub_cell(case, uv, grid, features):
         ),
         "half a cell": (
             np.sin(2 * np.pi * uv * sizes),
-            "The wave starts at a cell's edge; it should start at its centre, like the fraction.",
+            "Every value has the opposite sign, as if the wave started at a cell's edge: it should "
+            "start at its centre, like the fraction. Or is the fraction, or the sine, subtracted?",
         ),
         "radians": (
             np.sin(np.mod(uv * sizes - 0.5, 1)),
@@ -148,8 +149,9 @@ def check_sub_cell(case, uv, grid, features):
         **not_written(expected, "Channels 3 and 4"),
         "sine of a whole number": (
             0 * expected,
-            "The sine of a whole number of turns is 0: neighbours returns (low, high, fraction), "
-            "and the fraction is the third.",
+            "Both channels are 0, as is the sine of a whole number of turns: is it taken of low or "
+            "high? neighbours returns (low, high, fraction), and the fraction is the third. Or is "
+            "nothing computed for them?",
         ),
     }
     for height, width, _ in GRID_SHAPES:
@@ -190,7 +192,8 @@ def check_waves(case, uv, grid, features):
         "tripled": (waves(uv, factors=(1, 3)), "The second octave has three waves, not two."),
         "one octave late": (
             waves(uv, factors=(2, 4)),
-            "The waves are doubled before the first octave is written.",
+            "The octaves have two and four waves, and should have one and two: is the angle "
+            "doubled before the first octave is written?",
         ),
         "one octave early": (
             waves(uv, factors=(0, 1)),
@@ -234,7 +237,8 @@ def check_waves(case, uv, grid, features):
         ),
         "channel stays": (
             np.ones_like(expected),
-            "All are ones: each wave was written to the same channel, and the ones over the rest.",
+            "All are ones: is each wave written to the same channel, and the ones over the rest? "
+            "Or do the ones begin at channel 5, over all waves? They begin at 13.",
         ),
         "sines before cosines": (
             waves(uv)[:, [0, 2, 1, 3, 4, 6, 5, 7]],

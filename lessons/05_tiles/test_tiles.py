@@ -151,7 +151,8 @@ def wrong_sums(a, b):
     results = {
         "last tile missing": (
             a[:, :whole] @ b[:whole],
-            "The last, cut tile is missing: range(0, k, TILE) takes it along, k // TILE does not.",
+            "The last, cut tile is missing: does the loop end before it, as with k // TILE rounds "
+            "(range(0, k, TILE) takes it along)? Or does a guard put zeros into all of it?",
         ),
         "only the last tile": (
             a[:, last:] @ b[last:],
@@ -159,11 +160,13 @@ def wrong_sums(a, b):
         ),
         "last index missing": (
             a[:, :-1] @ b[:-1],
-            "The last product of each sum is missing: the loop ends one too early.",
+            "The last product of each sum is missing: a loop, or the guard of a fetch, ends one "
+            "too early.",
         ),
         "first index missing": (
             a[:, 1:] @ b[1:],
-            "The first product of each sum is missing: the loop begins at 1, not at 0.",
+            "The first product of each sum is missing: a loop, or the guard of a fetch, begins at "
+            "1, not at 0.",
         ),
         "only the last product": (
             a[:, -1:] @ b[-1:],
@@ -199,7 +202,8 @@ def wrong_sums(a, b):
     if max(m, k, n) <= TILE and m == k == n:
         results["row and column exchanged"] = (
             np.full((m, n), np.trace(a * b.diagonal())),
-            "row and column are exchanged, or x and y: x counts columns, in cuda.grid(2) and in "
+            "Each element is the sum of a[i, i] * b[i, i]: are row and column exchanged where the "
+            "numbers are fetched, or x and y? x counts columns, in cuda.grid(2) and in "
             "cuda.threadIdx.",
         )
     if m < k:
@@ -215,7 +219,8 @@ def wrong_sums(a, b):
     if k > TILE:
         results["only 16 products"] = (
             a[:, :TILE] @ b[:TILE],
-            "Only the first 16 products are summed: the length of the sum is a.shape[1], not 16.",
+            "Only the first 16 products are summed: the length of the sum is a.shape[1], not 16. "
+            "Of tiles, only the first counts.",
         )
     if m == k == n:
         results["transposed factor"] = (a.T @ b, indices_exchanged("a"))
@@ -370,7 +375,8 @@ def wrong_tiles(a, b):
         ),
         "both are the tile of b": (
             both_tiles(right, len(left), "qtyi,qtix->yqx", a, b),
-            "Both tiles hold numbers of b: they need a shared array each.",
+            "Both tiles hold numbers of b: are they one and the same shared array (each needs its "
+            "own), or is the tile of a fetched from b, too?",
         ),
         **guarded_by_c(product, a, b),
         **other_indices(product, a, b),

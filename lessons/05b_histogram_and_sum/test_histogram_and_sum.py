@@ -72,8 +72,9 @@ def test_few_additions(case):
         ours=bins,
         allowed=4 * bins,  # for blocks of fewer pixels
         diagnosis="added pixel by pixel",
-        sentence="the block should count its pixels in shared memory first, and then add each of "
-        "its counts to global memory, once.",
+        sentence=f"a block adds {counted.of(counts).atomics / blocks:,.0f} times to counts: it "
+        "should count all of its pixels in shared memory first, and then add each of its counts to "
+        "global memory, once.",
         line=counted.busiest_line("atomics", counts),
     )
 
@@ -100,8 +101,8 @@ def test_one_addition(case):
         # The student's own launch may have blocks of 256 values.
         allowed=BLOCK_PIXELS / BLOCK_THREADS if case.clues().own_launch else 1.5,
         diagnosis="added by many threads",
-        sentence="the threads of a block should first make one sum of theirs, in shared memory; "
-        "then one of them adds it to total.",
+        sentence=f"a block adds {additions / blocks:,.1f} times to total: its threads should first "
+        "make one sum of all their values, in shared memory; then one of them adds it, once.",
         line=counted.busiest_line("atomics", total),
     )
     case.budget(
@@ -128,8 +129,9 @@ def require_tree(case, shared, blocks):
         ours=14,
         allowed=180,  # a tree that begins with neighbours has about 130, one thread alone 256
         diagnosis="one thread adds up",
-        sentence="one thread adds up what all have stored, and the others wait: in a tree, half of "
-        "the threads add in the first round, a quarter in the second, and so on.",
+        sentence="one thread of a warp, or a few, add up what others have stored, and the rest of "
+        "the warp waits: in a tree, half of the threads add in the first round, a quarter in the "
+        "second, and so on.",
     )
 
 
@@ -178,7 +180,9 @@ def outside_shared(found, advice):
             f"its {BLOCK_THREADS} threads: a thread takes several, from cuda.threadIdx.x on, in "
             "steps of BLOCK_THREADS."
         )
-    inside_block = found.kind == "out-of-bounds" and f"({BLOCK_THREADS},)" in found.message
+    handed_in = found.message.startswith(("brightness[", "counts[", "values["))
+    outside = found.kind == "out-of-bounds" and not handed_in
+    inside_block = outside and f"({BLOCK_THREADS},)" in found.message
     return f"Shared memory: {advice}" if inside_block else ""
 
 
@@ -313,7 +317,8 @@ def wrong_pixels(result, pixels, blocks, bins):
         ),
         "first block's counts": (
             result(pixel % threads < BLOCK_THREADS),
-            "Only the pixels of block 0 arrive: every block hands over its counts.",
+            "Only the pixels of block 0 arrive: every block counts its own, and hands over its "
+            "counts.",
         ),
         "first threads only": (
             result((pixel % threads < BLOCK_THREADS) * float(blocks)),
@@ -447,7 +452,7 @@ def wrong_additions(added, before, blocks):
         ),
         "bins beyond the threads": (
             before + added * (number < BLOCK_THREADS),
-            f"Only the first {BLOCK_THREADS} bins are handed over: with more bins than threads, a "
+            f"Only the first {BLOCK_THREADS} bins get anything: with more bins than threads, a "
             "thread hands over several, in a loop.",
         ),
         "handed over by every thread": (
@@ -456,7 +461,7 @@ def wrong_additions(added, before, blocks):
         ),
         "last bin missing": (
             before + added * (number < len(added) - 1),
-            "The last bin is not handed over: a loop ends one too early.",
+            "The last bin gets nothing: a guard, or a loop that hands over, ends one too early.",
         ),
     }
 
@@ -514,7 +519,8 @@ def wrong_bins(exact, bins):
         ),
         "divided": (
             np.minimum(np.floor(exact / bins), bins - 1),
-            "brightness is divided by the number of bins, which makes it smaller: multiply.",
+            "Every brightness is in bin 0: is it divided by the number of bins, which makes it "
+            "smaller? Multiply.",
         ),
         "256 bins": (np.minimum(np.floor(exact * 256), 255), NUMBER_OF_BINS),
         "255 bins": (np.minimum(np.floor(exact * 255), 254), NUMBER_OF_BINS),
@@ -576,12 +582,14 @@ def wrong_sums(exact, sums):
     known = {
         "tree stops early": (
             sums[:, ::2].sum(),
-            "The last round of the tree is missing: it goes on as long as active > 0, also with 1.",
+            "Of each two neighbours only one partial sum arrives: the round in which they are "
+            "added is missing. Where active is halved from 128 on, that is the last one: it goes "
+            "on as long as active > 0, also with 1.",
         ),
         "tree begins too small": (
             sums[:, : threads // 2].sum(),
-            "Half of the partial sums never get into the tree: in the first round, 128 threads "
-            "add those of 128 others.",
+            "Half of the partial sums never arrive, those of threads 128 to 255: in one round of "
+            "the tree, the first if active is halved, 128 threads add those of 128 others.",
         ),
         "rounds left out": (
             tree(sums, (128, 32, 8, 2))[:, 0].sum(),
@@ -614,7 +622,8 @@ def wrong_sums(exact, sums):
         ),
         "first block's sum": (
             sums[0].sum(),
-            "Only block 0 adds to total: in each block there is a thread 0, cuda.threadIdx.x == 0.",
+            "Only the sum of block 0 arrives: in each block there is a thread that adds to total, "
+            "number 0, cuda.threadIdx.x == 0. Or do the threads of other blocks add up nothing?",
         ),
         "indices added": (
             np.arange(exact.size).sum(),

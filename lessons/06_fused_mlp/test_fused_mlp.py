@@ -289,9 +289,9 @@ def nothing_loaded(got, expected):
     if not zero.any():
         return {}
     sentence = (
-        f"The output of {named(zero)} is 0, as if all of its sums were. In the first step thread "
-        "(column, row) loads number `column` of each of its four samples, if that *sample* is "
-        "below the batch."
+        f"The output of {named(zero)} is 0, as if all of its sums were. Are they loaded? In the "
+        "first step thread (column, row) loads number `column` of each of its four samples, if "
+        "that *sample* is below the batch. Or is nothing added to its total?"
     )
     return {"sums not loaded": (np.where(zero, 0, expected), sentence)}
 
@@ -435,15 +435,12 @@ def wrong_samples_of_units(weights, activations):
             "The sum goes over samples: tile[local_sample, i], with i from 0 to 15, are the "
             "sixteen activations of one sample.",
         ),
-        "samples mixed up": (
-            mixed(activations) @ weights,
-            "The samples are mixed up: some lines count them as row + j * TILE, others as "
-            "row * SAMPLES_PER_THREAD + j.",
-        ),
+        "samples mixed up": (mixed(activations) @ weights, MIXED_UP),
+        "samples mixed up in loading": (other_samples(activations) @ weights, MIXED_UP),
         "first block again": (
             activations[samples % BLOCK_SAMPLES] @ weights,
-            "Every block computes the samples of the first one: begin at blockIdx.x * "
-            "TILE_SAMPLES.",
+            "Every block computes the samples of the first one: what it loads, too, begins at "
+            "blockIdx.x * TILE_SAMPLES.",
         ),
     }
 
@@ -458,11 +455,8 @@ def wrong_mixtures(features, layers, expected):
     return {
         **results,
         **wrong_layers(start, layers),
-        "samples mixed up": (
-            mixed(expected),
-            "The samples are mixed up: some lines count them as row + j * TILE, others as "
-            "row * SAMPLES_PER_THREAD + j.",
-        ),
+        "samples mixed up": (mixed(expected), MIXED_UP),
+        "samples mixed up in loading": (other_samples(expected), MIXED_UP),
     }
 
 
@@ -553,8 +547,11 @@ def other_weights():
 def wrong_layers(start, layers):
     """Layers that are right, but too many, too few, or begin or end elsewhere."""
     always = "How many layers there are is an argument, `layers`: it is not always the same."
-    again = "Every layer reads the features again: source is layer % 2, and each layer reads what "
-    again += "the one before has written."
+    again = (
+        "As if every layer read the features again: source is layer % 2, and each layer reads what "
+        "the one before has written. Or are the results taken from the wrong buffer? After "
+        "`layers` layers they are in buffer layers % 2."
+    )
     difference = repeated(lambda a: a - np.roll(a, -1, axis=1), start, layers)
     return {
         "ReLU at the end only": (
@@ -636,6 +633,8 @@ def explained(found):
         return next(
             (text for beginning, text in OUTSIDE if found.message.startswith(beginning)), ""
         )
+    if "local memory" in found.message:
+        return ""
     if found.kind == "uninitialised" and last_index(found.message) >= TILE:
         return (
             "fan_in is 16 in the first layer, then the number of units of the layer before: so "
@@ -685,7 +684,11 @@ OUTSIDE = (
         "grows by its fan_in * fan_out, and only then fan_in changes; the last layer has OUTPUTS "
         "units. The weights of input i are from offset + i * fan_out on.",
     ),
-    ("features[", "A sample beyond the batch has no features: store zeros in their place."),
+    (
+        "features[",
+        "features has 16 numbers for each sample of the batch: those of a sample beyond it are "
+        "zeros, and only the first layer reads features at all.",
+    ),
     (
         "weight_tile[",
         "A tile has 16 inputs and 16 units: k goes from 0 to TILE - 1, and the loop over "
@@ -772,10 +775,10 @@ def not_loaded(stored, outputs):
     zero = (stored.array == 0).all(axis=(0, 2)) & (np.abs(outputs.array - 0.5) < 1e-6).all(axis=1)
     if not zero.any():
         return None
-    return "features not loaded", (
-        f"The results of {named(zero)} are those of features that are all zero. Thread (column, "
-        "row), which are cuda.threadIdx.x and .y, fetches feature `column` of its four samples; "
-        "only a sample beyond the batch gets zeros."
+    return "sums of zero", (
+        f"All sums of {named(zero)} are zero. Are the features fetched? Thread (column, row), "
+        "which are cuda.threadIdx.x and .y, fetches feature `column` of its four samples, and only "
+        "a sample beyond the batch gets zeros. Or is nothing added to some of its four totals?"
     )
 
 
@@ -836,12 +839,17 @@ def parts_of_batch(case, outputs):
             samples < batch // BLOCK_SAMPLES * BLOCK_SAMPLES,
             "The last block, which is not full, never ran: round the number of blocks up."
             if case.clues().own_launch
-            else "The last block, which is not full, has written nothing: its threads have left. "
-            "One whose sample is beyond the batch may not return: the others need it.",
+            else "The last block, which is not full, has written nothing. Have its threads left? "
+            "One whose sample is beyond the batch may not return: the others need it. Or does a "
+            "guard ask for more than that the sample is below the batch?",
         ),
         "first block only": (
             samples < BLOCK_SAMPLES,
-            "Only the samples of block 0 were computed: begin at cuda.blockIdx.x * TILE_SAMPLES.",
+            "Only the samples of block 0 were stored: does a guard compare with 64, and not with "
+            "the batch, or do the threads of other blocks return?"
+            if case.clues().counts_blocks
+            else "Only the samples of block 0 were computed: begin at cuda.blockIdx.x * "
+            "TILE_SAMPLES.",
         ),
     }
 
@@ -857,7 +865,7 @@ def written_in_part(case, right):
     }
     found["outputs never written"] = Mistake(
         "The hidden layers are right, but outputs were never written: there are layers + 1 "
-        "matrices.",
+        "matrices, and what the last one makes is stored there.",
         {"outputs": kept(outputs, np.zeros(outputs.shape, bool))},
     )
     found["hidden never written"] = Mistake(

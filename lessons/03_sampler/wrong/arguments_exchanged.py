@@ -1,6 +1,6 @@
 """random_uv gets seed and step in the other order."""
 # caught by: batch
-# diagnosis: seed and step exchanged
+# diagnosis: random_uv gets the sample, the seed and the step
 
 from numba import cuda, uint64
 

@@ -1,6 +1,6 @@
 """The random number is made from threadIdx: all blocks draw the same 128 points."""
 # caught by: batch
-# diagnosis: same in every block
+# diagnosis: random_uv gets threadIdx.x
 
 from numba import cuda, uint64
 

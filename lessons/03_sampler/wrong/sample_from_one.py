@@ -1,6 +1,6 @@
 """The samples are numbered from 1."""
 # caught by: batch
-# diagnosis: counted from one
+# diagnosis: random_uv gets the sample + 1
 
 from numba import cuda, uint64
 

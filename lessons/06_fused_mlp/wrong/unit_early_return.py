@@ -1,6 +1,6 @@
 """Threads without a sample go home before the barrier."""
 # caught by: relu_unit
-# diagnosis: its threads have left
+# diagnosis: Have its threads left?
 
 from numba import cuda, float32
 

@@ -9,6 +9,10 @@ from .places import Side, parents_in, parents_of
 
 # What differs from thread to thread: positions, arrays of its own, what others have given to it.
 OF_A_THREAD = ("threadIdx", "grid", "laneid", "local", "atomic")
+GRID_BY_HAND = (
+    "cuda.blockIdx.x * cuda.blockDim.x", "cuda.blockDim.x * cuda.blockIdx.x",
+    "blockIdx.x * blockDim.x", "blockDim.x * blockIdx.x",
+)  # fmt: skip
 PLAIN_CALLS = ("range", "int", "min", "max", "abs", "int32", "int64", "uint32", "uint64", "divmod")
 
 
@@ -40,6 +44,13 @@ def depends_on_thread(tree: ast.FunctionDef, node: ast.AST) -> bool:
 def depends_on_block(tree: ast.FunctionDef, node: ast.AST) -> bool:
     """Whether an expression may differ from block to block."""
     return comes_from(node, names_from(tree, is_of_block), is_of_block)
+
+
+def in_pieces_of_blocks(tree: ast.FunctionDef, index: ast.expr) -> bool:
+    """Whether an index begins at a place that is the block's, and not at the number in the grid."""
+    if set(GRID_BY_HAND) & {ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.BinOp)}:
+        return False
+    return comes_from(index, names_from(tree, is_number_of_block), is_number_of_block)
 
 
 def block_left_out(side: Side) -> str:
@@ -115,6 +126,10 @@ def is_load(node: ast.AST) -> bool:
 def is_of_thread(node: ast.AST) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name in OF_A_THREAD or str(name).startswith("shfl")
+
+
+def is_number_of_block(node: ast.AST) -> bool:
+    return "blockIdx" in (getattr(node, "attr", ""), getattr(node, "id", ""))
 
 
 def is_of_block(node: ast.AST) -> bool:

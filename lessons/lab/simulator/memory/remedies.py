@@ -9,7 +9,7 @@ from ...numba_compiler import is_of_user
 from .changes import atomic_advice, change_of, changed_atomically, old_value_stored
 from .given_values import new_value_given
 from .history import HappensBefore
-from .origins import block_left_out, depends_on_block, made_of_array
+from .origins import block_left_out, in_pieces_of_blocks, made_of_array
 from .pairs import pair_advice
 from .places import (
     Side,
@@ -189,8 +189,8 @@ def block_wide_step(side: Side) -> str:
     index = ast.unparse(side.node.slice)
     for loop in parents_of(parents_in(side.source.tree), side.node):
         if any(is_block_wide(step, side.source.tree) for step in steps_of(loop, index)):
-            if depends_on_block(side.source.tree, side.node.slice):
-                return ""  # each block may have a piece of its own
+            if in_pieces_of_blocks(side.source.tree, side.node.slice):
+                return ""
             return (
                 f"the loop of line {line_of(loop)} goes on by the threads of one block, so all "
                 "blocks come to the same elements: begin at cuda.grid(1), and go on by "
