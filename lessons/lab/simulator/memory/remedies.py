@@ -1,15 +1,15 @@
 """What to do about a race: the advice that fits the two places."""
 
 import ast
-from collections.abc import Iterator
 
 import numpy as np
 
 from ...numba_compiler import is_of_user
+from .block_steps import block_wide_step
 from .changes import atomic_advice, change_of, changed_atomically, old_value_stored
 from .given_values import new_value_given
 from .history import HappensBefore
-from .origins import block_left_out, in_pieces_of_blocks, made_of_array
+from .origins import block_left_out, made_of_array
 from .pairs import pair_advice
 from .places import (
     Side,
@@ -180,49 +180,6 @@ def clears_for_all(now: Side, former: Side) -> bool:
         for side in (stored, read)
     ]
     return in_a_loop == [True, False]
-
-
-def block_wide_step(side: Side) -> str:
-    """Advice where each block goes over the same elements: `range(i, n, cuda.blockDim.x)`."""
-    if not isinstance(side.node, ast.Subscript):
-        return ""
-    index = ast.unparse(side.node.slice)
-    for loop in parents_of(parents_in(side.source.tree), side.node):
-        if any(is_block_wide(step, side.source.tree) for step in steps_of(loop, index)):
-            if in_pieces_of_blocks(side.source.tree, side.node.slice):
-                return ""
-            return (
-                f"the loop of line {line_of(loop)} goes on by the threads of one block, so all "
-                "blocks come to the same elements: begin at cuda.grid(1), and go on by "
-                "cuda.gridsize(1)"
-            )
-    return ""
-
-
-def steps_of(loop: ast.AST, index: str) -> Iterator[ast.expr]:
-    """What a loop adds to an index from round to round."""
-    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call):
-        if len(loop.iter.args) > 2 and ast.unparse(loop.target) == index:
-            yield loop.iter.args[2]
-    if isinstance(loop, ast.While):
-        for part in ast.walk(loop):
-            if isinstance(part, ast.AugAssign) and ast.unparse(part.target) == index:
-                yield part.value
-
-
-def is_block_wide(step: ast.expr, tree: ast.FunctionDef) -> bool:
-    """Whether it is cuda.blockDim.x, or a name that was given just that."""
-    if isinstance(step, ast.Name):
-        given = [
-            part.value
-            for part in ast.walk(tree)
-            if isinstance(part, ast.Assign)
-            and any(ast.unparse(target) == step.id for target in part.targets)
-        ]
-        return (
-            len(given) == 1 and not isinstance(given[0], ast.Name) and is_block_wide(given[0], tree)
-        )
-    return ast.unparse(step) in ("cuda.blockDim.x", "blockDim.x")
 
 
 # ---------------------------------------------------------------- within a block
