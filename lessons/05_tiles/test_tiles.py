@@ -220,7 +220,7 @@ def wrong_sums(a, b):
         results["only 16 products"] = (
             a[:, :TILE] @ b[:TILE],
             "Only the first 16 products are summed: the length of the sum is a.shape[1], not 16. "
-            "Of tiles, only the first counts.",
+            "Of tiles, only the first counts: every round fetches numbers of its own.",
         )
     if m == k == n:
         results["transposed factor"] = (a.T @ b, indices_exchanged("a"))
@@ -264,6 +264,7 @@ def wrong_rounds(a, b):
         padded_b = np.pad(b, ((0, TILE), (0, 0)))
         return sum(padded_a[:, p : p + TILE] @ padded_b[q : q + TILE] for p, q in places)
 
+    rounds_left = -(-k // TILE) - numbers // TILE
     again = sum((numbers < min(TILE, k - s)).astype(float) for s in range(0, k, TILE))
     return {
         "rounds one apart": (
@@ -289,6 +290,11 @@ def wrong_rounds(a, b):
         "rounds half a tile apart": (
             from_places(range(0, k, TILE // 2)),
             "The rounds are half a tile apart: start goes up by TILE each time.",
+        ),
+        "sum of a round goes on": (
+            (a * rounds_left) @ b,
+            "What a round has summed up is added again in each later round: the sum of one round "
+            "begins at zero, or goes into total once, after the last.",
         ),
         "first tiles again": (
             (a * again) @ b,

@@ -607,6 +607,22 @@ def wrong_sums(exact, sums):
             tree(sums, range(128, 0, -1))[:, 0].sum(),
             "The tree goes on with one thread less in each round: it goes on with half of them.",
         ),
+        **{
+            f"tree stops at {left}": (
+                tree(sums, [a for a in (128, 64, 32, 16, 8, 4) if a >= left])[:, 0].sum(),
+                f"The tree stops early, and {left} partial sums are left, of which the first "
+                "arrives: it goes on as long as active > 0, also with 1.",
+            )
+            for left in (4, 8, 16, 32, 64)
+        },
+        **{
+            f"{less} threads less in each round": (
+                tree(sums, range(threads // 2, 0, -less))[:, 0].sum(),
+                f"The tree goes on with {less} threads less in each round: it goes on with half of "
+                "them.",
+            )
+            for less in (2, 4, 8, 16, 32)
+        },
         "one sum for all": (
             one_sum_for_all(sums),
             "All threads of a round add the same partial sum: thread i adds number i + active.",

@@ -708,7 +708,7 @@ def wrong_values(network):
     Those that explain nothing of the first blocks are left out: hundreds of networks of thousands
     of samples would take minutes, and gigabytes.
     """
-    known = {**MISTAKES, **wrong_indices(), **two_at_once(MISTAKES)}
+    known = {**MISTAKES, **MADE_ALONE, **wrong_indices(), **two_at_once(MISTAKES)}
     first = first_samples(network)
     found = {}
     for code, (terms, sentence) in known.items():
@@ -998,6 +998,9 @@ def add_products(totals, source, matrix, unit, terms, last):
         rows = columns[:TILE] if terms.tiles == "first rows" else columns[first : first + 16]
         if terms.product == "times":
             totals = totals + values @ rows
+        elif terms.product == "relu of each":
+            products = values[:, :, np.newaxis] * rows
+            totals = totals + np.maximum(products, 0).sum(axis=1)
         else:
             totals = totals + values.sum(axis=1)[:, np.newaxis] + rows.sum(axis=0)
         if terms.totals == "relu in between" and not last:
@@ -1315,4 +1318,17 @@ MISTAKES = {
     ),
     "samples mixed up": (Terms(order="mixed"), MIXED_UP),
     "samples mixed up in loading": (Terms(order="row * 4 + j"), MIXED_UP),
+}
+
+# Mistakes that are not tried together with another one.
+MADE_ALONE = {
+    f"ReLU of each product{where}": (
+        Terms(product="relu of each", between=between, stored=between),
+        f"The ReLU takes each product of a weight and an activation{instead}: only the whole sum "
+        "of a hidden layer gets it.",
+    )
+    for where, between, instead in (
+        (" and of the sum", "relu", ", and then the sum"),
+        ("", "same", ", and not the sum"),
+    )
 }

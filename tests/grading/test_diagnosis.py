@@ -458,6 +458,23 @@ def test_how_often_loops_store_that_go_on_by_a_block():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (np.s_[:17], "multiplied: blockIdx.y * blockDim.y + threadIdx.y."),
+        (np.s_[:, :18], "multiplied: blockIdx.x * blockDim.x + threadIdx.x."),
+        (np.s_[:17, :18], "multiplied: blockIdx.x * blockDim.x + threadIdx.x."),
+        (np.s_[:, :3], "as many are written as there are blocks"),
+        (np.s_[:15], "which threads does the guard send home"),
+    ],
+)
+def test_numbers_of_blocks_that_are_not_multiplied(written, words):
+    got = np.full_like(PICTURE, SENTINEL)
+    got[written] = PICTURE[written]
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS)
+    assert found.code == "tail not written" and words in found.sentence
+
+
 def test_values_that_calls_have_returned_have_no_rounds():
     got = spoiled(LIST, fill(np.s_[2::4], 0.95))
     assert code(LIST, got) == "wrong in every round"

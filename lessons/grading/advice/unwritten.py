@@ -123,15 +123,13 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
                 return "the launch exchanges x and y: first the blocks across, then those down."
             return "x and y are exchanged: x, y = cuda.grid(2) gives x first."
     if sizes and max(extents[: len(sizes)]) == 1:
-        return "only the first is. Does a condition stop all other threads, or do all write there?"
-    if sizes and extents[: len(sizes)] == [-(-length // size) for length, size in sizes]:
         return (
-            "as many are written as there are blocks: the number of a thread is "
-            "blockIdx * blockDim + threadIdx."
+            "only the first is. Does a condition stop all other threads, or do all write there? Is "
+            "the index the number of a block, where it should be that of a thread?"
         )
-    not_multiplied = [min(n, -(-n // size) - 1 + size) for n, size in sizes]
-    if sizes and not_multiplied == extents[: len(sizes)]:
-        return "a block's number has to be multiplied: blockIdx.x * blockDim.x + threadIdx.x."
+    by_number = cause_by_block_number(extents, short, sizes)
+    if by_number:
+        return by_number
     wrong_step = [min(n, (-(-n // size) - 1) * -(-n // size) + size) for n, size in sizes]
     if sizes and wrong_step == extents[: len(sizes)]:
         return "blockIdx has to be multiplied with blockDim, the threads of a block, not gridDim."
@@ -161,6 +159,33 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             "a thread write all of its row, or launch as many threads as there are elements."
         )
     return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def cause_by_block_number(
+    extents: list[int], short: list[int], sizes: list[tuple[int, int]]
+) -> str:
+    """What is wrong with the numbers of blocks, if that explains where each short axis ends.
+
+    sizes: (length, that of a block) of each axis that the threads are laid over.
+    """
+    if not sizes or max(short) >= len(sizes):
+        return ""
+    # Along one axis alone a single block tells nothing.
+    if len(short) < len(sizes) and any(n <= size for n, size in (sizes[axis] for axis in short)):
+        return ""
+    counted = [-(-n // size) for n, size in sizes]
+    if all(extents[axis] == counted[axis] for axis in short):
+        return (
+            "as many are written as there are blocks: the number of a thread is "
+            "blockIdx * blockDim + threadIdx."
+        )
+    added = [min(n, blocks - 1 + size) for (n, size), blocks in zip(sizes, counted, strict=True)]
+    if all(extents[axis] == added[axis] for axis in short):
+        x = "y" if len(sizes) == 2 and short == [0] else "x"
+        return (
+            f"a block's number has to be multiplied: blockIdx.{x} * blockDim.{x} + threadIdx.{x}."
+        )
+    return ""
 
 
 def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[int]) -> int:

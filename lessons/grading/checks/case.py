@@ -166,7 +166,9 @@ class Case(Verdict):
 
     def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
         lines = lines_of_findings(findings, self.submission.lines)
-        lines += [text for text in map(self.explain, findings) if text][:1]
+        # Garbage that is read may only follow from an index outside, and a race as well.
+        outside_first = sorted(findings, key=lambda found: found.kind != "out-of-bounds")
+        lines += [text for text in map(self.explain, outside_first) if text][:1]
         lines += self.evidence.accesses(worker)
         lines += self.evidence.replay(self.recorded_by)
         self.fail(findings[0].kind, *lines)
