@@ -2,6 +2,7 @@
 
     python -m lessons.grading.prove_checks             all lessons, as a table
     python -m lessons.grading.prove_checks 4 7         some
+    python -m lessons.grading.prove_checks --jobs 8    eight rows at a time
 
 Each file of a lesson's folder `wrong/` holds a mistake that students make, and names the check
 that must fail for it ("# caught by:") and the words that must be in the diagnosis
@@ -12,9 +13,14 @@ names; with a line "# whole file" it is taken as it is. Exits with status 1 unle
 says.
 """
 
+import argparse
+import functools
+import multiprocessing.util
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,18 +88,50 @@ def text_of(lesson: Lesson, path: Path) -> str:
     return text if re.search("^# whole file$", text, re.MULTILINE) else wrong_text(lesson, path)
 
 
-def all_rows(lesson: Lesson, workers: WorkerPool) -> Iterator[Row]:
-    """A `Row` for the skeleton, the reference, and every wrong, right and naive kernel."""
-    for check in lesson.checks:
-        yield skeleton_row(lesson, check, workers)
-    for check in lesson.checks:
-        yield reference_row(lesson, check, workers)
-    for wrong in wrong_kernels(lesson):
-        yield wrong_row(lesson, wrong, workers)
-    for path in right_kernels(lesson):
-        yield points_row(lesson, path, lesson.points, workers)
-    for path, points in naive_kernels(lesson):
-        yield points_row(lesson, path, points, workers)
+def tasks(lesson: Lesson) -> list[Callable[[WorkerPool], Row]]:
+    """What makes the rows: of the skeleton, the reference, and each wrong, right and naive file."""
+    wrong, right, naive = wrong_kernels(lesson), right_kernels(lesson), naive_kernels(lesson)
+    return [
+        *(partial(skeleton_row, lesson, check) for check in lesson.checks),
+        *(partial(reference_row, lesson, check) for check in lesson.checks),
+        *(partial(wrong_row, lesson, kernel) for kernel in wrong),
+        *(partial(points_row, lesson, path, lesson.points) for path in right),
+        *(partial(points_row, lesson, path, points) for path, points in naive),
+    ]
+
+
+def all_rows(chosen: Sequence[Lesson], jobs: int) -> Iterator[Row]:
+    """The rows of these lessons, in order. jobs: how many are made at a time."""
+    if jobs > 1:
+        numbers = [(one.number, row) for one in chosen for row in range(len(tasks(one)))]
+        with ProcessPoolExecutor(jobs) as processes:
+            yield from processes.map(row_of, *zip(*numbers, strict=True))
+        return
+    workers = WorkerPool(trusted=True)
+    try:
+        for lesson in chosen:
+            for task in tasks(lesson):
+                yield task(workers)
+    finally:
+        workers.stop()
+
+
+def row_of(number: str, row: int) -> Row:
+    """One row of a lesson, in a process that makes many."""
+    return tasks_of(number)[row](workers_of_process())
+
+
+@functools.cache
+def tasks_of(number: str) -> list[Callable[[WorkerPool], Row]]:
+    return tasks(find_lesson(number))
+
+
+@functools.cache
+def workers_of_process() -> WorkerPool:
+    """Its workers, which end with it."""
+    workers = WorkerPool(trusted=True)
+    multiprocessing.util.Finalize(None, workers.stop, exitpriority=1)
+    return workers
 
 
 def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
@@ -152,21 +190,24 @@ def row(kernel: str, result: Result, ok: bool) -> Row:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m lessons.grading.prove_checks",
+        description=(__doc__ or "").partition("\n")[0],
+    )
+    parser.add_argument("lessons", nargs="*", help="their numbers (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, help="rows at a time (default: 1)")
+    options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs {options.jobs}: at least 1")
     try:
-        chosen = [find_lesson(number) for number in sys.argv[1:]] or lessons()
+        chosen = [find_lesson(number) for number in options.lessons] or lessons()
     except InputError as error:
-        print(f"error: {error}; or give nothing for all of them", file=sys.stderr)
-        return 2
-    workers = WorkerPool(trusted=True)
+        parser.error(f"{error}; or give nothing for all of them")
     print(f"{'lesson':<22} {'wrong kernel':<34} {'caught by, points':<22} diagnosis")
     rows = []
-    try:
-        for lesson in chosen:
-            for entry in all_rows(lesson, workers):
-                rows.append(entry)
-                print(line_of(entry), flush=True)
-    finally:
-        workers.stop()
+    for entry in all_rows(chosen, options.jobs):
+        rows.append(entry)
+        print(line_of(entry), flush=True)
     missed = [entry for entry in rows if not entry.ok]
     print(f"{len(rows)} rows, {len(missed)} not as expected")
     return 1 if missed else 0
