@@ -15,7 +15,7 @@ from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Found, find_slip
 from lessons.grading.repairs.tries import Held, Tries
-from lessons.grading.repairs.words import told_missing
+from lessons.grading.repairs.words import told_difference, told_missing
 
 RIGHT = """def place(i, n):
     if i >= n:
@@ -361,3 +361,16 @@ def test_only_functions_of_checks_that_have_passed_are_fine():
     ]
     fine = passed_functions(lesson, results)
     assert "paint" in fine and "scatter_block" not in fine
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("* CELL", "with one more factor or divisor"),
+        ("* CELL + x", "with one more factor or divisor and one more term"),
+        ("* ( CELL + 1 )", "with one more factor or divisor"),
+        ("+ y * CELL", "with one more term"),
+    ],
+)
+def test_a_factor_and_a_term_are_two_things(missing, words):
+    assert told_difference([], missing.split())[1] == words

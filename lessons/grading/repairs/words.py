@@ -12,6 +12,7 @@ from lessons.grading.repairs.lines import Line
 
 COMPARED = {"<", "<=", ">", ">=", "==", "!="}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"}
+FACTORS, SIGNS = {"*", "/", "//", "%", "**"}, {"+", "-"}
 ASSIGNED = {"=", "+=", "-=", "*=", "/=", "//="}
 LETTERS = {"x", "y", "z"}
 MOST_DIFFERENCES = 3  # told of one line
@@ -175,8 +176,9 @@ def told_too_little(ours: Sequence[str]) -> tuple[str, str]:
     ends = {ours[0], ours[-1]}
     if ends & {"and", "or"}:
         return "condition", "with one more condition"
-    if ends & {"*", "/", "//", "%", "**"}:
-        return "factor", "with one more factor or divisor"
+    if ends & FACTORS:
+        more = " and one more term" if SIGNS & set(outside_of_brackets(ours)) else ""
+        return "factor", f"with one more factor or divisor{more}"
     if ends & {"+", "-"}:
         return "term", "with one more term"
     if "," in ends:
@@ -188,6 +190,10 @@ def told_too_little(ours: Sequence[str]) -> tuple[str, str]:
     if "not" in ours:
         return "condition", "with the condition turned round"
     return "expression", "with something more in it"
+
+
+def outside_of_brackets(words: Sequence[str]) -> list[str]:
+    return [word for place, word in enumerate(words) if depth(words[:place])[0] == 0]
 
 
 def quoted(words: Sequence[str]) -> str:
