@@ -118,10 +118,17 @@ def of_one_kind(found: Found) -> tuple[object, ...]:
 
 def said_of(found: Found) -> str:
     """The words of a finding; of an index in another file, without what could be done there."""
-    within = re.match(WITHIN.pattern + ".*?; [^.]*", found.message)
-    if found.own or found.kind != "out-of-bounds" or within is None:
+    if found.own or not WITHIN.match(found.message):
         return found.message
-    return f"{within[0]}: what is this function called with?"
+    return by_its_call(found).message
+
+
+def by_its_call(found: Found) -> Found:
+    """The same, where a function is right, and its arguments are not, for an index."""
+    outside = re.match(".*?; [^.]*", found.message)
+    if found.kind != "out-of-bounds" or outside is None:
+        return found
+    return found._replace(message=f"{outside[0]}: what is this function called with?")
 
 
 def made_of_garbage(found: Found) -> bool:
