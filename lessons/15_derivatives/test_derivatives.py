@@ -14,6 +14,7 @@ import numpy as np
 import kernels.derivatives.functions  # noqa: F401  (it registers what a tape may name)
 from kernels.derivatives.writer import write
 from lessons import reference
+from lessons.grading.advice.gelu_terms import Names, wrong_slope
 from lessons.grading.checks.case import check
 from lessons.reference import derivatives as derivatives
 
@@ -173,6 +174,16 @@ def test_gelu(case):
                 derivatives.gelu_slope(exact),
                 "The chain rule multiplies: gradient times slope.",
             ),
+            "gradient for the first part": (
+                gradient * own + other * slope,
+                "gradient multiplies the first part of the product rule only: it belongs to their "
+                "sum, so put brackets around both.",
+            ),
+            "gradient for the second part": (
+                own + gradient * other * slope,
+                "gradient multiplies the second part of the product rule only: it belongs to their "
+                "sum, so put brackets around both.",
+            ),
             "product of the slopes": (
                 gradient * 0.5 * (1 - t**2) * slope,
                 "This is the slope of x / 2 times that of 1 + tanh(inner). " + PRODUCT_RULE,
@@ -183,7 +194,7 @@ def test_gelu(case):
             ),
         },
         lambda x, gradient, got: (
-            parts_of_gelu(gradient * own, gradient * other * slope, got)
+            wrong_slope(x, got, Names("GELU_SCALE", "GELU_CUBE"), gradient)
             | measured_slope(x, gradient, got)
         ),
     )
@@ -195,27 +206,18 @@ PRODUCT_RULE = (
 )
 
 
-def parts_of_gelu(own, other, got):
-    """code -> (result, sentence), if both parts of the slope are there, but not once each."""
-    (first, second), *_ = np.linalg.lstsq(np.stack([own, other]).T, got, rcond=None)
-    sentence = (
-        f"Both parts of the product rule are there. That of x / 2 counts {first:.4g} times, and "
-        f"that of 1 + tanh(inner) {second:.4g} times: each counts once."
-    )
-    return {"parts counted otherwise": (first * own + second * other, sentence)}
-
-
 def measured_slope(x, gradient, got):
     """code -> (result, sentence), if slopes are nearly right, and not even 1 where all is flat."""
     if np.abs(got - gradient * derivatives.gelu_slope(x)).max() > 0.05:
         return {}
-    place = np.argmax(np.abs(got / gradient - 1) * (x >= 30))
-    far_out = got[place] / gradient[place]
+    flat = x >= 30
+    slopes = got[flat] / gradient[flat]
+    far_out = slopes[np.argmax(np.abs(slopes - 1))]
     if abs(far_out - 1) < 1e-6:
         return {}
     sentence = (
-        f"The slopes are nearly right, and at x = {x[place]:g} it is {far_out:.6g}, where a "
-        "formula gives 1: a slope that is measured, as a difference of two values of gelu, has "
+        f"The slopes are nearly right, and far from zero it is {far_out:.6g}, where a formula "
+        "gives 1: a slope that is measured, as a difference of two values of gelu, has "
         "only three or four digits in float32. Write the derivative, with the product rule."
     )
     return {"measured, not computed": (got.copy(), sentence)}
@@ -717,6 +719,7 @@ def problem_of(example, plan):
                 f"{here} has nothing to begin with: leave it out.",
             )
         done.add(output)
+        before = frozenset(known)
         for name, action in zip(inputs, actions, strict=True):
             if action is None:
                 if name in changed:
@@ -736,6 +739,13 @@ def problem_of(example, plan):
                     "needless",
                     f"at the step {here}, {name} gets a part of a gradient for the second time, "
                     "but no parameter can change it: it needs none, so its action is None.",
+                )
+            if action == "set" and name in known and name not in before:
+                return (
+                    "gradient lost",
+                    f"{name} stands twice in the step {here}, and the second "
+                    '"set" replaces what the first has given: "add" to it. What an input of a step '
+                    "has got counts already when you decide for the next input.",
                 )
             if action == "set" and name in known:
                 return (

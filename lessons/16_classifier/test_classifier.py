@@ -7,6 +7,7 @@ import numpy as np
 
 from kernels.classifier.digits import CLASSES, Difficulty, draw_digits
 from kernels.classifier.network import Network, initial_parameters, parameter_count
+from lessons.grading.advice.gelu_terms import Names, wrong_inner, wrong_slope
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import Left, Mistake, expect_all, same
 from lessons.reference import classifier as reference
@@ -41,6 +42,8 @@ def test_gelu(case):
         differs = ~(np.abs(got - right) <= tolerance)
         if differs.any():
             case.call(name, float(x[differs][0]))  # again: a message shows the call that came last
+        if np.isfinite(got.astype(np.float64)).all():
+            wrong |= other_factors(name, x, got.astype(np.float64))
         if name == "gelu_slope":
             wrong |= measured_slope(x, got)
         case.expect(got, right, name, tolerance=tolerance, candidates=wrong)
@@ -161,6 +164,12 @@ def wrong_slopes(x):
         "slope of ReLU": (np.where(x > 0, 1, 0), "This is the slope of ReLU."),
         "gelu itself": (reference.gelu(x), "This is gelu(x), not its derivative."),
     }
+
+
+def other_factors(name, x, got):
+    """code -> (result, sentence), if some of the formula's factors are other ones."""
+    names = Names("ROOT_2_OVER_PI", "CUBIC")
+    return wrong_inner(x, got, names) if name == "gelu" else wrong_slope(x, got, names)
 
 
 def measured_slope(x, got):
@@ -1356,8 +1365,9 @@ STEP_MISTAKES = {
         {"slopes": without(0, 1)},
     ),
     "slope of GELU forgotten": (
-        "delta_hidden did not go back through GELU: launch_gelu_backward belongs between "
-        "launch_product_nt and the first layer's gradients, and changes its last array.",
+        "The gradients of the first layer are made of a delta_hidden that has not gone back "
+        "through GELU: launch_gelu_backward belongs between launch_product_nt and these gradients, "
+        "and changes its last array.",
         {"slopes": without_the_slope},
     ),
     "weights_1 too early": (
