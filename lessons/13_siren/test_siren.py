@@ -238,7 +238,10 @@ def budget(case, kernel, counts, arrays, products):
 # ---------------------------------------------------------------- known mistakes
 
 UNWRITTEN = float(sentinel_of(np.dtype(np.float32)))  # what an output holds before it is written
-ADDED = "The right values are added to what the array held before: store them, with =."
+ADDED = (
+    "The right values are added to what the array held before: nobody has set it to 0. Add up in a "
+    "variable, and store it once, with =."
+)
 
 
 def layer_mistakes(inputs, weights, biases, omega):
@@ -282,6 +285,17 @@ def layer_mistakes(inputs, weights, biases, omega):
         "slope's sign reversed": (
             (outputs, -slopes),
             "The derivative of the sine is plus the cosine.",
+        ),
+        "slope from the output": (
+            (outputs, np.abs(slopes)),
+            "No slope is negative, and about half of them should be: the root of 1 - sine * sine "
+            "has no sign, and abs takes it away. The slope is omega times the cosine.",
+        ),
+        "slope from the output, without omega": (
+            (outputs, np.abs(np.cos(angles))),
+            "No slope is negative, and about half of them should be: the root of 1 - sine * sine "
+            "has no sign, and abs takes it away. The slope is omega times the cosine, and omega is "
+            "missing, too.",
         ),
         "slope is the output": (
             (outputs, omega * outputs),

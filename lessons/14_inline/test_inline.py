@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lessons.grading.advice.owners import other_owners
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import Left, Mistake, expect_all, same
 from lessons.grading.checks.ruled_out import is_clearly_different
@@ -269,6 +270,8 @@ def scatter(case, launch, height, width):
             "Every thread adds what all pixels of its block send: it has one pixel, and adds what "
             "that one sends.",
         )
+    else:
+        known |= corners_of_other_owners(gradient, before, grad_grid.array)
     case.expect(
         grad_grid, before + reference.scatter(gradient, shape), "grad_grid", candidates=known
     )
@@ -463,28 +466,39 @@ def as_in_lesson_2(grid, height, width, places):
             lambda pixel, size, corners: pixel / max(1, size - 1) * (corners - 1),
         ),
     ):
-        for clamped in (True, False):
+        for clamped in CLAMPED:
             across, down = (
                 between(position(np.arange(size), size, corners), corners, clamped)
                 for size, corners in ((width, grid.shape[1]), (height, grid.shape[0]))
             )
             indices, fractions = pairs_of(across, down, grid.shape[1])
             blend = partial(blended, grid, height, width, shares_of(fractions), indices)
-            code = name if clamped else f"{name}, not clamped"
+            code = f"{name}, {clamped}"
             found[code] = blend(fractions), sentence
             found[f"{code}, places right"] = blend(places), sentence
     return found
 
 
+# What is held at the first corner, for a pixel before it.
+CLAMPED = (
+    "position clamped",
+    "both corners clamped",
+    "first corner clamped",
+    "fraction of the clamped corner",
+)
+
+
 def between(position, corners, clamped):
     """(the corner before, the one behind, how far between them) of positions along an axis."""
     floor = np.floor(position).astype(int)
-    fraction = position - floor
     low, high = np.maximum(floor, 0), np.minimum(floor + 1, corners - 1)
-    if clamped:
-        fraction = np.where(floor < 0, 0.0, fraction)
+    if clamped != "both corners clamped":
         high = np.minimum(low + 1, corners - 1)
-    return low, high, fraction
+    if clamped == "position clamped":
+        return low, high, np.maximum(position, 0) - low
+    if clamped == "fraction of the clamped corner":
+        return low, high, position - low
+    return low, high, position - floor
 
 
 def pairs_of(across, down, columns):
@@ -524,6 +538,7 @@ class Forward(NamedTuple):
     relu_of_each_sum: bool = False  # after each product, and not after the last one only
     sigmoid: bool = False  # in the last layer, as in part one
     biases_first: bool = False  # row 0 is taken for the biases, and 1 to 16 for the matrix
+    bias_row: str = ""  # another row of weights[layer] is taken for them: "units", "unit", "0" ...
     goes_on: str = ""  # each unit's sum begins where that of the unit before has ended
 
 
@@ -536,6 +551,8 @@ def forward(net, terms):
         matrix, bias = weights[number, :UNITS], weights[number, UNITS] * terms.bias
         if terms.biases_first:
             matrix, bias = weights[number, 1:], weights[number, 0]
+        if terms.bias_row:
+            bias = other_biases(weights[number], terms.bias_row, number)
         inputs = activations[0 if terms.features_again else -1]
         if terms.few_inputs:
             inputs = inputs * (np.arange(UNITS) < units_of(number))
@@ -559,6 +576,14 @@ def forward(net, terms):
             continue
         activations.append(np.maximum(total, 0) if active else total)
     return activations
+
+
+def other_biases(weights, row, number):
+    """What stands in another row of a layer's weights, (17, 16), than that of the biases."""
+    if row == "unit":
+        return weights.diagonal()
+    named = {"units": units_of(number), "layer": number}
+    return weights[named[row] if row in named else int(row)]
 
 
 def stored_over_inputs(inputs, matrix, bias, units):
@@ -603,6 +628,14 @@ def wrong_pictures(net):
             "Row 0 is taken for the biases, and rows 1 to 16 for the matrix: rows 0 to 15 of "
             "weights[layer] are the matrix, from input k, and row 16 holds the biases.",
         ),
+        **{
+            f"biases in row {row}": (
+                Forward(bias_row=row),
+                f"The biases are taken from weights[layer, {row}, unit], which is a row of the "
+                "matrix: they stand behind it, in row 16, UNITS, of every layer.",
+            )
+            for row in ("units", "unit", "layer", "0", "15")
+        },
         "biases subtracted": (Forward(bias=-1.0), "The biases are subtracted: add them."),
         "bias after ReLU": (
             Forward(bias_after=True),
@@ -814,6 +847,22 @@ def one_pixel_each(gradient, before, got):
             "pixel 0 on. The threads of a block do not share a sum, each has another one.",
         )
     }
+
+
+def corners_of_other_owners(gradient, before, got):
+    """code -> (result, sentence), if sums of a single cell have no owner, or several."""
+    if gradient.shape[:2] != (CELL, CELL):
+        return {}
+    right = reference.scatter(gradient, before.shape)
+    found = {}
+    for name, axes in (("corner by corner", (0, 1, 2)), ("channel by channel", (2, 0, 1))):
+        in_turn = [a.transpose(axes).ravel() for a in (right, got.astype(np.float64) - before)]
+        told = other_owners([tuple(in_turn)], CELL, CELL)
+        if told:
+            (sums,), sentence = told
+            back = sums.reshape([right.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+            found[f"other owners, {name}"] = before + back, sentence
+    return found
 
 
 def scattered_beyond(gradient, shape):
@@ -1315,7 +1364,9 @@ def expect_gradients(case, net, arrays, names=("loss_sum", "grad_weights", "grad
     right = gradients(net)
     known = known_mistakes(net, right)
     if "grad_weights" in names:
-        known |= biases_of_one_pixel(net, right, arrays["grad_weights"].array - ALREADY)
+        added = arrays["grad_weights"].array - ALREADY
+        known |= biases_of_one_pixel(net, right, added)
+        known |= weights_of_other_owners(net, right["grad_weights"], added)
     every = [
         Left(
             name, arrays[name].array - ALREADY, right[name],
@@ -1344,6 +1395,20 @@ def possible(case, known, others):
             ):
                 kept.pop(code, None)
     return kept
+
+
+def weights_of_other_owners(net, right, added):
+    """code -> `Mistake`, if sums of a single block have no owner, or several."""
+    if net.image.shape[:2] != (CELL, CELL):
+        return {}
+    own = [np.s_[layer, :, : units_of(layer)] for layer in range(LAYERS)]
+    told = other_owners([(right[part].ravel(), added[part].ravel()) for part in own], CELL, CELL)
+    if not told:
+        return {}
+    found = right.copy()
+    for part, sums in zip(own, told[0], strict=True):
+        found[part] = sums.reshape(right[part].shape)
+    return {"other owners": Mistake(told[1], {"grad_weights": found})}
 
 
 def biases_of_one_pixel(net, right, added):

@@ -1,6 +1,6 @@
 """The slope is made of the output, by a root: the sign of the cosine is lost."""
 # caught by: layer
-# diagnosis: by a root of a square
+# diagnosis: slope from the output
 
 import math
 
