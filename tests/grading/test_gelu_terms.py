@@ -61,3 +61,10 @@ def test_of_two_wrong_parts_nothing_is_told():
 def test_another_function_is_explained_by_no_factor():
     got = X * (0.5 + np.arctan(2 * X) / np.pi)
     assert told_of(wrong_inner(X, got, NAMES), got) == []
+
+
+def test_nothing_at_all_has_no_factors():
+    nothing = np.zeros_like(X)
+    assert wrong_inner(X, nothing, NAMES) == {}
+    ((_, said),) = [one for one in wrong_slope(X, nothing, NAMES).values() if "counts" in one[1]]
+    assert "counts 0 times" in said

@@ -35,7 +35,7 @@ def test_other_owners_are_told(times, words):
     assert np.allclose(found, SUMS * times) and words in said
 
 
-@pytest.mark.parametrize("times", [1, 5, 0.5, np.linspace(0, 1, 56), -np.arange(56)])
+@pytest.mark.parametrize("times", [1, 5, 0.5, np.inf, np.linspace(0, 1, 56), -np.arange(56)])
 def test_one_factor_for_all_and_what_is_no_count_is_not(times):
     assert other_owners([(SUMS, SUMS * times)], SIDE, SIDE) is None
 

@@ -135,14 +135,13 @@ def alike(one: Factors, other: Factors) -> bool:
 
 def fitted(terms: list[np.ndarray], values: np.ndarray) -> list[float]:
     """How often each term counts in the values; what is next to nothing is nothing."""
-    chosen = list(range(len(terms)))
-    factors, *_ = np.linalg.lstsq(np.stack(terms).T, values, rcond=None)
-    chosen = [n for n in chosen if abs(factors[n]) > NEAR * np.abs(factors).max()]
-    if len(chosen) < len(terms):
-        again, *_ = np.linalg.lstsq(np.stack([terms[n] for n in chosen]).T, values, rcond=None)
-        factors = np.zeros(len(terms))
-        factors[chosen] = again
-    return [float(factor) for factor in factors]
+    every = np.stack(terms).T
+    counts, *_ = np.linalg.lstsq(every, values, rcond=None)
+    some = np.abs(counts) > NEAR * np.abs(counts).max()
+    if some.any():
+        counts[~some] = 0
+        counts[some], *_ = np.linalg.lstsq(every[:, some], values, rcond=None)
+    return [float(count) for count in counts]
 
 
 def near(one: float, other: float) -> bool:

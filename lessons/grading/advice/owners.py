@@ -39,6 +39,8 @@ def other_owners(
 
 def times_added(right: np.ndarray, added: np.ndarray) -> np.ndarray | None:
     """How often each sum was added, NaN where it is too small to tell; None if that is no count."""
+    if not np.isfinite(added).all():
+        return None
     large = np.abs(right) > NOTHING * np.abs(right).max(initial=0)
     times = np.full(right.shape, np.nan)
     times[large] = np.rint(added[large] / right[large])
