@@ -162,7 +162,10 @@ def too_many_rounds(space: str, exchange: bool) -> str:
             "smaller than it should be?"
         )
     if not exchange:
-        return "It is the same in all threads: does a loop go on for too long?"
+        return (
+            "It is the same in all threads: does a loop go on for too long? Or does it count along "
+            "another array than this one?"
+        )
     return (
         "It is the same in all threads: does a loop go on for too long? Or are two indices "
         "exchanged? The other way round they are inside in all of these threads."
