@@ -1067,7 +1067,23 @@ def one_epoch(case, sizes):
     losses = case.output((sizes.samples,))
     case.explain = why_not_the_batch
     case.conduct("train_epoch", images, labels, losses, network, sizes.batch, sizes.rate)
+    require_whole_batches(case, losses, sizes.batch)
     compare(case, sizes, network, losses, images, labels, flat, EPOCH_MISTAKES)
+
+
+def require_whole_batches(case, losses, batch):
+    """End the check if of each mini-batch only so many samples are classified."""
+    written = losses.array != losses.sentinel
+    parts = [written[first : first + batch] for first in range(0, len(written), batch)]
+    rows = int(parts[0].sum())
+    first_ones = all((part == (np.arange(len(part)) < rows)).all() for part in parts)
+    case.require(
+        not (0 < rows < batch and first_ones),
+        "rows left out",
+        f"Of each mini-batch only the first {rows} losses are written. As many rows are filled as "
+        "there are in images, labels, losses and the network's arrays: first_rows(network, last - "
+        "first) has those of this mini-batch.",
+    )
 
 
 def made(case, sizes, samples):
