@@ -1209,7 +1209,7 @@ def known_mistakes(net, right):
     )
     for code, (loss, sentence) in losses_without_ones(net, right).items():
         known[code] = Mistake(sentence, {"loss_sum": np.array([loss])})
-    for code, (factor, sentence) in wrong_losses(net).items():
+    for code, (factor, sentence) in told_together(wrong_losses(net)).items():
         known[code] = Mistake(sentence, {"loss_sum": right["loss_sum"] * factor})
     known["stored, not added to"] = Mistake(
         "What grad_grid held before is gone: add to it, since cells share their corners.",
@@ -1304,6 +1304,17 @@ def losses_without_ones(net, right):
             f"two rows, and {why}. The loss needs a row of ones beside its own.",
         )
     return found
+
+
+def told_together(losses):
+    """The same, code -> (factor, sentence), where equal factors have the sentences of all."""
+    return {
+        code: (
+            factor,
+            " Or: ".join(told for other, told in losses.values() if np.isclose(other, factor)),
+        )
+        for code, (factor, _) in losses.items()
+    }
 
 
 def wrong_losses(net):
