@@ -66,12 +66,13 @@ def test_few_additions(case):
     pixels = blocks * BLOCK_PIXELS - 100
     brightness, counts, counted = count(case, "launch_histogram_shared", pixels, bins, bins)
     require_work_for_all(case, counted, brightness)
+    by_pixel = counted.of(counts).atomics >= pixels
     case.budget(
         "additions to counts per block of 4,096 pixels",
         yours=counted.of(counts).atomics / blocks,
         ours=bins,
         allowed=4 * bins,  # for blocks of fewer pixels
-        diagnosis="added pixel by pixel",
+        diagnosis="added pixel by pixel" if by_pixel else "handed over again and again",
         sentence=f"a block adds {counted.of(counts).atomics / blocks:,.0f} times to counts: it "
         "should count all of its pixels in shared memory first, and then add each of its counts to "
         "global memory, once.",
@@ -94,13 +95,14 @@ def test_one_addition(case):
     require_work_for_all(case, counted, values)
     additions = counted.of(total).atomics
     case.require(additions > 0, "no atomic", "the blocks add to total: atomically, each once.")
+    by_many = additions > PIXELS_PER_THREAD * blocks  # fewer may be one thread's, round by round
     case.budget(
         "additions to total per 4,096 values",
         yours=additions / blocks,
         ours=1,
         # The student's own launch may have blocks of 256 values.
         allowed=BLOCK_PIXELS / BLOCK_THREADS if case.clues().own_launch else 1.5,
-        diagnosis="added by many threads",
+        diagnosis="added by many threads" if by_many else "added again and again",
         sentence=f"a block adds {additions / blocks:,.1f} times to total: its threads should first "
         "make one sum of all their values, in shared memory; then one of them adds it, once.",
         line=counted.busiest_line("atomics", total),

@@ -1291,7 +1291,8 @@ MISTAKES = {
     ),
     "always the first buffer": (
         Terms(buffers="always the first"),
-        "Every layer reads the features again: source has to be layer % 2.",
+        "Every layer reads the features again: each later one has to read what the layer before it "
+        "has stored, in buffer layer % 2.",
     ),
     "one total for four samples": (
         Terms(totals="one for four"),
