@@ -1,0 +1,54 @@
+"""Only the first of the four totals is added to."""
+# caught by: one_hidden_layer
+# diagnosis: nothing added to some of its four totals
+
+from numba import cuda, float32
+
+from kernels.config import FEATURES, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES
+from kernels.field_math import relu, sigmoid
+
+
+@cuda.jit
+def mlp_forward(features, weights, hidden, outputs):
+    activations = cuda.shared.array((2, TILE_SAMPLES, TILE_PITCH), float32)
+    weight_tile = cuda.shared.array((TILE, TILE), float32)
+    totals = cuda.local.array(SAMPLES_PER_THREAD, float32)
+    column = cuda.threadIdx.x
+    row = cuda.threadIdx.y
+    first_sample = cuda.blockIdx.x * TILE_SAMPLES
+    layers, batch, width = hidden.shape
+    for j in range(SAMPLES_PER_THREAD):
+        local_sample = row + j * TILE
+        sample = first_sample + local_sample
+        inside = sample < batch
+        activations[0, local_sample, column] = features[sample, column] if inside else float32(0)
+    offset = 0
+    fan_in = FEATURES
+    for layer in range(layers + 1):
+        source = layer % 2
+        last = layer == layers
+        fan_out = OUTPUTS if last else width
+        for unit_tile in range(0, fan_out, TILE):
+            unit = unit_tile + column
+            for j in range(SAMPLES_PER_THREAD):
+                totals[j] = float32(0)
+            for input_tile in range(0, fan_in, TILE):
+                weight_tile[row, column] = weights[offset + (input_tile + row) * fan_out + unit]
+                cuda.syncthreads()
+                for k in range(TILE):
+                    weight = weight_tile[k, column]
+                    for j in range(1):
+                        totals[j] += weight * activations[source, row + j * TILE, input_tile + k]
+                cuda.syncthreads()
+            for j in range(SAMPLES_PER_THREAD):
+                local_sample = row + j * TILE
+                sample = first_sample + local_sample
+                value = sigmoid(totals[j]) if last else relu(totals[j])
+                activations[1 - source, local_sample, unit] = value
+                if sample < batch:
+                    if last:
+                        outputs[sample, unit] = value
+                    else:
+                        hidden[layer, sample, unit] = value
+        offset += fan_in * fan_out
+        fan_in = fan_out
