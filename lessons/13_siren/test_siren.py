@@ -658,6 +658,21 @@ def chunk_mistakes(x, d, expected):
             "that is missing: reading it once more is for samples whose result nobody stores. A "
             "sum ends with the batch.",
         ),
+        **{
+            code: (
+                np.stack([sums_of(other(c * CHUNK + np.arange(CHUNK))) for c in range(chunks)]),
+                f"Where the batch ends before the chunk does, {which} counted for those that are "
+                "missing. A sum ends with the batch.",
+            )
+            for code, which, other in (
+                ("begins anew", "the first samples are", lambda sample: sample % samples),
+                (
+                    "first sample again",
+                    "sample 0 is",
+                    lambda sample: np.where(sample < samples, sample, 0),
+                ),
+            )
+        },
         "last sample missing": (last_left_out, "The last sample of each chunk is missing."),
         "mean": (expected / sizes, "This is the mean of a chunk: the sum is wanted."),
         "divided by 64": (
