@@ -1,6 +1,6 @@
 """The number of the block is taken for that of the thread."""
 # caught by: one_tile
-# diagnosis: as there are blocks
+# diagnosis: is the index the number of a block
 
 from numba import cuda, float32
 
