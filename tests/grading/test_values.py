@@ -210,7 +210,10 @@ def test_a_number_is_told_with_its_thread_and_its_turn():
     )
     truth = FoundValue(7, "x < 3", Replaced("thread 3", 0, 1.0, 0.0), True, True)
     assert "is true in thread 3, and should be false" in sentence(truth)
-    assert "line 7, and at what it is made of: " in sentence(FoundValue(7, "x", replaced, False))
+    uncertain = sentence(FoundValue(7, "x", replaced, False))
+    assert uncertain.startswith(
+        "by line 7 numbers are wrong, there or in what they are made of: `x` "
+    )
 
 
 def test_as_many_digits_as_differ():

@@ -7,18 +7,20 @@ DIGITS = 4, 6, 9
 
 
 def sentence(found: FoundValue) -> str:
-    """Begins with the line, as all that is told of a line does."""
+    """Where numbers are wrong. Only of a certain place it begins as all that tells a line does."""
     replaced = found.replaced
     was, now = number_texts(replaced.was, replaced.now)
     if found.is_truth:
         was, now = ("true" if number else "false" for number in (replaced.was, replaced.now))
     turn = f", the {ordinal(replaced.turn + 1)} time" if replaced.turn else ""
-    also = "" if found.certain else ", and at what it is made of"
     text = found.text if len(found.text) <= LONGEST else f"{found.text[:LONGEST]}..."
+    numbers = f"`{text}` is {was} in {replaced.thread}{turn}, and should be {now}"
+    mended = "With the right numbers there, in all threads, the results of this call are right"
+    if found.certain:
+        return f"look at line {found.line}: {numbers}. {mended}"
     return (
-        f"look at line {found.line}{also}: `{text}` is {was} in {replaced.thread}{turn}, and "
-        f"should be {now}. With the right numbers there, in all threads, the results of this call "
-        "are right"
+        f"by line {found.line} numbers are wrong, there or in what they are made of: {numbers}. "
+        f"{mended}"
     )
 
 
