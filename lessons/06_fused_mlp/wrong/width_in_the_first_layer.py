@@ -1,6 +1,6 @@
 """The first layer is taken to have `width` inputs."""
 # caught by: wide_and_deep
-# diagnosis: fan_in is 16
+# diagnosis: The matrices are (16, width)
 
 from numba import cuda, float32
 

@@ -1,6 +1,6 @@
 """error is target - output: the training runs uphill."""
 # caught by: last_layer
-# diagnosis: sign reversed
+# diagnosis: sign is reversed
 
 from numba import cuda, float32
 

@@ -1,6 +1,6 @@
 """The row of a cell is its number divided by the height."""
 # caught by: grid
-# diagnosis: Look at how the row is made
+# diagnosis: Look at how row is made
 
 import math
 
