@@ -811,6 +811,8 @@ FORMULAS = [
     ("a b", "({c} * a - b) * b", ["{c} * b", "{c} * a - 2 * b"]),
     ("a b", "{c} * a + 0.0003 * b", ["{c}", "0.0003"]),  # one slope is smaller than float32's noise
 ]
+# Both slopes are the same: one value would do for both.
+ALIKE = "a b", "(a + b) * (a + b) + {c} * a + {c} * b", ["2 * a + 2 * b + {c}"] * 2
 LIARS = {
     "forgets the gradient": (
         "does not multiply by the gradient that it gets. Tried with a gradient of 1, that does not "
@@ -833,7 +835,26 @@ SPOILERS = {
     "False: ask whether a value is near enough, and not whether it is too far off.",
     "too few values": "returns one value, and its function has two inputs: compare the lengths "
     "first.",
+    "one value for both": "returns one value, and its function has two inputs, with the same slope "
+    "along both: compare the lengths first. An array stretches one value, and zip stops after it.",
+    "too many values": "returns three values, and its function has two inputs: compare the lengths "
+    "first.",
 }
+# What Python and NumPy say of values that are more, or fewer, than somebody has thought.
+OTHER_LENGTHS = (
+    "zip() argument",
+    "index out of range",
+    "out of bounds",
+    "could not be broadcast",
+    "inhomogeneous",
+    "values to unpack",
+    "not iterable",
+    "non-iterable",
+    "not subscriptable",
+    "invalid index to scalar",
+    "too many indices",
+    "has no len()",
+)
 
 
 @check("wrong_derivative")
@@ -852,11 +873,11 @@ def test_wrong_derivative(case):
     )
     for suspect, said in verdicts:
         expect_verdict(case, suspect, said)
-    case.advice = dict.fromkeys(
-        ("zip() argument", "index out of range", "out of bounds", "could not be broadcast"),
-        f"One of the derivatives {SPOILERS['too few values']}",
-    )
     for suspect in spoilers:
+        case.advice = {}
+        if "value" in suspect.kind:
+            says = f"One of the derivatives {SPOILERS[suspect.kind]}"
+            case.advice = dict.fromkeys(OTHER_LENGTHS, says)
         expect_verdict(case, suspect, verdict_of(case, suspect))
 
 
@@ -865,15 +886,22 @@ def make_suspects(case):
 
     Returns (list of `Suspect`, list of `Suspect`).
     """
-    chosen = [("", n) for n in range(len(FORMULAS))]
+    chosen = [("", formula) for formula in FORMULAS]
     pairs = "second input", "opposite", "a little, once"  # of formulas with two inputs
-    chosen += [(kind, 1 if kind in pairs else int(case.rng.integers(4))) for kind in LIARS]
-    chosen += [("off by 5 %", 4), ("a fifth too small", 4)]
-    spoilers = [("not a number", 2), ("too few values", 1), ("", 3)]
+    numbers = [1 if kind in pairs else int(case.rng.integers(4)) for kind in LIARS]
+    chosen += [(kind, FORMULAS[number]) for kind, number in zip(LIARS, numbers, strict=True)]
+    chosen += [("off by 5 %", FORMULAS[4]), ("a fifth too small", FORMULAS[4])]
+    spoilers = [
+        ("not a number", FORMULAS[2]),
+        ("too few values", FORMULAS[1]),
+        ("one value for both", ALIKE),
+        ("too many values", FORMULAS[1]),
+        ("", FORMULAS[3]),
+    ]
     letters = iter(case.rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist())
     return tuple(
         [
-            make_suspect(case, f"suspect_{next(letters)}", kind, *FORMULAS[formula])
+            make_suspect(case, f"suspect_{next(letters)}", kind, *formula)
             for kind, formula in in_any_order(case, group)
         ]
         for group in (chosen, spoilers)
@@ -907,8 +935,10 @@ def make_suspect(case, name, kind, parameters, result, slopes):
         told = [f"{told[0]} + 0.5", f"{told[1]} - 0.5"]
     elif kind == "not a number":
         told[0] += f" if {names[0]} < 0 else 'nan'"
-    elif kind == "too few values":
+    elif kind in ("too few values", "one value for both"):
         told = told[:1]
+    elif kind == "too many values":
+        told.append(told[1])
     elif kind == "negative":
         told[0] = f"{told[0]} * (1 if {names[0]} > 0 else 2) + (0 if {names[0]} > 0 else 1)"
     single = ", ".join(f"float32({one})" for one in told)

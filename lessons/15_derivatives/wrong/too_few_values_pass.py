@@ -1,6 +1,6 @@
 """A derivative that returns too few values is compared as far as it goes."""
 # caught by: wrong_derivative
-# diagnosis: one value
+# diagnosis: compare the lengths
 
 import numpy as np
 
