@@ -437,6 +437,10 @@ def wrong_samples_of_units(weights, activations):
         ),
         "samples mixed up": (mixed(activations) @ weights, MIXED_UP),
         "samples mixed up in loading": (other_samples(activations) @ weights, MIXED_UP),
+        **{
+            code: (one_of_four(activations, j) @ weights, sentence)
+            for code, (j, sentence) in one_for_four(len(samples)).items()
+        },
         "first block again": (
             activations[samples % BLOCK_SAMPLES] @ weights,
             "Every block computes the samples of the first one: what it loads, too, begins at "
@@ -457,6 +461,10 @@ def wrong_mixtures(features, layers, expected):
         **wrong_layers(start, layers),
         "samples mixed up": (mixed(expected), MIXED_UP),
         "samples mixed up in loading": (other_samples(expected), MIXED_UP),
+        **{
+            code: (one_of_four(expected, j), sentence)
+            for code, (j, sentence) in one_for_four(len(expected)).items()
+        },
     }
 
 
@@ -708,7 +716,17 @@ def wrong_values(network):
     Those that explain nothing of the first blocks are left out: hundreds of networks of thousands
     of samples would take minutes, and gigabytes.
     """
-    known = {**MISTAKES, **MADE_ALONE, **wrong_indices(), **two_at_once(MISTAKES)}
+    one_sample = {
+        code: (Terms(sample=code), sentence)
+        for code, (_, sentence) in one_for_four(len(network.arrays[0])).items()
+    }
+    known = {
+        **MISTAKES,
+        **MADE_ALONE,
+        **one_sample,
+        **wrong_indices(),
+        **two_at_once(MISTAKES),
+    }
     first = first_samples(network)
     found = {}
     for code, (terms, sentence) in known.items():
@@ -1052,7 +1070,47 @@ def misread(matrix, weights, how):
     if how == "tiles turned":
         tiles = matrix.reshape(fan_in // TILE, TILE, fan_out // TILE, TILE)
         return tiles.transpose(0, 3, 2, 1).reshape(fan_in, fan_out)
+    if how in PLACES:
+        inputs, units = np.indices(matrix.shape)
+        places = PLACES[how](inputs, units, fan_in, fan_out)
+        # An index outside the matrix is found before: that its last weight is taken says nothing.
+        return matrix.ravel()[np.minimum(places, matrix.size - 1)]
     return matrix
+
+
+def within_tiles(inputs, units, fan_out, along, down):
+    """Where a weight is read if tiles begin at the right place, but are gone over in other steps.
+
+    down, along: how far the weights of two inputs, and of two units, are apart in a tile.
+    """
+    row, column = inputs % TILE, units % TILE
+    return (inputs - row) * fan_out + units - column + row * down + column * along
+
+
+# Where the weight of an input and a unit is read, from the offset on.
+PLACES = {
+    "256 from the tile's begin": lambda i, u, fan_in, fan_out: within_tiles(
+        i, u, fan_out, along=1, down=TILE
+    ),
+    "256 from the tile's begin, turned": lambda i, u, fan_in, fan_out: within_tiles(
+        i, u, fan_out, along=TILE, down=1
+    ),
+    "rows of 16": lambda i, u, fan_in, fan_out: i * TILE + u,
+    "rows of fan_in": lambda i, u, fan_in, fan_out: i * fan_in + u,
+}
+
+
+def one_of_four(source, j):
+    """Of each thread's four samples, 16 apart, all four are number j; zeros beyond the batch."""
+    samples = np.arange(len(source))
+    place = samples % BLOCK_SAMPLES
+    origin = samples - place + place % TILE + j * TILE
+    return np.where((origin < len(source))[:, np.newaxis], source[origin % len(source)], 0)
+
+
+def one_for_four(batch):
+    """The same for one sample in place of four; in a small batch zeros may come from elsewhere."""
+    return ONE_FOR_FOUR if batch >= BLOCK_SAMPLES else {}
 
 
 def mixed(features):
@@ -1081,7 +1139,13 @@ def of_the_row(features):
     return np.tile(features[np.arange(len(features)), place][:, np.newaxis], FEATURES)
 
 
-OF_SAMPLES = {"own": np.asarray, "row * 4 + j": other_samples, "row + j * 16": mixed}
+OF_SAMPLES = {
+    "own": np.asarray,
+    "row * 4 + j": other_samples,
+    "row + j * 16": mixed,
+    "last of four": partial(one_of_four, j=3),
+    "first of four": partial(one_of_four, j=0),
+}
 REORDERED = {
     "right": lambda features: features,
     "mixed": lambda features: mixed(features),
@@ -1115,6 +1179,17 @@ MIXED_UP = (
     "The samples are mixed up: some lines count them as row + j * TILE, others as "
     "row * SAMPLES_PER_THREAD + j."
 )
+# code -> (which of a thread's four samples all four are, sentence)
+ONE_FOR_FOUR = {
+    f"{which} of four": (
+        j,
+        f"All four samples of a thread have the numbers of its {which} one, row{place}. Is there "
+        "one variable for the four, which goes from one loop over j to the next? Each sample needs "
+        "its own, in cuda.local.array(SAMPLES_PER_THREAD, float32), or is stored in the same round "
+        "of the loop, where no other thread still reads. Or is an index the same for all j?",
+    )
+    for which, j, place in (("last", 3, " + 3 * TILE"), ("first", 0, ""))
+}
 MISTAKES = {
     "sixteen units in all layers": (
         Terms(units="OUTPUTS"),
@@ -1331,5 +1406,27 @@ MADE_ALONE = {
     for where, between, instead in (
         (" and of the sum", "relu", ", and then the sum"),
         ("", "same", ", and not the sum"),
+    )
+}
+
+ROWS_OF_A_MATRIX = (
+    "weights holds a matrix row by row, so the weight of input i and unit u is at offset + "
+    "i * fan_out + u."
+)
+MADE_ALONE |= {
+    f"{code} in a matrix": (Terms(matrix=code), f"{told} {ROWS_OF_A_MATRIX}")
+    for code, told in (
+        (
+            "256 from the tile's begin",
+            "Each weight tile is fetched as 256 weights in a row, from its first one on: the rows "
+            "of a tile are fan_out weights apart, and not TILE.",
+        ),
+        (
+            "256 from the tile's begin, turned",
+            "Each weight tile is fetched as 256 weights in a row, from its first one on, and is "
+            "turned: the rows of a tile are fan_out weights apart.",
+        ),
+        ("rows of 16", "The rows of a matrix are taken as 16 weights apart:"),
+        ("rows of fan_in", "The rows of a matrix are taken as fan_in weights apart:"),
     )
 }

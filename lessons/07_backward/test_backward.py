@@ -504,6 +504,28 @@ def wrong_samples(inputs, units):
             f"Each sum is {blocks} times what it should be, and there are {blocks} blocks: does "
             "each of them go over the whole batch? It has 64 samples, s goes over TILE_SAMPLES.",
         ),
+        **{
+            code: (
+                (inputs * times[:, np.newaxis]).T @ units,
+                f"Each block adds the samples of {whose}, too: block b has the samples from "
+                "b * TILE_SAMPLES on, TILE_SAMPLES of them at most, and no others.",
+            )
+            for code, (times, whose) in samples_in_several_blocks(samples, blocks).items()
+        },
+    }
+
+
+def samples_in_several_blocks(samples, blocks):
+    """code -> (how many blocks take each sample, which samples a block takes beside its own)."""
+    block = samples // BLOCK_SAMPLES
+    return {
+        "all later samples, too": (block + 1, "all later blocks"),
+        "all earlier samples, too": (blocks - block, "all earlier blocks"),
+        "next block's samples, too": (np.minimum(block, 1) + 1, "the next block"),
+        "samples of the block before, too": (
+            1 + (block < blocks - 1),
+            "the block before",
+        ),
     }
 
 
