@@ -1202,10 +1202,18 @@ def known_mistakes(net, right):
         "each, which the first layer has left in `gradient`.",
         {"grad_grid": reference.scatter(features, net.grid.shape)},
     )
-    known["last pixels counted again"] = Mistake(
-        "The threads beyond the picture count, too, with the colours of the last pixels: a thread "
-        "without a pixel has an error of 0.",
-        gradients_beyond(net),
+    known |= mistakes_beyond(net, right)
+    known["deltas, not gradients"] = Mistake(
+        "What goes to the corners are the deltas of layer 0's units, which backward_layer has left "
+        "in deltas. The gradients of the features are in `gradient` by then: each thread stores "
+        "its own in deltas, before the sums for the corners.",
+        {"grad_grid": reference.scatter(right["deltas"][0], net.grid.shape)},
+    )
+    of_outputs = right["deltas"][1] @ net.weights[1, :UNITS].T.astype(np.float64)
+    known["gradients of layer 0's outputs"] = Mistake(
+        "What goes to the corners are the gradients of what layer 0 gives: they have to go through "
+        "layer 0, too, to become those of the features.",
+        {"grad_grid": reference.scatter(of_outputs, net.grid.shape)},
     )
     for code, (loss, sentence) in losses_without_ones(net, right).items():
         known[code] = Mistake(sentence, {"loss_sum": np.array([loss])})
@@ -1250,14 +1258,64 @@ def sums_of_other_pixels(net, right):
     return found
 
 
-def gradients_beyond(net):
-    """As `gradients`, if pixels beyond the picture have the colours of the nearest one."""
+def mistakes_beyond(net, right):
+    """code -> `Mistake`, if threads beyond the picture have an error, too."""
+    height, width, _ = net.image.shape
+    if not (height % CELL or width % CELL):
+        return {}
+    rule = "a thread without a pixel has an error of 0."
+    colours = "The threads beyond the picture count, too, with the colours of the last pixels: "
+    black = "The threads beyond the picture count, too, as if the image were black there: "
+    again = (
+        "A thread beyond the picture computes the pixel at the edge once more, and adds its error "
+        "again: "
+    )
+    found = {
+        "last pixels counted again": (gradients_beyond(net, "edge"), colours),
+        "black pixels beyond": (gradients_beyond(net, "constant"), black),
+        "edge pixels computed again": (edge_again(net, right), again),
+        "edge pixels computed again, own shares": (edge_again(net, right, own_shares=True), again),
+    }
+    known = {code: Mistake(text + rule, arrays) for code, (arrays, text) in found.items()}
+    for code, (arrays, text) in found.items():
+        known[f"{code}, in the gradients"] = Mistake(
+            text + rule, {**arrays, "loss_sum": right["loss_sum"]}
+        )
+    return known
+
+
+def gradients_beyond(net, mode):
+    """As `gradients`, if pixels beyond the picture have a colour: see `numpy.pad` for the modes."""
     height, width, _ = net.image.shape
     below, right = -height % CELL, -width % CELL
-    padded = np.pad(net.image, ((0, below), (0, right), (0, 0)), mode="edge")
+    padded = np.pad(net.image, ((0, below), (0, right), (0, 0)), mode=mode)
     times = padded.size / net.image.size  # the mean is still divided by the picture's size
     found = gradients(net._replace(image=padded))
     return {name: times * array for name, array in found.items()}
+
+
+def edge_again(net, right, own_shares=False):
+    """As `gradients`, if threads beyond the picture compute the nearest pixel of it again.
+
+    own_shares: whether they hand its gradients to the corners by the shares of their own place.
+    """
+    height, width, _ = net.image.shape
+    rows, columns = (
+        np.minimum(np.arange(size + -size % CELL), size - 1) for size in (height, width)
+    )
+    times = np.outer(np.bincount(rows), np.bincount(columns))[:, :, np.newaxis]
+    activations = reference.forward(net.grid, net.weights, height, width)
+    found = np.zeros(WEIGHTS_SHAPE)
+    for layer, delta in enumerate(right["deltas"]):
+        found[layer, :UNITS] = np.einsum("yxk, yxu -> ku", activations[layer], times * delta)
+        found[layer, UNITS] = (times * delta).sum(axis=(0, 1))
+    shape, features = net.grid.shape, right["features"]
+    handed_on = reference.scatter(times * features, shape)
+    return {
+        "grad_weights": found,
+        "grad_grid": scattered_beyond(features, shape) if own_shares else handed_on,
+        "loss_sum": np.array([np.sum(times * (painted(net) - net.image) ** 2) / net.image.size]),
+    }
 
 
 def painted(net):
