@@ -509,10 +509,25 @@ def test_a_stream_that_waits_for_an_event_in_vain():
         mark.wait(second)
         add[1, 8, second](array, 1)
 
+    def exchanged(first, second):
+        mark = cuda.event()
+        mark.record(second)
+        mark.wait(first)
+
+    def for_another_purpose():
+        first, second, mark = cuda.stream(), cuda.stream(), cuda.event()
+        array = to_device(ones())
+        mark.record(second)
+        mark.wait(first)
+        add[1, 8, first](array, 1)
+        add[1, 8, second](array, 1)
+
     nothing = told(lambda: two_streams(lambda first, second: cuda.event().wait(second)))
     assert "which nobody had recorded yet" in nothing
     assert "recorded on this stream itself" in told(lambda: two_streams(on_itself))
     assert "recorded before that, in line" in told(too_early)
+    assert "recorded on stream 2: exchange the two" in told(lambda: two_streams(exchanged))
+    assert "waits for" not in told(for_another_purpose)
     assert "waits for" not in told(lambda: two_streams(lambda first, second: None))
 
 

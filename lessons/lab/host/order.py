@@ -52,6 +52,7 @@ class EventWait(NamedTuple):
     place: HostPlace
     recorded: HostPlace | None
     stream: int  # in which the mark is
+    behind: int = 0  # how many operations the waiting stream had been given before
 
     def in_vain(self, waiting: int, access: Access) -> str:
         """Why the stream `waiting` is not behind an access, although it waits; "" if unknown."""
@@ -62,6 +63,10 @@ class EventWait(NamedTuple):
         if self.stream == access.stream:
             return f"which was recorded before that, in line {self.recorded.line}"
         return ""
+
+    def is_exchanged(self, user: int, access: Access) -> bool:
+        """Whether the stream of an access waits, behind it, for the stream that should wait."""
+        return self.recorded is not None and self.stream == user and self.behind >= access.number
 
 
 class Order:

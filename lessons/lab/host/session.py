@@ -148,10 +148,9 @@ class Session(Found):
         access = self.order.conflict(HOST, memory, writes)
         if access is None:
             return
-        does = "writes" if writes else "reads"
         self.find_unsynchronised(
             host_place(),
-            f"the host {does} this array here, but {describe(access)} may not be done: call "
+            f"the host {'writes' if writes else 'reads'} this array here, but {describe(access)} may not be done: call "
             f"{waiting_for(access)} before",
             access,
         )
@@ -164,10 +163,9 @@ class Session(Found):
         access = self.order.conflict(queue, memory, writes)
         if access is None:
             return
-        does = "writes" if writes else "reads"
         self.find_unsynchronised(
             place,
-            f"{what} on {stream_name(queue)} {does} an array that {describe(access)} uses, and "
+            f"{what} on {stream_name(queue)} {'writes' if writes else 'reads'} an array that {describe(access)} uses, and "
             "nothing puts the two streams in order: record an event on one and let the other wait "
             f"for it, or use one stream{self.waited_in_vain(queue, access)}",
             access,
@@ -175,11 +173,15 @@ class Session(Found):
 
     def waited_in_vain(self, queue: int, access: Access) -> str:
         """What is said of an event that the stream waits for, and that does not help it."""
-        wait = self.order.event_waits.get(queue)
-        why = wait.in_vain(queue, access) if wait else ""
+        waits = self.order.event_waits
+        own, other = waits.get(queue), waits.get(access.stream)
+        waiting, wait, why = queue, own, own.in_vain(queue, access) if own else ""
+        if not own and other and other.is_exchanged(queue, access):
+            why = f"which was recorded on {stream_name(queue)}: exchange the two"
+            waiting, wait = access.stream, other
         if not wait or not why:
             return ""
-        return f" ({stream_name(queue)} waits for an event in line {wait.place.line}, {why})"
+        return f" ({stream_name(waiting)} waits for an event in line {wait.place.line}, {why})"
 
     def check_source(self, access: Access) -> None:
         """A copy to the device is done: is its source what it was when the copy was queued?"""

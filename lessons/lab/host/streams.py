@@ -76,7 +76,8 @@ class Event(metaclass=Fixed):
     def wait(self, stream: Any = 0) -> None:
         """What is queued on the stream from now on comes after the mark."""
         waiting = number_of(stream)
-        wait = EventWait(host_place(), self._lab_recorded, self._lab_stream)
+        behind = self._lab_order.issued[waiting]
+        wait = EventWait(host_place(), self._lab_recorded, self._lab_stream, behind)
         self._lab_order.event_waits[waiting] = wait
         if self._lab_mark is not None:
             self._lab_order.steps.append(Step(STREAM_WAITS, host_place(), waiting))
