@@ -237,7 +237,14 @@ def why_not_two_rounds(found):
         return OWN_NUMBERS
     if found.kind == "race" and " writes c[" in found.message:
         return ""
-    if found.kind in ("race", "uninitialised"):
+    if found.kind == "race":
+        return (
+            "if there is a barrier between storing and multiplying: between two barriers fill only "
+            "one half of both tiles, as slow threads still multiply the other. `top` changes from "
+            "round to round, from 0 to DEPTH and back, and whoever stores or multiplies begins at "
+            "row `top`"
+        )
+    if found.kind == "uninitialised":
         return (
             "if there is a barrier between storing and multiplying, two rounds use the same half: "
             "`top` changes from round to round, from 0 to DEPTH and back, and whoever stores or "
@@ -1159,11 +1166,18 @@ def wrong_sums(a, b):
     right = a.astype(np.float64) @ b.T.astype(np.float64)
     row, column = np.indices(right.shape)
     last = (a.shape[1] + 31) // 32 * 32 - 16
+    last_round = last - 16
     known = {
         "last step only": (
             a[:, last:].astype(np.float64) @ b[:, last:].T,
             "Only the last step is left: the instruction adds to the four sums that it is given, "
             "so give it those of this piece.",
+        ),
+        "last round only": (
+            a[:, last_round:].astype(np.float64) @ b[:, last_round:].T,
+            "Only the last round is left: sums has what the rounds before have added. It is zero "
+            "once, before the first round; give the instruction its four numbers, and store what "
+            "comes back, or add to it what this round has in an array of its own.",
         ),
         "nothing kept": (
             np.zeros_like(right),
