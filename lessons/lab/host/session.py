@@ -150,8 +150,8 @@ class Session(Found):
             return
         self.find_unsynchronised(
             host_place(),
-            f"the host {'writes' if writes else 'reads'} this array here, but {describe(access)} may not be done: call "
-            f"{waiting_for(access)} before",
+            f"the host {'writes' if writes else 'reads'} this array here, but {describe(access)} "
+            f"may not be done: call {waiting_for(access)} before",
             access,
         )
         self.order.deliver(memory)
@@ -165,16 +165,16 @@ class Session(Found):
             return
         self.find_unsynchronised(
             place,
-            f"{what} on {stream_name(queue)} {'writes' if writes else 'reads'} an array that {describe(access)} uses, and "
-            "nothing puts the two streams in order: record an event on one and let the other wait "
-            f"for it, or use one stream{self.waited_in_vain(queue, access)}",
+            f"{what} on {stream_name(queue)} {'writes' if writes else 'reads'} an array that "
+            f"{describe(access)} uses, and nothing puts the two streams in order: record an event "
+            "on one and let the other wait for it, or use one stream"
+            f"{self.waited_in_vain(queue, access)}",
             access,
         )
 
     def waited_in_vain(self, queue: int, access: Access) -> str:
         """What is said of an event that the stream waits for, and that does not help it."""
-        waits = self.order.event_waits
-        own, other = waits.get(queue), waits.get(access.stream)
+        own, other = (self.order.event_waits.get(one) for one in (queue, access.stream))
         waiting, wait, why = queue, own, own.in_vain(queue, access) if own else ""
         if not own and other and other.is_exchanged(queue, access):
             why = f"which was recorded on {stream_name(queue)}: exchange the two"
