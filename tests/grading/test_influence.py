@@ -1,7 +1,10 @@
 """Which inputs a wrong element comes from: the search in made-up files, its words, real kernels."""
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -23,7 +26,9 @@ from lessons.grading.influence.measure import Budget, Element
 from lessons.grading.influence.recipe import recipe_of
 from lessons.grading.influence.search import Search
 from lessons.grading.influence.words import lines_of, sentences
+from lessons.grading.supervisor.worker_errors import WorkerError
 from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.grading.untrusted.submission import Submission
 
 RNG = np.random.default_rng(5)
@@ -258,6 +263,28 @@ def matmul_naive(a, b, c):
             total += a[row, k] * b[0 if k == 3 else k, column]
         c[row, column] = total
 """
+OVERLAPPING_BLOCKS = """
+from numba import cuda, float32
+from kernels.config import TILE, TILE_SAMPLES
+
+
+@cuda.jit
+def add_weight_gradients(activations, deltas, grad_weights):
+    inputs = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    units = cuda.shared.array((TILE_SAMPLES, TILE), float32)
+    column, row = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for begin in range(cuda.blockIdx.x * TILE_SAMPLES, activations.shape[0], TILE_SAMPLES):
+        for s in range(row, TILE_SAMPLES, TILE):
+            there = begin + s < activations.shape[0]
+            inputs[s, column] = activations[begin + s, column] if there else float32(0)
+            units[s, column] = deltas[begin + s, column] if there else float32(0)
+        cuda.syncthreads()
+        for s in range(TILE_SAMPLES):
+            total += inputs[s, row] * units[s, column]
+        cuda.syncthreads()
+    cuda.atomic.add(grad_weights, (row, column), total)
+"""
 FIRST_ROW = PRODUCT.replace("a[row, k]", "a[0, k]").replace("0 if k == 3 else k", "k")
 REAL = {
     "sum": (
@@ -272,7 +299,31 @@ REAL = {
         "5", FIRST_ROW, "naive", "No number of c changes when a[1, 0] changes; some should. None "
         "changes with any of the rows 1 to 4 of a.",
     ),
+    "overlapping blocks": (
+        "7", OVERLAPPING_BLOCKS, "add_weight_gradients", "When activations[66, 0] changes, "
+        "grad_weights[0, 0] changes twice as much as it should.",
+    ),
 }  # fmt: skip
+
+CORES = """
+import numba
+
+
+def launch_nothing(launch=None):
+    print(numba.get_num_threads())
+"""
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_a_call_that_is_made_again_runs_block_after_block(in_turn):
+    """Blocks on several cores add up in any order: the same call would leave other bits."""
+    worker = WorkerProcess(any_code=True)
+    deadline = time.monotonic() + 60
+    worker.load(CORES.encode(), {}, deadline)
+    with suppress(WorkerError):  # it has launched no kernel
+        worker.run("launch_nothing", (), "native", deadline, in_turn=in_turn)
+    assert int(worker.printed()) == (1 if in_turn else numba.config.NUMBA_NUM_THREADS)
+    worker.stop()
 
 
 @pytest.mark.slow

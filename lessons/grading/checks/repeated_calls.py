@@ -130,7 +130,7 @@ class Repeated:
             return named(value, f"{request.function}(...)")
         outcome = worker.run(
             request.function, arguments, self.engine, deadline,
-            conducts=request.kind == CONDUCT, ask_numba=False,
+            conducts=request.kind == CONDUCT, ask_numba=False, in_turn=True,
         )  # fmt: skip
         self.seconds = SECONDS_FOR_ONE
         if outcome.findings:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.error import CudaSupportError
@@ -114,6 +115,8 @@ class Worker:
             return self.run_on_gpu(request, arrays)
         self.report = self.last = None
         self.doubles, self.counts = [], []
+        cores = 1 if request["in_turn"] else numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        numba.set_num_threads(cores)
         launch = launch_native if backend == "native" else self.checked(request, arrays)
         with suppress(Found):
             self.launch(request, arrays, launch)
