@@ -222,7 +222,7 @@ WITHOUT = {
 }  # fmt: skip
 
 
-SLOW = "the barrier between two layers", "the rear's wait for the way forward"
+SLOW = ("the rear's wait for the way forward",)
 
 
 @functools.cache
