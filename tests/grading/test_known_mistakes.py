@@ -9,6 +9,7 @@ import pytest
 from kernels.training_step import Arrays, Stages
 from lessons.course.lesson import find_lesson
 from lessons.grading.advice.unwritten import Diagnosis
+from lessons.grading.checks.case import Case
 from lessons.grading.checks.inputs import Inputs
 from lessons.grading.checks.mistakes import (
     Left,
@@ -19,9 +20,11 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
-from lessons.grading.checks.ruled_out import BUT, RightRuns, would_show
+from lessons.grading.checks.ruled_out import BUT, OR, RightRuns, would_show
 from lessons.grading.checks.run import checks_of
+from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
+from lessons.grading.untrusted.submission import Submission
 
 CASE = types.SimpleNamespace(usual_tolerance=lambda expected: 1e-6)
 A, B = np.array([1.0, 2.0]), np.array([5.0])
@@ -63,7 +66,8 @@ def test_two_mistakes_that_change_different_arrays_are_named_together():
     [
         ("scale result", {"by the blocks": A}, ("by the blocks", "by the blocks.")),
         ("scale result", {}, ("halved", f"halved. {BUT}")),
-        ("other result", {"by the blocks": A}, ("halved", "halved.")),
+        ("other result", {}, ("halved", "halved.")),
+        ("other result", {"by the blocks": A}, ("halved", f"halved. {OR} by the blocks.")),
     ],
 )
 def test_a_mistake_that_an_earlier_run_has_ruled_out_is_not_told_alone(what, others, told):
@@ -77,6 +81,31 @@ def test_a_mistake_that_an_earlier_run_has_ruled_out_is_not_told_alone(what, oth
 
     now = {"halved": "halved.", **dict.fromkeys(others, "by the blocks.")}
     assert right.likeliest(what, now, first_of) == told
+
+
+def test_a_wrong_run_is_told_with_one_that_came_out_right():
+    lesson = find_lesson("1")
+    file = Submission(lesson.exercise, b"")
+    case = Case(lesson, lesson.checks[0], file, None, 1, 0.0, False, False, [])
+    twice = np.arange(12.0)
+
+    def told(*runs):
+        case.right_run, case.is_right = "", False
+        for run in runs[:-1]:
+            case.begin("checked", run)
+            case.expect(twice, twice, name="gray")
+        case.begin("checked", runs[-1])
+        with pytest.raises(CheckEnded) as ended:
+            case.expect(twice**2 + 7, twice, name="gray")
+        return str(ended.value).splitlines()[-1]
+
+    assert told("f(array (2, 3))", "f(array (4, 3))") == (
+        "This came out right: f(array (2, 3)). What is different here?"
+    )
+    assert "with other numbers, came out right" in told("f(array (2, 3))", "f(array (2, 3))")
+    alone = told("f(array (4, 3))")
+    assert "right" not in alone and alone.startswith("wrong: ")
+    assert told("g(array (4, 3))", "f(array (4, 3))") == alone, "of another function"
 
 
 def test_infinity_agrees_with_itself():

@@ -197,6 +197,8 @@ class Case(Verdict):
     def begin(self, backend: str, what: str) -> None:
         """Note what runs now, and where: a message begins with it."""
         self.was_called = False
+        if self.is_right:
+            self.right_run, self.is_right = self.last_run, False
         self.last_run, self.last_backend = what, backend
         if backend not in self.backends:
             self.backends.append(backend)

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
-from lessons.grading.checks.ruled_out import BUT, is_clearly_different
+from lessons.grading.checks.ruled_out import BUT, OR, PARTS, is_clearly_different
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
-PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
 Terms = TypeVar("Terms", bound=Any)  # a NamedTuple
 
 
@@ -157,7 +156,7 @@ def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
     other = next((sentence for sentence in alone if sentence != first), "")
     if re.search(PARTS, fitting[0]):
         return first
-    return f"{first} Or, which leaves the same here: {other}" if other else first
+    return f"{first} {OR} {other}" if other else first
 
 
 def two_at_once(known: Mapping[str, tuple[Terms, str]]) -> dict[str, tuple[Terms, str]]:

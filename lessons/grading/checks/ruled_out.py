@@ -5,6 +5,7 @@ shown, that mistake alone cannot be what is wrong in the next run; something tha
 the two is.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -18,6 +19,9 @@ BUT = (
     "But an earlier run of this check came out right, where it would have shown: what is different "
     "here?"
 )
+
+OR = "Or, which leaves the same here:"
+PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
 
 
 class RightRuns:
@@ -38,12 +42,15 @@ class RightRuns:
         diagnosed: what is said with some of the candidates.
         """
         first = diagnosed(known)
-        if first.code not in known or not self.ruled_out(what, [first.code]):
+        if first.code not in known:
             return first
         out = self.ruled_out(what, known)
-        other = diagnosed({code: result for code, result in known.items() if code not in out})
-        if other.code in known and other.code not in out:
-            return other
+        possible = {code: result for code, result in known.items() if code not in out}
+        if first.code in possible:
+            return with_another(first, possible, diagnosed)
+        other = diagnosed(possible)
+        if other.code in possible:
+            return with_another(other, possible, diagnosed)
         return Diagnosis(first.code, f"{first.sentence} {BUT}")
 
     def ruled_out(self, what: str, codes: Collection[str]) -> set[str]:
@@ -52,6 +59,23 @@ class RightRuns:
             if earlier == what:
                 found |= shows(set(codes) - found)
         return found
+
+
+def with_another(
+    first: Diagnosis, known: Candidates, diagnosed: Callable[[Candidates], Diagnosis]
+) -> Diagnosis:
+    """The diagnosis, and the sentence of another mistake that leaves the same."""
+    if re.search(PARTS, first.code):
+        return first
+    others = {
+        code: result
+        for code, result in known.items()
+        if code != first.code and not re.search(PARTS, code)
+    }
+    other = diagnosed(others)
+    if other.code not in others or other.sentence == first.sentence:
+        return first
+    return Diagnosis(first.code, f"{first.sentence} {OR} {other.sentence}")
 
 
 def would_show(

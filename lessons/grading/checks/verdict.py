@@ -66,6 +66,8 @@ class Verdict(Inputs):
         self.brief = False  # whether nobody reads why a check fails
         self.notes: list[str] = []  # how a check that passes compares with ours
         self.last_run, self.last_backend = "nothing was run", ""
+        self.is_right = False  # whether something of the last run was compared, and is right
+        self.right_run = ""  # the one before it, if that was
         self.was_called = False  # whether that was a function called as plain Python
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
@@ -96,6 +98,7 @@ class Verdict(Inputs):
         wrong = differing(values, expected, tolerance)
         what = self.what_is_compared(name)
         if not wrong.any() and intact:
+            self.is_right = True
             if candidates:
                 self.right.keep(what, partial(would_show, candidates, expected, tolerance))
             return
@@ -121,6 +124,8 @@ class Verdict(Inputs):
             found = first_wrong(name, expected, values, tolerance, threads, sentinel=sentinel)
             lines += ["  " + line for line in found]
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
+        if diagnosis.code not in (candidates or {}):
+            lines += self.right_before()
         lines += self.evidence.picture(name, expected, values, sentinel, tolerance, threads)
         sentence = diagnosis.sentence
         lines += self.evidence.replay(
@@ -131,6 +136,15 @@ class Verdict(Inputs):
     def what_is_compared(self, names: str) -> str:
         """What is compared, for `RightRuns`: of two functions the same mistakes are told."""
         return f"{self.last_run.partition('(')[0]} {names}"
+
+    def right_before(self) -> list[str]:
+        """What to compare a wrong run with: one of the same function that came out right."""
+        before, now = (run.partition("(")[0] for run in (self.right_run, self.last_run))
+        if not self.right_run or before != now:
+            return []
+        if self.right_run == self.last_run:
+            return ["An earlier run of the same sizes, with other numbers, came out right."]
+        return [f"This came out right: {self.right_run}. What is different here?"]
 
     def clues(self) -> Clues:
         text = "\n".join(self.submission.lines)
