@@ -8,6 +8,7 @@ import pytest
 
 from kernels.training_step import Arrays, Stages
 from lessons.course.lesson import find_lesson
+from lessons.grading.advice.messages import is_zero
 from lessons.grading.advice.unwritten import Diagnosis
 from lessons.grading.checks.case import Case
 from lessons.grading.checks.inputs import Inputs
@@ -20,7 +21,7 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
-from lessons.grading.checks.ruled_out import BUT, OR, RightRuns, would_show
+from lessons.grading.checks.ruled_out import OR, RightRuns, but, would_show
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
@@ -65,7 +66,7 @@ def test_two_mistakes_that_change_different_arrays_are_named_together():
     "what, others, told",
     [
         ("scale result", {"by the blocks": A}, ("by the blocks", "by the blocks.")),
-        ("scale result", {}, ("halved", f"halved. {BUT}")),
+        ("scale result", {}, ("halved", f"halved. {but('f(2)', 'f(3)')}")),
         ("other result", {}, ("halved", "halved.")),
         ("other result", {"by the blocks": A}, ("halved", f"halved. {OR} by the blocks.")),
     ],
@@ -73,14 +74,35 @@ def test_two_mistakes_that_change_different_arrays_are_named_together():
 def test_a_mistake_that_an_earlier_run_has_ruled_out_is_not_told_alone(what, others, told):
     right = RightRuns()
     earlier = {"halved": (A / 2, "halved."), "by the blocks": (A, "by the blocks.")}
-    right.keep("scale result", lambda codes: would_show(earlier, A, 1e-6, codes))
+    right.keep("scale result", "f(2)", lambda codes: would_show(earlier, A, 1e-6, codes))
 
     def first_of(known):
         code, sentence = next(iter(known.items()), ("wrong", "wrong."))
         return Diagnosis(code, sentence)
 
     now = {"halved": "halved.", **dict.fromkeys(others, "by the blocks.")}
-    assert right.likeliest(what, now, first_of) == told
+    assert right.likeliest(what, "f(3)", now, first_of) == told
+
+
+@pytest.mark.parametrize(
+    "left, number, told",
+    [
+        (2 * np.arange(5.0), 3, True),
+        (np.array([0, 1, 2, 3, 9.0]), 3, False),  # one element, which a file may treat by itself
+        (2 * np.arange(5.0), 0, False),  # no rounds: there is little to do
+    ],
+)
+def test_a_right_run_rules_out_what_would_have_shown_for_sure(left, number, told):
+    lesson = find_lesson("1")
+    case = Case(lesson, lesson.checks[0], Submission(lesson.exercise, b""), None, 1, 0, 0, 0, [])
+    right, twice = np.arange(5.0), np.arange(7.0)
+    case.begin("checked", f"f({number})")
+    case.has_zero = is_zero(number)
+    case.expect(right, right, candidates={"doubled": (left, "doubled.")})
+    case.begin("checked", "f(4)")
+    with pytest.raises(CheckEnded) as ended:
+        case.expect(2 * twice, twice, candidates={"doubled": (2 * twice, "doubled.")})
+    assert (f"This came out right: f({number})".lower() in str(ended.value).lower()) == told
 
 
 def test_a_wrong_run_is_told_with_one_that_came_out_right():

@@ -52,6 +52,11 @@ def lengths_of(arguments: tuple[object, ...]) -> frozenset[int]:
     return frozenset(length for array in arrays for length in array.shape)
 
 
+def is_zero(argument: object) -> bool:
+    """Whether it is the whole number 0, as of no rounds."""
+    return isinstance(argument, (int, np.integer)) and argument == 0
+
+
 def brief(argument: object) -> str:
     """An argument as a message shows it."""
     if isinstance(argument, Student):

@@ -22,6 +22,7 @@ from lessons.grading.advice.messages import (
     ENGINES,
     by_its_call,
     call_text,
+    is_zero,
     lengths_of,
     lines_of_findings,
     told_error,
@@ -149,6 +150,7 @@ class Case(Verdict):
     ) -> Counts:
         self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
         self.last_lengths = lengths_of(arguments)
+        self.has_zero = any(is_zero(argument) for argument in arguments)
         worker = self.loaded_worker()
         self.recorded_by = worker if self.draw and backend == "checked" else None
         how = backend, self.deadline, self.draw, measure, orders, conducts, not self.quick
@@ -196,7 +198,7 @@ class Case(Verdict):
 
     def begin(self, backend: str, what: str) -> None:
         """Note what runs now, and where: a message begins with it."""
-        self.was_called = False
+        self.was_called = self.has_zero = False
         if self.is_right:
             self.right_run, self.is_right = self.last_run, False
         self.last_run, self.last_backend = what, backend

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
-from lessons.grading.checks.ruled_out import BUT, OR, PARTS, is_clearly_different
+from lessons.grading.checks.ruled_out import OR, PARTS, but, shows
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
@@ -59,14 +59,16 @@ def expect_all(
     wrong = any(not same(got, array.expected, tolerance_of(case, array)) for array, got in pairs)
     what = case.what_is_compared(f"all of {[array.name for array in left]}")
     if not wrong:
-        case.right.keep(what, partial(would_show_in_all, case, left, mistakes))
+        case.keep_right(what, partial(would_show_in_all, case, left, mistakes))
     if wrong and not case.brief:
         known = mistakes() if callable(mistakes) else mistakes
     fitting = [code for code, mistake in known.items() if explains(case, left, arrays, mistake)]
     ruled_out = case.right.ruled_out(what, fitting)
     fitting = [code for code in fitting if code not in ruled_out] or fitting
     for code in fitting[:1]:
-        sentence = sentence_of(known, fitting) + (f" {BUT}" if code in ruled_out else "")
+        sentence = sentence_of(known, fitting)
+        if code in ruled_out:
+            sentence += f" {but(ruled_out[code], case.last_run)}"
         for array in left:
             shown = known[code].arrays.get(array.name, array.expected)
             expect(case, array, {code: (np.asarray(shown), sentence)})
@@ -93,7 +95,7 @@ def would_show_in_all(
         for code in known.keys() & set(codes)
         for array in left
         if array.name in known[code].arrays
-        and is_clearly_different(
+        and shows(
             np.asarray(known[code].arrays[array.name]),
             np.asarray(array.expected),
             tolerance_of(case, array),

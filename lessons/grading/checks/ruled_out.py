@@ -3,11 +3,14 @@
 A check runs a function with several inputs. If one run came out right, where a mistake would have
 shown, that mistake alone cannot be what is wrong in the next run; something that differs between
 the two is.
+
+It rules out nothing by one element of many, which a file may treat by itself, as a border or an
+end; nor by a run with a zero among its numbers, in which little is left to do.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,31 +18,36 @@ from lessons.grading.advice.diagnosis import Candidates
 from lessons.grading.advice.unwritten import Diagnosis
 
 CLEARLY = 4.0  # times the tolerance
-BUT = (
-    "But an earlier run of this check came out right, where it would have shown: what is different "
-    "here?"
-)
-
+FEWEST = 2  # elements in which a mistake has to show, if there are more than one
 OR = "Or, which leaves the same here:"
 PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
+
+
+class RightRun(NamedTuple):
+    what: str  # which function was run, and what was compared
+    run: str  # as a message tells it
+    shows: Callable[[Collection[str]], set[str]]  # of some codes, which would have shown
 
 
 class RightRuns:
     """What came out right so far, and which known mistakes would have shown there."""
 
     def __init__(self) -> None:
-        self.shows: list[tuple[str, Callable[[Collection[str]], set[str]]]] = []
+        self.runs: list[RightRun] = []
 
-    def keep(self, what: str, shows: Callable[[Collection[str]], set[str]]) -> None:
-        """what: which function was run, and what was compared. shows: of some codes, which."""
-        self.shows.append((what, shows))
+    def keep(self, what: str, run: str, shows: Callable[[Collection[str]], set[str]]) -> None:
+        self.runs.append(RightRun(what, run, shows))
 
     def likeliest(
-        self, what: str, known: Candidates, diagnosed: Callable[[Candidates], Diagnosis]
+        self,
+        what: str,
+        run: str,
+        known: Candidates,
+        diagnosed: Callable[[Candidates], Diagnosis],
     ) -> Diagnosis:
         """The diagnosis with those candidates that are not ruled out, if one of them fits.
 
-        diagnosed: what is said with some of the candidates.
+        run: the one that is wrong. diagnosed: what is said with some of the candidates.
         """
         first = diagnosed(known)
         if first.code not in known:
@@ -51,14 +59,25 @@ class RightRuns:
         other = diagnosed(possible)
         if other.code in possible:
             return with_another(other, possible, diagnosed)
-        return Diagnosis(first.code, f"{first.sentence} {BUT}")
+        return Diagnosis(first.code, f"{first.sentence} {but(out[first.code], run)}")
 
-    def ruled_out(self, what: str, codes: Collection[str]) -> set[str]:
-        found: set[str] = set()
-        for earlier, shows in self.shows:
-            if earlier == what:
-                found |= shows(set(codes) - found)
+    def ruled_out(self, what: str, codes: Collection[str]) -> dict[str, str]:
+        """Those of these codes that are ruled out, and the run that does it."""
+        found: dict[str, str] = {}
+        for right in self.runs:
+            if right.what == what:
+                found |= dict.fromkeys(right.shows(set(codes) - found.keys()), right.run)
         return found
+
+
+def but(right: str, now: str) -> str:
+    """What is said of a mistake that a right run rules out, if no other one fits.
+
+    It says no more than what was seen: a file may have made the mistake in a part of the cases.
+    """
+    if right == now:
+        return "But an earlier run of the same sizes, with other numbers, came out right."
+    return f"But this came out right: {right}. What is different here?"
 
 
 def with_another(
@@ -91,12 +110,24 @@ def would_show(
     found = set()
     for code in results.keys() & set(codes):
         result = results[code][0] if isinstance(results[code], tuple) else results[code]
-        if is_clearly_different(np.asarray(result), expected, tolerance):
+        if shows(np.asarray(result), expected, tolerance):
             found.add(code)
     return found
 
 
+def shows(result: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+    """Whether so many elements differ that a right result rules out what this one comes from."""
+    places = clearly_different(result, expected, tolerance)
+    return int(np.count_nonzero(places)) >= min(FEWEST, max(1, expected.size))
+
+
 def is_clearly_different(result: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+    return bool(np.any(clearly_different(result, expected, tolerance)))
+
+
+def clearly_different(
+    result: np.ndarray, expected: np.ndarray, tolerance: float
+) -> np.ndarray | bool:
     if result.shape != expected.shape:
         return False
-    return not np.allclose(result, expected, rtol=0, atol=CLEARLY * tolerance, equal_nan=True)
+    return ~np.isclose(result, expected, rtol=0, atol=CLEARLY * tolerance, equal_nan=True)

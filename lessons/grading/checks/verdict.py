@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -68,6 +68,7 @@ class Verdict(Inputs):
         self.last_run, self.last_backend = "nothing was run", ""
         self.is_right = False  # whether something of the last run was compared, and is right
         self.right_run = ""  # the one before it, if that was
+        self.has_zero = False  # whether a number it was given is 0, so that little is left to do
         self.was_called = False  # whether that was a function called as plain Python
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
@@ -100,7 +101,7 @@ class Verdict(Inputs):
         if not wrong.any() and intact:
             self.is_right = True
             if candidates:
-                self.right.keep(what, partial(would_show, candidates, expected, tolerance))
+                self.keep_right(what, partial(would_show, candidates, expected, tolerance))
             return
         if self.brief:
             self.fail("wrong")
@@ -110,6 +111,7 @@ class Verdict(Inputs):
         clues = self.clues()
         diagnosis = self.right.likeliest(
             what,
+            self.last_run,
             candidates or {},
             lambda known: diagnose(
                 expected, values, sentinel, tolerance, threads, known, intact, clues
@@ -132,6 +134,10 @@ class Verdict(Inputs):
             self.recorded_by, lambda data: replay_of_wrong(data, name, wrong, sentence)
         )
         self.fail(diagnosis.code, *lines)
+
+    def keep_right(self, what: str, shows: Callable[[Collection[str]], set[str]]) -> None:
+        if not self.has_zero:
+            self.right.keep(what, self.last_run, shows)
 
     def what_is_compared(self, names: str) -> str:
         """What is compared, for `RightRuns`: of two functions the same mistakes are told."""
