@@ -300,3 +300,45 @@ def old_count_stored(counts):
 def test_the_old_value_that_an_atomic_returns_is_not_to_be_stored():
     report = checked_run(old_count_stored, 2, 32, np.zeros(1, np.int32))
     expect(old_count_stored, "race", report, "the value of before: leave out the assignment")
+
+
+STEP = 16
+
+
+@cuda.jit
+def buffers_that_take_no_turns(values, out):
+    tiles = cuda.shared.array((2, 64), float32)
+    thread = cuda.threadIdx.x
+    rows = out.shape[0]
+    total = float32(0)
+    for start in range(0, 4 * STEP, STEP):
+        now = start % 2
+        tiles[now, thread] = values[start % rows] + out[thread]  # here
+        cuda.syncthreads()
+        total += tiles[now, 63 - thread]
+    out[thread] = total
+
+
+@cuda.jit
+def copied_back(values):
+    old = cuda.shared.array(64, float32)
+    new = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    old[thread] = values[thread]
+    cuda.syncthreads()
+    for _ in range(3):
+        new[thread] = old[thread] - old[63 - thread]
+        cuda.syncthreads()
+        old[thread] = new[thread]
+    values[thread] = old[thread]
+
+
+def test_two_buffers_that_never_take_turns_are_told():
+    report = checked_run(buffers_that_take_no_turns, 1, 64, floats(64), floats(64))
+    expect(buffers_that_take_no_turns, "race", report, "`now` is the same", "steps of 16")
+
+
+def test_no_second_array_is_asked_for_where_there_are_two():
+    found = problems(checked_run(copied_back, 1, 64, floats(64)))
+    assert "a second cuda.syncthreads() at the end" in found[0].message
+    assert "second array" not in found[0].message

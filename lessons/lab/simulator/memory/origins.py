@@ -66,12 +66,26 @@ def block_left_out(side: Side) -> str:
 
 
 def made_of_array(tree: ast.FunctionDef, value: ast.expr, array: str) -> bool:
-    """Whether a value is computed from elements of an array, by way of names and other arrays."""
+    """Whether a value is computed from elements of an array, by way of names and a thread's arrays.
+
+    Not by way of another shared or global array: with that, there are two already.
+    """
 
     def is_of_array(node: ast.AST) -> bool:
         return isinstance(node, ast.Subscript) and ast.unparse(node.value) == array
 
-    return comes_from(value, names_from(tree, is_of_array, into_arrays=True), is_of_array)
+    return comes_from(value, names_from(tree, is_of_array, own_arrays(tree)), is_of_array)
+
+
+def own_arrays(tree: ast.FunctionDef) -> frozenset[str]:
+    """Names of the arrays that a thread has for itself."""
+    return frozenset(
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and "local.array" in ast.unparse(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -87,11 +101,13 @@ def names_of_threads(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def names_from(
-    tree: ast.FunctionDef, begins: Callable[[ast.AST], bool], into_arrays: bool = False
+    tree: ast.FunctionDef,
+    begins: Callable[[ast.AST], bool],
+    arrays: frozenset[str] = frozenset(),
 ) -> frozenset[str]:
     """Names that are given a value in which `begins` is true of a part, or of such a name.
 
-    into_arrays: also the names of arrays of which an element is given such a value.
+    arrays: of these also the name, if an element is given such a value.
     """
     found: frozenset[str] = frozenset()
     while True:
@@ -103,8 +119,7 @@ def names_from(
                 value = node.iter if isinstance(node, ast.For) else None
             if value is not None and comes_from(value, more, begins):
                 targets = node.target if isinstance(node, ast.For) else node
-                more |= names_given_in(targets)
-                more |= arrays_given_in(targets) if into_arrays else frozenset()
+                more |= names_given_in(targets) | (arrays_given_in(targets) & arrays)
         if more == found:
             return found
         found = more

@@ -17,6 +17,7 @@ from .places import (
     barrier_left_out,
     barriers_in,
     common_loop,
+    in_two_branches,
     line_of,
     parents_in,
     parents_of,
@@ -27,6 +28,7 @@ from .places import (
     uses_warps,
     waiting_loops,
 )
+from .two_buffers import has_two, no_turns
 
 SWAPS = ("cas", "exch", "compare_and_swap")  # atomics of locks and flags
 
@@ -229,6 +231,11 @@ def within_block(now: Side, former: Side) -> str:
             "threads return behind one of these stores, so no barrier can stand between them: "
             "whose element is it? Only the thread that it belongs to should store it"
         )
+    if no_turns(now, former):
+        return no_turns(now, former)
+    left_out = barrier_left_out(now, former)
+    if left_out and in_two_branches(now, former):
+        return in_some_rounds(*left_out)
     loop = common_loop(now, former)
     begin, end = line_of(now.node), line_of(former.node)
     if loop is None or begin > end:
@@ -249,16 +256,19 @@ def within_block(now: Side, former: Side) -> str:
             "this the element that was meant? If it is, let all threads read, then "
             "cuda.syncthreads(), then write"
         )
-    left_out = barrier_left_out(now, former)
     if left_out:
-        return (
-            f"the loop of line {left_out[0]} passes its barrier, line {left_out[1]}, only in some "
-            "of its rounds: put it outside of the `if`"
-        )
+        return in_some_rounds(*left_out)
     return (
         "they meet in different rounds: put cuda.syncthreads() into the loop of line "
         f"{loop.lineno}, so that no thread begins the next round before all have finished this one"
         f"{or_a_second_array(now, former)}"
+    )
+
+
+def in_some_rounds(loop: int, barrier: int) -> str:
+    return (
+        f"the loop of line {loop} passes its barrier, line {barrier}, only in some of its rounds: "
+        "put it outside of the `if`"
     )
 
 
@@ -267,6 +277,8 @@ def or_a_second_array(now: Side, former: Side) -> str:
     stored = now if now.kind == "write" else former
     statement = statement_at(stored)
     if {now.kind, former.kind} != {"read", "write"} or not isinstance(statement, ast.Assign):
+        return ""
+    if has_two(stored):
         return ""
     array = ast.unparse(getattr(stored.node, "value", stored.node))
     if change_of(statement) or not made_of_array(stored.source.tree, statement.value, array):
