@@ -223,6 +223,7 @@ def count(case, launch, pixels, bins, used, engine=None):
         **wrong_additions(result() - before, before, blocks),
         **handed_over_again(result, pixels, blocks),
         **first_pixel_again(result, pixels, blocks),
+        **(handed_over_by_pixel(before, numbers, blocks) if several else {}),
         **(last_run_missing(result, numbers, blocks) if several and engine is None else {}),
         "bins added": (
             result(numbers),
@@ -393,6 +394,27 @@ def handed_over_again(result, pixels, blocks):
         for rounds in sorted({PIXELS_PER_THREAD, int(done.max()) + 1})
         if rounds > 1
     }
+
+
+def handed_over_by_pixel(before, numbers, blocks):
+    """A block's count is added once for each pixel that is in it: its square."""
+    pixel = np.arange(len(numbers))
+    found = {}
+    for code, block in (
+        ("handed over pixel by pixel", pixel % (blocks * BLOCK_THREADS) // BLOCK_THREADS),
+        ("handed over pixel by pixel of its piece", pixel // BLOCK_PIXELS),
+    ):
+        bins = len(before)
+        counted = np.bincount(block * bins + numbers, minlength=blocks * bins)
+        of_blocks = counted.reshape(blocks, bins)
+        bin_, most = int(of_blocks[0].argmax()), int(of_blocks[0].max())
+        found[code] = (
+            before + (of_blocks**2).sum(axis=0),
+            "A block adds the count of a bin once for each of the bin's pixels, and so its square: "
+            f"{most:,} x {most:,} in place of {most:,} for bin {bin_} of block 0. The loop that "
+            "hands over is about bins, each of which one thread takes once; not about pixels.",
+        )
+    return found
 
 
 def first_pixel_again(result, pixels, blocks):

@@ -1,4 +1,5 @@
-"""Whether all that a function stores into an array stands behind an `if`: some threads store none.
+"""Whether all that a function stores into an array stands behind an `if`, or behind a `return` that
+some threads take: some threads store none.
 
 Shared memory that nobody has written is often this: a guard stops threads that fetch for others, or
 the zero is missing for places beyond an edge.
@@ -14,6 +15,7 @@ from lessons.course.source_text import syntax_tree
 class Store(NamedTuple):
     line: int
     guard: int  # the line of the `if` that it stands behind; 0 if it stands behind none
+    returns: int = 0  # the line of a `return` that some threads have taken before
 
 
 def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
@@ -23,27 +25,59 @@ def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
     """
     tree = syntax_tree("\n".join(source))
     elsewhere: list[Store] = []
-    for node in tree.body if tree else ():
+    if tree is None:
+        return None
+    for node in tree.body:
         if not isinstance(node, ast.FunctionDef):
             continue
         stores = list(stores_in(node.body, array, guard=0))
-        guarded = stores[:1] if all(store.guard for store in stores) else []
+        for name in names_within(tree, node, array) if not stores else ():
+            stores += stores_in(node.body, name, guard=0)
+        guarded = stores[:1] if all(store.guard or store.returns for store in stores) else []
         if node.lineno <= line <= (node.end_lineno or 0) and stores:
             return guarded[0] if guarded else None
         elsewhere += guarded
     return elsewhere[0] if elsewhere else None
 
 
-def stores_in(statements: Iterable[ast.stmt], array: str, guard: int) -> Iterator[Store]:
+def names_within(tree: ast.Module, function: ast.FunctionDef, array: str) -> set[str]:
+    """What a function calls this array, which others hand to it."""
+    parameters = [argument.arg for argument in function.args.args]
+    calls = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == function.name
+    )
+    return {
+        name
+        for call in calls
+        for name, given in zip(parameters, call.args, strict=False)
+        if isinstance(given, ast.Name) and given.id == array
+    }
+
+
+def stores_in(
+    statements: Iterable[ast.stmt], array: str, guard: int, returns: int = 0
+) -> Iterator[Store]:
     for statement in statements:
         if isinstance(statement, ast.If):
-            yield from stores_of_both_ways(statement, array, guard)
+            for store in stores_of_both_ways(statement, array, guard):
+                yield store._replace(returns=store.returns or returns)
+            returns = returns or line_of_return(statement)
         elif isinstance(statement, (ast.For, ast.While)):
-            yield from stores_in(statement.body, array, guard)
+            yield from stores_in(statement.body, array, guard, returns)
         elif isinstance(statement, ast.Assign):
             targets = (ast.walk(target) for target in statement.targets)
             if any(is_element(node, array) for nodes in targets for node in nodes):
-                yield Store(statement.lineno, guard)
+                yield Store(statement.lineno, guard, returns)
+
+
+def line_of_return(statement: ast.If) -> int:
+    """The line of the `return` that an `if` without an `else` ends with; else 0."""
+    last = statement.body[-1]
+    return last.lineno if isinstance(last, ast.Return) and not statement.orelse else 0
 
 
 def stores_of_both_ways(statement: ast.If, array: str, guard: int) -> Iterator[Store]:
@@ -51,7 +85,7 @@ def stores_of_both_ways(statement: ast.If, array: str, guard: int) -> Iterator[S
     first = list(stores_in(statement.body, array, statement.lineno))
     second = list(stores_in(statement.orelse, array, statement.lineno))
     if first and second:
-        yield from (Store(store.line, guard) for store in first + second)
+        yield from (store._replace(guard=guard) for store in first + second)
     else:
         yield from first + second
 

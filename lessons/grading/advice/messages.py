@@ -9,6 +9,7 @@ import numpy as np
 
 from lessons.course.source_text import syntax_tree
 from lessons.grading.advice.guarded_store import guarded_store
+from lessons.grading.advice.stored_by_blocks import stored_by_number_of_block
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.exchange.protocol import Student
@@ -192,9 +193,19 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
 def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
     """Which `if` stops threads that should have stored what another one reads."""
     array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
-    store = guarded_store(array[1], found.line, source) if array else None
-    if not (array and store):
+    if array is None:
         return []
+    of_blocks = stored_by_number_of_block(array[1], found.line, source)
+    if of_blocks and "shared memory" in found.message:
+        return [of_blocks]
+    store = guarded_store(array[1], found.line, source)
+    if store is None:
+        return []
+    if store.returns:
+        return [
+            f"threads that return in line {store.returns} never come to line {store.line}, which "
+            f"stores into {array[1]}: others may read what these should have stored"
+        ]
     return [
         f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} lets "
         "it: what is to stand there where it does not?"
