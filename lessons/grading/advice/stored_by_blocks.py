@@ -34,8 +34,8 @@ def told(array: str, line: int, made: ast.expr) -> str:
     where = f" (line {made.lineno})" if made.lineno != line else ""
     return (
         f"line {line} stores into {array} at an index that is made of {ast.unparse(made)}{where}, "
-        f"and each block has an array {array} of its own: what a block reads from it, its own threads "
-        "have to store, in a loop if there is more of it than threads"
+        f"and each block has an array {array} of its own: what a block reads from it, its own "
+        "threads have to store, in a loop if there is more of it than threads"
     )
 
 
