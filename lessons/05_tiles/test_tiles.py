@@ -129,8 +129,8 @@ def require_tiles(case, counts, a, b, c):
         ours=2 / TILE,
         allowed=1.99,
         diagnosis="no tiles",
-        sentence="each thread reads all its numbers from global memory, as in matmul_naive: fetch "
-        "tiles of a and b into cuda.shared.array, and multiply from there.",
+        sentence="each thread multiplies numbers that it reads from global memory, as in "
+        "matmul_naive: multiply from tiles of a and b in cuda.shared.array, not from a and b.",
         line=counts.busiest_line("reads", a),
     )
 

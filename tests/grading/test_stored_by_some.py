@@ -43,3 +43,18 @@ def test_an_index_of_the_grid_in_shared_memory_is_named(index, told):
     source = [line.replace("{index}", index) for line in BY_BLOCK]
     found = advice(source, 5)
     assert ("made of cuda.blockIdx.y (line 3)" in found) == told
+
+
+def test_a_guard_of_one_block_is_told_as_that():
+    source = [
+        "def kernel(a):",
+        "    if cuda.blockIdx.x == 0:",
+        "        own[t] = 0",
+        "    x = own[t]",
+    ]
+    said = "own[3] is read by thread 0 of block 1; shared memory starts with garbage"
+    told = lines_of_findings([Found("uninitialised", 4, said, True)], source)[-1]
+    assert "each has to store" in told
+    source[1] = "    if t < 3:"
+    told = lines_of_findings([Found("uninitialised", 4, said, True)], source)[-1]
+    assert "what is to stand there" in told

@@ -247,8 +247,9 @@ def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "not begun at zero",
-        "The right values were added to what the array held before: store them with `=`, or set "
-        "each element to zero first.",
+        "The right values were added to what the array held before: store them with `=` (what is "
+        "a sum of several rounds is first added up in a variable), or set each element to zero "
+        "first.",
     )
 
 

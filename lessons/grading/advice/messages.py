@@ -17,6 +17,7 @@ from lessons.grading.exchange.protocol import Student
 MOST_FINDINGS = 4
 LONGEST_LINE = 200  # characters of a quoted line
 BARRIER = "cuda.syncthreads"
+OTHER_PLACES = ": is it stored at other places"
 ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
 KNOWN_ERRORS = {
     "NativeCompileError": "compile", "NativeRefusal": "compile", "NoKernel": "no kernel",
@@ -103,10 +104,14 @@ def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[
     distinct = causes(list(told.values()))
     lines = []
     for found in distinct[:MOST_FINDINGS]:
-        lines.append(f"line {found.line}: {found.kind}: {said_of(found)}")
+        more = more_advice(found, source) if found.own else []
+        said = said_of(found)
+        if found.kind == "uninitialised" and more:  # it tells what the question asks
+            said = said.partition(OTHER_PLACES)[0]
+        lines.append(f"line {found.line}: {found.kind}: {said}")
         if found.own:
             lines += quoted(found.line, source)
-            lines += [f"  {advice}" for advice in more_advice(found, source)]
+            lines += [f"  {advice}" for advice in more]
     if any(map(made_of_garbage, distinct)):
         lines.append(READ_TOO_EARLY)
     if len(distinct) > MOST_FINDINGS:
@@ -206,10 +211,10 @@ def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
             f"threads that return in line {store.returns} never come to line {store.line}, which "
             f"stores into {array[1]}: others may read what these should have stored"
         ]
-    return [
-        f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} lets "
-        "it: what is to stand there where it does not?"
-    ]
+    only = f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} "
+    if "blockIdx" in source[store.guard - 1] and "shared memory" in found.message:
+        return [f"{only}lets it: each block has shared memory of its own, so each has to store"]
+    return [f"{only}lets it: what is to stand there where it does not?"]
 
 
 def about_local_memory(found: Found, source: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.checks.case import Case
-from lessons.grading.checks.ruled_out import OR, PARTS, but, shows
+from lessons.grading.checks.ruled_out import OR, PARTS, but, says, shows
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
@@ -155,7 +155,7 @@ def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
     """
     first = known[fitting[0]].sentence
     alone = (known[code].sentence for code in fitting if not re.search(PARTS, code))
-    other = next((sentence for sentence in alone if sentence != first), "")
+    other = next((sentence for sentence in alone if not says(first, sentence)), "")
     if re.search(PARTS, fitting[0]):
         return first
     return f"{first} {OR} {other}" if other else first

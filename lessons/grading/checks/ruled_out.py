@@ -92,9 +92,14 @@ def with_another(
         if code != first.code and not re.search(PARTS, code)
     }
     other = diagnosed(others)
-    if other.code not in others or other.sentence == first.sentence:
+    if other.code not in others or says(first.sentence, other.sentence):
         return first
     return Diagnosis(first.code, f"{first.sentence} {OR} {other.sentence}")
+
+
+def says(sentence: str, other: str) -> bool:
+    """Whether a sentence says what the other one does, as a part of it."""
+    return other.rstrip(".").lower() in sentence.lower()
 
 
 def would_show(
