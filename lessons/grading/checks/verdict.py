@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.course.lesson import Check, Lesson
+from lessons.grading.advice.amounts import other_amount
 from lessons.grading.advice.comparison import (
     Clues,
     Threads,
@@ -125,6 +126,9 @@ class Verdict(Inputs):
             )
             found = first_wrong(name, expected, values, tolerance, threads, sentinel=sentinel)
             lines += ["  " + line for line in found]
+        if diagnosis.code == "wrong" and isinstance(got, Output) and got.initial is not None:
+            told = other_amount(np.asarray(got.initial), expected, values)
+            diagnosis = diagnosis._replace(sentence=told or diagnosis.sentence)
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
         if diagnosis.code not in (candidates or {}):
             lines += self.right_before()

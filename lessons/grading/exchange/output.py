@@ -17,6 +17,7 @@ class Output:
         self, shape: tuple[int, ...], dtype: DTypeLike, initial: np.ndarray | None
     ) -> None:
         self.guard = GUARD
+        self.initial = initial
         self.shape = tuple(shape)
         self.sentinel = sentinel_of(np.dtype(dtype))
         size = int(np.prod(self.shape))
