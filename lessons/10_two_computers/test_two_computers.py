@@ -900,6 +900,37 @@ def pair(case, result):
     return result
 
 
+def require_compiled(case, timed, before):
+    """That each kernel that is timed was started before with arguments of the same types."""
+    compiled = {(step.name, step.types) for step in before}
+    new = [step for step in timed if (step.name, step.types) not in compiled]
+    if not new:
+        return
+    others = [other for other in before if other.name == new[0].name]
+    case.require(
+        False,
+        "compiled by the clock",
+        "Numba compiles a kernel once for each combination of types that it is given. "
+        f"{how_otherwise(others[-1], new[0])} So it is compiled anew between the events: start it "
+        "once before with what is timed."
+        if others
+        else f"{new[0].name} is compiled by its first launch, in line {new[0].line}, and that is "
+        "between the events: start it once before.",
+    )
+
+
+def how_otherwise(before, timed):
+    """Which argument of two launches has another type, in a sentence."""
+    both = zip(before.types.split("; "), timed.types.split("; "), strict=False)
+    place, (first, then) = next(
+        (number, pair) for number, pair in enumerate(both, 1) if pair[0] != pair[1]
+    )
+    return (
+        f"Argument {place} of {timed.name} is {first} before the events (line {before.line}), and "
+        f"{then} between them (line {timed.line})."
+    )
+
+
 def require_recorded_once(case, lines, times):
     """That no event is recorded in a loop. lines: of each record; times: how often one is asked."""
     # Two may come from one line, of a helper.
@@ -949,6 +980,7 @@ def require_timed(case, run, launches):
         "launches not timed",
         f"{len(started)} launches are between the events: it should be {launches}.",
     )
+    require_compiled(case, started, [step for step in before if step.do == LAUNCH])
     others = [step for step in timed if step.do != LAUNCH]
     require_recorded_once(case, [run.steps[number].line for number in records], len(times))
     case.require(

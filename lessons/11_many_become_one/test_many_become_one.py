@@ -85,6 +85,8 @@ def test_column_sums(case):
     for rows, columns, blocks in (*sizes, (50, 3, 4)):
         counted = add_columns(case, rows, columns, blocks)
         require_no_atomics(case, counted)
+        if columns > WARP:
+            require_one_wait(case, counted, blocks, columns)
 
 
 @check("prefix_sum")
@@ -204,6 +206,21 @@ def require_no_atomics(case, counted):
         else "atomic operations wait for each other, and come in any order. Each block stores "
         "its result at a place of its own; the second stage makes one of them.",
         line=counted.busiest_line("atomics", *(() if within_the_block else counted.originals)),
+    )
+
+
+def require_one_wait(case, counted, blocks, columns):
+    """That the blocks of `launch_column_sums` do not wait for each column anew."""
+    waits = counted.everything().barriers / (blocks + 1) / WARPS  # one in the second stage
+    case.keep_within(
+        f"barriers per block, for {columns} columns",
+        yours=waits,
+        ours=1,
+        allowed=columns / 8,  # room for trees over warps, and for columns in a few groups
+        diagnosis="a barrier for each column",
+        sentence="the block waits for each column anew, and one barrier is asked for: let each "
+        "warp keep its sums of all columns in shared memory first, at a place for each warp and "
+        "column. Then the block waits once, and adds up all columns.",
     )
 
 

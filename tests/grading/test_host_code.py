@@ -55,6 +55,21 @@ def test_what_is_right(backend):
     assert len(HostRun(None, [], [], steps).waits()) == 2
 
 
+def started_with_other_types(values):
+    result = cuda.device_array(values.shape, np.float32)
+    on_gpu = cuda.to_device(values)
+    for given in (on_gpu, cuda.device_array(values.shape, np.float32), on_gpu[::2]):
+        twice[2, 64](given, result)
+    return result.copy_to_host()
+
+
+def test_a_step_tells_the_types_of_what_a_launch_is_given():
+    launches = [step for step in run(started_with_other_types, numbers()).steps if step[-1]]
+    plain, other, gaps = (HostStep(*step).types for step in launches)
+    assert plain == other == "; ".join(["an array of float32 with 1 dimension"] * 2)
+    assert gaps.startswith("an array of float32 with 1 dimension, with gaps;")
+
+
 def read_through_a_buffer(values):
     stream, result = cuda.stream(), cuda.pinned_array(values.shape, np.float32)
     on_gpu = doubled_by(values, stream)
@@ -328,7 +343,8 @@ def test_a_class_of_its_own_does_not_reach_it_either():
 
 
 def test_steps_of_a_stranger():
-    assert read_steps([["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0]])[0].name == "twice?[2J"
-    for nonsense in ([1], [["launch"]], [["launch", "x", 1, False, "", 1, 0.0]], [[]] * 20_000):
+    (step,) = read_steps([["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0, "int64"]])
+    assert step.name == "twice?[2J" and step.types == "int64"
+    for nonsense in ([1], [["launch"]], [["launch", "x", 1, False, "", 1, 0.0, ""]], [[]] * 20_000):
         with pytest.raises((TypeError, ValueError)):
             read_steps(nonsense)

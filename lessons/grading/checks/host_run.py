@@ -32,6 +32,7 @@ class HostStep(NamedTuple):
     name: str
     size: int
     value: float
+    types: str = ""
 
 
 class HostRun(NamedTuple):
@@ -101,7 +102,7 @@ def read_steps(received: Any) -> list[HostStep]:
     return [
         HostStep(
             printable(str(do)[:100]), whole(line), whole(stream), bool(waits),
-            printable(str(name)[:100]), whole(size), float(value),
+            printable(str(name)[:100]), whole(size), float(value), printable(str(types)[:1000]),
         )
-        for do, line, stream, waits, name, size, value in received
+        for do, line, stream, waits, name, size, value, types in received
     ]  # fmt: skip

@@ -38,7 +38,7 @@ DOUBLES = (
     "cuda.device_array(shape, np.float32)"
 )
 HINTS = "In", "Out", "InOut"  # what cuda.In(array) and its like are made of
-SentStep = tuple[str, int, int, bool, str, int, float]
+SentStep = tuple[str, int, int, bool, str, int, float, str]
 
 leave_out(str(Path(__file__).resolve().parents[1]))
 
@@ -224,9 +224,12 @@ class HostRun:
         doubles = [finding for finding in session.findings if finding.topic == "double"]
         self.doubles = [as_sent(finding, path) for finding in doubles]
         self.steps = [
-            (step.do, step.place.line, step.stream, step.waits, step.name, step.size, step.value)
+            (
+                step.do, step.place.line, step.stream, step.waits, step.name, step.size,
+                step.value, step.types,
+            )
             for step in session.order.steps
-        ]
+        ]  # fmt: skip
 
 
 def fixed(array: np.ndarray) -> np.ndarray:

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 
 from ..signatures import converted
 from ..simulator.arguments import names_of_parameters, rebuild
 from ..source import read_source
 from .device_array import DeviceArray, garbage_like, plain
 from .host_array import HostArray, plain_array
+
+LAYOUTS = {"C": "", "F": ", columns first", "A": ", with gaps"}
 
 
 class Prepared(NamedTuple):
@@ -69,6 +72,30 @@ def prepare(kernel: Callable, arguments: Sequence[Any]) -> Prepared:
         collector.results,
         {name: written for name, written in garbage.items() if not written.all()},
     )
+
+
+def types_of(values: Iterable[Any]) -> str:
+    """The types of a launch's arguments in words: for others, Numba compiles a kernel anew."""
+    return "; ".join(type_of(value) for value in values)
+
+
+def type_of(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        dimensions = f"{value.ndim} dimension{'s' if value.ndim > 1 else ''}"
+        return f"an array of {value.dtype} with {dimensions}{LAYOUTS[layout_of(value)]}"
+    if isinstance(value, tuple):
+        return f"({', '.join(type_of(item) for item in value)})"
+    try:
+        return str(typeof(value))
+    except ValueError:  # Numba knows no such type: the launch will say so
+        return type(value).__name__
+
+
+def layout_of(array: np.ndarray) -> str:
+    """The letter that Numba has for it."""
+    if 0 in array.strides:
+        return "A"
+    return "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
 
 
 def is_alone(memory: np.ndarray, arrays: Sequence[np.ndarray]) -> bool:

@@ -14,6 +14,7 @@ class Step(NamedTuple):
     one that is waited for, -1 for all; of FREE one that uses the array. place: of FREE the line
     that has made the array. waits: whether the host goes on only when it is done. name: of the
     kernel. size: bytes of a copy or an array, threads of a launch. value: milliseconds of "time".
+    types: of what a launch is given, one after the other, in words; see `arguments.types_of`.
     """
 
     do: str
@@ -23,3 +24,4 @@ class Step(NamedTuple):
     name: str = ""
     size: int = 0
     value: float = 0.0
+    types: str = ""
