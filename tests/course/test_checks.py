@@ -112,7 +112,8 @@ def with_points(lesson):
             path,
             points,
             id=named(lesson, f"{path.parent.name}-{path.stem}"),
-            marks=[slow_or_thorough(number)],
+            # Those of part two take half a minute each: there the reference stands for them.
+            marks=[slow_or_thorough(number) if lesson.part == 1 else pytest.mark.thorough],
         )
         for lesson in ALL
         for number, (path, points) in enumerate(with_points(lesson))

@@ -190,7 +190,7 @@ def run_gradients(config, image, arrays, step, fused, blocks):
         (130, 3, False, True, 3),
         pytest.param(200, 2, False, True, 4, marks=pytest.mark.slow),
         pytest.param(130, 3, False, False, 4, marks=pytest.mark.slow),
-        pytest.param(450, 2, True, True, 4, marks=pytest.mark.slow),
+        pytest.param(450, 2, True, True, 4, marks=pytest.mark.thorough),
     ],
 )
 def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics, channels):

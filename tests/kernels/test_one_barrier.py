@@ -222,9 +222,6 @@ WITHOUT = {
 }  # fmt: skip
 
 
-SLOW = ("the rear's wait for the way forward",)
-
-
 @functools.cache
 def six_steps(make_train):
     """(arrays afterwards, the lab's report). After four, turns are used again."""
@@ -235,14 +232,8 @@ def six_steps(make_train):
     return arrays, run_steps(train, config, image, arrays, rates, engine=checked_run)
 
 
-@pytest.mark.parametrize(
-    "what",
-    # Each takes ten seconds or more, those with many races a minute.
-    [
-        pytest.param(what, marks=getattr(pytest.mark, "slow" if what in SLOW else "thorough"))
-        for what in WITHOUT
-    ],
-)
+@pytest.mark.thorough  # each takes ten seconds or more, those with many races a minute
+@pytest.mark.parametrize("what", WITHOUT)
 def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found, or the result is not what it is with it."""
     right, report = six_steps(make_train_one_barrier)

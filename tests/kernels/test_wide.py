@@ -72,10 +72,8 @@ def two_steps(make_train, layers=2):
     return arrays, report
 
 
-@pytest.mark.parametrize(
-    "layers",
-    [pytest.param(1, marks=pytest.mark.thorough), pytest.param(2, marks=pytest.mark.slow)],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("layers", [1, 2])
 def test_nothing_is_found_in_the_kernel_as_it_is(layers):
     arrays, report = two_steps(make_train_wide, layers)
     assert report.ok and np.isfinite(arrays.weights).all()

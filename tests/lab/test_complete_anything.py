@@ -82,9 +82,14 @@ def test_anything():
         run(number, "quick")
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=pytest.mark.slow if seed < 2 else pytest.mark.thorough)
+        for seed in range(4)
+    ],
+)
 def test_more_of_anything(seed):
     for number in range(2000):
         run(number, seed)

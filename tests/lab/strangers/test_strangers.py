@@ -8,8 +8,8 @@ import pytest
 
 from tests.lab.strangers.judge import TOPICS, cases_of, judge
 
-# Minutes in all: the three that ask most of the lab's parts stand for the others.
-SLOW = ("graphs", "programs", "refused")
+# Minutes in all: two that ask most of the lab's parts stand for the others.
+SLOW = ("programs", "refused")
 
 
 @pytest.mark.parametrize(
