@@ -298,6 +298,11 @@ def spread(s, means):
     return s.beta2 * s.v + (1 - s.beta2) * (s.gradient - one) * (s.gradient - other)
 
 
+def larger(s):
+    """v as the larger of the faded v and the size of the gradient."""
+    return np.maximum(s.beta2 * s.v, np.abs(s.gradient))
+
+
 # What a mistake changes in the line that moves the parameter: see `Step.moved`.
 PARTS_OF_A_STEP = {
     "m not corrected": {"m": lambda s: s.new_m},
@@ -527,6 +532,18 @@ ADAM_MISTAKES = {
         "v never falls: the larger of the old and the new one is kept. It is a running average, "
         "which falls where the gradients become smaller.",
     ),
+    **{
+        code: (
+            lambda s, by=by: s.leaves(v=larger(s), by=by(s)),
+            "v is the larger of the faded v and the size of the gradient, as in AdaMax: it should "
+            "be a running average of the gradient squared, and a step is m divided by the root of "
+            "v, both corrected.",
+        )
+        for code, by in (
+            ("as in AdaMax", lambda s: s.new_m * s.correct_m / (larger(s) + s.epsilon)),
+            ("as in AdaMax, with a root", lambda s: s.by(s.new_m, larger(s))),
+        )
+    },
     "v of m": (
         lambda s: s.leaves(v=s.beta2 * s.v + (1 - s.beta2) * s.new_m**2),
         "v is an average of m squared: it should be one of the gradient squared.",
@@ -952,6 +969,11 @@ def cell_mistakes(inputs, steps, settings):
         "channel by channel": (
             {"touched": has},
             "A channel without a gradient was left out, although its cell was touched.",
+        ),
+        "channels before the first gradient": (
+            {"touched": np.logical_or.accumulate(has, axis=2)},
+            "Channels before the first one with a gradient are left out: look at all channels "
+            "first, in a loop of its own, and move all of them then.",
         ),
         "channel 0 only": (
             {"touched": touched[:, :, np.newaxis] & np.array([True, False, False])},
