@@ -15,7 +15,7 @@ from lessons.grading.repairs.differences import overwrites
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import find_slip
 from lessons.grading.repairs.source import Source
-from lessons.grading.repairs.structure import other_structure
+from lessons.grading.repairs.structure import loops_otherwise, other_structure
 from lessons.grading.repairs.tries import Tries
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
@@ -464,6 +464,16 @@ def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
     assert found.places[0].words == "with this line further down, in another form"
 
 
+def test_a_call_too_many_is_left_out_as_a_whole():
+    wrong = "def one(a):\n    load(a, 2)\n    move(a)\n    load(a + 1, 2)\n"
+
+    def passes(text, sure):
+        return "a + 1" not in text or "load(a + 1, 2)" not in text
+
+    places = {place.line: place.words for place in found_with(wrong, [], passes).places}
+    assert places[4] == "without this line"
+
+
 def found_with(wrong, right, passes):
     lines, small = Tries(passes, 50), Tries(passes, 200)
     return find_slip(wrong, "", right, ["one"], ["one"], lines, small)
@@ -484,6 +494,67 @@ def test_what_every_right_function_has_is_told_of_a_function_without_a_known_pla
     one_loop = f"def one(a):\n    for i in a:\n        a = step(i)\n{ends}"
     found = found_with(wrong, [right, one_loop], passes)
     assert found.structure == "ours calls `last`, and this one does not"
+
+
+ONE_LOOP = "    for k in range(3):\n        a[k] = 0\n"
+OVER_THE_GRID = """    step = cuda.gridsize(1)
+    i = cuda.grid(1)
+    while i < 9:
+        for k in range(3):
+            a[i, k] = 0
+        i += step
+"""
+WITHIN = "    for i in range(3):\n        for k in range(3):\n            a[i, k] = 0\n"
+
+
+@pytest.mark.parametrize(
+    "mine, right, told",
+    [
+        (OVER_THE_GRID, [ONE_LOOP], ""),
+        (ONE_LOOP, [OVER_THE_GRID, ONE_LOOP], ""),
+        (ONE_LOOP, [OVER_THE_GRID] * 2, "ours: two, one within the other; in this one: one loop"),
+        (WITHIN, [ONE_LOOP * 2], "ours: two, one after the other; in this one: two, one within"),
+        (
+            "    a[0] = 0\n",
+            [ONE_LOOP * 3],
+            "ours: three, one after the other; in this one: no loop",
+        ),
+        ("    a[0] = 0\n", [ONE_LOOP, WITHIN], "every right one has a loop, and this one has none"),
+        (ONE_LOOP, [ONE_LOOP * 2], "ours: two, one after the other; in this one: one loop"),
+        (ONE_LOOP * 2, [ONE_LOOP], ""),
+        (ONE_LOOP, [ONE_LOOP * 2, WITHIN], ""),
+        (WITHIN, [ONE_LOOP + WITHIN], "ours: three, of which two stand within each other;"),
+    ],
+)
+def test_loops_are_counted_as_they_stand(mine, right, told):
+    texts = [f"def one(a):\n{body}" for body in (mine, *right)]
+    functions = [ast.parse(text).body[0] for text in texts]
+    found = loops_otherwise(functions[0], functions[1:])
+    assert told in found and bool(found) == bool(told)
+
+
+def words_of(text, right=()):
+    """new line -> the words of the change that makes it of the first line of `one`."""
+    source = Source(f"def one(a, mean):\n    {text}\n")
+    found = candidates(source, list(source.functions().values()), right=right)
+    return {source.changed(change).splitlines()[1].strip(): change.words for change in found}
+
+
+def test_what_is_left_out_is_told_and_nothing_is_multiplied_by_one():
+    words = words_of("return a - mean")
+    assert words["return a"] == "without `- mean`" and words["return mean"] == "without `a -`"
+    words = words_of("return a + 1")
+    assert words["return a"] == "without `+ 1`" and "return a * 1" not in words
+    assert "return a * 2" in words_of("return a + 2")
+
+
+def test_another_function_is_one_that_right_files_call():
+    text = "return cuda.atomic.add(a, 0, mean)"
+    words = words_of(text, ["cuda.atomic.max(a, 0, 1)\n"])
+    changed = [line for line in words if "atomic" in line and ".add" not in line]
+    assert changed == ["return cuda.atomic.max(a, 0, mean)"]
+    assert words[changed[0]] == "with `max` in place of `add`"
+    assert "return cuda.atomic.min(a, 0, mean)" in words_of(text), "nothing right is known"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 from lessons.grading.repairs.expressions import EXPRESSIONS
 from lessons.grading.repairs.familiar import Familiar
+from lessons.grading.repairs.lines import WORDS
 from lessons.grading.repairs.scope import Scope, body_of
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.statements import STATEMENTS, barriers
@@ -35,14 +36,23 @@ def candidates(
     makes the text more like them is tried earlier.
     """
     familiar = Familiar(right)
+    words = {word for text in right for word in WORDS.findall(text)}
     ranked = []
     for place, function in enumerate(functions):
         for rank, change in changes_of(function, source):
+            if right and change.kind == "function" and brings_in(change, source) - words:
+                continue  # an atomic maximum, say, where no right file has one
             later = UNSUSPECTED if change.line in unsuspected else 0
             ranked.append((rank + later - familiar.gain(change, source), place, change))
     ranked.sort(key=lambda entry: entry[:2])
     distinct = {(change.start, change.end, change.new): change for _, _, change in ranked}
     return list(distinct.values())
+
+
+def brings_in(change: Change, source: Source) -> set[str]:
+    """The words of a change that were not there before."""
+    before = WORDS.findall(source.between(change.start, change.end))
+    return set(WORDS.findall(change.new)) - set(before)
 
 
 def changes_of(function: ast.FunctionDef, source: Source) -> Iterator[tuple[int, Change]]:

@@ -39,6 +39,7 @@ SYMBOLS = {
 }  # fmt: skip
 SUMS, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 SWAPPED_OPERANDS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+MOST_QUOTED = 40  # characters of what is left out
 MOST_SWAPPED = 4  # arguments, of which each pair is tried; of more, neighbours only
 
 
@@ -60,8 +61,14 @@ def operators(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]
     symbol = SYMBOLS.get(type(node.op), "")
     for new in OPERATORS.get(symbol, ()):
         text = with_other(source, node, node.left, node.right, symbol, new)
-        if text:
+        if text and not is_for_nothing(node.right, new):
             yield text, "operator", f"with another operator in place of `{symbol}`"
+
+
+def is_for_nothing(right: ast.expr, symbol: str) -> bool:
+    """Times 1, or divided by 1: that is the left side alone, for which there are plainer words."""
+    one = isinstance(right, ast.Constant) and right.value == 1
+    return one and symbol in ("*", "/", "//", "**")
 
 
 def with_other(
@@ -243,8 +250,13 @@ def parts_left_out(node: ast.AST, source: Source, scope: Scope) -> Iterator[Prop
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, (*SUMS, *PRODUCTS)):
         return
     what = "terms" if isinstance(node.op, SUMS) else "factors"
-    for kept in (node.left, node.right):
-        yield source.part(kept), what[:-1], f"without one of the {what}"
+    for kept, left_out in ((node.left, node.right), (node.right, node.left)):
+        symbol = SYMBOLS[type(node.op)]
+        text = source.text_of(left_out)
+        text = f"{symbol} {text}" if kept is node.left else f"{text} {symbol}"
+        short = len(text) <= MOST_QUOTED and "\n" not in text
+        words = f"without `{text}`" if short else f"without one of the {what}"
+        yield source.part(kept), what[:-1], words
         if isinstance(kept, ast.BinOp):
             for deeper in (kept.left, kept.right):
                 yield source.part(deeper), what[:-1], "without some of the terms or factors"

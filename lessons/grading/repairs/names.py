@@ -62,7 +62,7 @@ def functions(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]
     head = source.text_of(node.func)
     for other in FUNCTIONS.get(name, ()):
         new = head.removesuffix(name) + other + text[len(head) :]
-        yield new, "function", f"with another function in place of `{head}`"
+        yield new, "function", f"with `{other}` in place of `{name}`"
     if name in ("min", "max") and len(node.args) == 2:
         for argument in node.args:
             yield source.part(argument), "function", f"without `{head}`"

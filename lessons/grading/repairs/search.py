@@ -15,12 +15,11 @@ from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import idle_names, names_called, other_structure
 from lessons.grading.repairs.suspects import suspects
 from lessons.grading.repairs.tries import Held, OutOfTries, Tries
+from lessons.grading.repairs.wider import CONDITIONS, wider
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
-# An `if` that may be left out, or with all that it stands for.
-CONDITIONS = {"True": "without this condition", "False": "without these lines"}
 KEPT_TRIES = 3  # to make sure of what was found
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 TRIES_AFTER_SOME = 80  # that look for one after which no other check of the functions fails
@@ -294,19 +293,11 @@ class Search:
         return [place for place in places if place.line not in inner]
 
     def plainer(self, change: Change, tries: Tries, held: Held) -> Place:
-        """Where a change is; or its condition as a whole, if the check passes without that, too."""
-        assert self.source.tree, "only files that can be read are searched"
-        for node in ast.walk(self.source.tree):
-            if not isinstance(node, ast.If) or node.orelse:
-                continue
-            start, end = self.source.span(node.test)
-            if not start <= change.start < change.end <= end:
-                continue
-            for value, words in CONDITIONS.items():
-                whole = Change(start, end, value, node.lineno, "condition", words)
-                text = self.source.changed(whole)
-                if tries(text) and tries(text, sure=True) and self.held(text) >= held:
-                    return Place(whole.line, whole.kind, whole.words)
+        """Where a change is; or what it is in as a whole, if the check passes without that, too."""
+        for whole in wider(change, self.source):
+            text = self.source.changed(whole)
+            if tries(text) and tries(text, sure=True) and self.held(text) >= held:
+                return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
 
 

@@ -3,11 +3,13 @@
 import ast
 import builtins
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from lessons.grading.repairs.scope import called_name
 
 LOOPS = ast.For, ast.While, ast.ListComp, ast.GeneratorExp
-COUNTS = "no loop", "one loop", "two, one within the other", "three within each other"
+NUMBERS = "no", "one", "two", "three", "four"
+WHOLE_GRID = {"gridsize", "gridDim"}  # what the step of a loop over the grid is made of
 # A list, a sum or an `any` can as well be a loop.
 OF_EVERY_PROGRAM = {*dir(builtins), "float32", "int32", "int64", "uint32", "uint64"}
 # What can as well be written out, or have another form.
@@ -96,12 +98,61 @@ def names_used(function: ast.FunctionDef) -> set[str]:
     return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 
+class Loops(NamedTuple):
+    """all: how many there are. depth: how many of these stand within each other, at most."""
+
+    all: int
+    depth: int
+
+    @property
+    def words(self) -> str:
+        number = NUMBERS[self.all]
+        if self.all < 2:
+            return f"{number} loop"
+        if self.depth == 1:
+            return f"{number}, one after the other"
+        if self.depth == self.all:
+            return f"{number}, one within the other"
+        return f"{number}, of which {NUMBERS[self.depth]} stand within each other"
+
+
 def loops_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
-    here, depths = depth_of_loops(mine), {depth_of_loops(one) for one in right}
-    there = min(depths)
-    if len(depths) > 1 or here == there or max(here, there) >= len(COUNTS):
+    """Loops that are missing, or deeper. More of them side by side is another way to write it."""
+    grid = all(loops_over_the_grid(one) for one in right)  # else such a loop is of no account
+    here, (there, *others) = loops_in(mine, grid), [loops_in(one, grid) for one in right]
+    if not here.all and all(other.all for other in (there, *others)) and others:
+        return "every right one has a loop, and this one has none"
+    if any(other != there for other in others) or max(here.all, there.all) >= len(NUMBERS):
         return ""
-    return f"loops in ours: {COUNTS[there]}; in this one: {COUNTS[here]}"
+    if here.depth == there.depth and here.all >= there.all:
+        return ""
+    return f"loops in ours: {there.words}; in this one: {here.words}"
+
+
+def loops_over_the_grid(function: ast.FunctionDef) -> list[ast.AST]:
+    """Loops that go on by all threads of the launch."""
+    nodes = list(ast.walk(function))
+    given = (node for node in nodes if isinstance(node, ast.Assign) and of_the_grid(node.value, ()))
+    steps = {one.id for node in given for one in node.targets if isinstance(one, ast.Name)}
+    return [node for node in nodes if of_the_grid(step_of(node), steps)]
+
+
+def of_the_grid(node: ast.AST, steps: Collection[str]) -> bool:
+    """Whether an expression has the number of threads in the grid, or one of these names, in it."""
+    parts = list(ast.walk(node))
+    named = any(isinstance(one, ast.Name) and one.id in steps for one in parts)
+    return named or any(isinstance(one, ast.Attribute) and one.attr in WHOLE_GRID for one in parts)
+
+
+def step_of(loop: ast.AST) -> ast.AST:
+    """By what a loop goes on, as far as that is known."""
+    if isinstance(loop, ast.For) and called_name(loop.iter) == "range":
+        assert isinstance(loop.iter, ast.Call), "it has a name that is called"
+        return ast.Tuple(loop.iter.args[2:])
+    if isinstance(loop, ast.While):
+        changes = [one for one in loop.body if isinstance(one, (ast.AugAssign, ast.Assign))]
+        return ast.Tuple([one.value for one in changes])
+    return ast.Tuple([])
 
 
 def call_missing(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) -> str:
@@ -119,14 +170,16 @@ def barriers_otherwise(mine: ast.FunctionDef, right: Sequence[ast.FunctionDef]) 
     return f"places with cuda.syncthreads() in ours: {min(numbers)}; in this one: {here}"
 
 
-def depth_of_loops(function: ast.FunctionDef) -> int:
-    """How many loops stand within each other, at most."""
+def loops_in(function: ast.FunctionDef, grid: bool) -> Loops:
+    """grid: whether a loop over the grid counts as one."""
+    none = [] if grid else loops_over_the_grid(function)
+    counted = [one for one in ast.walk(function) if isinstance(one, LOOPS) and one not in none]
 
     def depth(node: ast.AST) -> int:
         below = max((depth(child) for child in ast.iter_child_nodes(node)), default=0)
-        return below + isinstance(node, LOOPS)
+        return below + (node in counted)
 
-    return depth(function)
+    return Loops(len(counted), depth(function))
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
