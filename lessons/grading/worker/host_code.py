@@ -144,8 +144,9 @@ class HostSession(Session):
                     "needs an array of its own"
                 )
             raise NoKernel(
-                f"{self.function} returns an array of shape {array.shape} that it has computed "
-                "itself: return what copy_to_host has brought, as it is"
+                f"{self.function} returns an array of shape {array.shape} which no copy_to_host "
+                "has brought as it is: it was computed, changed or put together on the host. Let "
+                "kernels make all of it, and return what one copy has brought"
             )
         return result
 
