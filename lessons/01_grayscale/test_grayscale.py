@@ -6,6 +6,7 @@ import numpy as np
 
 from lessons import reference
 from lessons.grading.advice.diagnosis import nice_factor
+from lessons.grading.advice.written_again import why_again
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
@@ -99,7 +100,7 @@ def limit_writes(case, counts, gray):
         allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
         diagnosis="written again and again",
         sentence=f"each pixel of gray is written {times(writes)}"
-        f"{by_whom(writes, *gray.array.shape)}: a thread writes its own pixel, once, and no other.",
+        f"{by_whom(case, counts.of(gray).writes, *gray.array.shape)}",
         line=counts.busiest_line("writes", gray),
     )
 
@@ -145,7 +146,7 @@ def expect_gray(case, image, gray):
     case.expect(gray, expected, name="gray", threads=THREADS, candidates=candidates)
 
 
-def by_whom(writes, height, width):
+def by_whom(case, writes, height, width):
     """Who writes a pixel, if the number of times tells it: blocks and threads of the launch."""
     blocks = -(-width // 16), -(-height // 16)
     known = {
@@ -155,8 +156,13 @@ def by_whom(writes, height, width):
         blocks[0] * blocks[1] * 256: "by all threads, each of which goes through the whole picture",
         **again_by_blocks(height, width),
     }
-    fitting = (words for number, words in known.items() if abs(writes - number) < 1e-9)
-    return "".join(f", {words}" for words in itertools.islice(fitting, 1))
+    once = "a thread writes its own pixel, once, and no other."
+    for number, words in known.items():
+        if abs(writes / (height * width) - number) < 1e-9:
+            return f", {words}: {once}"
+    by_blocks = case.clues().steps_by_blocks
+    again = why_again(writes, (height, width), THREADS, steps_by_blocks=by_blocks)
+    return f": {again or once}"
 
 
 def again_by_blocks(height, width):

@@ -9,12 +9,15 @@ from PIL import Image
 from lessons.grading.advice.comparison import (
     Clues,
     first_wrong,
-    stored_by_all,
-    stored_by_blocks_before,
-    stored_by_others,
 )
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
+from lessons.grading.advice.written_again import (
+    stored_by_all,
+    stored_by_blocks_before,
+    stored_by_others,
+    why_again,
+)
 from lessons.grading.pictures.picture import draw_check
 
 SENTINEL = -7777.25
@@ -202,6 +205,15 @@ def test_blocks_that_overlap_end_too_early(written, told):
     got[:written] = expected[:written]
     found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128))
     assert told in found.sentence
+
+
+def test_blocks_with_the_usual_numbers_do_not_overlap():
+    expected = np.random.default_rng(0).random((257, 2))
+    got = np.full(expected.shape, SENTINEL)
+    got[:192] = expected[:192]  # 384 threads, a number each
+    clues = Clues(usual_numbers=True)
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, threads=("grid", 1, 128), clues=clues)
+    assert "takes 2 to write a row" in found.sentence and "overlap" not in found.sentence
 
 
 @pytest.mark.parametrize("rows, told", [(8, True), (9, False)])
@@ -488,6 +500,37 @@ def test_who_stores_what_belongs_to_others():
         48: "so", 37: "so", 32: "so", 20: "so", 48 * 32: "by", size: "by", 6: "by"
     }  # fmt: skip
     assert "along x" in known[48 * size] and "along y" in known[32 * size]
+
+
+def stores(shape, loop=None, guard=None):
+    """How often such threads store; loop: the indices of a thread along an axis, by its own."""
+    count = 0
+    for y, x in np.ndindex(*(-(-n // 16) * 16 for n in shape)):
+        if guard:
+            count += guard(y, x)
+        else:
+            count += len(loop(y, shape[0], 0)) * len(loop(x, shape[1], 1))
+    return count
+
+
+def test_a_guard_of_a_flat_number_lets_threads_beyond_the_edge_write():
+    rows = stores((20, 3), guard=lambda y, x: y * 3 + x < 60)
+    assert "earlier row" in why_again(rows, (20, 3), IMAGE_THREADS)
+    columns = stores((20, 37), guard=lambda y, x: x * 20 + y < 740)
+    assert "x * height + y" in why_again(columns, (20, 37), IMAGE_THREADS)
+    assert why_again(rows + 1, (20, 3), IMAGE_THREADS) == ""
+    assert why_again(2 * rows, (20, 3, 2), IMAGE_THREADS) != ""
+
+
+@pytest.mark.parametrize("shape", [(9, 14), (20, 37), (40, 70)])
+def test_loops_that_go_on_by_the_blocks_or_by_one(shape):
+    blocks = [-(-n // 16) for n in shape]
+    by_blocks = stores(shape, lambda i, n, axis: range(i, n, blocks[axis]))
+    told = why_again(by_blocks, shape, IMAGE_THREADS, steps_by_blocks=True)
+    assert "goes on by cuda.gridDim" in told
+    by_one = stores(shape, lambda i, n, axis: range(i, n))
+    assert "goes on by 1." in why_again(by_one, shape, IMAGE_THREADS)
+    assert "gridDim" not in why_again(by_blocks, shape, IMAGE_THREADS)
 
 
 def test_nothing_is_told_of_numbers_that_come_about_in_two_ways():

@@ -21,7 +21,7 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
-from lessons.grading.checks.ruled_out import OR, RightRuns, but, would_show
+from lessons.grading.checks.ruled_out import OR, RightRuns, are_two_mistakes, but, would_show
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
@@ -69,6 +69,7 @@ def test_two_mistakes_that_change_different_arrays_are_named_together():
         ("scale result", {}, ("halved", f"halved. {but('f(2)', 'f(3)')}")),
         ("other result", {}, ("halved", "halved.")),
         ("other result", {"by the blocks": A}, ("halved", f"halved. {OR} by the blocks.")),
+        ("other result", {"other waves": A}, ("halved", "halved.")),
     ],
 )
 def test_a_mistake_that_an_earlier_run_has_ruled_out_is_not_told_alone(what, others, told):
@@ -266,6 +267,26 @@ def test_two_mistakes_at_once_are_each_two_that_change_other_terms():
         "half and no slope": (Terms(1.0, "none"), "The 2 is missing. And: There is no slope."),
         "sign and no slope": (Terms(-2.0, "none"), "The sign is reversed. And: There is no slope."),
     }
+
+
+@pytest.mark.parametrize(
+    "first, other, are_two",
+    [
+        (("the block", "Divided by 64."), ("the batch", "Divided by the batch."), True),
+        (("rows", "Too few rows: there is no guard."), ("guard", "There is no guard."), False),
+        (("sines first", "All sines come first."), ("other waves", "Channel 6 holds ..."), False),
+        (("other arguments", "It gets 0."), ("one point", "All are the same point."), False),
+        (
+            ("sign", "The wave starts at an edge."),
+            ("3", "Channel 3 holds a cosine, and should hold a sine."),
+            False,
+        ),
+        (("second", "One part alone."), ("parts", "That of x / 2 counts 0.5 times."), False),
+        (("stride", "The wrong stride."), ("sums", "31 of the 595 sums are not added."), False),
+    ],
+)
+def test_what_describes_a_result_is_no_other_mistake(first, other, are_two):
+    assert are_two_mistakes(Diagnosis(*first), Diagnosis(*other)) == are_two
 
 
 @pytest.mark.parametrize(

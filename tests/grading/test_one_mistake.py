@@ -25,7 +25,9 @@ from lessons.grading.untrusted.submission import (
     Submission,
     adds_to_elements,
     counts_blocks,
+    numbers_as_usual,
     own_launch,
+    steps_by_blocks,
 )
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS
@@ -198,6 +200,36 @@ def test_a_kernel_asks_for_its_block_itself_or_in_a_helper():
     text = "def one(a):\n    a[place()] = 1\ndef place():\n    return cuda.grid(1)\n"
     assert counts_blocks(text, ["one"])
     assert not counts_blocks("def one(a):\n    a[cuda.threadIdx.x] = 1\n" + text[30:], ["one"])
+
+
+@pytest.mark.parametrize(
+    "number, usual",
+    [
+        ("cuda.grid(1)", True),
+        ("cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x", True),
+        ("cuda.blockIdx.x * THREADS + cuda.threadIdx.x", True),
+        ("cuda.blockIdx.x * 32 + cuda.threadIdx.x", False),
+        ("cuda.threadIdx.x * cuda.blockDim.x", False),
+    ],
+)
+def test_threads_are_numbered_as_usual(number, usual):
+    text = f"def one(a):\n    a[{number}] = 1\n"
+    assert numbers_as_usual(text, ["one"]) == usual
+    assert not numbers_as_usual(text, ["other"])
+
+
+@pytest.mark.parametrize(
+    "step, by_blocks",
+    [
+        ("cuda.gridDim.x", True),
+        ("cuda.gridDim.x * cuda.blockDim.x", False),
+        ("THREADS * cuda.gridDim.x", False),
+        ("cuda.gridsize(1)", False),
+    ],
+)
+def test_a_loop_goes_on_by_the_number_of_blocks(step, by_blocks):
+    text = f"def one(a):\n    for i in range(cuda.grid(1), 9, {step}):\n        a[i] = 1\n"
+    assert steps_by_blocks(text, ["one"]) == by_blocks
 
 
 def test_a_copy_of_the_solution_gets_a_remark():

@@ -211,9 +211,8 @@ def test_a_number_is_told_with_its_thread_and_its_turn():
     truth = FoundValue(7, "x < 3", Replaced("thread 3", 0, 1.0, 0.0), True, True)
     assert "is true in thread 3, and should be false" in sentence(truth)
     uncertain = sentence(FoundValue(7, "x", replaced, False))
-    assert uncertain.startswith(
-        "by line 7 numbers are wrong, there or in what they are made of: `x` "
-    )
+    assert uncertain.startswith("in line 7 a number is wrong: `x` is 0.25 ")
+    assert uncertain.endswith("and at the lines that these numbers come from")
 
 
 def test_as_many_digits_as_differ():

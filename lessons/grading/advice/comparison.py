@@ -1,7 +1,5 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
-import itertools
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +18,8 @@ class Clues(NamedTuple):
     racing_sum: bool = False  # whether it adds to elements with +=, where no race would be seen
     lengths: frozenset[int] = frozenset()  # of all axes of the arrays that the last run was given
     answers: bool = False  # whether the values are what calls have returned, one after another
+    usual_numbers: bool = False  # whether threads have the numbers of cuda.grid
+    steps_by_blocks: bool = False  # whether the kernel uses the number of blocks as it is
 
 
 NO_CLUES = Clues()
@@ -145,57 +145,3 @@ def block_shape(threads: Threads) -> tuple[int, ...]:
     if isinstance(block, int):
         return (block,)
     return tuple(reversed(block[:dimensions]))
-
-
-def stored_by_all(shape: tuple[int, ...], threads: Threads) -> int:
-    """How often an array is stored to if no thread of such a launch is sent home at its edge."""
-    blocks = block_shape(threads)
-    launched = math.prod(-(-n // size) * size for n, size in zip(shape, blocks, strict=False))
-    return launched * math.prod(shape[len(blocks) :])
-
-
-def stored_by_blocks_before(shape: tuple[int, ...], threads: Threads) -> set[int]:
-    """How often an array is stored to if loops begin at the own element and go on by a block.
-
-    Along one direction, or along more of them: one number for each choice.
-    """
-    sizes = block_shape(threads)
-    once = [
-        (n, sum(i // size + 1 for i in range(n))) for n, size in zip(shape, sizes, strict=False)
-    ]
-    beside = math.prod(shape[len(sizes) :])
-    return {math.prod(ways) * beside for ways in itertools.product(*once)} - {math.prod(shape)}
-
-
-def stored_by_others(shape: tuple[int, ...], threads: Threads) -> dict[int, str]:
-    """How often an array is stored to if threads go over elements of others: number -> by whom.
-
-    Numbers that could come about in two ways are left out.
-    """
-    sizes = block_shape(threads)
-    own = shape[: len(sizes)]
-    if len(own) < len(sizes):
-        return {}
-    launched = [-(-n // size) * size for n, size in zip(own, sizes, strict=True)]
-    blocks = [-(-n // size) for n, size in zip(own, sizes, strict=True)]
-    ways: dict[int, set[str]] = {}
-
-    def note(times: int, words: str) -> None:
-        if times > 1:
-            ways.setdefault(times * math.prod(shape), set()).add(words)
-
-    for threads_each in (launched, list(own)):  # with a guard only those that have an element
-        if len(own) == 2:
-            note(threads_each[1], ALONG.format("x"))
-            note(threads_each[0], ALONG.format("y"))
-        note(math.prod(threads_each), ALL_OF_LAUNCH)
-    note(math.prod(blocks), EACH_BLOCK)
-    return {number: words.pop() for number, words in ways.items() if len(words) == 1}
-
-
-ALONG = (
-    "so many threads lie beside each other along {}, and all of these go through the same row or "
-    "column in a loop"
-)
-ALL_OF_LAUNCH = "by all threads, so each of them goes through all elements in a loop"
-EACH_BLOCK = "by a thread of each block, so every block goes through all elements"

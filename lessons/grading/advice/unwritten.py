@@ -157,7 +157,7 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
     if shared_by:
         return (
             f"the launch has one thread per row, and here it takes {shared_by} to write a row: let "
-            "a thread write all of its row, or launch as many threads as there are elements."
+            "a thread write all of its row."
         )
     return "which threads does the guard send home, and how far do the indices of the others go?"
 
@@ -179,7 +179,7 @@ def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[
 def step_of_blocks(comparison: Comparison, extents: list[int], short: list[int]) -> int:
     """How far apart blocks begin that overlap, if they come just so far; else 0."""
     threads, rows = comparison.threads, comparison.got.shape[0]
-    if short != [0] or threads is None or threads[1] != 1:
+    if short != [0] or threads is None or threads[1] != 1 or comparison.clues.usual_numbers:
         return 0
     (block,) = block_shape(threads)
     blocks = -(-rows // block)
@@ -197,8 +197,8 @@ def threads_per_row(comparison: Comparison, extents: list[int], short: list[int]
     if short != [0] or threads is None or threads[1] != 1:
         return 0
     (block,) = block_shape(threads)
-    if extents[0] >= block:  # blocks that overlap may come as far
-        return 0
+    if extents[0] >= block and not comparison.clues.usual_numbers:
+        return 0  # blocks that overlap may come as far
     started = -(-rows // block) * block
     lengths = comparison.clues.lengths | {math.prod(comparison.got.shape[1:])}
     return next((n for n in sorted(lengths) if n > 1 and started // n == extents[0]), 0)

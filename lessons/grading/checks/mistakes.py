@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.grading.advice.comparison import Threads, differing
+from lessons.grading.advice.unwritten import Diagnosis
 from lessons.grading.checks.case import Case
-from lessons.grading.checks.ruled_out import OR, PARTS, but, says, shows
+from lessons.grading.checks.ruled_out import OR, PARTS, are_two_mistakes, but, shows
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
@@ -153,12 +154,14 @@ def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
 
     Not that of two mistakes of which one is seen nowhere, nor of one in a part of the arrays.
     """
-    first = known[fitting[0]].sentence
-    alone = (known[code].sentence for code in fitting if not re.search(PARTS, code))
-    other = next((sentence for sentence in alone if not says(first, sentence)), "")
-    if re.search(PARTS, fitting[0]):
-        return first
-    return f"{first} {OR} {other}" if other else first
+    first = Diagnosis(fitting[0], known[fitting[0]].sentence)
+    if re.search(PARTS, first.code):
+        return first.sentence
+    alone = (
+        Diagnosis(code, known[code].sentence) for code in fitting if not re.search(PARTS, code)
+    )
+    other = next((other for other in alone if are_two_mistakes(first, other)), None)
+    return f"{first.sentence} {OR} {other.sentence}" if other else first.sentence
 
 
 def two_at_once(known: Mapping[str, tuple[Terms, str]]) -> dict[str, tuple[Terms, str]]:

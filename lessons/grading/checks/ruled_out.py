@@ -21,6 +21,10 @@ CLEARLY = 4.0  # times the tolerance
 FEWEST = 2  # elements in which a mistake has to show, if there are more than one
 OR = "Or, which leaves the same here:"
 PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
+# A candidate that was fitted to the result, and says what stands there: beside one that says why,
+# it is no other mistake. In its code, or in its sentence.
+FITTED = r"^(of )?(other|the wrong|wrong|made of|at another|of two|two calls|only sample|more bits)"
+FITTED_SENTENCE = r"holds? .* and should hold|counts? -?[\d.e-]+ times|^\d+ of the \d+ "
 
 
 class RightRun(NamedTuple):
@@ -89,17 +93,25 @@ def with_another(
     others = {
         code: result
         for code, result in known.items()
-        if code != first.code and not re.search(PARTS, code)
+        if code != first.code and not re.search(f"{PARTS}|{FITTED}", code)
     }
     other = diagnosed(others)
-    if other.code not in others or says(first.sentence, other.sentence):
+    if other.code not in others or not are_two_mistakes(first, other):
         return first
     return Diagnosis(first.code, f"{first.sentence} {OR} {other.sentence}")
 
 
-def says(sentence: str, other: str) -> bool:
-    """Whether a sentence says what the other one does, as a part of it."""
-    return other.rstrip(".").lower() in sentence.lower()
+def are_two_mistakes(first: Diagnosis, other: Diagnosis) -> bool:
+    """Whether two sentences tell different mistakes, and not the same one in other words."""
+    if is_fitted(first) or is_fitted(other):
+        return False
+    one, two = (said.sentence.rstrip(".").lower() for said in (first, other))
+    return one not in two and two not in one
+
+
+def is_fitted(said: Diagnosis) -> bool:
+    """Whether a sentence describes the result, whatever has led to it."""
+    return bool(re.search(FITTED, said.code) or re.search(FITTED_SENTENCE, said.sentence))
 
 
 def would_show(

@@ -17,12 +17,10 @@ from lessons.grading.advice.comparison import (
     Threads,
     differing,
     first_wrong,
-    stored_by_all,
-    stored_by_blocks_before,
-    stored_by_others,
 )
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
+from lessons.grading.advice.written_again import BY_SEVERAL, why_again
 from lessons.grading.checks.inputs import Inputs
 from lessons.grading.checks.ruled_out import RightRuns, would_show
 from lessons.grading.exchange.counts import Counts
@@ -35,7 +33,9 @@ from lessons.grading.untrusted.submission import (
     adds_to_elements,
     counts_blocks,
     functions_of,
+    numbers_as_usual,
     own_launch,
+    steps_by_blocks,
 )
 
 
@@ -164,8 +164,10 @@ class Verdict(Inputs):
         names = run if functions_of(text, run) else self.check.needs
         racing = not seen and adds_to_elements(text, names)
         blocks = counts_blocks(text, names)
-        lengths = self.last_lengths
-        return Clues(own_launch(text, self.lesson), blocks, racing, lengths, self.was_called)
+        return Clues(
+            own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
+            numbers_as_usual(text, names), steps_by_blocks(text, names),
+        )  # fmt: skip
 
     def budget(
         self,
@@ -257,27 +259,8 @@ class Verdict(Inputs):
         """Why elements are written again, as far as the number of times tells it."""
         compared_one, compared_with = self.last_compared
         known = threads or (compared_with if compared_one is result else None)
-        if known and writes == stored_by_all(result.array.shape, known):
-            return (
-                "all threads of the launch store, also those beyond the edge, which have no "
-                "element of their own. A guard has to send these home: they return, and are not "
-                "given an element of another thread."
-            )
-        if known and writes in stored_by_blocks_before(result.array.shape, known):
-            return (
-                "by its own thread, and by those of the blocks before it: a loop begins at the "
-                "thread's own element, and goes on by a block. It has to go on by all threads of "
-                "the grid, cuda.gridsize, if there is a loop at all."
-            )
-        others = stored_by_others(result.array.shape, known) if known else {}
-        # As many rounds as another array is long: each may store the same element again.
-        rounds = self.last_lengths - set(result.array.shape)
-        if writes in others and writes / result.array.size not in rounds:
-            return f"{others[int(writes)]}. A thread should write its own element, once."
-        return (
-            "several threads do the same work, or a thread stores in each round of a loop. A "
-            "thread should write what belongs to it, once."
-        )
+        shape, by_blocks = result.array.shape, self.clues().steps_by_blocks
+        return why_again(writes, shape, known, self.last_lengths, by_blocks) or BY_SEVERAL
 
     def usual_tolerance(self, expected: np.ndarray) -> float:
         largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0

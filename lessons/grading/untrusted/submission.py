@@ -15,6 +15,7 @@ from lessons.course.source_text import as_utf8, source_lines, syntax_tree
 MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
 OF_BLOCKS = ("grid", "blockIdx")
+OF_A_BLOCK = {"blockDim", "THREADS"}  # how many threads a block has
 UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
 
 
@@ -124,6 +125,35 @@ def code_of(function: ast.FunctionDef) -> str:
 def counts_blocks(text: str, names: Iterable[str]) -> bool:
     """Whether one of these functions, or what it calls of the file, has cuda.grid or blockIdx."""
     return any(not names_in(one).isdisjoint(OF_BLOCKS) for one in functions_of(text, names))
+
+
+def numbers_as_usual(text: str, names: Iterable[str]) -> bool:
+    """Whether one of these functions has cuda.grid, or blockIdx times the threads of a block."""
+    nodes = [node for one in functions_of(text, names) for node in ast.walk(one)]
+    return any(names_in(node) >= {"blockIdx"} for node in products_with_a_block(nodes)) or any(
+        isinstance(node, ast.Attribute) and node.attr == "grid" for node in nodes
+    )
+
+
+def steps_by_blocks(text: str, names: Iterable[str]) -> bool:
+    """Whether one of them has gridDim, and not times the threads of a block."""
+    nodes = [node for one in functions_of(text, names) for node in ast.walk(one)]
+    within = {id(part) for node in products_with_a_block(nodes) for part in ast.walk(node)}
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "gridDim" and id(node) not in within
+        for node in nodes
+    )
+
+
+def products_with_a_block(nodes: Iterable[ast.AST]) -> list[ast.AST]:
+    """Those that multiply something with the number of threads of a block."""
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult)
+        and names_in(node) & OF_A_BLOCK
+    ]
 
 
 def functions_of(text: str, names: Iterable[str]) -> list[ast.FunctionDef]:

@@ -19,8 +19,8 @@ def sentence(found: FoundValue) -> str:
     if found.certain:
         return f"look at line {found.line}: {numbers}. {mended}"
     return (
-        f"by line {found.line} numbers are wrong, there or in what they are made of: {numbers}. "
-        f"{mended}"
+        f"in line {found.line} a number is wrong: {numbers}. {mended}. Look there, and at "
+        "the lines that these numbers come from"
     )
 
 
