@@ -182,7 +182,7 @@ def test_idx_files_are_read_zipped_or_not(tmp_path):
     numbers = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     text = b"\0\0\x08\x03" + np.array(numbers.shape, ">u4").tobytes() + numbers.tobytes()
     (tmp_path / "plain").write_bytes(text)
-    (tmp_path / "zipped.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "zipped.gz").write_bytes(gzip.compress(text, mtime=0))
     for name in ("plain", "zipped.gz"):
         assert np.array_equal(read_idx(tmp_path / name), numbers)
 
@@ -201,8 +201,8 @@ GOOD = b"\0\0\x08\x01\0\0\0\x02ab"
         (GOOD[:-1], "promises 2 numbers and has 1"),
         (GOOD + b"c", "has more"),
         (b"\0\0\x08\x02" + b"\xff" * 8, "which cannot be"),
-        (gzip.compress(GOOD)[:-9], "cannot be read"),
-        (gzip.compress(GOOD)[:12] + b"xxxxxxxxxxxxxxx", "cannot be read"),
+        (gzip.compress(GOOD, mtime=0)[:-9], "cannot be read"),
+        (gzip.compress(GOOD, mtime=0)[:12] + b"xxxxxxxxxxxxxxx", "cannot be read"),
     ],
 )
 def test_damaged_idx_files_are_refused_in_one_line(tmp_path, content, words):
