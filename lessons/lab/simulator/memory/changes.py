@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ...names import CudaName, resolve
 from .arrays import Memory
-from .origins import added_by_all, chosen_by_data, names_given_in
+from .origins import added_by_all, chosen_by_data, first_thread_of_block, names_given_in
 from .places import (
     Side,
     common_loop,
@@ -100,7 +100,7 @@ def read_modify_write(now: Side, former: Side) -> str:
     if name == "add" and added is not None and added_by_all(now, target, added):
         return (
             f"all threads of a block add the same numbers to {text}: let one of them do it, under "
-            f"`if cuda.threadIdx.x == 0:`. Where several blocks add, {one_step}"
+            f"`if {first_thread_of_block(now.source.tree)}:`. Where several blocks add, {one_step}"
         )
     if now.memory.space == "shared" and not chosen_by_data(now.source, target):
         return f"{what}: {OWN_ELEMENTS}; or {one_step}"

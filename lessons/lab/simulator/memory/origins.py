@@ -4,7 +4,8 @@ import ast
 import functools
 from collections.abc import Callable
 
-from ...source import Source
+from ...names import resolve
+from ...source import Source, called_source
 from .places import Side, parents_in, parents_of
 
 # What differs from thread to thread: positions, arrays of its own, what others have given to it.
@@ -27,14 +28,53 @@ def added_by_all(side: Side, element: ast.Subscript, value: ast.expr) -> bool:
     side: where they do. element, value: to what, and what is added. Constants do not count:
     `count[0] += 1` is right where each thread counts for itself.
     """
-    tree = side.source.tree
+    tree, asks = side.source.tree, begins_of_threads(side.source)
     if not any(map(is_load, ast.walk(value))):
-        return False
-    if depends_on_thread(tree, value) or depends_on_thread(tree, element.slice):
         return False
     around = parents_of(parents_in(tree), side.node)
     tests = (parent.test for parent in around if isinstance(parent, (ast.If, ast.While)))
-    return not any(depends_on_thread(tree, test) for test in tests)
+    names = names_that_may_differ(side)
+    return not any(comes_from(part, names, asks) for part in (value, element.slice, *tests))
+
+
+def names_that_may_differ(side: Side) -> frozenset[str]:
+    """Names whose values may differ from thread to thread.
+
+    Each thread may have called a function with numbers of its own, and come to a line or not.
+    """
+    tree, asks = side.source.tree, begins_of_threads(side.source)
+    given = tree.args
+    parameters = (part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    found = frozenset() if side.source is side.kernel else frozenset(parameters)
+    while True:
+        more = names_from(tree, asks, known=found)
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.If, ast.While)) and comes_from(node.test, more, asks):
+                more |= names_given_in(node)
+            elif isinstance(node, ast.For) and comes_from(node.iter, more, asks):
+                more |= names_given_in(node)
+        if more == found:
+            return found
+        found = more
+
+
+def begins_of_threads(source: Source) -> Callable[[ast.AST], bool]:
+    """Whether a node gives another value in each thread, or may, as somebody's own function."""
+
+    def begins(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
+            return True
+        return is_of_thread(node)
+
+    return begins
+
+
+def first_thread_of_block(tree: ast.FunctionDef) -> str:
+    """What is true of one thread of a block, along the axes that a function asks for."""
+    text = ast.unparse(tree)
+    asked = {"y": ("threadIdx.y", "grid(2)", "grid(3)"), "z": ("threadIdx.z", "grid(3)")}
+    axes = [axis for axis, signs in asked.items() if any(sign in text for sign in signs)]
+    return " and ".join(f"cuda.threadIdx.{axis} == 0" for axis in ("x", *axes))
 
 
 def depends_on_thread(tree: ast.FunctionDef, node: ast.AST) -> bool:
@@ -104,12 +144,14 @@ def names_from(
     tree: ast.FunctionDef,
     begins: Callable[[ast.AST], bool],
     arrays: frozenset[str] = frozenset(),
+    known: frozenset[str] = frozenset(),
 ) -> frozenset[str]:
     """Names that are given a value in which `begins` is true of a part, or of such a name.
 
-    arrays: of these also the name, if an element is given such a value.
+    arrays: of these also the name, if an element is given such a value. known: names of which that
+    is known already.
     """
-    found: frozenset[str] = frozenset()
+    found = known
     while True:
         more = found
         for node in ast.walk(tree):

@@ -21,6 +21,7 @@ class Side(NamedTuple):
     source: Source
     node: ast.AST
     memory: Memory  # of which both touch an element
+    kernel: Source | None = None  # that runs; `source` may be a function that it calls
 
     @property
     def atomic(self) -> bool:

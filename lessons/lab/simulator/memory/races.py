@@ -81,7 +81,8 @@ class RaceChecker:
         name_thread = self.launch.name_thread
         here = self.reporter.stack.source
         one, other = (
-            Side(t, "write", here, access.node, memory) for t in (access.thread[first], kept[first])
+            Side(t, "write", here, access.node, memory, self.reporter.stack.kernel)
+            for t in (access.thread[first], kept[first])
         )
         advice = remedy_of_stores(one, other, bool(across.any()))
         advice += told_behind(self.axis_left_out(one, other))
@@ -125,8 +126,9 @@ class RaceChecker:
         tick = int(conflict.tick[first])
         source, node, call = self.launch.place_of_tick[tick]
         same_warp = all_in_one_warp(self.order, access.thread[mask], conflict.thread[mask])
-        now = Side(thread, access.kind, here, access.node, memory)
-        former = Side(former_thread, former_kind, source, node, memory)
+        kernel = self.reporter.stack.kernel
+        now = Side(thread, access.kind, here, access.node, memory, kernel)
+        former = Side(former_thread, former_kind, source, node, memory, kernel)
         does = VERBS[access.kind].format(name_element(memory, access.element[first]))
         did = VERBS[former_kind].format("it")
         name, file, line = memory.name, source.filename, node.lineno

@@ -28,6 +28,7 @@ from .places import (
     uses_warps,
     waiting_loops,
 )
+from .turns import in_kernel, next_round_too_early
 from .two_buffers import has_two, no_turns
 
 SWAPS = ("cas", "exch", "compare_and_swap")  # atomics of locks and flags
@@ -225,7 +226,9 @@ def within_statement(now: Side, former: Side, barrier: str) -> str:
 
 def within_block(now: Side, former: Side) -> str:
     if now.source is not former.source:
-        return "put cuda.syncthreads() between them"
+        call, before = in_kernel(now), in_kernel(former)
+        advice = next_round_too_early(call, before) if call and before else ""
+        return advice or "put cuda.syncthreads() between them"
     if now.kind == former.kind == "write" and apart_by_return(now, former):
         return (
             "threads return behind one of these stores, so no barrier can stand between them: "
@@ -244,12 +247,9 @@ def within_block(now: Side, former: Side) -> str:
         meant = ", if both are meant for this element" * (now.kind == former.kind == "write")
         second = or_a_second_array(now, former)
         return f"put cuda.syncthreads() between them{outside}{meant}{second}"
-    if any(begin <= line <= end for line in barriers_in(loop)):
-        return (
-            "the barrier between these lines is not enough, because the next round of the loop "
-            f"begins without one: put a second cuda.syncthreads() at the end of the loop of line "
-            f"{loop.lineno}{or_a_second_array(now, former)}"
-        )
+    too_early = next_round_too_early(now, former)
+    if too_early:
+        return f"{too_early}{or_a_second_array(now, former)}"
     if any(barriers_in(loop)):
         return (
             f"the loop of line {loop.lineno} has a barrier, so they meet in the same round: is "

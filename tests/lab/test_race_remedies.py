@@ -1,0 +1,166 @@
+"""The advice on races in functions that a kernel calls, and of rounds that take turns."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+from lessons.lab import checked_run
+from tests.lab.helpers import floats
+
+ROUND = 64
+
+
+@cuda.jit(device=True)
+def add_here(sums, row, value, factors):
+    sums[row] += value * factors[0]
+
+
+@cuda.jit
+def own_number_to_one_place(values, sums):
+    thread = cuda.threadIdx.x
+    add_here(sums, 0, values[thread], values)
+
+
+@cuda.jit
+def same_number_by_all(values, sums):
+    sums[0] += values[0] * values[1]
+
+
+@cuda.jit
+def same_number_by_a_square(values, sums):
+    x, y = cuda.grid(2)
+    if x < 100 and y < 100:
+        total = float32(0)
+        for i in range(4):
+            total += values[i]
+    sums[1] = float32(0)
+    sums[0] += values[2]
+
+
+@cuda.jit
+def chosen_by_thread(values, sums):
+    number = values[0]
+    if cuda.threadIdx.x % 2 == 0:
+        number = values[1]
+    sums[0] += number
+
+
+def told(kernel, *arguments, block=64):
+    report = checked_run(kernel, 1, block, *arguments, ask_numba=False)
+    messages = [found.message for found in report.problems if found.kind == "race"]
+    assert messages, report
+    return " ".join(messages)
+
+
+@pytest.mark.parametrize("kernel", [own_number_to_one_place, chosen_by_thread])
+def test_numbers_that_each_thread_may_have_for_itself_are_not_the_same(kernel):
+    text = told(kernel, floats(64), np.zeros(4, np.float32))
+    assert "cuda.atomic.add(sums, " in text
+    assert "same numbers" not in text
+
+
+def test_numbers_that_are_the_same_in_all_threads_are_added_by_one():
+    text = told(same_number_by_all, floats(64), np.zeros(4, np.float32))
+    assert "`if cuda.threadIdx.x == 0:`" in text
+    text = told(same_number_by_a_square, floats(64), np.zeros(4, np.float32), block=(8, 8))
+    assert "`if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:`" in text
+
+
+@cuda.jit(device=True)
+def keep(value, tile, top):
+    tile[top + cuda.threadIdx.x] = value
+
+
+@cuda.jit(device=True)
+def other_end(tile, top):
+    return tile[top + 63 - cuda.threadIdx.x]
+
+
+@cuda.jit
+def half_is_not_used(values, out):
+    tile = cuda.shared.array(128, float32)
+    thread = cuda.threadIdx.x
+    total, half = float32(0), 0
+    for first in range(0, values.shape[0], 64):
+        keep(values[first + thread], tile, 0)
+        cuda.syncthreads()
+        total += other_end(tile, 0) + float32(half)
+        half = ROUND - half
+    out[thread] = total
+
+
+@cuda.jit
+def half_is_used_to_store_only(values, out):
+    tile = cuda.shared.array(128, float32)
+    thread = cuda.threadIdx.x
+    total = float32(0)
+    for first in range(3):
+        half = ROUND * (first % 2)
+        tile[half + thread] = values[first * 64 + thread]
+        cuda.syncthreads()
+        total += tile[thread] + tile[63 - thread]
+    out[thread] = total
+
+
+@cuda.jit
+def both_take_turns(values, out):
+    tile = cuda.shared.array(128, float32)
+    thread = cuda.threadIdx.x
+    total, half = float32(0), 0
+    for first in range(0, values.shape[0], 64):
+        keep(values[first + thread], tile, half)
+        cuda.syncthreads()
+        total += other_end(tile, half)
+        half = ROUND - half
+    out[thread] = total
+
+
+@cuda.jit
+def one_part_only(values, out):
+    tile = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    total = float32(0)
+    for first in range(0, values.shape[0], 64):
+        keep(values[first + thread], tile, 0)
+        cuda.syncthreads()
+        total += other_end(tile, 0)
+    out[thread] = total
+
+
+def three_rounds():
+    return floats(192), np.zeros(64, np.float32)
+
+
+def lines_of(kernel, *words):
+    first = kernel.py_func.__code__.co_firstlineno
+    lines = enumerate(Path(__file__).read_text("utf-8").splitlines(), 1)
+    behind = [(number, text) for number, text in lines if number > first]
+    return [next(number for number, text in behind if word in text) for word in words]
+
+
+def test_rounds_that_are_to_take_turns_are_asked_about():
+    text = told(half_is_not_used, *three_rounds())
+    stored, read = lines_of(half_is_not_used, "keep(values", "other_end(tile")
+    assert f"the barrier between lines {stored} and {read} is not enough" in text
+    assert f"`half` changes from round to round, and lines {stored} and {read} do not use" in text
+    assert "two parts of tile to take turns?" in text
+    assert "between them" not in text
+
+
+def test_only_the_line_that_does_not_take_part_is_told():
+    text = told(half_is_used_to_store_only, *three_rounds())
+    (read,) = lines_of(half_is_used_to_store_only, "total += tile")
+    assert f"line {read} does not use it" in text
+
+
+def test_without_turns_the_second_barrier_is_told_also_of_functions():
+    text = told(one_part_only, *three_rounds())
+    assert "put a second cuda.syncthreads() at the end of the loop" in text
+    assert "turns" not in text
+
+
+def test_rounds_that_take_turns_are_right():
+    report = checked_run(both_take_turns, 1, 64, *three_rounds(), ask_numba=False)
+    assert report.problems == []
