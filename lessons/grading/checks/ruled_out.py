@@ -79,9 +79,15 @@ def but(right: str, now: str) -> str:
 
     It says no more than what was seen: a file may have made the mistake in a part of the cases.
     """
+    told = came_out_right(right, now)
+    return f"But {told[0].lower()}{told[1:]}"
+
+
+def came_out_right(right: str, now: str) -> str:
+    """Of a run that is wrong: with which one, that was right, to compare it."""
     if right == now:
-        return "But an earlier run of the same sizes, with other numbers, came out right."
-    return f"But this came out right: {right}. What is different here?"
+        return "An earlier run of the same sizes, with other numbers, came out right."
+    return f"This came out right: {right}. What is different here?"
 
 
 def with_another(

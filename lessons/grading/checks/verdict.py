@@ -22,7 +22,7 @@ from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
 from lessons.grading.advice.written_again import BY_SEVERAL, why_again
 from lessons.grading.checks.inputs import Inputs
-from lessons.grading.checks.ruled_out import RightRuns, would_show
+from lessons.grading.checks.ruled_out import RightRuns, came_out_right, would_show
 from lessons.grading.exchange.counts import Counts
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
@@ -152,9 +152,7 @@ class Verdict(Inputs):
         before, now = (run.partition("(")[0] for run in (self.right_run, self.last_run))
         if not self.right_run or before != now:
             return []
-        if self.right_run == self.last_run:
-            return ["An earlier run of the same sizes, with other numbers, came out right."]
-        return [f"This came out right: {self.right_run}. What is different here?"]
+        return [came_out_right(self.right_run, self.last_run)]
 
     def clues(self) -> Clues:
         text = "\n".join(self.submission.lines)
