@@ -39,6 +39,7 @@ def test_luminance(case):
         ),
         **other_brightness(colours),
         **other_weights(colours, got),
+        **bent(colours, got),
     }
     case.expect(got, reference.grayscale(colours), name="luminance", candidates=candidates)
 
@@ -208,6 +209,14 @@ def other_brightness(colours):
             (pixels**2.2) @ weights,
             "the colours are raised to the power 2.2 first",
         ),
+        "linear light of sRGB": (
+            of_srgb(pixels) @ weights,
+            "the colours are put through the curve of sRGB first",
+        ),
+        "linear light of sRGB, and back": (
+            to_srgb(of_srgb(pixels) @ weights),
+            "the colours are put through the curve of sRGB first, and the sum back through it",
+        ),
         "linear light, and back": (
             ((pixels**2.2) @ weights) ** (1 / 2.2),
             "the colours are raised to the power 2.2 first, and the sum to 1 / 2.2",
@@ -217,6 +226,31 @@ def other_brightness(colours):
         code: (values, f"{say[0].upper()}{say[1:]}: {instead}")
         for code, (values, say) in rules.items()
     }
+
+
+def of_srgb(values):
+    """The light that a number of a picture file stands for."""
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def to_srgb(light):
+    return np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def bent(colours, got):
+    """A candidate, after all others, in which pure colours alone are right."""
+    values, expected = np.asarray(got), reference.grayscale(colours)
+    if values.dtype.kind != "f" or values.shape != expected.shape:
+        return {}
+    right = np.isclose(values, expected, rtol=0, atol=1e-5)
+    if not right[:3].all() or right[3:].any():
+        return {}
+    sentence = (
+        "Pure red, green and blue come out right, and no other colour does: is something done to "
+        "the channels, or to the sum, that leaves 0 and 1 as they are, such as a curve or a power? "
+        "Brightness is the weighted sum itself."
+    )
+    return {"pure colours alone": (values, sentence)}
 
 
 def other_weights(colours, got):

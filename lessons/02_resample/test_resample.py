@@ -502,6 +502,12 @@ def test_overlap(case):
                 "at the later beginning, and ends at the earlier end.",
             ),
             "begin and end exchanged": (-expected, "The length is negative: it is end - begin."),
+            "the rest": (
+                np.where(expected < 1, 1 - expected, expected),
+                "Where the cell covers a part of the pixel, this is the other part: the one that "
+                "sticks out of the cell.",
+            ),
+            **empty_at_an_edge(pairs, cells, texels, expected),
             **other_parentheses(pairs, cells, texels),
             **cut_elsewhere(pairs, cells, texels),
             "units exchanged": (
@@ -612,6 +618,24 @@ def outer_length(cell, cells, texel, texels):
     begin = min(cell / cells, texel / texels)
     end = max((cell + 1) / cells, (texel + 1) / texels)
     return (end - begin) * texels
+
+
+def empty_at_an_edge(pairs, cells, texels, expected):
+    """Pixels that the cell covers whole, up to their edge, and that are taken for empty."""
+    cell, texel = np.array(pairs).T
+    meets = {
+        "ends where the cell ends": (cell + 1) * texels == (texel + 1) * cells,
+        "begins where the cell begins": cell * texels == texel * cells,
+    }
+    whole = np.isclose(expected, 1)
+    return {
+        f"empty where it {where}": (
+            np.where(here & whole, 0, expected),
+            f"A pixel that {where} counts 0, and should count 1: the remainder % is 0 there, and "
+            "the cell covers all of it.",
+        )
+        for where, here in meets.items()
+    }
 
 
 def other_parentheses(pairs, cells, texels):
@@ -755,6 +779,7 @@ def known_means(got, image, expected, width, height):
             weighted_mean(image, width, height, weigh_rows=False),
             "The overlap along y is forgotten: a weight is a product of both overlaps.",
         ),
+        **other_divisions(image, width, height),
         **other_means(image, width, height),
         **other_kinds_of_mean(image, width, height),
         **means_along_each_axis(got, image, width, height),
@@ -771,6 +796,25 @@ def weighted_mean(
     columns = overlaps(width, image.shape[1], last_column, weigh_columns)
     area = image.shape[0] / height * image.shape[1] / width
     return np.einsum("ya,xb,abc->yxc", rows, columns, image.astype(np.float64)) / area
+
+
+def other_divisions(image, width, height):
+    """Means over cells of a picture that is cut into another number of them."""
+    found = {}
+    whole = (
+        image.shape[1] // max(1, image.shape[1] // width),
+        image.shape[0] // max(1, image.shape[0] // height),
+    )
+    for more in (whole, (width + 1, height + 1), (width - 1, height - 1)):
+        columns, rows = more
+        if columns < width or rows < height or more == (width, height):
+            continue
+        found[f"{columns} x {rows} cells"] = (
+            reference.area_downsample(image, columns, rows)[:height, :width],
+            f"The image is cut into {columns} x {rows} cells, and small has {width} x {height} "
+            "pixels: it takes as many cells, so a cell need not have a whole number of pixels.",
+        )
+    return found
 
 
 def other_means(image, width, height):

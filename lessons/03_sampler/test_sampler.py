@@ -324,6 +324,7 @@ def other_draws(got, expected, step, seed):
         **of_two_calls(got, step, seed),
         **of_other_bits(got, step, seed),
         **of_more_bits(got, step, seed),
+        **of_a_stream(got, step, seed),
     }
     known["around zero"] = expected - 0.5, "0.5 is subtracted: u and v go from 0 to 1."
     known["from -1 to 1"] = 2 * expected - 1, "These go from -1 to 1: u and v go from 0 to 1."
@@ -792,6 +793,32 @@ def of_more_bits(got, step, seed):
         "upper 24 bits of word 0, and v those of word 1."
     )
     return {"more bits": (got.copy(), sentence)}
+
+
+def of_a_stream(got, step, seed):
+    """A candidate in which a number is made of bits of two words, put one behind the other."""
+    drawn = words(len(got), step, seed).astype(np.uint64)
+    right = as_unit(drawn[:, :2])
+    told, results = [], []
+    for axis, name in enumerate("uv"):
+        if np.array_equal(got[:, axis], right[:, axis]):
+            results.append(right[:, axis])
+            continue
+        ways = itertools.product(itertools.permutations(range(4), 2), range(1, 32))
+        for (upper, lower), first in ways:
+            result = as_fraction(drawn[:, upper] << np.uint64(32) | drawn[:, lower], first, 24)
+            taken = min(24, 32 - first)  # bits of the lower word
+            if taken < 24 and np.array_equal(result, got[:, axis]):
+                results.append(result)
+                told.append(
+                    f"{name} is made of the lower {24 - taken} bits of word {upper} and the upper "
+                    f"{taken} bits of word {lower}, and should be the upper 24 bits of word {axis}"
+                )
+                break
+    if len(results) < 2 or not told:
+        return {}
+    sentence = f"{'; '.join(told)}: a word for each, not the bits that come next."
+    return {"of two words": (np.stack(results, axis=1), sentence)}
 
 
 def of_other_bits(got, step, seed):

@@ -394,6 +394,18 @@ def known_cell_waves(uv, sizes):
     """The same of a position in a grid of which the size may be wrong."""
     found = {}
     lengths = "width", "height"
+    for axis in range(2):
+        position = uv[:, axis] * sizes[axis] - 0.5
+        low = np.clip(np.floor(position), 0, sizes[axis] - 1)
+        instead = {
+            "low / cells, which is the same in all of a cell": low / sizes[axis],
+            "(low + 0.5) / cells, which is the same in all of a cell": (low + 0.5) / sizes[axis],
+            "low / (cells - 1), which is the same in all of a cell": low / (sizes[axis] - 1),
+            "1 - the fraction": 1 - np.mod(position, 1),
+            "the fraction / cells": np.mod(position, 1) / sizes[axis],
+        }
+        for (what, turns), (shift, name) in itertools.product(instead.items(), SHIFTS.items()):
+            found[f"the {name} of {what}, along {'uv'[axis]}"] = np.sin(2 * np.pi * (turns + shift))
     for axis, of_axis, less in itertools.product(range(2), range(2), (0, 1, -1)):
         fraction = np.mod(uv[:, axis] * (sizes[of_axis] - less) - 0.5, 1)
         cells = {0: "", 1: ", in a grid of one cell less", -1: ", in a grid of one cell more"}[less]

@@ -256,9 +256,6 @@ def expect_derivative(case, name, x, gradient, expected, candidates, fitted):
     )
     exact = (array.astype(np.float64) for array in (x, gradient, got))
     known = candidates | fitted(*exact) if np.isfinite(got.astype(float)).all() else candidates
-    differs = ~(np.abs(got - expected) <= case.usual_tolerance(expected))
-    if differs.any():  # again: a message shows the call that came last
-        case.call(name, np.float32(x[differs][0]), np.float32(gradient[differs][0]))
     case.expect(got, expected, name, candidates=known)
 
 

@@ -39,9 +39,6 @@ def test_gelu(case):
             "is infinite there, and infinity by infinity is no number. math.tanh does not need it.",
         )
         tolerance = case.check.tolerance * largest
-        differs = ~(np.abs(got - right) <= tolerance)
-        if differs.any():
-            case.call(name, float(x[differs][0]))  # again: a message shows the call that came last
         if np.isfinite(got.astype(np.float64)).all():
             wrong |= other_factors(name, x, got.astype(np.float64))
         if name == "gelu_slope":

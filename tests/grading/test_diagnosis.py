@@ -70,6 +70,13 @@ def halve(part):
     part /= 2
 
 
+def transpose_square(part):
+    """In the square that both axes have room for; what lies beside it is all wrong."""
+    side = min(part.shape)
+    part[:] = np.sin(part * 7) + 3
+    part[:side, :side] = values(*part.shape)[:side, :side].T
+
+
 PICTURE = values(20, 37)
 COLOURS = values(9, 14, 3)
 LIST = values(300)
@@ -101,6 +108,9 @@ SPOILED = [
     ("blocks missing", values(40, 50), spoiled(values(40, 50), fill(np.s_[16:32]))),
     ("transposed", PICTURE, PICTURE.T.reshape(PICTURE.shape)),
     ("transposed", values(7, 7), values(7, 7).T),
+    ("transposed", PICTURE, spoiled(PICTURE, transpose_square)),
+    ("transposed", values(40, 9), spoiled(values(40, 9), transpose_square)),
+    ("wrong", values(3, 9), spoiled(values(3, 9), transpose_square)),
     ("all zero", PICTURE, np.zeros(PICTURE.shape)),
     ("zero in a part", PICTURE - 0.5, spoiled(PICTURE - 0.5, fill(np.s_[:, 16:], 0))),
     ("zero in a part", COLOURS, spoiled(COLOURS, fill(np.s_[2:4, 3:], 0))),
@@ -538,3 +548,10 @@ def test_nothing_is_told_of_numbers_that_come_about_in_two_ways():
     assert 32 * 600 not in known and known[30 * 600] != known[20 * 600]
     assert stored_by_others((130, 2), LIST_THREADS).keys() == {256 * 260, 130 * 260, 2 * 260}
     assert stored_by_others((5,), IMAGE_THREADS) == {}
+
+
+@pytest.mark.parametrize("got", [15.0, 0.0, -3.0, np.nan])
+def test_a_single_number_has_no_pattern(got):
+    assert code(np.array(3.0), np.array(got)) == "wrong"
+    twice = {"twice": (np.array(15.0), "This is five times as much.")}
+    assert code(np.array(3.0), np.array(15.0), candidates=twice) == "twice"

@@ -1,5 +1,6 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,7 @@ def first_wrong(
     threads: Threads | None = None,
     count: int = 3,
     sentinel: float | None = None,
+    of_rows: Sequence[str] = (),
 ) -> list[str]:
     """Lines such as "gray[3, 5]: expected 0.41, got 0.12 (block (0, 0), thread (5, 3))"."""
     lines = []
@@ -112,7 +114,8 @@ def first_wrong(
         wanted, came = with_enough_digits(float(expected[index]), float(value))
         what = "never written" if value == sentinel else f"got {came}"
         where = f"[{', '.join(map(str, index))}]" if index else ""
-        lines.append(f"{name}{where}: expected {wanted}, {what}{owner(index, threads)}")
+        whose = of_rows[index[0]] if of_rows else owner(index, threads)
+        lines.append(f"{name}{where}: expected {wanted}, {what}{whose}")
     return lines
 
 

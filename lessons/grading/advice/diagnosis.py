@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from lessons.grading.advice.by_rule import the_rest_to_one, which_are_right
 from lessons.grading.advice.comparison import ALMOST_ALL, NO_CLUES, Clues, Comparison, Threads
 from lessons.grading.advice.edges import (
     beginning_not_written,
@@ -23,6 +24,7 @@ from lessons.grading.advice.elsewhere import (
 )
 from lessons.grading.advice.one_step_more import STEPS
 from lessons.grading.advice.repeating import in_every_round
+from lessons.grading.advice.transposed import transposed
 from lessons.grading.advice.unwritten import (
     Diagnosis,
     first_block_only,
@@ -64,7 +66,7 @@ def diagnose(
     known = known_mistake(comparison, candidates or {})
     if known:
         return known
-    for pattern in PATTERNS:
+    for pattern in PATTERNS if expected.ndim else ():  # a single number has no pattern
         found = pattern(comparison)
         if found:
             return found
@@ -74,7 +76,7 @@ def diagnose(
             "Memory beside the array was changed: an index is too large or negative. Is a guard "
             "missing or off by one, or is the index computed of the wrong numbers?",
         )
-    return Diagnosis("wrong", UNKNOWN + how_near(comparison))
+    return Diagnosis("wrong", UNKNOWN + how_near(comparison) + which_are_right(comparison))
 
 
 def how_near(comparison: Comparison) -> str:
@@ -104,20 +106,6 @@ def known_mistake(comparison: Comparison, candidates: Candidates) -> Diagnosis |
 
 
 # ---------------------------------------------------------------- patterns of the values
-
-
-def transposed(comparison: Comparison) -> Diagnosis | None:
-    expected = comparison.expected
-    if expected.ndim < 2:
-        return None
-    # Of a matrix that is not square, the same numbers in the same memory, counted down the columns.
-    pattern = expected.swapaxes(0, 1).reshape(expected.shape)
-    if not comparison.explains(pattern):
-        return None
-    return Diagnosis(
-        "transposed",
-        "Rows and columns are exchanged: the first index of an array is the row, y.",
-    )
 
 
 def flipped(comparison: Comparison) -> Diagnosis | None:
@@ -290,5 +278,5 @@ PATTERNS = (
     tail_not_written, beginning_not_written, border_not_written, whole_blocks_missing, transposed,
     written_in_steps, partly_written, all_zero, flipped, shifted, swapped_channels, up_to_255,
     constant_factor, constant_offset, *STEPS, lost_updates, of_another_index, of_all_channels,
-    zero_in_a_part, in_some_channels, in_every_round,
+    zero_in_a_part, in_some_channels, in_every_round, the_rest_to_one,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lessons.course.source_text import syntax_tree
+from lessons.grading.advice.alike_findings import groups_of, other_lines
 from lessons.grading.advice.guarded_store import guarded_store
 from lessons.grading.advice.stored_by_blocks import stored_by_number_of_block
 from lessons.grading.exchange.outcome import Found
@@ -35,6 +36,9 @@ ADVICE_ON_ERRORS = {
 READ_TOO_EARLY = (
     "the index is made of what a result array holds before the kernel writes it: is it read too "
     "early, or is it the wrong array?"
+)
+SECOND_BARRIER = re.compile(  # as the simulator tells of it, behind a question or not
+    r"(?::|(\?) If not,) put a second cuda\.syncthreads\(\) at the end of the loop of line \d+"
 )
 WITHIN = re.compile(r"in \w+ \(\w+\.py\): ")  # code that is not the student's
 # Exceptions of the grader: their text says it all.
@@ -96,14 +100,16 @@ def did_you_mean(message: str, source: Sequence[str]) -> str:
 def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[str]:
     """A line for each finding, and below it the line of the student's file that it speaks of.
 
-    source: the lines of that file. Equal findings at one line are told once.
+    source: the lines of that file. Findings of one cause are told once.
     """
     told: dict[tuple[object, ...], Found] = {}
     for found in findings:
         told.setdefault(of_one_kind(found), found)
     distinct = causes(list(told.values()))
+    groups = groups_of(distinct)
     lines = []
-    for found in distinct[:MOST_FINDINGS]:
+    for group in groups[:MOST_FINDINGS]:
+        found = group[0]
         more = more_advice(found, source) if found.own else []
         said = said_of(found)
         if found.kind == "uninitialised" and more:  # it tells what the question asks
@@ -111,11 +117,11 @@ def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[
         lines.append(f"line {found.line}: {found.kind}: {said}")
         if found.own:
             lines += quoted(found.line, source)
-            lines += [f"  {advice}" for advice in more]
+            lines += [*other_lines(group), *(f"  {advice}" for advice in more)]
     if any(map(made_of_garbage, distinct)):
         lines.append(READ_TOO_EARLY)
-    if len(distinct) > MOST_FINDINGS:
-        lines.append(f"and {len(distinct) - MOST_FINDINGS} more")
+    if len(groups) > MOST_FINDINGS:
+        lines.append(f"and {len(groups) - MOST_FINDINGS} more")
     return lines
 
 
@@ -140,6 +146,13 @@ def by_its_call(found: Found) -> Found:
     if found.kind != "out-of-bounds" or outside is None:
         return found
     return found._replace(message=f"{outside[0]}: what is this function called with?")
+
+
+def without_second_barrier(found: Found) -> Found:
+    """The same, where rounds are to take turns, and not to wait for each other once more."""
+    if found.kind != "race":
+        return found
+    return found._replace(message=SECOND_BARRIER.sub(r"\1", found.message))
 
 
 def made_of_garbage(found: Found) -> bool:

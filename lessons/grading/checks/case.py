@@ -26,7 +26,9 @@ from lessons.grading.advice.messages import (
     lengths_of,
     lines_of_findings,
     told_error,
+    without_second_barrier,
 )
+from lessons.grading.checks.answers import Returned
 from lessons.grading.checks.argument_names import told_changed_input
 from lessons.grading.checks.verdict import CheckEnded, Verdict
 from lessons.grading.exchange.counts import Counts
@@ -95,6 +97,7 @@ class Case(Verdict):
         self.quick = False  # whether the simulator leaves out to ask Numba's compiler
         self.calls: list[StageCall] = []  # of stages, in the last run
         self.explain: Callable[[Found], str] = lambda found: ""  # what a check knows of its cause
+        self.no_second_barrier = False  # whether another check takes points for a second one
         self.advice: dict[str, str] = {}  # words of an exception -> what they say in this check
 
     def size(self, native: Size, checked: Size) -> Size:
@@ -149,7 +152,7 @@ class Case(Verdict):
         conducts: bool = False,
     ) -> Counts:
         self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
-        self.last_lengths = lengths_of(arguments)
+        self.last_lengths, self.answers = lengths_of(arguments), []
         self.has_zero = any(is_zero(argument) for argument in arguments)
         worker = self.loaded_worker()
         self.recorded_by = worker if self.draw and backend == "checked" else None
@@ -170,6 +173,8 @@ class Case(Verdict):
         return outcome.counts
 
     def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
+        if self.no_second_barrier:
+            findings = list(map(without_second_barrier, findings))
         lines = lines_of_findings(findings, self.submission.lines)
         # Garbage that is read may only follow from an index outside, and a race as well.
         outside_first = sorted(findings, key=lambda found: found.kind != "out-of-bounds")
@@ -191,6 +196,7 @@ class Case(Verdict):
         worker = self.loaded_worker()
         result = self.ask(lambda: worker.call(function, arguments, self.deadline))
         self.returned_by = function
+        self.answers.append(Returned(self.last_run, result))
         if result is None:
             sentence = f"{function} returns nothing: it should end with `return`, and the result."
             self.require(False, "nothing returned", sentence)

@@ -105,9 +105,11 @@ def compared(
 
 
 def wrong_call(case: WatchedCase) -> Request | None:
-    """The call whose result was compared last, and is wrong."""
+    """The call whose result was compared last, and is wrong; of many calls the first of these."""
     if case.compared is None or not case.requests:
         return None
+    if case.of_first_wrong is not None:
+        return case.of_first_wrong
     got = case.compared.got
     for request in reversed(case.requests):
         outputs = outputs_in(request.originals, [""] * len(request.originals))

@@ -111,7 +111,8 @@ class Failure(NamedTuple):
         if not found.places and tells_a_line(self.message):
             return False
         if self.is_finding:
-            return not found.only_removes and len(found.places) <= MOST_BESIDE_A_FINDING
+            few = len(found.places) <= MOST_BESIDE_A_FINDING
+            return few and not (found.only_removes or found.partly)
         several = found.all_of_them and len(found.places) > 1
         if self.is_named and about_values(self.message) and (several or found.partly):
             return False

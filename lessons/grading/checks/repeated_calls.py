@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lessons.grading.advice.comparison import differing
+from lessons.grading.checks.answers import first_of_rows
 from lessons.grading.checks.case import Case
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.counts import Counts
@@ -51,6 +53,7 @@ class WatchedCase(Case):
         self.brief = self.quick = True
         self.requests: list[Request] = []
         self.compared: WrongResult | None = None
+        self.of_first_wrong: Request | None = None
 
     def run_on(
         self,
@@ -84,7 +87,19 @@ class WatchedCase(Case):
         wanted = np.asarray(expected)
         allowed = self.usual_tolerance(wanted) if tolerance is None else tolerance
         self.compared = WrongResult(got, wanted, name, allowed)
+        self.of_first_wrong = self.call_of_first_wrong(self.compared)
         super().expect(got, expected, name, *more, tolerance=tolerance, **others)  # type: ignore
+
+    def call_of_first_wrong(self, compared: WrongResult) -> Request | None:
+        """Of many calls that are compared at once, the first whose answer is wrong."""
+        values = np.asarray(compared.got) if self.answers else np.empty(0)
+        if values.shape != compared.expected.shape or values.dtype.kind not in "fiub":
+            return None
+        begin = first_of_rows(values, self.answers)
+        wrong = np.argwhere(differing(values, compared.expected, compared.tolerance))
+        if begin is None or not len(wrong):
+            return None
+        return self.requests[begin - len(self.answers) + int(wrong[0][0])]
 
 
 class Repeated:

@@ -21,6 +21,7 @@ from lessons.grading.advice.comparison import (
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
 from lessons.grading.advice.written_again import BY_SEVERAL, why_again
+from lessons.grading.checks.answers import Returned, calls_of_rows
 from lessons.grading.checks.inputs import Inputs
 from lessons.grading.checks.ruled_out import RightRuns, came_out_right, would_show
 from lessons.grading.exchange.counts import Counts
@@ -71,6 +72,7 @@ class Verdict(Inputs):
         self.right_run = ""  # the one before it, if that was
         self.has_zero = False  # whether a number it was given is 0, so that little is left to do
         self.was_called = False  # whether that was a function called as plain Python
+        self.answers: list[Returned] = []  # of such calls, since something was compared or run
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
@@ -100,7 +102,7 @@ class Verdict(Inputs):
         wrong = differing(values, expected, tolerance)
         what = self.what_is_compared(name)
         if not wrong.any() and intact:
-            self.is_right = True
+            self.is_right, self.answers = True, []
             if candidates:
                 self.keep_right(what, partial(would_show, candidates, expected, tolerance))
             return
@@ -124,7 +126,13 @@ class Verdict(Inputs):
                 f"{int(wrong.sum()):,} of {wrong.size:,} elements of {name} are wrong "
                 f"(allowed: {tolerance:.2g}; {self.check.tolerance_reason})"
             )
-            found = first_wrong(name, expected, values, tolerance, threads, sentinel=sentinel)
+            calls = calls_of_rows(values, self.answers)
+            if calls:
+                self.last_run = calls[np.argwhere(wrong)[0][0]]
+            of_rows = [f" ({call})" for call in calls]
+            found = first_wrong(
+                name, expected, values, tolerance, threads, sentinel=sentinel, of_rows=of_rows
+            )
             lines += ["  " + line for line in found]
         if diagnosis.code == "wrong" and isinstance(got, Output) and got.initial is not None:
             told = other_amount(np.asarray(got.initial), expected, values)

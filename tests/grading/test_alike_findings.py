@@ -1,0 +1,68 @@
+"""Findings that have one cause are told once, and a second barrier not where rounds take turns."""
+
+from lessons.grading.advice.messages import lines_of_findings, without_second_barrier
+from lessons.grading.exchange.outcome import Found
+
+UNWRITTEN = "in total (exercise.py): {}[0, {}] is read by thread 0, but nobody has written it yet"
+ONE = "this is a read-modify-write of sums[{}] in several steps: cuda.atomic.add makes it one step"
+TWO = "both lines change an element in several steps, and one of the changes is lost"
+BARRIER = "put cuda.syncthreads() between them"
+EARLY = "the barrier between lines 3 and 5 is not enough, because the next round begins without one"
+SECOND = "put a second cuda.syncthreads() at the end of the loop of line 2"
+
+
+def unwritten(line, array, column):
+    return Found("uninitialised", line, UNWRITTEN.format(array, column), True)
+
+
+def race(line, other, advice, did="reads"):
+    said = f"thread 0 writes sums[1], thread 3 {did} it (line {other}), and nothing puts the two "
+    return Found("race", line, f"{said}in order: {advice}", True)
+
+
+def told(*findings):
+    return lines_of_findings(findings, [])
+
+
+def test_an_array_that_nobody_has_written_is_told_once_with_the_other_lines():
+    found = [unwritten(4, "shares", 5), unwritten(4, "deltas", 5)]
+    found += [unwritten(3, "shares", 6), unwritten(2, "shares", 7), unwritten(3, "deltas", 6)]
+    first, others, second, other = told(*found)
+    assert "shares[0, 5]" in first and others == "  so it is in lines 2 and 3"
+    assert "deltas[0, 5]" in second and other == "  so it is in line 3"
+
+
+def test_arrays_of_two_functions_are_told_each():
+    elsewhere = Found("uninitialised", 9, "shares[0, 5] is read by thread 0", True)
+    assert len(told(unwritten(4, "shares", 5), elsewhere)) == 2
+
+
+def test_one_advice_on_one_line_is_told_once():
+    stays = "sums[1] is written by thread 0 and by thread 3, and only one of them stays: "
+    both = Found("race", 7, stays + ONE.format(1), True)
+    assert len(told(race(7, 7, ONE.format(1)), both)) == 1
+
+
+def test_two_lines_that_race_by_themselves_are_not_told_as_a_pair():
+    alone = [race(7, 7, ONE.format(1)), race(8, 8, ONE.format(2))]
+    assert len(told(alone[0], race(8, 7, TWO), alone[1])) == 2
+    assert len(told(alone[0], race(8, 7, TWO))) == 2
+
+
+def test_races_of_a_line_with_several_others_are_told_each():
+    assert len(told(race(7, 4, BARRIER), race(7, 9, BARRIER))) == 2
+    assert len(told(race(7, 4, BARRIER), race(4, 7, BARRIER))) == 1
+
+
+def test_what_is_left_out_is_counted_by_its_causes():
+    found = [race(line, line, ONE.format(line)) for line in range(1, 7)]
+    assert told(*found, *found)[-1] == "and 2 more"
+
+
+def test_no_second_barrier_is_told_where_rounds_take_turns():
+    plain = without_second_barrier(race(3, 5, f"{EARLY}: {SECOND}"))
+    assert plain.message.endswith("begins without one")
+    asked = without_second_barrier(race(3, 5, f"{EARLY}: are they to take turns? If not, {SECOND}"))
+    assert asked.message.endswith("take turns?")
+    other = race(3, 5, BARRIER)
+    assert without_second_barrier(other) == other
