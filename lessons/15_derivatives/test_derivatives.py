@@ -576,32 +576,136 @@ def refuse(case, example, diagnosis, sentence):
 
 @check("needs_gradient")
 def test_needs_gradient(case):
-    for example in examples(case):
-        got = case.call("needs_gradient", example.steps, example.parameters)
-        is_list = isinstance(got, (list, tuple)) and all(isinstance(name, str) for name in got)
-        case.require(is_list, "no list of names", "needs_gradient returns a list of names.")
+    tapes = examples(case)
+    answers = [names_of_student(case, example) for example in tapes]
+    rule = rule_behind(tapes, answers)
+    for example, got in zip(tapes, answers, strict=True):
         expected = derivatives.changed_by(example.steps, example.parameters)
-        missing, needless = expected - set(got), set(got) - expected
+        if got == expected:
+            continue
+        names_of_student(case, example)  # again: a message shows the call that came last
+        missing, needless = expected - got, got - expected
         if missing & set(example.parameters):
             refuse(
                 case, example, "parameters missing",
                 f"{first_of(missing)} is a parameter, and needs a gradient itself.",
             )  # fmt: skip
         if missing:
+            name = first_of(missing)
+            also = f" {RULES[rule][1]}" if rule else ""
             refuse(
                 case, example, "not followed to the end",
-                f"{first_of(missing)} is made of something that a parameter can change, so it "
-                "changes as well: go over the steps in order, and ask of each whether any input is "
-                "in the list already.",
+                f"{name} is made of something that a parameter can change, so it changes as well"
+                + (f".{also}" if also else ": " + EACH_STEP),
             )  # fmt: skip
-        if needless:
-            name = first_of(needless)
-            known = {*itertools.chain.from_iterable(i for _, _, i in example.steps)}
-            words = "no parameter can change it" if name in known else "it is no value of this tape"
-            refuse(
-                case, example, "too many",
-                f"{name} needs no gradient: {words}.",
-            )  # fmt: skip
+        name = first_of(needless)
+        known = {*itertools.chain.from_iterable(i for _, _, i in example.steps)}
+        words = "no parameter can change it" if name in known else "it is no value of this tape"
+        also = f" {RULES[rule][1]}" if rule and name in known else ""
+        refuse(case, example, "too many", f"{name} needs no gradient: {words}.{also}")
+
+
+def names_of_student(case, example):
+    got = case.call("needs_gradient", example.steps, example.parameters)
+    is_list = isinstance(got, (list, tuple)) and all(isinstance(name, str) for name in got)
+    case.require(is_list, "no list of names", "needs_gradient returns a list of names.")
+    return set(got)
+
+
+def rule_behind(tapes, answers):
+    """The first of `RULES` by which all of these answers come about; None if there is none."""
+    right = [derivatives.changed_by(*example[:2]) for example in tapes]
+    for code, (names_by, _) in RULES.items():
+        by_rule = [names_by(*example[:2]) for example in tapes]
+        if by_rule == answers != right:
+            return code
+    return None
+
+
+def all_values(steps, parameters):
+    inputs = itertools.chain.from_iterable(inputs for _, _, inputs in steps)
+    given = {name for name in inputs if isinstance(name, str)}
+    return given | {output for output, _, _ in steps} | set(parameters)
+
+
+def all_outputs(steps, parameters):
+    return {output for output, _, _ in steps} | set(parameters)
+
+
+def made_of(steps, parameters):
+    """What the last value is made of, and the parameters."""
+    reached = derivatives.leading_to(steps, steps[-1][0])
+    return {name for name in reached if isinstance(name, str)} | set(parameters)
+
+
+def outputs_made_of(steps, parameters):
+    return made_of(steps, parameters) & all_outputs(steps, parameters)
+
+
+def on_the_way(steps, parameters):
+    """What lies between the parameters and the last value."""
+    return derivatives.changed_by(steps, parameters) & made_of(steps, parameters)
+
+
+def by_all_inputs(steps, parameters):
+    found = set(parameters)
+    for output, _, inputs in steps:
+        if found >= {name for name in inputs if isinstance(name, str)}:
+            found.add(output)
+    return found
+
+
+def by_all_inputs_and_numbers(steps, parameters):
+    found = set(parameters)
+    for output, _, inputs in steps:
+        if found.issuperset(inputs):
+            found.add(output)
+    return found
+
+
+def by_first_input(steps, parameters):
+    found = set(parameters)
+    for output, _, inputs in steps:
+        if inputs[0] in found:
+            found.add(output)
+    return found
+
+
+EACH_STEP = "go over the steps in order, and ask of each whether any input is in the list already."
+OTHER_WAY = (
+    "Your lists go by what the last value is made of. Asked for is the other way: what is made of "
+    "the parameters. So " + EACH_STEP
+)
+ONE_IS_ENOUGH = (
+    "Your lists take an output only if all of its step's inputs are there: one is enough."
+)
+# How somebody may have chosen names: code -> (steps, parameters -> names; what is said of it).
+RULES = {
+    "what the result is made of": (made_of, OTHER_WAY),
+    "outputs that the result is made of": (outputs_made_of, OTHER_WAY),
+    "all values": (
+        all_values,
+        "Your lists have every name of a tape. An output belongs there if one of its inputs does, "
+        "and what no step has made only if it is a parameter.",
+    ),
+    "all outputs": (
+        all_outputs,
+        "Your lists have the output of every step. It belongs there only if one of the step's "
+        "inputs does: " + EACH_STEP,
+    ),
+    "on the way to the result": (
+        on_the_way,
+        "Your lists leave out what the last value is not made of. That is not asked here: "
+        "backward_steps leaves such steps out, since nobody knows their gradient.",
+    ),
+    "all inputs have to change": (by_all_inputs, ONE_IS_ENOUGH),
+    "all inputs and numbers have to change": (by_all_inputs_and_numbers, ONE_IS_ENOUGH),
+    "first input only": (
+        by_first_input,
+        "Your lists take an output only if the first input of its step is there: any input will "
+        "do.",
+    ),
+}
 
 
 def first_of(names):
@@ -823,8 +927,8 @@ LIARS = {
     "opposite": "is too large along its first input, and as much too small along its second: look "
     "at each of them by itself.",
     "negative": "is wrong where its first input is negative.",
-    "a fifth too small": "is a fifth too small, and that is as wrong as too large.",
-    "too small": "is always less than it should be, and that is as wrong as more.",
+    "a fifth too small": "is a fifth too small.",
+    "too small": "is always less than it should be, by a fifth and more.",
 }
 # What stops some programs rather than deceive them: they come last.
 SPOILERS = {
@@ -1068,11 +1172,58 @@ def expect_verdict(case, suspect, named):
             *shown,
         )
     if suspect.kind and not named:
+        also = sizes_that_pass(case, suspect) if suspect.kind in OF_SIZES else ""
         case.fail(
             "a wrong one passes",
-            f"a wrong one passes: the derivative of {suspect.name} {why_wrong[suspect.kind]}",
+            f"a wrong one passes: the derivative of {suspect.name} {why_wrong[suspect.kind]}{also}",
             *shown,
         )
+
+
+OF_SIZES = "off by 5 %", "a fifth too small", "too small", "a little, once"
+SMALLER, LARGER = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98), (1.02, 1.05, 1.1, 1.25, 2.0, 10.0)
+FACTORS = *SMALLER, *LARGER, -1.0
+
+
+def sizes_that_pass(case, suspect):
+    """What is said of which multiples of a slope pass, tried with one function of one input."""
+    point = (np.float32(1.75),)
+    text = "from numpy import float32\n\n\ndef probe(x):\n    return float32(1.5 * x * x + x)\n"
+    for number, factor in enumerate(FACTORS):
+        text += f"\n\ndef probe_{number}(x, gradient):\n"
+        text += f"    return float32(gradient * (3 * x + 1) * {factor})\n"
+    add_code(case, f"{suspect.text}\n\n\n{text}")
+    probes = [
+        (f"probe {number}", case.student("probe"), case.student(f"probe_{number}"), [point])
+        for number in range(len(FACTORS))
+    ]
+    accused = case.call("wrong_derivatives", probes)
+    verdict_of(case, suspect)  # again: a message shows the call that came last
+    names = {name for name in accused if isinstance(name, str)}
+    return told_of_sizes([f for n, f in enumerate(FACTORS) if f"probe {n}" not in names])
+
+
+def told_of_sizes(passing):
+    """A sentence that begins with a blank, of the factors with which a slope passes; or none."""
+    smaller, larger = ([f for f in part if f in passing] for part in (SMALLER, LARGER))
+    tried = " Tried with a single slope of 6.25: "
+    if -1 in passing and len(larger) == len(LARGER):
+        return f"{tried}ten times as much passes, and so does the wrong sign. What is compared?"
+    if larger == list(LARGER) and {0.5, 0.8} <= set(smaller):
+        return (
+            f"{tried}half of it passes, and so does ten times as much; the wrong sign does not. So "
+            "only a direction or a sign is compared: compare the values, too."
+        )
+    if {0.5, 0.8} <= set(smaller) and not larger:
+        return f"{tried}half of it passes, twice as much does not. Is the size compared, by abs()?"
+    if not smaller and larger == list(LARGER):
+        return f"{tried}twice as much passes, half of it does not. Is the size compared, by abs()?"
+    if smaller and larger and smaller == list(SMALLER[-len(smaller) :]):
+        return (
+            f"{tried}{smaller[0]:g} times to {larger[-1]:g} times of it pass, and 0.99 to 1.01 "
+            "should."
+        )
+    return ""
 
 
 # ---------------------------------------------------------------- written kernels
