@@ -943,7 +943,7 @@ def test_float32(case):
 
 def descended(case, size):
     """Gradient descent of one step."""
-    before, slopes = case.random(size, -1, 1), case.random(size, -1, 1)
+    before, slopes = case.random(size, -1, 1), case.random(size, -6, 6)
     rate = float(case.rng.uniform(0.1, 0.4))
     parameters = case.output((size,), initial=before)
     case.run("launch_sgd", parameters, slopes, rate)
@@ -1065,7 +1065,44 @@ def one_epoch(case, sizes):
     case.explain = why_not_the_batch
     case.conduct("train_epoch", images, labels, losses, network, sizes.batch, sizes.rate)
     require_whole_batches(case, losses, sizes.batch)
-    compare(case, sizes, network, losses, images, labels, flat, EPOCH_MISTAKES)
+    look = partial(other_batches, case, network, losses, images, labels, sizes, flat)
+    compare(case, sizes, network, losses, images, labels, flat, EPOCH_MISTAKES, look)
+
+
+def other_batches(case, network, losses, images, labels, sizes, flat, places):
+    """(code, sentence), if mini-batches of other sizes explain all; None if they do not.
+
+    Losses tell where a step has been: the parameters are others from there on.
+    """
+    parameters, got = sizes.split(flat), losses.array.astype(np.float64)
+    batches = []
+    while sum(batches) < sizes.samples:
+        first = sum(batches)
+        expected = reference.cross_entropy(
+            reference.logits(images[first:], parameters), labels[first:]
+        )
+        near = np.abs(got[first:] - expected) <= case.usual_tolerance(expected)
+        batches.append(len(near) if near.all() else int(near.argmin()))
+        if not batches[-1]:
+            return None
+        chosen = slice(first, sum(batches))
+        gradients = reference.gradients(images[chosen], labels[chosen], parameters)
+        parameters = [p - sizes.rate * g for p, g in zip(parameters, gradients, strict=True)]
+    left = np.concatenate([part.ravel() for part in parameters])
+    right = [one.stop - one.start for one, _, _ in in_order(sizes.samples, sizes.batch)]
+    if batches == right or not same(network.parameters.array, left, case.usual_tolerance(left)):
+        return None
+    return (
+        "other mini-batches",
+        f"Your mini-batches have {in_words(batches)} of the {sizes.samples} samples, and asked for "
+        f"are {in_words(right)}: `batch` samples, here {sizes.batch}, in each, and the last has "
+        "what is left.",
+    )
+
+
+def in_words(numbers):
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else f"all {last}"
 
 
 def require_whole_batches(case, losses, batch):
@@ -1113,7 +1150,7 @@ def compare(case, sizes, network, losses, images, labels, flat, known, look=None
         "no loss was written: "
         + (
             "a step begins with classify, which fills what the way back reads."
-            if look
+            if known is STEP_MISTAKES
             else "does the loop over the mini-batches begin at all, and does training_step get a "
             "part of `losses` itself?"
         ),

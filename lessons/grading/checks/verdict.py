@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.advice.amounts import other_amount
+from lessons.grading.advice.amounts import other_amount, other_change
 from lessons.grading.advice.comparison import (
     Clues,
     Threads,
@@ -135,7 +135,10 @@ class Verdict(Inputs):
             )
             lines += ["  " + line for line in found]
         if diagnosis.code == "wrong" and isinstance(got, Output) and got.initial is not None:
-            told = other_amount(np.asarray(got.initial), expected, values)
+            initial = np.asarray(got.initial)
+            told = other_amount(initial, expected, values) or other_change(
+                initial, expected, values, tolerance
+            )
             diagnosis = diagnosis._replace(sentence=told or diagnosis.sentence)
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
         if diagnosis.code not in (candidates or {}):
