@@ -230,3 +230,34 @@ def test_a_hole_in_shared_memory_is_no_missing_barrier():
     message = checked_run(stored_in_longer_rows, 1, (4, 4), np.zeros((4, 4), np.int32)).problems[0]
     assert "tile[3] and tile[5] are written: is it stored at other places" in str(message)
     assert "barrier" not in str(message)
+
+
+@cuda.jit
+def channels_come_first(image, out):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        reds = image[0]
+        out[y, x] = reds[y, x]
+
+
+@cuda.jit
+def row_without_a_guard(image, out):
+    x, y = cuda.grid(2)
+    if y < out.shape[0]:
+        row = image[y]
+        out[y, 0] = row[x, 0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "words"),
+    [
+        (channels_come_first, "reds", "should the number that is the first index now be the last?"),
+        (row_without_a_guard, "row", "Is a guard such as `if i >= n: return` missing"),
+    ],
+)
+def test_a_part_of_an_array_is_told_by_its_own_name_and_shape(kernel, name, words):
+    image, out = (np.zeros(shape, np.int32) for shape in ((ROWS, COLUMNS, 3), (ROWS, COLUMNS)))
+    message = checked_run(kernel, GRID, BLOCK, image, out).problems[0].message
+    assert f"(`{name}` is a part of image, whose shape is (9, 14, 3))" in message
+    assert f"{name}[" in message and "is outside its shape (14, 3)" in message
+    assert words in message and ("guard" in words) == ("guard" in message)

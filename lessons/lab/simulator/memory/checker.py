@@ -16,6 +16,7 @@ from .arrays import ArrayView, Memory
 from .dynamic_shared import check_dynamic
 from .in_turn import Operation, atomic_add, change_in_turn
 from .meetings import meets_later
+from .parts import is_outside
 from .races import RaceChecker
 from .recorder import Recorder
 from .signs import Wanted, counts_from_end, index_of, numbers_in, way_back_inside, where_outside
@@ -259,8 +260,7 @@ class MemoryChecker:
         new = self.reporter.add(
             "out-of-bounds",
             node,
-            f"{view.memory.name}{place} is outside its shape {shape}: {problem}; "
-            f"{self.reporter.name_all(wrong)}. "
+            f"{is_outside(node, view, place, shape, problem)}; {self.reporter.name_all(wrong)}. "
             f"{way_back_inside(node, view, axis, place, np.ndim(indices[axis]) == 0, asked)}",
             key=view.memory.name,
             place=self.reporter.place_of(position)._replace(

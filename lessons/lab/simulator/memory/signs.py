@@ -11,6 +11,7 @@ from ...source import Source
 from ..frames import Frame
 from .arrays import ArrayView
 from .origins import depends_on_block
+from .parts import first_is_last, name_of
 
 
 def counts_from_end(source: Source, node: ast.expr, axis: int) -> bool:
@@ -141,8 +142,10 @@ def way_back_inside(
         )
     if len(wanted.indices) < len(view.shape) and isinstance(index, ast.BinOp):
         return f"It has {len(view.shape)} dimensions: give an index for each, the row first."
-    if wanted.taken_apart:
-        return wanted.taken_apart
+    lengths = [int(length[0]) for length in wanted.lengths]
+    of_last = first_is_last(view, wanted.indices, name_of(node, view, lengths))
+    if wanted.taken_apart or of_last:
+        return wanted.taken_apart or of_last
     if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
         return wrong_number("Even the first thread is outside", wanted, "large")
     why = hole_in_the_guard(wanted, axis)
