@@ -125,7 +125,8 @@ def test_all_other_checks_of_the_function_are_asked_and_no_others():
         ("wrong", "", Held.BREAKS),
         ("wrong", "wrong", Held.SOME),
         ("race", "wrong", Held.SOME),
-        ("slow", "", Held.ALL),  # double precision is told by its line
+        ("slow", "", Held.BREAKS),
+        ("slow", "wrong", Held.ALL),  # double precision is told by its line
         ("endless or too slow", "", Held.ALL),  # there was no time for it
     ],
 )
@@ -208,6 +209,11 @@ def test_a_line_that_does_without_another_is_told_as_that():
     wrong = "def f(a, b):\n    mean = a + b\n    return mean * 3\n"
     found = found_with(wrong, "def f(a, b):\n    return abs(a - b) * 3\n", {(1, 5): 12, (3, 1): 6})
     assert found.anew
+    (line, _) = told(found, wrong.splitlines())
+    assert line.endswith("; but nothing then uses line 2: the mistake may be there")
+    again = wrong.replace("    return", "    mean = mean\n    return")  # is used, but for nothing
+    right = "def f(a, b):\n    return abs(a - b) * 3\n"
+    assert found_with(again, right, {(1, 5): 12, (3, 1): 6}).idle == (2, 3)
     other = found_with(wrong, "def f(a, b):\n    return b * 3\n", {(1, 5): 15, (3, 1): 3})
     assert other.places[0].line == 3 and not other.anew
     divided = "def f(a, b):\n    mean = a + b\n    return a * 3 / mean\n"
@@ -256,7 +262,7 @@ def f(a, b):
 """
     found = found_with(wrong, "def f(a, b):\n    return a * 2 + b\n", {(1, 5): 7, (3, 4): 10})
     assert not found.places and (found.function, found.helpers) == ("f", ("twice",))
-    assert "look at `f` and what it calls (`twice`): " in told(found, wrong.splitlines())[0]
+    assert "look at `f`, or at what it calls (`twice`): " in told(found, wrong.splitlines())[0]
 
 
 def test_only_names_of_the_students_file_are_told():
@@ -329,6 +335,7 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("bias forgotten", VALUES, LINES, False),  # the mistake has a name, and no more than that
         ("bias forgotten", VALUES, LINE._replace(anew=True), False),
         ("wrong", VALUES, LINE._replace(anew=True), True),
+        ("rounded", VALUES, LINE._replace(anew=True), False),
         ("a wrong one passes", "f(1)\nso: it does", LINE._replace(anew=True), False),
         ("a wrong one passes", "f(1)\nso: it does", LINES, True),
         ("bias forgotten", VALUES, LINE._replace(partly=True), False),

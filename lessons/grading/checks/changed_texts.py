@@ -17,6 +17,7 @@ PASSED = ""  # in place of a diagnosis
 STRANGE = "strange"  # values that no check is written for
 # Of these another mistake is told, or none: they say nothing of a changed text.
 OF_ANOTHER_KIND = ("slow", "double", "endless or too slow", "waits")
+OF_DOUBLES = ("slow", "double")  # but who has none is not told to make some
 
 
 class Runner(NamedTuple):
@@ -122,6 +123,8 @@ class OtherChecks:
         found = Held.ALL
         for check in self.checks:
             ended = self.ended(check, text)
+            if ended in OF_DOUBLES and self.ended(check, self.mine) == PASSED:
+                return Held.BREAKS
             if ended in (None, PASSED, *OF_ANOTHER_KIND):
                 continue
             if self.ended(check, self.mine) == PASSED:

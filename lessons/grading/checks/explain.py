@@ -116,7 +116,7 @@ class Failure(NamedTuple):
         several = found.all_of_them and len(found.places) > 1
         if self.is_named and about_values(self.message) and (several or found.partly):
             return False
-        return not (self.is_named and found.anew)
+        return not ((self.is_named or self.diagnosis in SYMPTOMS) and found.anew)
 
     @property
     def share(self) -> float:
@@ -196,14 +196,14 @@ def told(found: Found, source: list[str]) -> list[str]:
     """The lines of a message. source: the lines of the student's file."""
     if not found.places:
         helpers = ", ".join(f"`{name}`" for name in found.helpers)
-        also = f" and what it calls ({helpers})" if helpers else ""
+        also = f", or at what it calls ({helpers})" if helpers else ""
         look = f"look at `{found.function}`{also}"
         words = f"{look}: with a right one in its place, this check passes"
         return [words, *([f"  {found.structure}"] if found.structure else [])]
     if len(found.places) == 1:
         (place,) = found.places
         return [
-            f"{BEGINNING}{place.line}: {place.words}, this check passes",
+            f"{BEGINNING}{place.line}: {place.words}, this check passes{or_before(found)}",
             *quoted(place.line, source),
         ]
     how = "together" if found.all_of_them else "one of them is enough"
@@ -212,6 +212,15 @@ def told(found: Found, source: list[str]) -> list[str]:
         lines.append(f"  line {place.line}: {place.words}")
         lines += quoted(place.line, source)
     return lines
+
+
+def or_before(found: Found) -> str:
+    """That the mistake may as well be in lines which the change does without."""
+    lines = [line for line in found.idle if line != found.places[0].line]
+    if not lines:
+        return ""
+    numbers = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
+    return f"; but nothing then uses {numbers}: the mistake may be there"
 
 
 def names_a_line(lines: Sequence[str]) -> bool:

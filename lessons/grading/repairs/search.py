@@ -11,8 +11,9 @@ from typing import NamedTuple
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared, in_forms
 from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
+from lessons.grading.repairs.idle import lines_for_nothing, new_for_nothing
 from lessons.grading.repairs.source import Change, Source
-from lessons.grading.repairs.structure import idle_names, names_called, other_structure
+from lessons.grading.repairs.structure import names_called, other_structure
 from lessons.grading.repairs.suspects import suspects
 from lessons.grading.repairs.tries import Held, OutOfTries, Tries
 from lessons.grading.repairs.wider import CONDITIONS, wider
@@ -33,6 +34,7 @@ class Found(NamedTuple):
     function: str = ""  # if no place is known, but only the function
     structure: str = ""  # what right ones of this name have, and it has not
     anew: bool = False  # whether lines of the student's are then for nothing
+    idle: tuple[int, ...] = ()  # these lines
     helpers: tuple[str, ...] = ()  # functions of the student's own that it calls
     partly: bool = False  # whether other checks of the function still fail
 
@@ -230,8 +232,7 @@ class Search:
 
     def leaves_idle(self, one: Compared, differences: Sequence[Difference]) -> bool:
         """Whether the student's function then computes something for nothing."""
-        changed = Source(self.changed(one, differences)).functions()[one.function.name]
-        return bool(set(idle_names(changed)) - set(idle_names(one.function)))
+        return bool(new_for_nothing(one.function, self.changed(one, differences)))
 
     def told(self, one: Compared, differences: Sequence[Difference]) -> Iterator[Repair]:
         if self.is_innocent(one, differences):
@@ -250,8 +251,9 @@ class Search:
         new_words = one.new_words(differences) if self.leaves_idle(one, differences) else 0
         if len(told) > 1 and (new_words or one.drops_names(differences)):
             return  # that is another way to do it all
-        found = Found(told, True, anew=new_words > 1)  # one alone is another name
-        yield self.changed(one, differences), found
+        text, anew = self.changed(one, differences), new_words > 1  # one alone is another name
+        idle = lines_for_nothing(one.function, one.mine, text) if anew else ()
+        yield text, Found(told, True, anew=anew, idle=tuple(idle))
 
     # ---------------------------------------------------------------- any small change
 
