@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
-from lessons.grading.advice.blends import other_blends, positions_in
+from lessons.grading.advice.blends import at_another_point, other_blends, positions_in
 from lessons.grading.checks.case import check
 from lessons.grading.exchange.output import sentinel_of
 
@@ -193,7 +193,42 @@ def other_centres(known, got, first, width, height):
                     if way != best
                 ]
                 return {**known, "made of something else": (result, f"{'; '.join(wrong)}.")}
-    return known
+    return {**known, **row_and_column_apart(got, first, width, height)}
+
+
+def row_and_column_apart(got, first, width, height):
+    """A candidate in which first_pixel and sample are divided apart from each other, if one fits.
+
+    Where first_pixel begins a row, such a file is right.
+    """
+    sample = np.arange(RAGGED_BATCH)
+    whole = "first_pixel + sample"
+    columns = {
+        f"({whole}) % width": (first + sample) % width,
+        "sample % width": sample % width,
+        "first_pixel % width + sample % width": first % width + sample % width,
+    }
+    rows = {
+        f"({whole}) // width": (first + sample) // width,
+        "sample // width": sample // width,
+        "first_pixel // width + sample // width": first // width + sample // width,
+    }
+    right = f"({whole}) % width", f"({whole}) // width"
+    for given in itertools.product(columns, rows):
+        result = centres(columns[given[0]], rows[given[1]], width, height)
+        held = centres(columns[given[0]], np.minimum(rows[given[1]], height - 1), width, height)
+        for one in (result, held):
+            if given != right and np.allclose(got, one, rtol=0, atol=1e-5):
+                parts = zip(("column", "row"), given, right, strict=True)
+                wrong = [
+                    f"the {part} is {way}, not {best}" for part, way, best in parts if way != best
+                ]
+                sentence = (
+                    f"{'; '.join(wrong)}: a batch may begin in the middle of a row. Add the two "
+                    "first, then divide."
+                )
+                return {"row and column apart": (one, sentence[0].upper() + sentence[1:])}
+    return {}
 
 
 def by_blocks(batch):
@@ -287,7 +322,8 @@ def blends(known, got, image, uv):
     """The known candidates, and one with other pixels, or other weights of them, if one fits."""
     if len(uv) > RAGGED_BATCH:
         return known
-    return {**known, **other_blends(got, image, positions_in(image, uv))}
+    found = at_another_point(got, image, uv, "image", "pixel")
+    return {**known, **(found or other_blends(got, image, positions_in(image, uv)))}
 
 
 # ---------------------------------------------------------------- draws, right and wrong

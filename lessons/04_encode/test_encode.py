@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
-from lessons.grading.advice.blends import other_blends, positions_in
+from lessons.grading.advice.blends import at_another_point, other_blends, positions_in
 from lessons.grading.checks.case import check
 from lessons.grading.exchange.output import sentinel_of
 
@@ -57,28 +57,9 @@ def check_grid(case, uv, grid, features):
 
 def other_lookups(known, got, uv, grid):
     """The known candidates, and one that asks the grid at another point, if one fits."""
-    sizes = np.array([grid.shape[1], grid.shape[0]], np.float64)
-    fractions = np.mod(uv * sizes - 0.5, 1)
-    points = {"u": uv[:, 0], "v": uv[:, 1]}
-    for axis, name in enumerate("uv"):
-        points |= {
-            f"the fraction along {name}": fractions[:, axis],
-            f"1 - {name}": 1 - uv[:, axis],
-            f"2 * {name}": 2 * uv[:, axis],
-            f"{name} / 2": uv[:, axis] / 2,
-            f"{name} less half a cell": uv[:, axis] - 0.5 / sizes[axis],
-            f"{name} and half a cell": uv[:, axis] + 0.5 / sizes[axis],
-            f"the sine of {name}": np.sin(2 * np.pi * uv[:, axis]),
-        }
-    for of_u, of_v in itertools.product(points, repeat=2):
-        result = reference.bilinear(grid, np.stack([points[of_u], points[of_v]], axis=1))
-        # A fraction has fewer digits than u, and where the cells differ much, a colour still fewer.
-        if (of_u, of_v) != ("u", "v") and np.allclose(got, result, rtol=0, atol=1e-4):
-            sentence = (
-                f"The grid is asked at ({of_u}, {of_v}), and should be asked at (u, v): are u and "
-                "v still what uv holds, where bilinear is called?"
-            )
-            return {**known, "at another point": (got.astype(np.float64), sentence)}
+    found = at_another_point(got, grid, uv, "grid", "cell")
+    if found:
+        return {**known, **found}
     return {**known, **other_blends(got, grid, positions_in(grid, uv))}
 
 
@@ -146,6 +127,12 @@ def check_sub_cell(case, uv, grid, features):
             waves(uv.astype(np.float64))[:, :2],
             "Channels 3 and 4 hold the first two waves: these begin at channel 5.",
         ),
+        "signs lost": (
+            np.abs(expected),
+            "The sizes are right, and nothing is negative: is it the distance to the nearest "
+            "centre, min(fraction, 1 - fraction), in place of the fraction? Or does abs, or a "
+            "root, take the sign away? The wave goes through the whole cell, up and down.",
+        ),
         **not_written(expected, "Channels 3 and 4"),
         "sine of a whole number": (
             0 * expected,
@@ -212,6 +199,11 @@ def check_waves(case, uv, grid, features):
         "one minus the sine": (
             waves(uv, quarter=0) * ([1, -1] * 4) + [0, 1] * 4,
             "One minus the sine is no cosine: a cosine is the sine of a quarter turn more.",
+        ),
+        "cosine without a sign": (
+            waves(uv) * ([1, 0] * 4) + np.abs(waves(uv)) * ([0, 1] * 4),
+            "The cosines, and only they, are never negative: a root, as of 1 - sine * sine, has no "
+            "sign, and abs takes it away. A cosine is the sine of a quarter turn more.",
         ),
         "turns are no radians": (
             waves(2 * np.pi * uv),
@@ -404,6 +396,19 @@ def known_cell_waves(uv, sizes):
             "1 - the fraction": 1 - np.mod(position, 1),
             "the fraction / cells": np.mod(position, 1) / sizes[axis],
         }
+        letter, cells = "uv"[axis], lengths[axis]
+        given = {
+            f"{letter} * {cells}": uv[:, axis] * sizes[axis],
+            f"{letter} * {cells} - 0.5": position,
+            f"{letter} * ({cells} - 1)": uv[:, axis] * (sizes[axis] - 1),
+            f"2 * {letter} - 1": 2 * uv[:, axis] - 1,
+        }
+        instead |= {
+            f"the fraction that neighbours({argument}, {cells}) gives": np.mod(
+                coordinate * sizes[axis] - 0.5, 1
+            )
+            for argument, coordinate in given.items()
+        }
         for (what, turns), (shift, name) in itertools.product(instead.items(), SHIFTS.items()):
             found[f"the {name} of {what}, along {'uv'[axis]}"] = np.sin(2 * np.pi * (turns + shift))
     for axis, of_axis, less in itertools.product(range(2), range(2), (0, 1, -1)):
@@ -416,7 +421,8 @@ def known_cell_waves(uv, sizes):
             found[f"the {name} of {what} along {'uv'[axis]}{cells}"] = np.sin(
                 2 * np.pi * (number * fraction + shift)
             )
-    return found
+    right = [f"the sine of the fraction along {letter}" for letter in "uv"]
+    return {name: found[name] for name in right} | found
 
 
 def channel_by_channel(got, expected, first, known):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lessons import reference
-from lessons.grading.advice.blends import corners_of, other_blends, positions_in
+from lessons.grading.advice.blends import at_another_point, corners_of, other_blends, positions_in
 
 
 @pytest.fixture
@@ -43,3 +43,15 @@ def test_other_colours_are_no_blend(lookup):
 def test_of_a_single_pixel_no_weights_are_told():
     texture, uv = np.full((1, 1, 3), 0.5), np.random.default_rng(5).random((9, 2))
     assert other_blends(np.full((9, 3), 0.25), texture, positions_in(texture, uv)) == {}
+
+
+def test_another_point_is_told_with_what_is_taken_for_u_and_v(lookup):
+    texture, uv, _ = lookup
+    got = reference.bilinear(texture, np.stack([uv[:, 0], 1 - uv[:, 1]], axis=1))
+    ((_, sentence),) = at_another_point(got, texture, uv, "image", "pixel").values()
+    assert sentence.startswith("The image is asked at (u, 1 - v)") and "v down" in sentence
+    got = reference.bilinear(texture, uv + np.array([0.5 / 7, 0]))
+    ((_, sentence),) = at_another_point(got, texture, uv, "image", "pixel").values()
+    assert "asked at (u and half a pixel, v), and" in sentence and "v down" not in sentence
+    right = reference.bilinear(texture, uv)
+    assert at_another_point(right, texture, uv, "image", "pixel") == {}

@@ -343,6 +343,24 @@ def test_a_channel_of_the_opposite_sign_has_lost_no_sign():
     assert found.code == "wrong sign" and found.sentence.startswith("Where the last index is 1")
 
 
+def test_channels_in_which_alone_no_value_is_negative_are_told():
+    waves = values(20, 4) - 0.5
+    got = spoiled(waves, lambda got: np.abs(got[:, 1::2], out=got[:, 1::2]))
+    found = diagnose(waves, got, SENTINEL, TOLERANCE)
+    assert found.code == "signs of some" and "where the last index is 1, 3, and only" in found[1]
+    got[:, 1::2] *= -1  # none is positive: a root does not do that
+    assert "the last index" not in diagnose(waves, got, SENTINEL, TOLERANCE).sentence
+
+
+@pytest.mark.parametrize(("most", "code_of"), [(3, "rounded"), (30, "wrong")])
+def test_a_sum_of_numbers_that_were_made_whole_is_told(most, code_of):
+    off = np.random.default_rng(3).integers(0, most, LIST.shape)
+    got = (np.floor(LIST * 255) - off) / 255
+    found = diagnose(LIST, got, SENTINEL, TOLERANCE)
+    assert found.code == code_of
+    assert ("some are off by more than one of these" in found.sentence) == (code_of == "rounded")
+
+
 def test_candidates_come_first_and_have_to_fit_everywhere():
     candidates = {"plain sum": (PICTURE * 3, "Divide by three."), "other": PICTURE + 0.5}
     diagnosis = diagnose(PICTURE, PICTURE * 3, SENTINEL, TOLERANCE, candidates=candidates)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 CLOSE = 1e-5
+NEARLY = 1e-4  # a fraction has fewer digits than u, and where pixels differ much, a colour fewer
 PROBES = 4  # points at which all weights are tried; what fits there is tried at the others
 RIGHT = "(1 - x) * (1 - y)", "x * (1 - y)", "(1 - x) * y", "x * y"
 
@@ -107,3 +108,48 @@ def positions_in(texture: np.ndarray, uv: np.ndarray) -> dict[str, np.ndarray]:
         "u * (width - 1)": uv * (size - 1),
         "u * (width - 1) - 0.5": uv * (size - 1) - 0.5,
     }
+
+
+def at_another_point(
+    got: np.ndarray, texture: np.ndarray, uv: np.ndarray, what: str, pixel: str
+) -> dict[str, tuple[np.ndarray, str]]:
+    """A candidate that asks a texture at other points than (u, v), if one fits `got`.
+
+    what, pixel: what the texture and one of its pixels are called, "grid" and "cell".
+    """
+    if got.shape != (len(uv), texture.shape[2]):
+        return {}
+    points, size = other_coordinates(texture, uv, pixel), np.array(texture.shape[1::-1])
+    for of_u, of_v in itertools.product(points, repeat=2):
+        asked = np.stack([points[of_u], points[of_v]], axis=1)
+        result = blended(corners_of(texture, asked * size - 0.5))
+        if (of_u, of_v) != ("u", "v") and np.allclose(got, result, rtol=0, atol=NEARLY):
+            turned = (of_u, of_v) in (("u", "1 - v"), ("1 - u", "v"), ("1 - u", "1 - v"))
+            why = (
+                f"u goes to the right, and v down, in uv as in the {what}."
+                if turned
+                else "are u and v still what uv holds, where bilinear is called?"
+            )
+            sentence = (
+                f"The {what} is asked at ({of_u}, {of_v}), and should be asked at (u, v): {why}"
+            )
+            return {"at another point": (got.astype(np.float64), sentence)}
+    return {}
+
+
+def other_coordinates(texture: np.ndarray, uv: np.ndarray, pixel: str) -> dict[str, np.ndarray]:
+    """What may be taken for u and for v: words -> one number per point."""
+    sizes = np.array([texture.shape[1], texture.shape[0]], np.float64)
+    fractions = np.mod(uv * sizes - 0.5, 1)
+    points = {"u": uv[:, 0], "v": uv[:, 1]}
+    for axis, name in enumerate("uv"):
+        points |= {
+            f"the fraction along {name}": fractions[:, axis],
+            f"1 - {name}": 1 - uv[:, axis],
+            f"2 * {name}": 2 * uv[:, axis],
+            f"{name} / 2": uv[:, axis] / 2,
+            f"{name} less half a {pixel}": uv[:, axis] - 0.5 / sizes[axis],
+            f"{name} and half a {pixel}": uv[:, axis] + 0.5 / sizes[axis],
+            f"the sine of {name}": np.sin(2 * np.pi * uv[:, axis]),
+        }
+    return points

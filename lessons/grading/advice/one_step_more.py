@@ -9,6 +9,7 @@ from lessons.grading.advice.comparison import ALMOST_ALL, Comparison
 from lessons.grading.advice.unwritten import Diagnosis
 
 FEWEST_WRONG_SIGNS = 3  # two may be wrong for another reason
+MOST_CHANNELS = 8  # that are told by their numbers
 FEWEST_VALUES = 5  # that a step has to explain, so that it is no accident
 POWERS = {
     2.0: "the square of what it should be",
@@ -18,6 +19,8 @@ POWERS = {
     1 / 2.2: "what it should be to the power 1 / 2.2, as if linear light were made colours",
 }
 LEVELS = 255, 256, 100, 10, 1
+MOST_LEVELS_OFF = 8  # where several roundings come together
+FINE_LEVELS = 100  # that so many values do not hit by accident
 
 
 def to_a_power(comparison: Comparison) -> Diagnosis | None:
@@ -41,16 +44,33 @@ def signs_lost(comparison: Comparison) -> Diagnosis | None:
     if (got >= 0).all():
         return Diagnosis(
             "signs lost",
-            "Every value has the right size, and none is negative: the sign was taken away, by abs "
-            "or by a root of a square.",
+            "Every value has the right size, and none is negative: is the sign taken away, by abs, "
+            "by a root of a square, or because the smaller or larger of two is taken?",
         )
     if np.count_nonzero(comparison.wrong) < FEWEST_WRONG_SIGNS or in_whole_channels(comparison):
         return None
+    where = channels_without_signs(comparison)
+    if where:
+        return Diagnosis(
+            "signs of some",
+            f"Every value has the right size, and where the last index is {where}, and only there, "
+            "none is negative: is the sign taken away, by abs, or by a root of a square?",
+        )
     return Diagnosis(
         "signs of some",
         "Every value has the right size, and of some the sign is the wrong one: has a factor lost "
         "its sign, by abs or by a root of a square, or is one term of several subtracted?",
     )
+
+
+def channels_without_signs(comparison: Comparison) -> str:
+    """The channels with wrong values, if nothing in them is negative, and others are right."""
+    if comparison.got.ndim < 2:
+        return ""
+    wrong = comparison.wrong.reshape(-1, comparison.wrong.shape[-1]).any(axis=0)
+    if wrong.all() or wrong.sum() > MOST_CHANNELS or (comparison.got[..., wrong] < 0).any():
+        return ""
+    return ", ".join(str(channel) for channel in np.flatnonzero(wrong))
 
 
 def in_whole_channels(comparison: Comparison) -> bool:
@@ -103,13 +123,20 @@ def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
         )
     for levels in LEVELS:
         step = 1 / levels
-        off = np.abs(comparison.got - comparison.expected)
-        if (off > step + comparison.tolerance).any() or not on_levels(comparison, levels):
+        off = float(np.abs(comparison.got - comparison.expected).max()) - comparison.tolerance
+        most = MOST_LEVELS_OFF if levels >= FINE_LEVELS else 1
+        if off > most * step or not on_levels(comparison, levels):
             continue
         name = "whole numbers" if levels == 1 else f"multiples of 1 / {levels}"
-        return Diagnosis(
-            "rounded", f"The values are rounded to {name}: keep what is behind the point."
-        )
+        if off <= step:
+            sentence = f"The values are rounded to {name}: keep what is behind the point."
+        else:
+            sentence = (
+                f"All values are {name}, and some are off by more than one of these: does each "
+                "number become a whole one before they are added up (int, int32, //, >>)? That "
+                "drops what is behind the point."
+            )
+        return Diagnosis("rounded", sentence)
     return None
 
 
