@@ -371,6 +371,30 @@ def shares_of(places):
     return np.stack([(1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y], axis=1)
 
 
+THE_SHARES = (
+    "corner_weights(place along x, place along y) gives first that of (row, column), then (row, "
+    "column + 1), (row + 1, column) and (row + 1, column + 1)."
+)
+# code -> (whose share each corner has, sentence). A place u that has become 1 - u leaves the same.
+MIRRORED = {
+    "reversed": (
+        [3, 2, 1, 0],
+        "Each corner has the share of the opposite corner. Is 1 minus a place taken where the place "
+        "belongs, or the four shares in another order? " + THE_SHARES,
+    ),
+    "reversed along x": (
+        [1, 0, 3, 2],
+        "The left and the right corners have each other's share. Is 1 minus the place along x "
+        "taken where that belongs, or the four shares in another order? " + THE_SHARES,
+    ),
+    "reversed along y": (
+        [2, 3, 0, 1],
+        "The upper and the lower corners have each other's share. Is 1 minus the place along y "
+        "taken where that belongs, or the four shares in another order? " + THE_SHARES,
+    ),
+}
+
+
 def wrong_features(grid, height, width):
     """code -> (features, sentence)."""
     _, shares, places = reference.corners(height, width)
@@ -395,10 +419,10 @@ def wrong_features(grid, height, width):
             "takes first the place along x, and then w1 belongs to (row, column + 1), w2 to (row + "
             "1, column).",
         ),
-        "shares reversed": (
-            blended(grid, height, width, shares[:, ::-1]),
-            "The shares are reversed: w0 is that of (row, column), w3 of (row + 1, column + 1).",
-        ),
+        **{
+            f"shares {code}": (blended(grid, height, width, shares[:, order]), sentence)
+            for code, (order, sentence) in MIRRORED.items()
+        },
         "pixel centres": (
             blended(grid, height, width, shares_of(centres), places=centres),
             "Places are counted from the pixel's centre: here pixel 0 of a cell is exactly at its "
@@ -762,10 +786,10 @@ def wrong_corners(features, shape):
             scattered(features, shape, shares[:, [0, 2, 1, 3]]),
             "The corners (row, column + 1) and (row + 1, column) got each other's part.",
         ),
-        "corners reversed": (
-            scattered(features, shape, shares[:, ::-1]),
-            "The shares are reversed: w0 is that of (row, column), w3 of (row + 1, column + 1).",
-        ),
+        **{
+            f"corners {code}": (scattered(features, shape, shares[:, order]), sentence)
+            for code, (order, sentence) in MIRRORED.items()
+        },
         "pixel centres": (
             scattered(features, shape, shares_of(places + 0.5 / CELL)),
             "The shares are those of pixel centres: use those with which the corners were blended.",

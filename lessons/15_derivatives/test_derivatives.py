@@ -484,11 +484,20 @@ def wrong_grids(gradient, uv, already):
             handed_out_across(gradient, uv, shape),
             "u and v are exchanged: u counts columns, v counts rows.",
         ),
-        "corners turned round": (
-            1,
-            handed_out(gradient, uv, shape, swap=(3, 2, 1, 0)),
-            "Each corner has the weight of the corner across.",
-        ),
+        **{
+            f"corners {code}": (
+                1,
+                handed_out(gradient, uv, shape, swap=swap),
+                f"{whose} weight. Is 1 minus a fraction taken where the fraction belongs, or the "
+                "four weights in another order? corner_weights gives first that of the top left "
+                "corner, then top right, bottom left and bottom right.",
+            )
+            for code, swap, whose in (
+                ("turned round", (3, 2, 1, 0), "Each corner has the opposite corner's"),
+                ("mirrored along u", (1, 0, 3, 2), "Left and right corners have each other's"),
+                ("mirrored along v", (2, 3, 0, 1), "Upper and lower corners have each other's"),
+            )
+        },
         "added by one": (0, 0 * right + 1, "Each cell is set to 1."),
         "largest kept": (
             0,
