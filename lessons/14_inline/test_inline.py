@@ -379,7 +379,7 @@ THE_SHARES = (
 MIRRORED = {
     "reversed": (
         [3, 2, 1, 0],
-        "Each corner has the share of the opposite corner. Is 1 minus a place taken where the place "
+        "Each corner has the share of the opposite corner. Is 1 minus a place taken where that "
         "belongs, or the four shares in another order? " + THE_SHARES,
     ),
     "reversed along x": (

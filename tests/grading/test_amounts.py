@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lessons.grading.advice.amounts import other_amount, other_change
+from lessons.grading.advice.amounts import other_amount
 
 BEFORE = np.array([1, 0, 7, 30])
 RIGHT = BEFORE + np.array([99, 2, 0, 5])
@@ -46,9 +46,9 @@ STEPS = np.linspace(-2.1, 2.3, 12)
     ],
 )
 def test_changes_of_numbers_that_are_not_whole(change, told):
-    found = other_change(FLOATS, FLOATS + STEPS, FLOATS + change, 1e-6)
+    found = other_amount(FLOATS, FLOATS + STEPS, FLOATS + change, 1e-6)
     assert told in found and bool(told) == bool(found)
 
 
 def test_equal_changes_tell_nothing():
-    assert not other_change(FLOATS, FLOATS + 1, FLOATS + 0.5, 1e-6)
+    assert not other_amount(FLOATS, FLOATS + 1, FLOATS + 0.5, 1e-6)

@@ -573,3 +573,21 @@ def test_a_single_number_has_no_pattern(got):
     assert code(np.array(3.0), np.array(got)) == "wrong"
     twice = {"twice": (np.array(15.0), "This is five times as much.")}
     assert code(np.array(3.0), np.array(15.0), candidates=twice) == "twice"
+
+
+@pytest.mark.parametrize(
+    "loops, conditions, words",
+    [
+        (True, True, "does a loop end too early, or does a guard"),
+        (True, False, "does a loop end too early?"),
+        (False, False, "no loop stores results here"),
+        (False, True, "Or does a condition stop"),
+    ],
+)
+def test_a_missing_end_is_asked_of_what_the_file_has(loops, conditions, words):
+    expected = values(4, 33)
+    got = spoiled(expected, fill(np.s_[:, 32:]))
+    got[:, 3] += 0.1
+    clues = Clues(stores_in_loops=loops, has_conditions=conditions)
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, clues=clues)
+    assert found.code == "tail not written" and words in found.sentence

@@ -11,11 +11,20 @@ MOST_TIMES = 65536
 FEWEST_CHANGES = 8  # of numbers that are not whole: fewer may be alike by accident
 
 
-def other_amount(before: np.ndarray, expected: np.ndarray, got: np.ndarray) -> str:
-    """A sentence if all that is added to whole numbers is such a function of what should be.
+def other_amount(
+    before: np.ndarray, expected: np.ndarray, got: np.ndarray, tolerance: float = 0.0
+) -> str:
+    """A sentence if all changes of an array are such a function of what they should be.
 
     before: what the array held at first. "" if something else is wrong.
     """
+    return other_whole_amount(before, expected, got) or other_change(
+        before, expected, got, tolerance
+    )
+
+
+def other_whole_amount(before: np.ndarray, expected: np.ndarray, got: np.ndarray) -> str:
+    """Of whole numbers: the square is added, or a multiple."""
     if not all(array.dtype.kind in "iu" for array in (before, expected, got)):
         return ""
     before, expected, got = (np.ravel(array).astype(np.int64) for array in (before, expected, got))
@@ -43,7 +52,7 @@ def other_amount(before: np.ndarray, expected: np.ndarray, got: np.ndarray) -> s
 def other_change(
     before: np.ndarray, expected: np.ndarray, got: np.ndarray, tolerance: float
 ) -> str:
-    """As `other_amount`, of floats: all change by a multiple, or by no more than some amount."""
+    """Of floats: all change by a multiple, or by no more than some amount."""
     if got.dtype.kind != "f" or not before.shape == expected.shape == got.shape:
         return ""
     if not (np.isfinite(got).all() and np.isfinite(expected).all()):

@@ -21,6 +21,8 @@ class Clues(NamedTuple):
     answers: bool = False  # whether the values are what calls have returned, one after another
     usual_numbers: bool = False  # whether threads have the numbers of cuda.grid
     steps_by_blocks: bool = False  # whether the kernel uses the number of blocks as it is
+    stores_in_loops: bool = True  # whether one of its loops may store results
+    has_conditions: bool = True  # whether it has an `if`
 
 
 NO_CLUES = Clues()

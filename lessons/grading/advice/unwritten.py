@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lessons.grading.advice.block_numbers import cause_by_block_number
-from lessons.grading.advice.comparison import Comparison, block_shape
+from lessons.grading.advice.comparison import Clues, Comparison, block_shape
 
 
 class Diagnosis(NamedTuple):
@@ -146,7 +146,7 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             "compare with that one?"
         )
     if not threads:
-        return "does a loop end too early, or does a guard send threads home that have work?"
+        return cause_in_file(comparison.clues)
     step = step_of_blocks(comparison, extents, short)
     if step:
         return (
@@ -160,6 +160,21 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             "a thread write all of its row."
         )
     return "which threads does the guard send home, and how far do the indices of the others go?"
+
+
+def cause_in_file(clues: Clues) -> str:
+    """What can leave out the end, by what the file has."""
+    if clues.stores_in_loops and clues.has_conditions:
+        return "does a loop end too early, or does a guard send threads home that have work?"
+    if clues.stores_in_loops:
+        return "does a loop end too early?"
+    several = (
+        "no loop stores results here, so a thread stores one, or a few. Are there more of them "
+        "than threads? Then each thread takes several, in steps of the number of threads."
+    )
+    if clues.has_conditions:
+        return f"{several} Or does a condition stop threads that have work?"
+    return several
 
 
 def left_over_by_shares(comparison: Comparison, extents: list[int], short: list[int]) -> int:

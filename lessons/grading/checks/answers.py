@@ -13,6 +13,7 @@ class Returned(NamedTuple):
 
     call: str  # as a message shows it
     value: object
+    arguments: tuple[object, ...] = ()
 
 
 def calls_of_rows(values: np.ndarray, answers: Sequence[Returned]) -> list[str]:

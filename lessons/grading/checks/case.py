@@ -153,6 +153,7 @@ class Case(Verdict):
     ) -> Counts:
         self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
         self.last_lengths, self.answers = lengths_of(arguments), []
+        self.last_arguments = arguments
         self.has_zero = any(is_zero(argument) for argument in arguments)
         worker = self.loaded_worker()
         self.recorded_by = worker if self.draw and backend == "checked" else None
@@ -191,12 +192,12 @@ class Case(Verdict):
     def call(self, function: str, *arguments: object) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
         self.begin("checked", call_text(function, arguments))
-        self.was_called = True
+        self.was_called, self.last_arguments = True, arguments
         self.recorded_by = None
         worker = self.loaded_worker()
         result = self.ask(lambda: worker.call(function, arguments, self.deadline))
         self.returned_by = function
-        self.answers.append(Returned(self.last_run, result))
+        self.answers.append(Returned(self.last_run, result, arguments))
         if result is None:
             sentence = f"{function} returns nothing: it should end with `return`, and the result."
             self.require(False, "nothing returned", sentence)

@@ -11,24 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.advice.amounts import other_amount, other_change
-from lessons.grading.advice.comparison import (
-    Clues,
-    Threads,
-    differing,
-    first_wrong,
-)
+from lessons.grading.advice.amounts import other_amount
+from lessons.grading.advice.comparison import Clues, Threads, differing, first_wrong
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
 from lessons.grading.advice.written_again import BY_SEVERAL, why_again
 from lessons.grading.checks.answers import Returned, calls_of_rows
 from lessons.grading.checks.inputs import Inputs
+from lessons.grading.checks.not_numbers import LastRun, why_nan
 from lessons.grading.checks.ruled_out import RightRuns, came_out_right, would_show
 from lessons.grading.exchange.counts import Counts
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
 from lessons.grading.untrusted.submission import (
     Submission,
     adds_to_elements,
@@ -73,6 +70,7 @@ class Verdict(Inputs):
         self.has_zero = False  # whether a number it was given is 0, so that little is left to do
         self.was_called = False  # whether that was a function called as plain Python
         self.answers: list[Returned] = []  # of such calls, since something was compared or run
+        self.last_arguments: tuple[object, ...] = ()  # of that run or call
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
@@ -135,11 +133,13 @@ class Verdict(Inputs):
             )
             lines += ["  " + line for line in found]
         if diagnosis.code == "wrong" and isinstance(got, Output) and got.initial is not None:
-            initial = np.asarray(got.initial)
-            told = other_amount(initial, expected, values) or other_change(
-                initial, expected, values, tolerance
-            )
+            told = other_amount(np.asarray(got.initial), expected, values, tolerance)
             diagnosis = diagnosis._replace(sentence=told or diagnosis.sentence)
+        if diagnosis.code == "nan":
+            names, checked = self.last_run.partition("("), self.last_backend == "checked"
+            ran = LastRun(names[0], self.last_arguments, self.answers, checked)
+            told = why_nan(ran, values, expected, self.submission)
+            diagnosis = diagnosis._replace(sentence=told)
         lines.append(f"{diagnosis.code}: {diagnosis.sentence}")
         if diagnosis.code not in (candidates or {}):
             lines += self.right_before()
@@ -172,10 +172,11 @@ class Verdict(Inputs):
         run = re.findall(r"\w+", self.last_run)
         names = run if functions_of(text, run) else self.check.needs
         racing = not seen and adds_to_elements(text, names)
-        blocks = counts_blocks(text, names)
+        blocks, ran = counts_blocks(text, names), functions_of(text, names)
         return Clues(
             own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
-            numbers_as_usual(text, names), steps_by_blocks(text, names),
+            numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
+            has_conditions(ran),
         )  # fmt: skip
 
     def budget(
