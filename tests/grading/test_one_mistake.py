@@ -16,7 +16,7 @@ from lessons.grading.advice.messages import (
 )
 from lessons.grading.checks.argument_names import told_changed_input
 from lessons.grading.checks.result import Result
-from lessons.grading.checks.waiting import endless_before, told_once
+from lessons.grading.checks.waiting import endless_before, not_begun_either, told_once
 from lessons.grading.exchange.counts import Counts, read_rows
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output
@@ -310,3 +310,13 @@ def test_counts_by_array():
     assert counts.busiest_line("reads", first) == 8
     assert counts.busiest_line("atomics", first) == 0
     assert counts.busiest_line("shared_reads") == 9
+
+
+def test_what_keeps_a_check_from_its_beginning_is_told_once():
+    long = f"this lesson uses what you write elsewhere, and there is missing: {'functions, ' * 12}"
+    before = failed(EVERY_PIXEL, long, "needs elsewhere")
+    again = not_begun_either(LESSON, "needs elsewhere", long, [before])
+    assert again == "as in every_pixel, above: needs elsewhere"
+    assert not_begun_either(LESSON, "needs elsewhere", long, []) == long
+    short = "not written yet: luminance"
+    assert not_begun_either(LESSON, "not written", short, [failed(LUMINANCE, short)]) == short

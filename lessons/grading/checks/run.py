@@ -27,7 +27,12 @@ from lessons.grading.checks.explain import (
 )
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.verdict import CheckEnded
-from lessons.grading.checks.waiting import endless_before, passed_functions, told_once
+from lessons.grading.checks.waiting import (
+    endless_before,
+    not_begun_either,
+    passed_functions,
+    told_once,
+)
 from lessons.grading.exchange.text import printable
 from lessons.grading.pictures.evidence import PICTURES
 from lessons.grading.supervisor.worker_pool import WorkerPool
@@ -108,6 +113,8 @@ def run_check(
                 found += lines_on_inputs(failure, workers, effort)
         hint = f"stuck? python -m lessons hint {lesson.number}"
         message = "\n".join([message, *found, *printed_lines(workers), hint])
+    elif status != "passed":
+        message = not_begun_either(lesson, diagnosis, message, before)
     return Result(
         lesson=lesson.name,
         check=check.name,

@@ -13,6 +13,7 @@ ENDLESS = ("endless", "endless or too slow")
 WASTEFUL = ("one thread for all", "same work again")  # large inputs would take minutes
 UNKNOWN = "wrong"  # the diagnosis of values in no pattern that is known
 OUTSIDE = ("out-of-bounds", "IndexError")  # as an index that an earlier function returns may be
+SHORT = 120  # characters: a message that may stand there again
 NOT_THE_MISTAKE = ("picture: ", "replay: ", "printed: ", "stuck? ", "look at ")
 
 
@@ -53,6 +54,14 @@ def told_once(
             waits = f"waits for {earlier.name}: that check fails, and runs the same functions"
             return f"waits for {earlier.name}", waits
     return diagnosis, message
+
+
+def not_begun_either(lesson: Lesson, diagnosis: str, message: str, before: Iterable[Result]) -> str:
+    """The message of a check that ran nothing; where it stands, if it has been told and is long."""
+    for result in failed(lesson, before):
+        if message == result.message and len(message) > SHORT:
+            return f"as in {result.check}, above: {diagnosis}"
+    return message
 
 
 def failed(lesson: Lesson, before: Iterable[Result]) -> list[Result]:
