@@ -125,7 +125,11 @@ SPOILED = [
     ("constant factor", PICTURE, PICTURE * -2),
     ("not begun at zero", PICTURE, np.float32(PICTURE) + np.float32(SENTINEL)),
     ("not begun at zero", NEARLY_ZERO, np.float32(NEARLY_ZERO) + np.float32(SENTINEL)),
+    ("not begun at zero", PICTURE, np.float32(4 * PICTURE + SENTINEL) / 4),
+    ("not begun at zero", PICTURE, PICTURE + SENTINEL / np.rint(4 + 5 * PICTURE)),
     ("constant offset", PICTURE, PICTURE + 0.25),
+    ("constant offset", PICTURE, PICTURE + 0.9 * SENTINEL),
+    ("constant offset", PICTURE, 0.5 * PICTURE + 0.9 * SENTINEL),
     ("signs of some", LIST - 0.5, (LIST - 0.5) * np.sign(values(300, seed=5) - 0.5)),
     ("wrong in every round", PICTURE, spoiled(PICTURE, fill(np.s_[2::4], values(37, seed=3)))),
     ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
@@ -189,6 +193,16 @@ def test_values_that_are_nearly_right_are_said_to_be():
         "nearly right"
         not in diagnose(PICTURE, values(20, 37, seed=5), SENTINEL, TOLERANCE).sentence
     )
+
+
+def test_what_the_array_held_before_is_told_only_where_it_can_be_that():
+    for got in (PICTURE + 0.9 * SENTINEL, 0.5 * PICTURE + 0.9 * SENTINEL):
+        found = diagnose(PICTURE, got, SENTINEL, TOLERANCE)
+        assert "held before" in found.sentence and "range" not in found.sentence
+    for got in (PICTURE + 40, PICTURE - 1, 2 * PICTURE - 1, 2 * PICTURE + 100):
+        assert "held before" not in diagnose(PICTURE, got, SENTINEL, TOLERANCE).sentence
+    apart = PICTURE + SENTINEL / values(20, 37, seed=4)
+    assert code(PICTURE, apart) == "wrong"
 
 
 def test_rounds_of_zeros_tell_nothing():

@@ -22,6 +22,12 @@ from lessons.grading.advice.elsewhere import (
     of_another_index,
     the_same_in_some_channels,
 )
+from lessons.grading.advice.garbage import (
+    OLD_VALUES,
+    added_to_garbage,
+    like_garbage,
+    part_of_garbage,
+)
 from lessons.grading.advice.one_step_more import STEPS
 from lessons.grading.advice.repeating import in_every_round
 from lessons.grading.advice.transposed import transposed
@@ -210,34 +216,13 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
         return None
     if np.mean(np.abs(difference - offset) <= 2 * tolerance) < ALMOST_ALL:
         return None
+    if like_garbage(comparison, offset):
+        far = f"Every value is off by {offset:.4g}, far more than they should be: {OLD_VALUES}"
+        return Diagnosis("constant offset", far)
     return Diagnosis(
         "constant offset",
         f"Every value is off by {offset:.4g}: is something added or subtracted once too often, "
         "or added to what was there before?",
-    )
-
-
-MOST_UNCHANGED = 0.1  # of the elements
-
-
-def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
-    """Expected values on top of the sentinel, up to what float32 can hold there."""
-    wrong = comparison.wrong
-    # One sum may be so small that it adds nothing; where many are, nobody has written them.
-    if not wrong.any() or np.mean(comparison.got[wrong] == comparison.sentinel) > MOST_UNCHANGED:
-        return None
-    room = max(comparison.tolerance, abs(comparison.sentinel) * 1e-5)
-    with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(comparison.got - comparison.sentinel - comparison.expected) <= room
-    if not fits[wrong].all():
-        return None
-    if np.ptp(comparison.expected) <= room and np.abs(comparison.expected).min() <= room:
-        return None
-    return Diagnosis(
-        "not begun at zero",
-        "The right values were added to what the array held before: store them with `=` (what is "
-        "a sum of several rounds is first added up in a variable), or set each element to zero "
-        "first.",
     )
 
 
@@ -274,9 +259,10 @@ def in_some_channels(comparison: Comparison) -> Diagnosis | None:
 
 # The most telling first.
 PATTERNS = (
-    not_a_number, never_written, added_to_garbage, first_block_only, first_row_of_threads_only,
-    tail_not_written, beginning_not_written, border_not_written, whole_blocks_missing, transposed,
-    written_in_steps, partly_written, all_zero, flipped, shifted, swapped_channels, up_to_255,
-    constant_factor, constant_offset, *STEPS, lost_updates, of_another_index, of_all_channels,
-    zero_in_a_part, in_some_channels, in_every_round, the_rest_to_one,
+    not_a_number, never_written, added_to_garbage, part_of_garbage, first_block_only,
+    first_row_of_threads_only, tail_not_written, beginning_not_written, border_not_written,
+    whole_blocks_missing, transposed, written_in_steps, partly_written, all_zero, flipped, shifted,
+    swapped_channels, up_to_255, constant_factor, constant_offset, *STEPS, lost_updates,
+    of_another_index, of_all_channels, zero_in_a_part, in_some_channels, in_every_round,
+    the_rest_to_one,
 )  # fmt: skip

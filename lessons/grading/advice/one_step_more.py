@@ -6,6 +6,7 @@ Each returns a `Diagnosis` if the same step explains every element, else None.
 import numpy as np
 
 from lessons.grading.advice.comparison import ALMOST_ALL, Comparison
+from lessons.grading.advice.garbage import OLD_VALUES, like_garbage
 from lessons.grading.advice.unwritten import Diagnosis
 
 FEWEST_WRONG_SIGNS = 3  # two may be wrong for another reason
@@ -162,6 +163,12 @@ def another_range(comparison: Comparison) -> Diagnosis | None:
     if abs(factor + 1) < 1e-3:
         sentence = f"Every value is subtracted from {addend:.4g}: is the order turned round?"
         return Diagnosis("turned round", sentence)
+    if like_garbage(comparison, addend):
+        return Diagnosis(
+            "constant offset",
+            f"Every value is multiplied by {factor:.4g}, and {addend:.4g} is added, far more than "
+            f"they should be: {OLD_VALUES}",
+        )
     return Diagnosis(
         "another range",
         f"Every value is multiplied by {factor:.4g}, and {addend:.4g} is added: is a range changed "
