@@ -60,8 +60,8 @@ def test_argmax(case):
         require_no_atomics(case, counted)
         if size == 4500:
             require_work_for_all(case, counted, values)
-    for values, blocks in equal_values(case):
-        find_argmax(case, values, blocks)
+    for values, blocks, where in equal_values(case):
+        find_argmax(case, values, blocks, where)
 
 
 @check("column_sums")
@@ -717,20 +717,52 @@ def with_a_telling_maximum(case):
 
 
 def equal_values(case):
-    """(values, blocks): ties within a warp, of two warps, of two blocks, of all; and NaN."""
-    for places in ((40, 45), (70, 250), (300, 515), (511, 256), (0, 699)):
-        values = case.random(700, -9, -1)
-        values[list(places)] = 3
-        yield values, 2
-    yield np.full(900, -np.inf, np.float32), 4
+    """(values, blocks, where two pairs meet whose values are equal)."""
+    size, blocks = 4 * BLOCK_THREADS, 2
+    for number in (3, math.nan):
+        for places, where in equal_places(case):
+            values = case.random(size, -9, -1)
+            values[list(places)] = number
+            yield values, blocks, where
+    # In the second stage a thread has a candidate of a block: here of two warps' threads.
+    blocks = WARP + 8
+    values = case.random((blocks + 4) * BLOCK_THREADS, -9, -1)
+    values[[(blocks - 2) * BLOCK_THREADS + 5, (blocks + 3) * BLOCK_THREADS + 9]] = 3
+    yield values, blocks, "two warps of the second stage"
+    yield np.full(900, -np.inf, np.float32), 4, "all threads"
     values = case.random(700, -9, -1)
     values[[300, 5]] = np.inf
     values[[511, 600, 650]] = np.nan
-    yield values, 2
+    yield values, 2, "two blocks"
 
 
-def find_argmax(case, values, blocks):
-    """Returns how often the kernels have touched each array."""
+def equal_places(case):
+    """Pairs of places in two rounds of two blocks, and where they meet.
+
+    Either of two lanes, warps or blocks has the lower index: that of a second round is the higher.
+    """
+    rng = case.rng
+    (lane, other_lane), (warp, other_warp) = (
+        sorted(int(i) for i in rng.choice(of, 2, replace=False)) for of in (WARP, WARPS)
+    )
+
+    def place(turn, block, warp, lane):
+        return (2 * turn + block) * BLOCK_THREADS + warp * WARP + lane
+
+    block = int(rng.integers(2))
+    for lower, higher, where in (
+        ((block, warp, lane), (block, warp, lane), "the values of one thread"),
+        ((block, warp, lane), (block, warp, other_lane), "two lanes of a warp"),
+        ((block, warp, other_lane), (block, other_warp, lane), "two warps of a block"),
+        ((0, other_warp, lane), (1, warp, other_lane), "two blocks"),
+    ):
+        if lower != higher:
+            yield (place(0, *lower), place(0, *higher)), where
+        yield (place(0, *higher), place(1, *lower)), where
+
+
+def find_argmax(case, values, blocks, where=""):
+    """Returns how often the kernels have touched each array. where: see `equal_values`."""
     candidates, index = case.output((blocks,), np.int32), case.output((1,), np.int32)
     counted = run(case, None, "launch_argmax", values, candidates, index)
     expected = reference.argmax(values)
@@ -759,15 +791,23 @@ def find_argmax(case, values, blocks):
     )
     known.setdefault("index 0", (np.zeros(1), sentence))
     found = int(index.array[0])
-    if 0 <= found < values.size and found != expected[0] and values[found] == values[expected[0]]:
-        sentence = (
-            "Of equal values, the lowest index is wanted, wherever they lie. Here it depends on "
-            "which threads have them: wherever two pairs meet whose values are equal, the indices "
-            "have to be compared."
-        )
-        known["equal ones undecided"] = (index.array.copy(), sentence)
+    if 0 <= found < values.size and found != expected[0]:
+        if np.array_equal(values[found], values[expected[0]], equal_nan=True):
+            sentence = undecided(where, found, int(expected[0]), values[found])
+            known = {"equal ones undecided": (index.array.copy(), sentence), **known}
     case.expect(index, expected, "index", candidates=known)
     return counted
+
+
+def undecided(where, found, right, value):
+    """Of two indices whose values are equal, why the higher one is found."""
+    both = "are NaN" if math.isnan(value) else "are equal"
+    met = f"They meet between {where}: there" if where else "Wherever two pairs meet,"
+    return (
+        f"values[{right}] and values[{found}] {both}, and the lower index is wanted. {met} the "
+        "indices have to be compared, which went along with the values, and no numbers of threads, "
+        "lanes or warps."
+    )
 
 
 def nothing_found(values):
