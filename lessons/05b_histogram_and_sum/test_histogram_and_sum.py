@@ -10,6 +10,7 @@ from lessons.grading.checks.case import check
 
 BLOCK_THREADS, PIXELS_PER_THREAD = 256, 16
 BLOCK_PIXELS = BLOCK_THREADS * PIXELS_PER_THREAD
+SEVERAL = 4  # threads that read the same number: more than an edge of a block explains
 NUMBER_OF_BINS = (
     "How many bins there are is an argument: multiply by `bins`, not by a fixed number."
 )
@@ -139,13 +140,21 @@ def require_tree(case, shared, blocks):
 
 def require_work_for_all(case, counted, array):
     """That the threads of a warp read together, and each number is read about once."""
+    reads = counted.of(array).reads / array.size
+    again = (
+        f"each number is read {reads:.0f} times: do several threads go over the same ones, as if "
+        "each had a bin, or a result, and looked for what belongs to it? Share out the numbers: a "
+        "number belongs to one thread, which adds it where it belongs."
+    )
     case.budget(
         "requests per 32 numbers",
         yours=counted.of(array).requests * 32 / array.size,
         ours=1,
         allowed=4,
         diagnosis="threads without work",
-        sentence="the 32 threads of a warp could read 32 numbers at once: each thread should have "
+        sentence=again
+        if reads >= SEVERAL
+        else "the 32 threads of a warp could read 32 numbers at once: each thread should have "
         "its own, and read them once.",
         line=counted.busiest_line("requests", array),
     )

@@ -978,7 +978,7 @@ def forward(features, weights, sizes, terms):
         if terms.totals == "once per layer":
             totals = np.zeros((batch, TILE))
         for unit in range(0, fan_out, TILE):
-            if terms.totals in ("new", "relu in between", "sigmoid in between", "one for four"):
+            if terms.totals not in ("for ever", "once per layer"):
                 totals = np.full((batch, TILE), terms.begin)
             totals = add_products(totals, source, matrix, unit, terms, last)
             results.append(function(totals))
@@ -1021,9 +1021,9 @@ def add_products(totals, source, matrix, unit, terms, last):
             totals = totals + np.maximum(products, 0).sum(axis=1)
         else:
             totals = totals + values.sum(axis=1)[:, np.newaxis] + rows.sum(axis=0)
-        if terms.totals == "relu in between" and not last:
+        if terms.totals in ("relu in between", "both in between") and not last:
             totals = np.maximum(totals, 0)
-        if terms.totals == "sigmoid in between" and last:
+        if terms.totals in ("sigmoid in between", "both in between") and last:
             totals = reference.sigmoid(totals)
     return totals
 
@@ -1192,6 +1192,7 @@ ONE_FOR_FOUR = {
     )
     for which, j, place in (("last", 3, " + 3 * TILE"), ("first", 0, ""))
 }
+AFTER_EACH_TILE = "The ReLU, in the last layer the sigmoid, is applied after each tile of inputs"
 MISTAKES = {
     "sixteen units in all layers": (
         Terms(units="OUTPUTS"),
@@ -1355,11 +1356,20 @@ MISTAKES = {
     ),
     "ReLU between tiles": (
         Terms(totals="relu in between"),
-        "The ReLU is applied after each tile of inputs: only the whole sum gets it.",
+        "The ReLU is applied after each tile of inputs: only the whole sum gets it, behind the "
+        "loop over tiles of inputs.",
     ),
     "sigmoid between tiles": (
         Terms(totals="sigmoid in between", last="same"),
         "The sigmoid is applied after each tile of inputs: only the whole sum gets it.",
+    ),
+    "ReLU and sigmoid between tiles": (
+        Terms(totals="both in between", last="same"),
+        f"{AFTER_EACH_TILE}: only the whole sum gets it, behind the loop over tiles of inputs.",
+    ),
+    "ReLU and sigmoid between tiles, and at the end": (
+        Terms(totals="both in between"),
+        f"{AFTER_EACH_TILE}, and once more at the end: only the whole sum gets it.",
     ),
     "one buffer": (
         Terms(buffers="one"),

@@ -3,6 +3,7 @@ but where their order is looked at."""
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 
@@ -61,6 +62,7 @@ def test_argmax(case):
         if size == 4500:
             require_work_for_all(case, counted, values)
     for values, blocks, where in equal_values(case):
+        case.explain = partial(why_not_argmax, has_nan=bool(np.isnan(values).any()))
         find_argmax(case, values, blocks, where)
 
 
@@ -105,8 +107,9 @@ def test_levels(case):
     few_first = np.arange(60) + case.rng.integers(0, 2, 60)
     few_first[0] = 0
     find_levels(case, few_first, [0, 5, 500, 995, 1000])
-    # Of 22 pixels 4.4 and 8.998 are wanted, where the first bins have 4 and 9.
-    find_levels(case, np.array([0, 4, 5, 6, 7]), [200, 409, 500])
+    # Of 22 pixels 4.4 and 8.998 are wanted, where the first bins have 4 and 9. Of the others, 9.6
+    # and 15.4, other rules for a quantile take other pixels.
+    find_levels(case, np.array([0, 4, 5, 6, 7]), [200, 409, 500, 437, 700])
     for bins, most in ((10, 40), (256, 9), (1, 40), (300, 5)):
         find_levels(case, case.rng.integers(0, most, bins), [0, 5, 500, 995, 1000])
     counts = case.rng.multinomial(PIXELS, case.rng.dirichlet(np.ones(256)))
@@ -266,7 +269,13 @@ def why_no_part(found):
     return why_nobody_may_leave(found)
 
 
-def why_not_argmax(found):
+def why_not_argmax(found, has_nan=False):
+    if found.kind == "out-of-bounds" and "values[" in found.message and has_nan:
+        return (
+            "some of these values are NaN, and without one it came out right: NaN equals nothing, "
+            "not even itself. Who looks for the lane whose value == the largest finds none. Let "
+            "comes_first decide between two pairs, wherever two of them meet"
+        )
     if found.kind == "out-of-bounds" and "values[-" in found.message:
         return (
             "an index below 0 is that of a thread without a value, which brings -inf and the index "
@@ -1240,7 +1249,37 @@ def wrong_running_sums(counts, right):
             "Lanes have the sum up to the end of the warp: what is below comes by shfl_up_sync.",
         ),
         "as they were": (counts, "These are the counts themselves."),
+        **known_to_few(right, right - in_part, in_part - in_round),
         **wrongly_carried_on(counts, right - rounds, in_warp, warps),
+    }
+
+
+def known_to_few(right, parts, rounds):
+    """Running sums where some threads alone have what stands before a part, or before a round.
+
+    right, parts, rounds (n,): the sums, and what of them is in earlier parts, in earlier rounds.
+    """
+    place = np.arange(right.size)
+    few = {
+        "thread 0 of each block": place % BLOCK_THREADS == 0,
+        "the last thread of each block": place % BLOCK_THREADS == BLOCK_THREADS - 1,
+        "the first lane of each warp": place % WARP == 0,
+        "the last lane of each warp": place % WARP == WARP - 1,
+    }
+    lacking = {
+        "what is in the parts before": parts,
+        "what is in the rounds before": rounds,
+        "what is in the parts and rounds before": parts + rounds,
+    }
+    return {
+        f"{what.removeprefix('what is in the ')} missing but in {who}": (
+            np.where(they, right, right - lack),
+            f"Only {who} has {what}. A variable belongs to its thread alone, and a barrier hands "
+            "nothing over: each thread needs that sum. block_sum and warp_sum give theirs to all; "
+            "what one thread has computed goes through shared memory.",
+        )
+        for what, lack in lacking.items()
+        for who, they in few.items()
     }
 
 
@@ -1389,6 +1428,10 @@ def wrong_levels(running, per_mille, garbage):
     with np.errstate(over="ignore"):
         product = (running[-1] * per_mille + np.int32(999)) // 1000
     wrapped = first_with(np.maximum(product, 1))
+
+    def stored(found):
+        return np.where(found < bins, found, garbage)
+
     shares = per_mille.astype(np.float32) / np.float32(1000)
     rounded = first_with(np.maximum(np.ceil(shares * np.float32(pixels)), 1))
     reached = np.array(
@@ -1411,12 +1454,12 @@ def wrong_levels(running, per_mille, garbage):
             "one more or less is the same. Compare whole numbers, in int64.",
         ),
         "more than an int32": (
-            np.where(wrapped < bins, wrapped, garbage),
+            stored(wrapped),
             "A thousand times so many pixels do not fit into an int32: int64(...) before the "
             "multiplication.",
         ),
         "counted in float32": (
-            np.where(rounded < bins, rounded, garbage),
+            stored(rounded),
             "The number of pixels that is enough is not exact: a float32 does not hold every whole "
             "number above 16,777,216. Count in int64.",
         ),
@@ -1425,9 +1468,10 @@ def wrong_levels(running, per_mille, garbage):
             "The number of pixels that is enough is rounded up: (... + 999) // 1000.",
         ),
         "more than enough": (
-            np.where(later < bins, later, garbage),
+            stored(later),
             "A bin that has just enough is the first one: wanted <= running[bin].",
         ),
+        **other_quantiles(exact, pixels, lambda pixel: stored(first_with(pixel))),
         "one bin too far": (right + 1, "This is the bin behind the first one with enough pixels."),
         "one bin too early": (right - 1, "This is the last bin that has not enough pixels."),
         "per cent": (
@@ -1443,4 +1487,31 @@ def wrong_levels(running, per_mille, garbage):
             np.array(up),
             "This is how many pixels are wanted: store the bin in which they are reached.",
         ),
+    }
+
+
+def other_quantiles(exact, pixels, bin_of):
+    """code -> (levels, sentence): with another pixel of each share, as other definitions have it.
+
+    exact: of how many pixels each share is. bin_of: numbers of pixels, counted from 1 -> bins.
+    """
+    wanted = (
+        "Wanted is the first bin up to which at least so many of 1,000 pixels lie: that of pixel "
+        "(per_mille * pixels + 999) // 1000, counted from 1, and of the first pixel for none."
+    )
+    share = {"pixels": exact, "(pixels - 1)": [part * (pixels - 1) / pixels for part in exact]}
+    ways = {
+        "rounded down": math.floor,
+        "rounded up": math.ceil,
+        "rounded to the nearest": round,
+    }
+    return {
+        f"another quantile, of {of}, {how}, from {first}": (
+            bin_of([way(part) + 1 - first for part in parts]),
+            "These are the levels by another rule for a quantile, such as that of pixel "
+            f"per_mille * {of} / 1000, {how}, counted from {first}. {wanted}",
+        )
+        for first in (0, 1)
+        for of, parts in share.items()
+        for how, way in ways.items()
     }

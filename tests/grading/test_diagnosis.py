@@ -8,10 +8,12 @@ from PIL import Image
 
 from lessons.grading.advice.comparison import (
     Clues,
+    Comparison,
     first_wrong,
 )
 from lessons.grading.advice.counted import counted_otherwise
 from lessons.grading.advice.diagnosis import diagnose
+from lessons.grading.advice.untouched import left_as_it_was
 from lessons.grading.advice.written_again import (
     stored_by_all,
     stored_by_blocks_before,
@@ -605,3 +607,32 @@ def test_a_missing_end_is_asked_of_what_the_file_has(loops, conditions, words):
     clues = Clues(stores_in_loops=loops, has_conditions=conditions)
     found = diagnose(expected, got, SENTINEL, TOLERANCE, clues=clues)
     assert found.code == "tail not written" and words in found.sentence
+
+
+def left_as_it_was_with(rows, columns, spoil=0.0):
+    """What is told if so many rows and columns of an array are changed where it lies."""
+    expected, initial = values(40, 17), values(40, 17, seed=1)
+    got = initial.copy()
+    got[:rows, :columns] = expected[:rows, :columns] + spoil
+    comparison = Comparison(expected, got, SENTINEL, TOLERANCE, IMAGE_THREADS)
+    return left_as_it_was(initial, comparison)
+
+
+def test_what_was_left_as_it_was_is_told_like_what_was_never_written():
+    assert "x and y are exchanged" in left_as_it_was_with(32, 17).sentence
+    assert left_as_it_was_with(16, 16).code == "first block only"
+
+
+def test_something_else_that_is_wrong_is_not_told_as_left():
+    assert left_as_it_was_with(32, 17, spoil=0.1) is None
+    assert left_as_it_was_with(40, 17) is None
+
+
+def test_atomic_additions_to_garbage_are_not_told_to_be_stores():
+    expected = values(30)
+    told = [
+        diagnose(expected, expected + SENTINEL, SENTINEL, TOLERANCE, clues=clues).sentence
+        for clues in (Clues(adds_atomically=True), Clues())
+    ]
+    assert "zero before" in told[0] and "one thread" in told[0]
+    assert told[1].startswith("The right values") and "store them with `=`" in told[1]

@@ -11,7 +11,12 @@ from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import in_forms
-from lessons.grading.repairs.differences import overwrites
+from lessons.grading.repairs.differences import (
+    Place,
+    is_in_several_lines,
+    is_one_place,
+    overwrites,
+)
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import find_slip
 from lessons.grading.repairs.source import Source
@@ -691,3 +696,26 @@ def test_a_failed_check_names_the_line_and_gives_no_points_for_it(number, check,
 def test_a_check_that_passes_is_not_searched(workers):
     text = solution_text(find_lesson("2"))
     assert run_with(workers, text, "2", "overlap", FULL_EFFORT).message == ""
+
+
+def test_names_that_are_exchanged_tell_all_lines():
+    lines = (
+        "def f(a, i, j):",
+        "    if i > 3 or j > 2:",
+        "        return",
+        "    x = a[i]",
+        "    y = a[j]",
+    )
+    source = Source("\n".join(lines))
+    words = {change.words for change in candidates(source, list(source.functions().values()))}
+    assert "with `j` and `i` exchanged here and in lines 4 and 5" in words
+
+
+def test_a_change_of_one_line_is_told_before_one_of_several():
+    places = [
+        Place(4, "names", "with `i` and `j` exchanged here and in lines 5 and 6"),
+        Place(9, "", ""),
+    ]
+    assert sorted(places, key=is_in_several_lines)[0].line == 9
+    assert is_one_place(places[1:]) and not is_one_place(places)
+    assert not is_one_place([Place(1, "names", "with `x` and `y` computed in another way")])

@@ -16,14 +16,14 @@ def prefix(size, length):
         (
             Launch(4097, 2, 256, 16),
             covered(256, 4096, Launch(4097, 2, 256, 16)),
-            "Pixels 256 to 4095 are counted twice. So it is if block b begins at number 256 * b "
+            "Pixels 256 to 4095 are counted twice. It is so if block b begins at number 256 * b "
             "and goes over 4,096",
         ),
         (
             Launch(8269, 3, 256, 16),
             3 * prefix(8269, 2816),
             "Pixels 2816 to 8268 are counted by no thread; pixels 0 to 2815 are counted 3 times. "
-            "So it is if every block goes over the first 2,816.",
+            "It is so if every block goes over the first 2,816.",
         ),
         (
             Launch(1000, 1, 256, 16),
@@ -63,16 +63,16 @@ def test_usual_ways_are_found_and_told(launch, times, words):
     [
         (
             Launch(1000, 1, 256, 16), lambda block, thread: thread, 1, 16,
-            " So it is if a thread begins at its own number and takes 16 in a row from there: "
+            " It is so if a thread begins at its own number and takes 16 in a row from there: "
             "threads that take 16 in a row begin 16 apart.",
         ),
         (
             Launch(12188, 3, 256, 16), lambda block, thread: block * 256 + thread, 1, 16,
-            " So it is if a thread begins at its number in the grid and takes 16 in a row",
+            " It is so if a thread begins at its number in the grid and takes 16 in a row",
         ),
         (
             Launch(12188, 3, 256, 16), lambda block, thread: block * 256 + thread + 1, 768, 16,
-            " So it is if a thread begins at its number in the grid plus 1 and takes all in steps "
+            " It is so if a thread begins at its number in the grid plus 1 and takes all in steps "
             "of 768.",
         ),
     ],

@@ -23,6 +23,7 @@ class Clues(NamedTuple):
     steps_by_blocks: bool = False  # whether the kernel uses the number of blocks as it is
     stores_in_loops: bool = True  # whether one of its loops may store results
     has_conditions: bool = True  # whether it has an `if`
+    adds_atomically: bool = False  # whether it has cuda.atomic.add
 
 
 NO_CLUES = Clues()

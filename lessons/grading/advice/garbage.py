@@ -29,11 +29,15 @@ def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
         return None
     if np.ptp(comparison.expected) <= room and np.abs(comparison.expected).min() <= room:
         return None
+    then = (
+        "let one thread add up all terms of an element in a variable, and store it with `=`; where "
+        "several threads add to it, it has to be zero before."
+        if comparison.clues.adds_atomically
+        else "store them with `=` (what is a sum of several rounds is first added up in a "
+        "variable), or set each element to zero first."
+    )
     return Diagnosis(
-        "not begun at zero",
-        "The right values were added to what the array held before: store them with `=` (what is "
-        "a sum of several rounds is first added up in a variable), or set each element to zero "
-        "first.",
+        "not begun at zero", f"The right values were added to what the array held before: {then}"
     )
 
 

@@ -1,5 +1,5 @@
-"""Whether all that a function stores into an array stands behind an `if`, or behind a `return` that
-some threads take: some threads store none.
+"""Whether all that a function stores into an array stands behind an `if`, or behind a `return`, a
+`break` or a `continue` that some threads take: some threads store none, or not in every round.
 
 Shared memory that nobody has written is often this: a guard stops threads that fetch for others, or
 the zero is missing for places beyond an edge.
@@ -16,10 +16,15 @@ class Store(NamedTuple):
     line: int
     guard: int  # the line of the `if` that it stands behind; 0 if it stands behind none
     returns: int = 0  # the line of a `return` that some threads have taken before
+    skips: int = 0  # the line of a `break` or a `continue` that leaves out its round
+
+    @property
+    def may_be_left_out(self) -> bool:
+        return bool(self.guard or self.returns or self.skips)
 
 
 def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
-    """The first store into `array` in the function around a line, if each one has a guard.
+    """The first store into `array` in the function around a line, if each one may be left out.
 
     Where that one stores nothing into it: the same in others that have an array of this name.
     """
@@ -33,7 +38,7 @@ def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
         stores = list(stores_in(node.body, array, guard=0))
         for name in names_within(tree, node, array) if not stores else ():
             stores += stores_in(node.body, name, guard=0)
-        guarded = stores[:1] if all(store.guard or store.returns for store in stores) else []
+        guarded = stores[:1] if all(store.may_be_left_out for store in stores) else []
         if node.lineno <= line <= (node.end_lineno or 0) and stores:
             return guarded[0] if guarded else None
         elsewhere += guarded
@@ -59,25 +64,40 @@ def names_within(tree: ast.Module, function: ast.FunctionDef, array: str) -> set
 
 
 def stores_in(
-    statements: Iterable[ast.stmt], array: str, guard: int, returns: int = 0
+    statements: Iterable[ast.stmt], array: str, guard: int, returns: int = 0, skips: int = 0
 ) -> Iterator[Store]:
     for statement in statements:
         if isinstance(statement, ast.If):
             for store in stores_of_both_ways(statement, array, guard):
-                yield store._replace(returns=store.returns or returns)
-            returns = returns or line_of_return(statement)
+                yield left_out_by(store, returns, skips)
+            returns = returns or line_of(statement, ast.Return)
+            skips = skips or line_of(statement, ast.Break, ast.Continue)
         elif isinstance(statement, (ast.For, ast.While)):
-            yield from stores_in(statement.body, array, guard, returns)
+            inner = stores_in(statement.body, array, guard)
+            for store in inner:
+                own = 0 if ends_by_itself(statement, store.skips) else store.skips
+                yield left_out_by(store._replace(skips=own), returns, skips)
         elif isinstance(statement, ast.Assign):
             targets = (ast.walk(target) for target in statement.targets)
             if any(is_element(node, array) for nodes in targets for node in nodes):
-                yield Store(statement.lineno, guard, returns)
+                yield Store(statement.lineno, guard, returns, skips)
 
 
-def line_of_return(statement: ast.If) -> int:
-    """The line of the `return` that an `if` without an `else` ends with; else 0."""
+def left_out_by(store: Store, returns: int, skips: int) -> Store:
+    return store._replace(returns=store.returns or returns, skips=store.skips or skips)
+
+
+def ends_by_itself(loop: ast.For | ast.While, line: int) -> bool:
+    """Whether the `break` of a line is the end of a `while True`, and leaves nothing out."""
+    endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)
+    breaks = (node.lineno for node in ast.walk(loop) if isinstance(node, ast.Break))
+    return endless and line in breaks
+
+
+def line_of(statement: ast.If, *kinds: type[ast.stmt]) -> int:
+    """The line of the `return`, say, that an `if` without an `else` ends with; else 0."""
     last = statement.body[-1]
-    return last.lineno if isinstance(last, ast.Return) and not statement.orelse else 0
+    return last.lineno if isinstance(last, kinds) and not statement.orelse else 0
 
 
 def stores_of_both_ways(statement: ast.If, array: str, guard: int) -> Iterator[Store]:

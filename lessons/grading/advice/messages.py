@@ -3,14 +3,17 @@
 import ast
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from lessons.course.source_text import syntax_tree
 from lessons.grading.advice.alike_findings import groups_of, other_lines
-from lessons.grading.advice.guarded_store import guarded_store
-from lessons.grading.advice.stored_by_blocks import stored_by_number_of_block
+from lessons.grading.advice.never_stored import (
+    about_local_memory,
+    stored_by_some,
+    without_questions,
+)
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.exchange.protocol import Student
@@ -18,7 +21,6 @@ from lessons.grading.exchange.protocol import Student
 MOST_FINDINGS = 4
 LONGEST_LINE = 200  # characters of a quoted line
 BARRIER = "cuda.syncthreads"
-OTHER_PLACES = ": is it stored at other places"
 ENGINES = {"checked": "the checked simulator", "native": "the native engine", "cuda": "the GPU"}
 KNOWN_ERRORS = {
     "NativeCompileError": "compile", "NativeRefusal": "compile", "NoKernel": "no kernel",
@@ -39,6 +41,12 @@ READ_TOO_EARLY = (
 )
 SECOND_BARRIER = re.compile(  # as the simulator tells of it, behind a question or not
     r"(?::|(\?) If not,) put a second cuda\.syncthreads\(\) at the end of the loop of line \d+"
+)
+OUTSIDE = re.compile(".*?; [^.]*")  # an index: where and of which thread, and not why
+NOTHING_GIVEN: Mapping[int, str] = {}
+IS_GIVEN = (
+    "`{}` is given, and right: look at what calls it, at what it calls, and at what your "
+    "functions have left in the arrays that it reads"
 )
 WITHIN = re.compile(r"in \w+ \(\w+\.py\): ")  # code that is not the student's
 # Exceptions of the grader: their text says it all.
@@ -97,10 +105,13 @@ def did_you_mean(message: str, source: Sequence[str]) -> str:
     return f"; did you mean `{close[0]}`?" if close else ""
 
 
-def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[str]:
+def lines_of_findings(
+    findings: Sequence[Found], source: Sequence[str], given: Mapping[int, str] = NOTHING_GIVEN
+) -> list[str]:
     """A line for each finding, and below it the line of the student's file that it speaks of.
 
-    source: the lines of that file. Findings of one cause are told once.
+    source: the lines of that file. given: line -> the function of the exercise, unchanged, that it
+    is in. Findings of one cause are told once.
     """
     told: dict[tuple[object, ...], Found] = {}
     for found in findings:
@@ -110,14 +121,17 @@ def lines_of_findings(findings: Sequence[Found], source: Sequence[str]) -> list[
     lines = []
     for group in groups[:MOST_FINDINGS]:
         found = group[0]
-        more = more_advice(found, source) if found.own else []
-        said = said_of(found)
-        if found.kind == "uninitialised" and more:  # it tells what the question asks
-            said = said.partition(OTHER_PLACES)[0]
+        name = given.get(found.line, "") if found.own else ""
+        more = more_advice(found, source) if found.own and not name else []
+        said = said_of(found, name)
+        if found.kind == "uninitialised" and found.own:
+            said = without_questions(said, found.line, source, bool(more))
         lines.append(f"line {found.line}: {found.kind}: {said}")
         if found.own:
             lines += quoted(found.line, source)
             lines += [*other_lines(group), *(f"  {advice}" for advice in more)]
+        if name:
+            lines.append(f"  {IS_GIVEN.format(name)}")
     if any(map(made_of_garbage, distinct)):
         lines.append(READ_TOO_EARLY)
     if len(groups) > MOST_FINDINGS:
@@ -133,8 +147,14 @@ def of_one_kind(found: Found) -> tuple[object, ...]:
     return found.kind, within[0]
 
 
-def said_of(found: Found) -> str:
-    """The words of a finding; of an index in another file, without what could be done there."""
+def said_of(found: Found, given: str = "") -> str:
+    """The words of a finding; of an index in another file, without what could be done there.
+
+    given: the function of the exercise, unchanged, that it is in; "" if it is in no such one.
+    """
+    outside = OUTSIDE.match(found.message)
+    if given and found.kind == "out-of-bounds" and outside:
+        return outside[0]
     if found.own or not WITHIN.match(found.message):
         return found.message
     return by_its_call(found).message
@@ -142,7 +162,7 @@ def said_of(found: Found) -> str:
 
 def by_its_call(found: Found) -> Found:
     """The same, where a function is right, and its arguments are not, for an index."""
-    outside = re.match(".*?; [^.]*", found.message)
+    outside = OUTSIDE.match(found.message)
     if found.kind != "out-of-bounds" or outside is None:
         return found
     return found._replace(message=f"{outside[0]}: what is this function called with?")
@@ -188,8 +208,14 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return [*(line.strip() for line in first), "begin it as a float32 there: float32(...)"]
     if found.kind == "race" and (line := barrier_not_called(source)):
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
+    if found.kind == "race" and (line := barrier_of_a_warp(found, source)):
+        return [
+            f"cuda.syncwarp() in line {line} holds the 32 threads of a warp together, and no "
+            "others: the whole block waits at cuda.syncthreads()"
+        ]
     if found.kind == "uninitialised":
-        return stored_by_some(found, source) or about_local_memory(found, source)
+        where = found.message, found.line, source
+        return stored_by_some(*where) or about_local_memory(found.message, source)
     if found.kind == "compile" and any(name in found.message for name in ("np.zeros", "np.empty")):
         return [
             "an array of a kernel's own is cuda.shared.array((TILE, TILE), float32), for all "
@@ -208,43 +234,19 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
     return []
 
 
-def stored_by_some(found: Found, source: Sequence[str]) -> list[str]:
-    """Which `if` stops threads that should have stored what another one reads."""
-    array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
-    if array is None:
-        return []
-    of_blocks = stored_by_number_of_block(array[1], found.line, source)
-    if of_blocks and "shared memory" in found.message:
-        return [of_blocks]
-    store = guarded_store(array[1], found.line, source)
-    if store is None:
-        return []
-    if store.returns:
-        return [
-            f"threads that return in line {store.returns} never come to line {store.line}, which "
-            f"stores into {array[1]}: others may read what these should have stored"
-        ]
-    only = f"line {store.line} stores into {array[1]} only where the `if` of line {store.guard} "
-    if "blockIdx" in source[store.guard - 1] and "shared memory" in found.message:
-        return [f"{only}lets it: each block has shared memory of its own, so each has to store"]
-    return [f"{only}lets it: what is to stand there where it does not?"]
-
-
-def about_local_memory(found: Found, source: Sequence[str]) -> list[str]:
-    """Why an element of cuda.local.array may have no value."""
-    array = re.search(r"(\w+)\[[^]]*\] is read", found.message)
-    if "local memory" not in found.message or not array:
-        return []
-    # Stored to, or handed to a function that may do so under another name.
-    begun = re.compile(rf"\b{array[1]}\[.*\]\s*=[^=]|\w\([^()]*\b{array[1]}\b(?!\[)")
-    if not any(begun.search(line.partition("#")[0]) for line in source):
-        return [f"no line begins {array[1]} with `=`: a sum begins at float32(0), in each element"]
-    return ["cuda.local.array belongs to one thread; others read cuda.shared.array"]
-
-
 def barrier_not_called(source: Sequence[str]) -> int:
     """The first line with cuda.syncthreads and no parentheses behind it; 0 if there is none."""
     lines = (n for n, text in enumerate(source, 1) if text.split("#")[0].strip().endswith(BARRIER))
+    return next(lines, 0)
+
+
+def barrier_of_a_warp(found: Found, source: Sequence[str]) -> int:
+    """The line of a cuda.syncwarp() between the two lines of a race; 0 if there is none."""
+    other = re.search(r"(?:reads|writes) it \(line (\d+)\).*\) between them", found.message)
+    if other is None:
+        return 0
+    first, last = sorted((found.line, int(other[1])))
+    lines = (n for n in range(first, last) if "cuda.syncwarp(" in source[n - 1].partition("#")[0])
     return next(lines, 0)
 
 

@@ -108,7 +108,7 @@ def told(times: np.ndarray, launch: Launch, what: str, done: str, ways: Sequence
         how = how if len(often) == 1 else f"{often[0]} to {often[-1]} times"
         parts.append(f"{which(times > 1, what)} {done} {how}")
     text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}.{cause_of(times, launch) or the_only_one(ways)}"
+    return f"{text[0].upper()}{text[1:]}.{cause_of(times, launch) or the_only_one(ways, launch)}"
 
 
 def cause_of(times: np.ndarray, launch: Launch) -> str:
@@ -124,23 +124,32 @@ def cause_of(times: np.ndarray, launch: Launch) -> str:
     return ""
 
 
-def the_only_one(ways: Sequence[Way]) -> str:
+def the_only_one(ways: Sequence[Way], launch: Launch) -> str:
     """What a thread does, if there is one way only to take the numbers so often; else nothing."""
     # Of a thread that takes a single number the step means nothing.
     different = {(way.first, way.step if way.rounds > 1 else 0) for way in ways}
     if len(different) != 1 or not ways[0].first:
         return ""
     first, step, rounds = ways[0]
-    begins = f" So it is if a thread begins at {first} and"
+    begins = f" It is so if a thread begins at {first} and"
     if rounds == 1:
         return f"{begins} takes that one alone."
     known = len(ways) == 1  # else it comes to the end in all of them
     if step > 1:
-        return f"{begins} takes {f'{rounds}, ' if known else 'all '}in steps of {step:,}."
+        told = f"{begins} takes {f'{rounds}, ' if known else 'all '}in steps of {step:,}."
+        too_far = first.startswith(f"{launch.piece} times its block") and step == launch.threads
+        return f"{told}{end_of_piece(launch)}" if too_far and rounds > launch.each else told
     row = f"{begins} takes {rounds if known else 'all'} in a row from there"
     if known and first.startswith("its"):
         return f"{row}: threads that take {rounds} in a row begin {rounds} apart."
     return f"{row}."
+
+
+def end_of_piece(launch: Launch) -> str:
+    return (
+        f" A block's share ends where the next one's begins: after {launch.piece:,}, {launch.each} "
+        "for each thread."
+    )
 
 
 def overlap_of_blocks(times: np.ndarray, launch: Launch) -> str:
@@ -155,9 +164,9 @@ def overlap_of_blocks(times: np.ndarray, launch: Launch) -> str:
         return ""
     ((begin, length),) = found.items()
     if begin == 0:
-        return f" So it is if every block goes over the first {min(length, launch.size):,}."
+        return f" It is so if every block goes over the first {min(length, launch.size):,}."
     return (
-        f" So it is if block b begins at number {begin} * b and goes over {length:,}: the next one "
+        f" It is so if block b begins at number {begin} * b and goes over {length:,}: the next one "
         "begins too early."
     )
 

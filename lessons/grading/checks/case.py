@@ -39,6 +39,7 @@ from lessons.grading.pictures.evidence import PICTURES
 from lessons.grading.supervisor.worker_errors import WorkerError, WorkerStopped, WorkerTimeout
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.given_code import given_function_at
 from lessons.grading.untrusted.submission import Submission
 
 ORDERS = "reverse", 1, 2  # of threads: backwards, and two that are drawn
@@ -176,13 +177,21 @@ class Case(Verdict):
     def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
         if self.no_second_barrier:
             findings = list(map(without_second_barrier, findings))
-        lines = lines_of_findings(findings, self.submission.lines)
+        given = self.given_functions(findings)
+        lines = lines_of_findings(findings, self.submission.lines, given)
         # Garbage that is read may only follow from an index outside, and a race as well.
         outside_first = sorted(findings, key=lambda found: found.kind != "out-of-bounds")
         lines += [text for text in map(self.explain, outside_first) if text][:1]
         lines += self.evidence.accesses(worker)
         lines += self.evidence.replay(self.recorded_by)
         self.fail(findings[0].kind, *lines)
+
+    def given_functions(self, findings: Sequence[Found]) -> dict[int, str]:
+        """line -> the given function that it is in, for those of the findings' lines that are."""
+        text = "\n".join(self.submission.lines)
+        lines = {found.line for found in findings if found.own}
+        named = {line: given_function_at(line, text, self.lesson) for line in lines}
+        return {line: name for line, name in named.items() if name}
 
     @property
     def counts_doubles(self) -> bool:

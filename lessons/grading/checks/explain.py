@@ -108,7 +108,7 @@ class Failure(NamedTuple):
 
     def takes(self, found: Found) -> bool:
         """Whether what was found says more than the message does."""
-        if not found.places and tells_a_line(self.message):
+        if not found.places and (tells_a_line(self.message) or self.is_said_by_the_call(found)):
             return False
         if self.is_finding:
             few = len(found.places) <= MOST_BESIDE_A_FINDING
@@ -117,6 +117,11 @@ class Failure(NamedTuple):
         if self.is_named and about_values(self.message) and (several or found.partly):
             return False
         return not ((self.is_named or self.diagnosis in SYMPTOMS) and found.anew)
+
+    def is_said_by_the_call(self, found: Found) -> bool:
+        """Whether a mistake has a name, and the call it was seen in names the function, too."""
+        called = self.message.partition("(")[0].removeprefix("launch_")
+        return self.is_named and not found.helpers and called == found.function
 
     @property
     def share(self) -> float:

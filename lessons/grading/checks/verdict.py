@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.advice.amounts import other_amount
-from lessons.grading.advice.comparison import Clues, Threads, differing, first_wrong
+from lessons.grading.advice.comparison import (
+    Clues,
+    Comparison,
+    Threads,
+    differing,
+    first_wrong,
+)
 from lessons.grading.advice.diagnosis import Candidates, diagnose
 from lessons.grading.advice.messages import quoted, short_number
+from lessons.grading.advice.untouched import left_as_it_was
 from lessons.grading.advice.written_again import BY_SEVERAL, why_again
 from lessons.grading.checks.answers import Returned, calls_of_rows
 from lessons.grading.checks.inputs import Inputs
@@ -28,6 +35,7 @@ from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
 from lessons.grading.untrusted.submission import (
     Submission,
+    adds_atomically,
     adds_to_elements,
     counts_blocks,
     functions_of,
@@ -133,8 +141,11 @@ class Verdict(Inputs):
             )
             lines += ["  " + line for line in found]
         if diagnosis.code == "wrong" and isinstance(got, Output) and got.initial is not None:
-            told = other_amount(np.asarray(got.initial), expected, values, tolerance)
+            initial = np.reshape(got.initial, values.shape)
+            told = other_amount(initial, expected, values, tolerance)
             diagnosis = diagnosis._replace(sentence=told or diagnosis.sentence)
+            comparison = Comparison(expected, values, sentinel, tolerance, threads, clues)
+            diagnosis = left_as_it_was(initial, comparison) or diagnosis
         if diagnosis.code == "nan":
             names, checked = self.last_run.partition("("), self.last_backend == "checked"
             ran = LastRun(names[0], self.last_arguments, self.answers, checked)
@@ -176,7 +187,7 @@ class Verdict(Inputs):
         return Clues(
             own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
-            has_conditions(ran),
+            has_conditions(ran), adds_atomically(text, names),
         )  # fmt: skip
 
     def budget(

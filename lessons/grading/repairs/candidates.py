@@ -132,9 +132,16 @@ def exchanged(
             change = together(changes, source)
             one, other = one_way[0][1].new, other_way[0][1].new
             words = f"with `{one}` and `{other}` exchanged"
-            if changes[-1].line != change.line:
-                words += f" here and in line {changes[-1].line}"
+            others = sorted({one.line for one in changes} - {change.line})
+            words += f" here and in {lines_in_words(others)}" if others else ""
             yield rank, change._replace(kind="exchanged", words=words)
+
+
+def lines_in_words(lines: Sequence[int]) -> str:
+    """ "line 5", or "lines 5, 7 and 9"."""
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    return f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
 
 
 def overlap(changes: Sequence[Change]) -> bool:
@@ -147,10 +154,10 @@ def together(changes: Sequence[Change], source: Source) -> Change:
     text = first.new
     for before, change in pairwise(changes):
         text += source.between(before.end, change.start) + change.new
-    others = ", ".join(str(line) for line in sorted({change.line for change in changes[1:]}))
+    others = sorted({change.line for change in changes[1:]})
     words = first.words
-    if others != str(first.line):
-        words += f", and the same in line {others}"
+    if others != [first.line]:
+        words += f", and the same in {lines_in_words(others)}"
     return Change(first.start, last.end, text, first.line, first.kind, words)
 
 

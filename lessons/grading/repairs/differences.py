@@ -9,6 +9,7 @@ from lessons.course.source_text import syntax_tree
 from lessons.grading.repairs.lines import Line
 
 TOO_MANY = "line too many"  # the kind of a place
+SEVERAL_NAMES = re.compile("` and `.* computed in another way$")
 
 
 class Place(NamedTuple):
@@ -17,6 +18,25 @@ class Place(NamedTuple):
     line: int
     kind: str
     words: str  # goes on after "line 3: ", such as "with another comparison"
+
+
+def is_in_several_lines(place: Place) -> bool:
+    """Whether a small change is one of several lines at once; what takes one line is told first."""
+    return re.search(r" in lines? \d", place.words) is not None
+
+
+def both_words(first: str, second: str) -> str:
+    """What is told of two changes of the same line."""
+    if second in first:
+        return first
+    if first == "without this line":
+        return "with another line in its place"
+    return f"{first} and {second}"
+
+
+def is_one_place(places: Sequence[Place]) -> bool:
+    """Whether that is one line, and not one for names of several, of which some may be right."""
+    return len(places) == 1 and not SEVERAL_NAMES.search(places[0].words)
 
 
 class Difference(NamedTuple):

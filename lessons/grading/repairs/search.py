@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import Compared, in_forms
-from lessons.grading.repairs.differences import TOO_MANY, Difference, Place
+from lessons.grading.repairs.differences import (
+    TOO_MANY,
+    Difference,
+    Place,
+    both_words,
+    is_in_several_lines,
+    is_one_place,
+)
 from lessons.grading.repairs.idle import lines_for_nothing, new_for_nothing
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import names_called, other_structure
@@ -71,7 +78,7 @@ def find_slip(
         return None
     search = Search(source, functions, right, lines, held)
     found = search.first_held(search.one_line()) or search.first_held(search.one_name())
-    if small and (not found or len(found.places) > 1):
+    if small and not (found and is_one_place(found.places)):
         found = search.one_small_change(small) or found
     found = found or search.first_held(search.few_lines())
     return found or search.partly or search.one_function()
@@ -277,7 +284,10 @@ class Search:
                     tries.left = min(tries.left, after)
         except OutOfTries:
             pass
-        places, partly = (self.without_parts(found[held]) for held in (Held.ALL, Held.SOME))
+        places, partly = (
+            sorted(self.without_parts(found[held]), key=is_in_several_lines)
+            for held in (Held.ALL, Held.SOME)
+        )
         if not places and 1 <= len(partly) <= MOST_PLACES:
             self.partly = self.partly or Found(tuple(partly), False, partly=True)
         return Found(tuple(places), False) if 1 <= len(places) <= MOST_PLACES else None
@@ -301,15 +311,6 @@ class Search:
             if tries(text) and tries(text, sure=True) and self.held(text) >= held:
                 return Place(whole.line, whole.kind, whole.words)
         return Place(change.line, change.kind, change.words)
-
-
-def both_words(first: str, second: str) -> str:
-    """What is told of two changes of the same line."""
-    if second in first:
-        return first
-    if first == "without this line":
-        return "with another line in its place"
-    return f"{first} and {second}"
 
 
 def compared_with(

@@ -84,12 +84,13 @@ def out_of_block(body: Body, source: Source) -> Iterator[Change]:
     for block in body:
         if not isinstance(block, (ast.For, ast.If, ast.While)) or len(block.body) < 2:
             continue
-        what = "condition" if isinstance(block, ast.If) else "loop"
+        is_condition = isinstance(block, ast.If)
+        what = f"{'condition' if is_condition else 'loop'} of line {block.lineno}"
         first = block.body[0]
         start, end = source.lines_of(block)
         for number in range(1, min(MOST_MOVED, len(block.body) - 1) + 1):
             last = block.body[-number]
-            movable = (*SIMPLE, ast.For, ast.If) if what == "condition" else MOVED_OUT
+            movable = (*SIMPLE, ast.For, ast.If) if is_condition else MOVED_OUT
             if not isinstance(last, movable) or block.orelse:
                 break
             begin = source.lines_of(last)[0]
@@ -217,7 +218,7 @@ def once_more(body: Body, source: Source) -> Iterator[Change]:
             if isinstance(statement, SIMPLE):
                 depth = block.col_offset - statement.col_offset
                 text = shifted(source.between(*source.lines_of(statement)), depth)
-                words = "with this line once more behind the loop"
+                words = f"with this line once more behind the loop of line {block.lineno}"
                 yield Change(end, end, text, statement.lineno, "line missing", words)
 
 

@@ -177,6 +177,11 @@ def names_in(node: ast.AST) -> set[str]:
     return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
 
 
+def adds_atomically(text: str, names: Iterable[str]) -> bool:
+    """Whether one of these functions has cuda.atomic.add."""
+    return any({"atomic", "add"} <= names_in(one) for one in functions_of(text, names))
+
+
 def adds_to_elements(text: str, names: Iterable[str]) -> bool:
     """Whether these functions have `array[i] += ...`, in which others' additions can get lost."""
     return any(
