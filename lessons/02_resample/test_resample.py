@@ -194,7 +194,9 @@ LOWS = {
     "its absolute value": lambda whole, size: np.abs(whole),
 }
 HIGHS = {
-    "clamped, one more than the floor": lambda whole, low, size: np.minimum(whole + 1, size - 1),
+    "one more than the floor itself, then clamped": lambda whole, low, size: np.minimum(
+        whole + 1, size - 1
+    ),
     "one more than the floor, not clamped": lambda whole, low, size: whole + 1,
     "clamped to size": lambda whole, low, size: np.minimum(whole + 1, size),
     "one more than the clamped low": lambda whole, low, size: np.minimum(low + 1, size - 1),
@@ -297,7 +299,8 @@ def weights_of_corners(case):
         ),
         "weights reversed": (
             corners[:, ::-1],
-            "The weights are in the opposite order: near the left, the left corners count most.",
+            "The weights are in the opposite order: near the left, the left corners should count "
+            "most.",
         ),
         "all alike": (np.full_like(corners, 0.25), "All corners count the same."),
         "sums, not products": (

@@ -114,7 +114,7 @@ def check_centres(case, first, height, width):
             centres(number % width, number // width, width, height),
             "The pixels are counted from 0: the first one of this part is first_pixel.",
         )
-        for code, start in (("offset from the front", 0), ("offset twice", first)):
+        for code, start in (("offset from the front", 0), ("stored at the pixel", first)):
             moved = np.full(expected.shape, float(uv.sentinel))
             later = number[: len(moved) - first] + start
             moved[first:] = centres(later % width, later // width, width, height)
@@ -711,7 +711,7 @@ def other_wirings(got, step, seed):
             continue
         if np.array_equal(wired(wiring, PROBE, step, seed), got[PROBE]):
             wrong = [
-                f"{place} is {part}, and should be {right}"
+                f"{place} is {part}{UPPER * (part == '0')}, and should be {right}"
                 for place, part, right in zip(PLACES, wiring, RIGHT_PLACES, strict=True)
                 if part != right
             ]
@@ -721,6 +721,7 @@ def other_wirings(got, step, seed):
     return found
 
 
+UPPER = " (or the upper half of the sample)"  # which is 0 in all batches
 NUMBERS = {str(number): number for number in range(4)}
 
 

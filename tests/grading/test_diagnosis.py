@@ -233,6 +233,32 @@ def test_blocks_that_overlap_end_too_early(written, told):
     assert told in found.sentence
 
 
+def test_whole_blocks_that_stop_at_an_edge_are_asked_about():
+    expected = values(257, 2)
+    found = diagnose(
+        expected, inside(expected, (0, 1), (0, 0)), SENTINEL, TOLERANCE, threads=LIST_THREADS
+    )
+    assert "the last one is left out" in found.sentence
+    expected = values(300, 2)
+    found = diagnose(
+        expected, inside(expected, (0, 44), (0, 0)), SENTINEL, TOLERANCE, threads=LIST_THREADS
+    )
+    assert "whole blocks were written" in found.sentence and "each 64 after" in found.sentence
+    for shape, asked in (((9, 14), True), ((16, 32), False)):
+        nothing = np.full(shape, SENTINEL)
+        options = {"threads": IMAGE_THREADS, "clues": Clues(asks_for_ends=True)}
+        found = diagnose(values(*shape), nothing, SENTINEL, TOLERANCE, **options)
+        assert ("stop the whole block" in found.sentence) == asked
+
+
+def test_the_lengths_of_another_array_are_asked_about():
+    got = np.full(PICTURE.shape, SENTINEL)
+    got[:5, :7] = 0.0
+    clues = Clues(lengths=frozenset((5, 7, 20, 37)))
+    found = diagnose(PICTURE, got, SENTINEL, TOLERANCE, threads=IMAGE_THREADS, clues=clues)
+    assert "5 and 7 are other lengths of the arrays here" in found.sentence
+
+
 def test_blocks_with_the_usual_numbers_do_not_overlap():
     expected = np.random.default_rng(0).random((257, 2))
     got = np.full(expected.shape, SENTINEL)
@@ -286,7 +312,8 @@ def test_lost_updates_need_a_sum_that_can_race():
         (np.s_[:, :32], "the launch exchanges x and y", True),
         (np.s_[:18, :22], "gridDim", False),
         (np.s_[:16, :32], "rounded down", True),
-        (np.s_[:16, :32], "which threads does the guard send home", False),
+        (np.s_[:16, :32], "look at where the block ends", False),
+        (np.s_[:15, :30], "which threads does the guard send home", False),
     ],
 )
 def test_the_end_that_is_missing_tells_why(written, words, own_launch):
@@ -541,7 +568,7 @@ def test_who_stores_what_belongs_to_others():
     size = 20 * 37
     known = stored_by_others((20, 37), IMAGE_THREADS)
     assert {number // size: words.split()[0] for number, words in known.items()} == {
-        48: "so", 37: "so", 32: "so", 20: "so", 48 * 32: "by", size: "by", 6: "by"
+        48: "as", 37: "as", 32: "as", 20: "as", 48 * 32: "by", size: "by", 6: "by"
     }  # fmt: skip
     assert "along x" in known[48 * size] and "along y" in known[32 * size]
 

@@ -281,6 +281,7 @@ def test_two_mistakes_at_once_are_each_two_that_change_other_terms():
             ("3", "Channel 3 holds a cosine, and should hold a sine."),
             False,
         ),
+        (("half a pixel", "Half a pixel off."), ("at x / width", "Asked at u = x / width."), False),
         (("second", "One part alone."), ("parts", "That of x / 2 counts 0.5 times."), False),
         (("stride", "The wrong stride."), ("sums", "31 of the 595 sums are not added."), False),
     ],

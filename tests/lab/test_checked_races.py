@@ -270,7 +270,7 @@ def own_numbers_in_one_place(out):
 
 def test_a_hint_about_an_axis_is_a_sentence_of_its_own():
     report = checked_run(own_numbers_in_one_place, 1, (8, 4), np.zeros((4, 8), np.float32))
-    words = "only one of them stays", "store. The two threads differ in threadIdx.y only"
+    words = "one for all threads of its block", "store. The two threads differ in threadIdx.y only"
     expect(own_numbers_in_one_place, "race", report, *words)
 
 

@@ -24,6 +24,7 @@ class Clues(NamedTuple):
     stores_in_loops: bool = True  # whether one of its loops may store results
     has_conditions: bool = True  # whether it has an `if`
     adds_atomically: bool = False  # whether it has cuda.atomic.add
+    asks_for_ends: bool = False  # whether it compares a length with where a block ends
 
 
 NO_CLUES = Clues()

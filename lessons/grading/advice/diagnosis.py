@@ -194,8 +194,8 @@ def constant_factor(comparison: Comparison) -> Diagnosis | None:
         comparison,
         factor,
         "constant factor",
-        f"Every value is {text} times what it should be: is there a factor too many or too few, "
-        "such as the number of samples or of channels?",
+        f"Every value is {text} times what it should be: is there a factor or a divisor too many "
+        "or too few, such as the number of what is added up?",
     )
 
 

@@ -23,7 +23,10 @@ OR = "Or, which leaves the same here:"
 PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mistake leaves
 # A candidate that was fitted to the result, and says what stands there: beside one that says why,
 # it is no other mistake. In its code, or in its sentence.
-FITTED = r"^(of )?(other|the wrong|wrong|made of|at another|of two|two calls|only sample|more bits)"
+FITTED = (
+    r"^(of )?(other|the wrong|wrong|made of|at another|at \(?x|weighed otherwise|of two|two calls|"
+    r"only sample|more bits)"
+)
 FITTED_SENTENCE = r"holds? .* and should hold|counts? -?[\d.e-]+ times|^\d+ of the \d+ "
 
 

@@ -37,6 +37,7 @@ from lessons.grading.untrusted.submission import (
     Submission,
     adds_atomically,
     adds_to_elements,
+    asks_for_ends,
     counts_blocks,
     functions_of,
     numbers_as_usual,
@@ -187,7 +188,7 @@ class Verdict(Inputs):
         return Clues(
             own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
-            has_conditions(ran), adds_atomically(text, names),
+            has_conditions(ran), adds_atomically(text, names), asks_for_ends(text, names),
         )  # fmt: skip
 
     def budget(
@@ -272,7 +273,8 @@ class Verdict(Inputs):
             ours=1,
             allowed=16,
             diagnosis="same work again",
-            sentence=f"each element is written {times:.0f} times: {by_whom}",
+            sentence=f"each element is written {times:.0f} times"
+            f"{' on average' * (times != round(times))}: {by_whom}",
             line=counts.busiest_line("writes", result),
         )
 
