@@ -113,7 +113,8 @@ def test_neighbours(case):
         allowed=1.5,
         diagnosis="neighbours read far apart",
         sentence="threads that are neighbours read numbers that lie far apart, and of each sector "
-        "of 32 bytes that moves, most is not used. x counts fastest: let it go along the row."
+        "of 32 bytes that moves, most is not used. x counts fastest: let it go along the row, in "
+        "load_turned, say, and store in keep_turned what that has read."
         if sectors > 1.5 * times
         else f"each number is read {times:.1f} times from global memory, and one block needs it, "
         "which should fetch it once.",
@@ -496,6 +497,15 @@ def wrong_rounds(a, b):
     return known
 
 
+def without_buffers(known):
+    """The same mistakes where a round is loaded and multiplied in one go."""
+    if "last round missing" in known:
+        known["last round missing"] = (
+            known["last round missing"][0],
+            "The last round is missing: the loop goes up to the end of the inner index.",
+        )
+
+
 def wrong_places(a, b):
     """Products that are right, of the wrong rows and columns."""
     m, n = a.shape[0], b.shape[1]
@@ -512,7 +522,8 @@ def wrong_places(a, b):
     same = np.repeat(same[:, :, :, :, None], PER_THREAD, axis=4)
     equal = np.einsum("piyqjy->piqjy", six)[:, :, None]  # rows and columns of the same number
     own, side_by_side = np.arange(WIDTH), PER_THREAD * thread + i
-    which = "the numbers of thread (x, y) are SIDE apart: y + i * SIDE and x + i * SIDE."
+    which = "those of thread (x, y) are SIDE apart: y + i * SIDE and x + i * SIDE."
+    beside, one_apart = "of a thread stand side by side:", "of a thread are one apart, y + i:"
     return {
         "i and j exchanged": (
             six.swapaxes(1, 4).reshape(whole.shape)[:m, :n],
@@ -523,7 +534,10 @@ def wrong_places(a, b):
             six.swapaxes(2, 5).reshape(whole.shape)[:m, :n],
             "x and y are exchanged: y counts the rows, so it belongs to a_tile, and x to b_tile.",
         ),
-        "side by side": (taken(side_by_side, side_by_side), f"Rows and columns: {which}"),
+        "side by side": (
+            taken(side_by_side, side_by_side),
+            f"The rows and columns {beside} {which}",
+        ),
         "x for both": (
             np.repeat(equal, SIDE, axis=2).reshape(whole.shape)[:m, :n],
             "Rows and columns are both counted by x: y counts the rows, so it belongs to a_tile.",
@@ -532,11 +546,17 @@ def wrong_places(a, b):
             np.repeat(equal.swapaxes(2, 5), SIDE, axis=5).reshape(whole.shape)[:m, :n],
             "Rows and columns are both counted by y: x counts columns, so it belongs to b_tile.",
         ),
-        "rows one apart": (taken(thread + i, own), f"Rows: {which}"),
-        "columns one apart": (taken(own, thread + i), f"Columns: {which}"),
-        "rows and columns one apart": (taken(thread + i, thread + i), f"Both: {which}"),
-        "rows side by side": (taken(side_by_side, own), f"Rows: {which}"),
-        "columns side by side": (taken(own, side_by_side), f"Columns: {which}"),
+        "rows one apart": (taken(thread + i, own), f"The rows {one_apart} {which}"),
+        "columns one apart": (
+            taken(own, thread + i),
+            f"The columns of a thread are one apart, x + i: {which}",
+        ),
+        "rows and columns one apart": (
+            taken(thread + i, thread + i),
+            f"The rows and columns of a thread are one apart, y + i and x + i: {which}",
+        ),
+        "rows side by side": (taken(side_by_side, own), f"The rows {beside} {which}"),
+        "columns side by side": (taken(own, side_by_side), f"The columns {beside} {which}"),
         "same number for both": (
             same.reshape(whole.shape)[:m, :n],
             "sums[i, j] takes the same of four numbers from both: a_numbers[i] * b_numbers[j].",
@@ -764,6 +784,7 @@ def wrong_nt(a, b):
         for row in range(0, m, WIDTH)
     ]
     known = wrong_products(a, b.T)
+    without_buffers(known)
     known["b loaded as a"] = (
         known["b loaded as a"][0],
         "b is read from row `inner` and column `first` on: it is (n, k) here, so for load_turned "
@@ -802,6 +823,7 @@ def wrong_tn(a, b):
     k, m = a.shape
     seen = min(-(-m // DEPTH) * DEPTH, k)  # if the loop goes to a.shape[1]
     plain = wrong_products(a.T, b)
+    without_buffers(plain)
     plain["a loaded as b"] = (
         plain["a loaded as b"][0],
         "a is read from row first_row and column `inner` on: load takes the row first, which is "
@@ -872,7 +894,7 @@ def wrong_gelu(x):
         ),
         "sigmoid form": (
             x / (1 + np.exp(-1.702 * x)),
-            f"This is the form with a sigmoid, which differs in the third digit; {formula}",
+            f"This is the form with a sigmoid, another approximation; {formula}",
         ),
     }
 
@@ -1088,8 +1110,8 @@ def wrong_fragments(a, b):
         **halves_counted(product),
         "second half of the words missing": (
             product(A._replace(starts=(0,)), B._replace(starts=(0,))),
-            "Only the first 8 of 16 words of a round are multiplied: one instruction takes 8, so "
-            "the loop has two rounds.",
+            "Only the first 8 of the 16 words of a row of the tiles are multiplied: one "
+            "instruction takes 8, so the loop over the steps has two of them.",
         ),
         "words of a do not go on": (
             product(A._replace(starts=(0, 0))),

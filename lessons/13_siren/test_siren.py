@@ -464,7 +464,7 @@ def launch_mistakes(*expected):
         "last group left out": (
             where(sample < samples // SAMPLES_PER_THREAD * SAMPLES_PER_THREAD),
             "The last group has fewer than SAMPLES_PER_THREAD samples, and none of them is stored: "
-            "a thread leaves only if its first sample is not there.",
+            "a thread may leave only if its first sample is not there.",
         ),
         "unit and group exchanged": (
             where(unit < threads),

@@ -1102,12 +1102,13 @@ def known_terms():
         ),
         "sums without the mask": (
             Terms(masked_inputs=True),
-            "The weights' sums take the gradient before the ReLU's mask: they need delta.",
+            "The weights' sums take the gradient as it was before the ReLU's mask: they need "
+            "delta.",
         ),
         "no mask on the way down": (
             Terms(unmasked_below=True),
-            "The gradient of the inputs is made of the gradient before the ReLU's mask: it needs "
-            "delta, as the sums do.",
+            "The gradient of the inputs is made of the gradient as it was before the ReLU's mask. "
+            "It has to be made of delta, as the sums are.",
         ),
         "stored over itself": (
             Terms(in_place="delta"),
@@ -1156,7 +1157,7 @@ def known_terms():
         ),
         "biases without the mask": (
             Terms(biases_unmasked=True),
-            "The biases' sums take the gradient before the ReLU's mask: they need delta.",
+            "The biases' sums take the gradient as it was before the ReLU's mask: they need delta.",
         ),
         **{
             f"biases of {pixels} pixels": (

@@ -358,9 +358,10 @@ def classified(case, logits, bias, labels=None, finite=False):
     # The sum in float32, as the kernel's: of logits of 10,000 only three digits behind the point
     # are left, which is no mistake.
     z = (logits + bias).astype(np.float64)
+    right = softmax_arrays(reference.softmax(z), labels, reference.cross_entropy(z, labels))
     if finite:
         require_finite(case, z, bias, probabilities, delta, losses)
-    right = softmax_arrays(reference.softmax(z), labels, reference.cross_entropy(z, labels))
+        require_endless_loss(case, losses.array, right["losses"])
     require_natural_base(case, z, probabilities.array)
     left = [
         Left("probabilities", probabilities, right["probabilities"]),
@@ -433,6 +434,20 @@ def require_finite(case, z, bias, probabilities, delta, losses):
         "logarithm of zero",
         "a loss is infinite: a very small probability is 0 in float32, and its logarithm is minus "
         "infinity. Write log(sum) - (z - largest) instead of -log(probability).",
+    )
+
+
+def require_endless_loss(case, losses, expected):
+    """End the check if losses end somewhere, as those of a probability that is kept above 0 do."""
+    most = float(losses.max())
+    beyond = expected > most + 1
+    case.require(
+        beyond.sum() < 2 or not np.allclose(losses[beyond], most, rtol=1e-4),
+        "loss cut off",
+        f"no loss is larger than {most:.4g}, which is -log({np.exp(-most):.1g}): is a probability "
+        "kept above that, or is that added to it, before the logarithm is taken? It hides that the "
+        "probability has become 0. Write log(sum) - (z - largest), with z of the label: it needs "
+        "no limit.",
     )
 
 
@@ -1426,7 +1441,7 @@ STEP_MISTAKES = {
         "launch_gelu_backward, and then has the same two gradients. " + OR_TOO_LATE,
         {"slopes": without(0, 1)},
     ),
-    "slope of GELU forgotten": (
+    "before the slope of GELU": (
         "The gradients of the first layer are made of a delta_hidden that has not gone back "
         "through GELU: launch_gelu_backward belongs between launch_product_nt and these gradients, "
         "and changes its last array.",

@@ -294,6 +294,14 @@ def test_a_line_that_is_missing_is_told_without_names_of_ours(known, words):
     assert told_missing(line, above, known) == ("line missing", told_words)
 
 
+def test_a_line_that_is_missing_behind_a_loop_is_told_so():
+    line, above = Line(1, "add(total)", 4), Line(2, "keep(b)", 3)
+    _, told_words = told_missing(line, above, {"add"})
+    assert told_words == (
+        "with one more line behind the `if` or the loop that ends with it, a call of `add`"
+    )
+
+
 @pytest.mark.parametrize("known, words", [({"partial"}, ", a call of `partial`"), ({"draw"}, "")])
 def test_a_call_that_is_missing_is_told_if_the_student_knows_its_name(known, words):
     line, above = Line(1, "partial(draw, a)(b)", 4), Line(1, "b = 2", 3)

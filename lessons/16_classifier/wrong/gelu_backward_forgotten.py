@@ -1,6 +1,6 @@
 """delta goes back as if there were no activation."""
 # caught by: epoch
-# diagnosis: slope of GELU forgotten
+# diagnosis: before the slope of GELU
 
 from kernels.classifier.column_sums import launch_column_sums
 from kernels.classifier.network import layers_of

@@ -205,7 +205,9 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return []
     if found.kind == "slow" and since and int(since[1]) != found.line:
         first = quoted(int(since[1]), source)
-        return [*(line.strip() for line in first), "begin it as a float32 there: float32(...)"]
+        also = f", and make no float64 in line {found.line}" if "float64" in text else ""
+        begin = f"begin it as a float32 there: float32(...){also}"
+        return [*(line.strip() for line in first), begin]
     if found.kind == "race" and (line := barrier_not_called(source)):
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
     if found.kind == "race" and (line := barrier_of_a_warp(found, source)):

@@ -42,7 +42,7 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
         if all(extents[axis] == min(shape[axis], counted[1 - axis]) for axis in (0, 1)):
             if comparison.clues.own_launch:
                 return "the launch exchanges x and y: first the blocks across, then those down."
-            return "x and y are exchanged: x, y = cuda.grid(2) gives x first."
+            return "x and y are exchanged, as x, y = cuda.grid(2) gives x first."
     if sizes and max(extents[: len(sizes)]) == 1:
         return (
             "only the first is. Is the index the number of a block, where it should be that of a "

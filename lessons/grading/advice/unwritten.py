@@ -92,7 +92,7 @@ def tail_not_written(comparison: Comparison) -> Diagnosis | None:
     if comparison.unwritten[tuple(slice(0, extent) for extent in extents)].any():
         return None
     short = [axis for axis, extent in enumerate(extents) if extent < shape[axis]]
-    names = " and ".join(f"axis {axis}: from index {extents[axis]} on" for axis in short)
+    names = " and ".join(f"axis {axis}, from index {extents[axis]} on" for axis in short)
     return Diagnosis(
         "tail not written",
         f"The end was not written ({names}): {cause_of_tail(comparison, extents, short)}",

@@ -44,6 +44,7 @@ FINDINGS = ("race", "uninitialised", "barrier", "order", "unsynchronised")
 SHARE_NEAR_A_LINE = 0.15  # of the small changes and of their time, for those told by a line
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
+BARRIER = "put cuda.syncthreads() between them"
 BEGINNING = "look at line "  # of what is told
 BEGINNING_OF_LINES = "look at these lines"
 
@@ -111,6 +112,8 @@ class Failure(NamedTuple):
         if not found.places and (tells_a_line(self.message) or self.is_said_by_the_call(found)):
             return False
         if self.is_finding:
+            if BARRIER in self.message and len(found.places) > 1 and moves_barriers(found):
+                return False  # the one that the finding asks for is simpler
             few = len(found.places) <= MOST_BESIDE_A_FINDING
             return few and not (found.only_removes or found.partly)
         several = found.all_of_them and len(found.places) > 1
@@ -132,6 +135,10 @@ class Failure(NamedTuple):
             return SHARE_NEAR_A_LINE
         searched = about_values(self.message) or about_an_answer(self.message)
         return SHARE_IF_NAMED if searched else 0.0
+
+
+def moves_barriers(found: Found) -> bool:
+    return any("barrier" in place.words for place in found.places)
 
 
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:

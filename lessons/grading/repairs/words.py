@@ -28,10 +28,12 @@ def told_missing(line: Line, above: Line, known: Collection[str]) -> tuple[str, 
 
     known: the names of the student's file; no other name is told.
     """
+    further_out = line.depth < above.depth
+    it = "the `if` or the loop that ends with it" if further_out else "it"
     if "syncwarp" in line.text:
         return "barrier", "with a barrier of the warp alone, cuda.syncwarp(), behind this line"
     if "syncthreads" in line.text:
-        inside = "the `if` or the loop that ends with " if line.depth < above.depth else ""
+        inside = "the `if` or the loop that ends with " if further_out else ""
         return "barrier", f"with a barrier behind {inside}this line"
     if line.text.startswith(("for ", "while ")):
         return "loop", "with a loop behind this line"
@@ -39,15 +41,15 @@ def told_missing(line: Line, above: Line, known: Collection[str]) -> tuple[str, 
         return "condition", "with a condition behind this line"
     changed = ASSIGNMENT.match(line.text)
     if changed and changed[1].partition(".")[0] not in known:
-        return "line missing", "with one more line behind it"
+        return "line missing", f"with one more line behind {it}"
     if changed and changed[1] in names_set(above):
         return "value", f"with another value for `{changed[1]}`"
     if changed:
-        return "line missing", f"with one more line behind it, which changes `{changed[1]}`"
+        return "line missing", f"with one more line behind {it}, which changes `{changed[1]}`"
     called = re.match(r"([\w.]+)\(", line.text)
     if called and called[1].partition(".")[0] in known:
-        return "line missing", f"with one more line behind it, a call of `{called[1]}`"
-    return "line missing", "with one more line behind it"
+        return "line missing", f"with one more line behind {it}, a call of `{called[1]}`"
+    return "line missing", f"with one more line behind {it}"
 
 
 def names_set(line: Line) -> set[str]:
