@@ -522,8 +522,8 @@ def wrong_places(a, b):
     same = np.repeat(same[:, :, :, :, None], PER_THREAD, axis=4)
     equal = np.einsum("piyqjy->piqjy", six)[:, :, None]  # rows and columns of the same number
     own, side_by_side = np.arange(WIDTH), PER_THREAD * thread + i
-    which = "those of thread (x, y) are SIDE apart: y + i * SIDE and x + i * SIDE."
-    beside, one_apart = "of a thread stand side by side:", "of a thread are one apart, y + i:"
+    which = "Those of thread (x, y) are SIDE apart: y + i * SIDE and x + i * SIDE."
+    beside, one_apart = "of a thread stand side by side.", "of a thread are one apart, y + i."
     return {
         "i and j exchanged": (
             six.swapaxes(1, 4).reshape(whole.shape)[:m, :n],
@@ -549,11 +549,11 @@ def wrong_places(a, b):
         "rows one apart": (taken(thread + i, own), f"The rows {one_apart} {which}"),
         "columns one apart": (
             taken(own, thread + i),
-            f"The columns of a thread are one apart, x + i: {which}",
+            f"The columns of a thread are one apart, x + i. {which}",
         ),
         "rows and columns one apart": (
             taken(thread + i, thread + i),
-            f"The rows and columns of a thread are one apart, y + i and x + i: {which}",
+            f"The rows and columns of a thread are one apart, y + i and x + i. {which}",
         ),
         "rows side by side": (taken(side_by_side, own), f"The rows {beside} {which}"),
         "columns side by side": (taken(own, side_by_side), f"The columns {beside} {which}"),

@@ -118,3 +118,24 @@ def test_a_barrier_of_a_warp_between_the_lines_of_a_race_is_told():
     assert "cuda.syncwarp() in line 3" in told
     source[2] = "    pass"
     assert len(lines_of_findings([Found("race", 4, race, True)], source)) == 2
+
+
+CALLED = """
+def fill(s, t, value):
+    for channel in range(3):
+        s[channel, t] = value
+
+def kernel(gradient):
+    own = cuda.shared.array((3, 32), float32)
+    if cuda.grid(1) < 5:
+        fill(own, cuda.threadIdx.x, 1)
+    x = own[0, 3]
+""".splitlines()[1:]
+
+
+def test_a_call_that_stores_is_a_store():
+    assert "line 8 stores into own only where the `if` of line 7 lets it" in advice(CALLED, 9)
+    every_thread = [line.replace("if cuda.grid(1) < 5:", "while True:") for line in CALLED]
+    assert not advice(every_thread, 9)
+    elsewhere = [line.replace("s[channel, t] =", "total =") for line in CALLED]
+    assert not advice(elsewhere, 9)

@@ -6,10 +6,14 @@ the zero is missing for places beyond an edge.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons.course.source_text import syntax_tree
+
+# Function -> the numbers of the parameters that it stores into.
+Stored = Mapping[str, frozenset[int]]
+NO_HELPERS: Stored = {}
 
 
 class Store(NamedTuple):
@@ -35,9 +39,9 @@ def guarded_store(array: str, line: int, source: Sequence[str]) -> Store | None:
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef):
             continue
-        stores = list(stores_in(node.body, array, guard=0))
+        stores = list(stores_in(node.body, array, 0, stored_parameters(tree)))
         for name in names_within(tree, node, array) if not stores else ():
-            stores += stores_in(node.body, name, guard=0)
+            stores += stores_in(node.body, name, 0)
         guarded = stores[:1] if all(store.may_be_left_out for store in stores) else []
         if node.lineno <= line <= (node.end_lineno or 0) and stores:
             return guarded[0] if guarded else None
@@ -63,20 +67,44 @@ def names_within(tree: ast.Module, function: ast.FunctionDef, array: str) -> set
     }
 
 
+def stored_parameters(tree: ast.Module) -> Stored:
+    """Into which of its parameters each function of a file stores, whichever thread it is."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in node.args.args]
+            stores = [list(stores_in(node.body, name, 0)) for name in names]
+            always = (
+                number
+                for number, one in enumerate(stores)
+                if one and not any(store.may_be_left_out for store in one)
+            )
+            found[node.name] = frozenset(always)
+    return found
+
+
 def stores_in(
-    statements: Iterable[ast.stmt], array: str, guard: int, returns: int = 0, skips: int = 0
+    statements: Iterable[ast.stmt],
+    array: str,
+    guard: int,
+    helpers: Stored = NO_HELPERS,
+    returns: int = 0,
+    skips: int = 0,
 ) -> Iterator[Store]:
+    """helpers: of the file, whose calls are stores, too; see `stored_parameters`."""
     for statement in statements:
         if isinstance(statement, ast.If):
-            for store in stores_of_both_ways(statement, array, guard):
+            for store in stores_of_both_ways(statement, array, guard, helpers):
                 yield left_out_by(store, returns, skips)
             returns = returns or line_of(statement, ast.Return)
             skips = skips or line_of(statement, ast.Break, ast.Continue)
         elif isinstance(statement, (ast.For, ast.While)):
-            inner = stores_in(statement.body, array, guard)
+            inner = stores_in(statement.body, array, guard, helpers)
             for store in inner:
                 own = 0 if ends_by_itself(statement, store.skips) else store.skips
                 yield left_out_by(store._replace(skips=own), returns, skips)
+        elif isinstance(statement, ast.Expr) and stores_by_call(statement.value, array, helpers):
+            yield Store(statement.lineno, guard, returns, skips)
         elif isinstance(statement, ast.Assign):
             targets = (ast.walk(target) for target in statement.targets)
             if any(is_element(node, array) for nodes in targets for node in nodes):
@@ -100,10 +128,22 @@ def line_of(statement: ast.If, *kinds: type[ast.stmt]) -> int:
     return last.lineno if isinstance(last, kinds) and not statement.orelse else 0
 
 
-def stores_of_both_ways(statement: ast.If, array: str, guard: int) -> Iterator[Store]:
+def stores_by_call(value: ast.expr, array: str, helpers: Stored) -> bool:
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name)):
+        return False
+    stored = helpers.get(value.func.id, frozenset())
+    return any(
+        isinstance(given, ast.Name) and given.id == array and place in stored
+        for place, given in enumerate(value.args)
+    )
+
+
+def stores_of_both_ways(
+    statement: ast.If, array: str, guard: int, helpers: Stored
+) -> Iterator[Store]:
     """The stores of an `if`; those of both its ways together are a store without a guard."""
-    first = list(stores_in(statement.body, array, statement.lineno))
-    second = list(stores_in(statement.orelse, array, statement.lineno))
+    first = list(stores_in(statement.body, array, statement.lineno, helpers))
+    second = list(stores_in(statement.orelse, array, statement.lineno, helpers))
     if first and second:
         yield from (store._replace(guard=guard) for store in first + second)
     else:
