@@ -590,7 +590,8 @@ def add_up(case, size, engine=None):
     }
     candidates["stored, not added to"] = (
         np.array([exact.sum()]),
-        "What total held before is gone: add to it, so that several blocks and launches add up.",
+        "What total held before is gone: no line stores into it, each only adds, so that several "
+        "blocks and launches add up.",
     )
 
     right = before.astype(np.float64) + exact.sum()

@@ -66,3 +66,12 @@ def test_no_second_barrier_is_told_where_rounds_take_turns():
     assert asked.message.endswith("take turns?")
     other = race(3, 5, BARRIER)
     assert without_second_barrier(other) == other
+
+
+def test_indices_outside_of_one_array_are_told_once_if_the_same_is_said():
+    outside = "own[64] is outside its shape (64,): axis 0 has only the indices 0 to 63; thread 0"
+    other = outside.replace("own", "more")
+    found = [Found("out-of-bounds", line, outside, True) for line in (4, 9, 7)]
+    assert told(*found)[1:] == ["  so it is in lines 7 and 9"]
+    assert len(told(found[0], Found("out-of-bounds", 9, other, True))) == 2
+    assert len(told(found[0], found[1]._replace(message=outside + " of block 1"))) == 2

@@ -663,3 +663,18 @@ def test_atomic_additions_to_garbage_are_not_told_to_be_stores():
     ]
     assert "zero before" in told[0] and "one thread" in told[0]
     assert told[1].startswith("The right values") and "store them with `=`" in told[1]
+
+
+def test_blocks_on_the_diagonal_alone_are_told_as_one_number_for_both():
+    expected = values(40, 35)
+    got = np.full_like(expected, SENTINEL)
+    for first in (0, 16, 32):
+        part = np.s_[first : first + 16, first : first + 16]
+        got[part] = expected[part]
+
+    def sentence():
+        return diagnose(expected, got, SENTINEL, TOLERANCE, IMAGE_THREADS).sentence
+
+    assert "same number of the block" in sentence()
+    got[:16, 16:32] = expected[:16, 16:32]
+    assert "same number of the block" not in sentence()

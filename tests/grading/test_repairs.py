@@ -22,6 +22,7 @@ from lessons.grading.repairs.search import find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import loops_otherwise, other_structure
 from lessons.grading.repairs.tries import Tries
+from lessons.grading.repairs.words import told_range
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 from tests.grading.grade import PATIENCE
@@ -719,3 +720,17 @@ def test_a_change_of_one_line_is_told_before_one_of_several():
     assert sorted(places, key=is_in_several_lines)[0].line == 9
     assert is_one_place(places[1:]) and not is_one_place(places)
     assert not is_one_place([Place(1, "names", "with `x` and `y` computed in another way")])
+
+
+@pytest.mark.parametrize(
+    "mine, ours, words",
+    [
+        ("for k in range(bins):", "for k in range(tid, bins, 256):", "a beginning and a step"),
+        ("for k in range(bins):", "for k in range(1, bins):", "with a beginning in"),
+        ("for k in range(bins):", "for k in range(tid, n, 256):", ""),
+        ("for k in range(0, bins):", "for k in range(tid, bins, 256):", ""),
+    ],
+)
+def test_a_range_that_needs_a_beginning_or_a_step_is_told_as_that(mine, ours, words):
+    told = told_range(mine, ours)
+    assert words in told and bool(words) == bool(told)

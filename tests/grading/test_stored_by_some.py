@@ -99,6 +99,8 @@ def test_a_barrier_is_not_asked_for_where_one_stands():
     assert question not in said(loading("break"), question)
     assert question in said(loading("break", "pass"), question)
     assert question in said(loading("pass"), question)  # nothing else is told
+    found = [Found("uninitialised", 7, f"own[3] is read by thread 0: {question}", True)]
+    assert question not in lines_of_findings(found, loading("pass"), explained=True)[0]
 
 
 def test_a_guard_is_not_asked_for_where_none_stands():

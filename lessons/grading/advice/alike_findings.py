@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from lessons.grading.exchange.outcome import Found
 
 READ = re.compile(r"(?:(in \w+ \([^)]*\)): )?(\w+)\[[^]]*\] is read")
+OUTSIDE = re.compile(r"(?:^|: )(\w+)\[[^]]*\] is outside (.*)", re.DOTALL)
 ADVICE = re.compile(r"(?:puts the two in order|only one of them stays): (.*)", re.DOTALL)
 OTHER_LINE = re.compile(r" (?:reads|writes) it \(line (\d+)")
 ONE_LINE, TWO_LINES = "this is a read-modify-write", "both lines change an element"
@@ -22,10 +23,14 @@ def groups_of(findings: Sequence[Found]) -> list[Group]:
 
 
 def cause_of(found: Found) -> tuple[object, ...]:
-    """Alike for readings of one array that nobody has written, and one advice on the same lines."""
+    """Alike for readings of one array that nobody has written, one advice on the same lines, and
+    indices outside of an array of which the same is said."""
     read = READ.search(found.message) if found.own and found.kind == "uninitialised" else None
     if read:
         return found.kind, read[1], read[2]
+    outside = OUTSIDE.search(found.message) if found.own and found.kind == "out-of-bounds" else None
+    if outside:
+        return found.kind, outside[1], outside[2]
     return found.kind, lines_of(found), advice_of(found) or found.message
 
 

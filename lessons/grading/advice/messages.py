@@ -106,12 +106,15 @@ def did_you_mean(message: str, source: Sequence[str]) -> str:
 
 
 def lines_of_findings(
-    findings: Sequence[Found], source: Sequence[str], given: Mapping[int, str] = NOTHING_GIVEN
+    findings: Sequence[Found],
+    source: Sequence[str],
+    given: Mapping[int, str] = NOTHING_GIVEN,
+    explained: bool = False,
 ) -> list[str]:
     """A line for each finding, and below it the line of the student's file that it speaks of.
 
     source: the lines of that file. given: line -> the function of the exercise, unchanged, that it
-    is in. Findings of one cause are told once.
+    is in. explained: whether the check says more. Findings of one cause are told once.
     """
     told: dict[tuple[object, ...], Found] = {}
     for found in findings:
@@ -125,7 +128,7 @@ def lines_of_findings(
         more = more_advice(found, source) if found.own and not name else []
         said = said_of(found, name)
         if found.kind == "uninitialised" and found.own:
-            said = without_questions(said, found.line, source, bool(more))
+            said = without_questions(said, found.line, source, bool(more), explained)
         lines.append(f"line {found.line}: {found.kind}: {said}")
         if found.own:
             lines += quoted(found.line, source)
@@ -248,8 +251,8 @@ def barrier_of_a_warp(found: Found, source: Sequence[str]) -> int:
     if other is None:
         return 0
     first, last = sorted((found.line, int(other[1])))
-    lines = (n for n in range(first, last) if "cuda.syncwarp(" in source[n - 1].partition("#")[0])
-    return next(lines, 0)
+    between = enumerate(source[first - 1 : last], first)
+    return next((n for n, text in between if "cuda.syncwarp(" in text.partition("#")[0]), 0)
 
 
 def pair_of_grid(line: int, source: Sequence[str]) -> str:

@@ -53,10 +53,12 @@ def told_of_store(store: Store, array: str, source: Sequence[str], message: str)
     return f"{only}lets it: what is to stand there where it does not?"
 
 
-def without_questions(message: str, line: int, source: Sequence[str], is_told: bool) -> str:
+def without_questions(
+    message: str, line: int, source: Sequence[str], is_told: bool, is_explained: bool = False
+) -> str:
     """What the simulator says, without the part of its question that the file answers.
 
-    is_told: whether advice follows.
+    is_told: whether advice follows; is_explained: whether the check has a sentence on it.
     """
     array = IS_READ.search(message)
     if array is None:
@@ -67,7 +69,7 @@ def without_questions(message: str, line: int, source: Sequence[str], is_told: b
     stores = stores_of(function, array[1]) if function else []
     if function is None or not stores:
         return message
-    if all(waits_between(function, store, line) for store in stores) and is_told:
+    if all(waits_between(function, store, line) for store in stores) and (is_told or is_explained):
         message = message.replace(A_BARRIER, "")
     if not any(may_be_stopped(function, store) for store in stores):
         message = message.replace(OR_A_GUARD, "")

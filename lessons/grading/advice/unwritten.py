@@ -111,8 +111,8 @@ def first_row_of_threads_only(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "first row of threads only",
-        f"Only the first {across} pixels were written, counted row by row: as many as there are "
-        "threads along x. cuda.grid(1) counts along x alone; these blocks have two dimensions, and "
+        f"Only the first {across} elements were written, counted row by row: as many as there are "
+        "threads along x. cuda.grid(1) counts along x alone; these blocks have two dimensions: use "
         "x, y = cuda.grid(2).",
     )
 
@@ -134,6 +134,14 @@ def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
     size = np.bincount(number.ravel())
     if missing[0] or not ((missing == 0) | (missing == size)).all():
         return None
+    down, across = (int(block.max()) + 1 for block in (blocks[0], blocks[-1]))
+    if len(sizes) == 2 and is_diagonal(missing == 0, (down, across)):
+        return Diagnosis(
+            "blocks missing",
+            "Only the blocks on the diagonal are there, (0, 0), (1, 1) and so on: row and column "
+            "are counted with the same number of the block. The column is that of blockIdx.x, the "
+            "row that of blockIdx.y.",
+        )
     counts = comparison.clues.counts_blocks
     sentence = (
         "do their threads write where those of other blocks do, as with blockIdx.x in place of "
@@ -143,6 +151,12 @@ def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
         "cuda.grid computes."
     )
     return Diagnosis("blocks missing", f"Whole blocks are missing: {sentence}")
+
+
+def is_diagonal(blocks: np.ndarray, shape: tuple[int, int]) -> bool:
+    """Whether, of blocks in rows and columns, those with equal numbers are true, two or more."""
+    square = blocks.reshape(shape)
+    return min(shape) > 1 and bool((square == (np.eye(*shape) > 0)).all())
 
 
 def partly_written(comparison: Comparison) -> Diagnosis | None:

@@ -178,10 +178,11 @@ class Case(Verdict):
         if self.no_second_barrier:
             findings = list(map(without_second_barrier, findings))
         given = self.given_functions(findings)
-        lines = lines_of_findings(findings, self.submission.lines, given)
         # Garbage that is read may only follow from an index outside, and a race as well.
         outside_first = sorted(findings, key=lambda found: found.kind != "out-of-bounds")
-        lines += [text for text in map(self.explain, outside_first) if text][:1]
+        explained = [text for text in map(self.explain, outside_first) if text][:1]
+        lines = lines_of_findings(findings, self.submission.lines, given, bool(explained))
+        lines += explained
         lines += self.evidence.accesses(worker)
         lines += self.evidence.replay(self.recorded_by)
         self.fail(findings[0].kind, *lines)

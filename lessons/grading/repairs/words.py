@@ -3,11 +3,13 @@
 They tell of what kind the change is, and never what stands in ours.
 """
 
+import ast
 import difflib
 import keyword
 import re
 from collections.abc import Collection, Sequence
 
+from lessons.course.source_text import syntax_tree
 from lessons.grading.repairs.lines import Line
 
 COMPARED = {"<", "<=", ">", ">=", "==", "!="}
@@ -65,6 +67,9 @@ def told_change(mine: Line, ours: Line) -> tuple[str, str]:
     if mine.text == ours.text:
         way = "further in" if ours.depth > mine.depth else "further out"
         return "in or out of a loop", f"with this line {way}: in, or out of, a loop or a condition"
+    more = told_range(mine.text, ours.text)
+    if more:
+        return "loop", more
     words, others = mine.words, ours.words
     if sorted(words) == sorted(others):
         return told_order(words, others)
@@ -78,6 +83,25 @@ def told_change(mine: Line, ours: Line) -> tuple[str, str]:
     distinct = list(dict.fromkeys(found))
     distinct = [one for one in distinct if one[0] != "line"] or distinct
     return distinct[0][0], " and ".join(words for _, words in distinct)
+
+
+def told_range(mine: str, ours: str) -> str:
+    """Words for a loop that goes over `range` of one number, where ours has more; else ""."""
+    mine_has, ours_has = (numbers_of_range(text) for text in (mine, ours))
+    if len(mine_has) != 1 or len(ours_has) < 2 or mine_has[0] != ours_has[1]:
+        return ""
+    step = " and a step" if len(ours_has) == 3 else ""
+    return f"with a beginning{step} in `range`, too"
+
+
+def numbers_of_range(text: str) -> list[str]:
+    """What `range` is given in the head of a loop; nothing for other lines."""
+    tree = syntax_tree(f"{text} pass") if text.startswith("for ") else None
+    loop = tree.body[0] if tree else None
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+        return []
+    is_range = isinstance(loop.iter.func, ast.Name) and loop.iter.func.id == "range"
+    return [ast.unparse(number) for number in loop.iter.args] if is_range else []
 
 
 def told_order(words: Sequence[str], others: Sequence[str]) -> tuple[str, str]:

@@ -63,7 +63,7 @@ class Whereabouts:
             if branch.source is not self.stack.kernel:
                 where += f" of {name_of(branch.source)}"
             if isinstance(branch.node, (ast.For, ast.While)):
-                return f"has left the loop of {where}"
+                return f"has left the loop of {where}, or makes no round of it"
             barrier = first_barrier(branch.other_side)
             if barrier:
                 return f"goes to a different barrier, in line {barrier}, at the `if` of {where}"
@@ -92,7 +92,8 @@ class Whereabouts:
         if branch is not None and isinstance(branch.node, (ast.For, ast.While)):
             return (
                 "let all of them make as many rounds, with the work of a round under an `if` and "
-                "the barrier outside of it"
+                "the barrier outside of it; or put the barrier behind the loop, if no round reads "
+                "what another thread has stored in one"
             )
         return "move it out of the branch, and leave the work in there"
 

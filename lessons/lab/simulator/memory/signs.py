@@ -135,8 +135,9 @@ def way_back_inside(
         return too_many_rounds(view.memory.space, exchange_helps(wanted, axis))
     if view.memory.space != "global":
         return (
-            "The index counts over blocks, and each block has an array of its own, with places for "
-            "its own threads, cuda.threadIdx. Or is the array smaller than it should be?"
+            "The index counts over blocks, and each block has an array of its own: its index "
+            "counts within the block, as cuda.threadIdx does. Or is the array smaller than it "
+            "should be?"
             if of_block(node, axis, wanted.frame)
             else "Is the array as large as its threads need, and is this the index that was meant?"
         )
