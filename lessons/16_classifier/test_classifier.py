@@ -515,7 +515,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             )
             for code, by_one in (
                 ("one class per thread", False),
-                ("one class per thread, and the loss by one", True),
+                ("one class per thread, one thread for the loss", True),
             )
         },
         "thread compared with the label": of(

@@ -14,6 +14,7 @@ from lessons.grading.advice.never_stored import (
     stored_by_some,
     without_questions,
 )
+from lessons.grading.advice.race_of_a_call import where_the_barrier_belongs
 from lessons.grading.exchange.outcome import Found
 from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.exchange.protocol import Student
@@ -213,6 +214,9 @@ def more_advice(found: Found, source: Sequence[str]) -> list[str]:
         return [*(line.strip() for line in first), begin]
     if found.kind == "race" and (line := barrier_not_called(source)):
         return [f"cuda.syncthreads is not called in line {line}: write cuda.syncthreads()"]
+    belongs = where_the_barrier_belongs(found.line, found.message, source)
+    if found.kind == "race" and belongs:
+        return [belongs]
     if found.kind == "race" and (line := barrier_of_a_warp(found, source)):
         return [
             f"cuda.syncwarp() in line {line} holds the 32 threads of a warp together, and no "
