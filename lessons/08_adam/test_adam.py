@@ -110,6 +110,12 @@ def not_its_own(found, width):
             continue
         seen = " and ".join(f"its {name} is {right[name]}, not {place[name]}" for name in wrong)
         told = f" Thread {thread} of block {block} has cell {cell} of a grid {width} wide: {seen}. "
+        further = place["row"] * width + place["column"] - cell
+        if further % 128 == 0:
+            return (
+                f"{told}That is cell {cell + further}, which a thread of another block has, as a "
+                "block has 128 threads."
+            )
         if cell // 3 == place["row"] * width + place["column"] > 0:
             return (
                 f"{told}That is cell {cell} // 3, as if each of the three channels had a thread of "

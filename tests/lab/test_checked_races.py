@@ -227,6 +227,31 @@ def test_a_loop_over_the_grid_that_goes_on_by_a_block():
 
 
 @cuda.jit
+def cells_by_blocks(cells):
+    height, width = cells.shape
+    first = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for cell in range(first, height * width, cuda.blockDim.x):
+        row, column = divmod(cell, width)
+        for _ in range(2):
+            cells[row, column] = float32(0.5) * cells[row, column]  # here
+
+
+@cuda.jit
+def tiles_that_overlap(out):
+    base = cuda.blockIdx.x * cuda.blockDim.x
+    for i in range(cuda.threadIdx.x, 40, cuda.blockDim.x):
+        out[base + i] = out[base + i] + float32(1)  # here
+
+
+def test_a_cell_made_of_the_number_that_goes_on_by_a_block():
+    report = checked_run(cells_by_blocks, 2, 32, np.ones((9, 7), np.float32))
+    expect(cells_by_blocks, "race", report, "goes on by the threads of one block")
+    report = checked_run(tiles_that_overlap, 2, 32, np.ones(80, np.float32))
+    assert "one block, so" not in "".join(found.message for found in problems(report))
+    assert problems(report)
+
+
+@cuda.jit
 def row_by_everybody(values, out):
     tile = cuda.shared.array((4, 8), float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
