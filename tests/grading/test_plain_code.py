@@ -5,12 +5,15 @@ import inspect
 import linecache
 import types
 
+import numpy as np
 import pytest
 
 from kernels.errors import InputError
 from lessons.grading.untrusted.allowed_names import evaluate_types
 from lessons.grading.untrusted.plain_code import plain_code
 from lessons.grading.worker.student_file import run_plain, text_for_the_lab
+from lessons.lab import checked_run
+from lessons.lab.compiled.engine import NativeCompileError, native
 
 # What students write: all of it runs.
 PLAIN = """
@@ -210,6 +213,174 @@ def test_type_tells_and_makes_nothing():
     for parts in ((int,), ("X", (), {}), (names["make"],)):
         with pytest.raises(InputError, match="would make classes"):
             kind(*parts)
+
+
+NAMED = """
+import collections
+import functools
+import typing
+Pair = collections.namedtuple("Pair", "first, register, rest")
+class Stages(typing.NamedTuple):
+    encode: object
+    held: object = None
+class Lying(tuple):
+    _fields = ("first", "f_globals")
+class Listed(tuple):
+    _fields = ["first"]
+class Hidden(tuple):
+    _fields = ("_first", "__class__", "first")
+class Name(str):
+    pass
+class Thing:
+    _fields = ("first",)
+    first = 3
+class Asked(Thing):
+    @property
+    def first(self):
+        return 3
+def take(value, name):
+    return getattr(value, name)
+def keep(value, name):
+    def kept(take=getattr):
+        return take(value, name)
+    return kept()
+def bind(value, name):
+    return functools.partial(getattr, value)(name)
+def apply(value, name):
+    return next(map(getattr, [value], [name]))
+def other(value, name):
+    return getattr(value, name, 3)
+def inner(value, name):
+    return [getattr][0](value, name)
+"""
+TAKE = "take", "keep", "bind", "apply", "inner"
+STUDENT_FUNCTIONS = (*TAKE, "other")
+
+
+def run_with_getattr():
+    """The names of the file above, in which each function is one of the lesson."""
+    module = types.ModuleType("exercise")
+    run_plain(NAMED, "exercise.py", module, {"kernels.launch": list(STUDENT_FUNCTIONS)})
+    return vars(module)
+
+
+def test_getattr_takes_fields_of_named_tuples():
+    names = run_with_getattr()
+    assert all(names[take](names["Stages"](7), "encode") == 7 for take in TAKE)
+    assert all(names[take](names["Pair"](1, 2, 3), "rest") == 3 for take in TAKE)
+    assert names["take"](names["Lying"]((4, 5)), "first") == 4
+
+
+def test_getattr_takes_nothing_else():
+    names = run_with_getattr()
+    stages, name = names["Stages"](7, types), names["Name"]("encode")
+    refused = [
+        (stages, "held"),  # a module
+        (stages, name), (stages, "index"), (stages, "count"), (stages, "_fields"), (stages, 0),
+        (stages, "__class__"), (stages, "_replace"), (stages, None), (stages, b"encode"),
+        (names["Stages"], "encode"), (names["Pair"](1, 2, 3), "register"),
+        (names["Lying"]((4, 5)), "f_globals"), (names["Lying"](()), "first"),
+        (names["Listed"]((4,)), "first"), (names["Hidden"]((4, 5, 6)), "_first"),
+        (names["Hidden"]((4, 5, 6)), "__class__"), (names["Hidden"]((4, 5)), "first"),
+        (names["Thing"](), "first"), (names["Asked"](), "first"), (names["Thing"], "first"),
+        (names["take"], "__globals__"), (types, "sys"), ((1, 2), "first"), (1, "real"),
+        (names["getattr"], "__globals__"),
+    ]  # fmt: skip
+    for value, name in refused:
+        for take in STUDENT_FUNCTIONS:
+            with pytest.raises(InputError, match="a public field of a named tuple here") as told:
+                names[take](value, name)
+            assert "\n" not in str(told.value)
+    with pytest.raises(InputError):
+        names["other"](names["Stages"](7), "encode")
+    for given in ((), (stages,), (stages, "encode", 1, 2)):
+        with pytest.raises(InputError):
+            names["getattr"](*given)
+
+
+def test_a_class_is_not_asked_what_it_is():
+    """Nor a name: what only says that it is a tuple, or a text, is none."""
+
+    class Claims:
+        _fields = ("first",)
+        first = 3
+        __class__ = tuple
+
+    class Names(str):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = str.__hash__
+
+    class Asked(tuple):
+        _fields = ("first",)
+
+        def __getattribute__(self, name):
+            raise AssertionError("was asked")
+
+        def __iter__(self):
+            raise AssertionError("was asked")
+
+    take = run_with_getattr()["take"]
+    assert isinstance(Claims(), tuple)
+    for value, name in ((Claims(), "first"), (Asked((1,)), Names("anything"))):
+        with pytest.raises(InputError):
+            take(value, name)
+    assert take(Asked((1,)), "first") == 1
+    Asked._fields = (Names("anything"),)
+    with pytest.raises(InputError):
+        take(Asked((1,)), "first")
+
+
+@pytest.mark.parametrize("jit", ["", "@register_jitable\n", "@njit\n"])
+def test_no_kernel_calls_getattr(tmp_path, jit):
+    """Numba would compile Python's own, which gives the address of an array."""
+    text = f"""from numba import cuda, njit
+from numba.extending import register_jitable
+{jit}def take(array):
+    return getattr(array, "ctypes")
+@cuda.jit
+def kernel(out):
+    {"take(out)" if jit else 'getattr(out, "ctypes")'}
+    out[0] = 1
+"""
+    path = tmp_path / "exercise.py"
+    path.write_text(text)
+    module = types.ModuleType("exercise")
+    run_plain(text_for_the_lab(str(path)), str(path), module, {"kernels": ["kernel"]})
+    with pytest.raises(NativeCompileError, match="`getattr` cannot be called in a kernel"):
+        native(module.kernel)[1, 1](np.zeros(3, np.float32))
+    found = checked_run(module.kernel, 1, 1, np.zeros(3, np.float32)).findings
+    assert "`getattr` cannot be called in a kernel" in found[0].message
+
+
+def test_getattr_that_no_function_of_the_lesson_needs_is_left_out():
+    text = "def show(thing, name):\n    return getattr(thing, name)\nshow(3, 'real')\n"
+    code = plain_code(f"{text}def kernel():\n    return 3\n", ["kernel"])
+    (why,) = set(map(str, code.left_out))
+    assert why == "line 2: uses getattr, which no exercise needs"
+    assert len(code.tree.body) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = getattr(stages, 'encode')",
+        "def x(found=getattr(stages, 'encode')): return found",
+        "def x(found=getattr): return found(stages, 'encode')",
+        "class x:\n    found = getattr(stages, 'encode')",
+        "import numpy as getattr\ndef x(): return [getattr]",
+        "if 0: getattr = None\ndef x(stages): return getattr(stages, 'encode')",
+        "def x(stages): return getattr(stages, 'encode')\ndel getattr",
+        "def x(stages):\n    global getattr\n    del getattr\n    return getattr(stages, 'ctypes')",
+        "def x(stages): return getattr(stages, 'encode').__globals__",
+        "def x(stages): return setattr(stages, 'encode', 3)",
+        "def x(stages): return getattr.__globals__",
+    ],
+)
+def test_getattr_that_runs_where_it_is_defined_is_refused_as_before(line):
+    with pytest.raises(InputError, match="which no exercise needs, and kernel needs it"):
+        plain_code(f"stages = ()\n{line}\ndef kernel():\n    return x\n", ["kernel"])
 
 
 def test_a_star_brings_only_what_a_file_may_have():

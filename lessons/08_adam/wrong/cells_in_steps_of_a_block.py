@@ -24,9 +24,14 @@ def adam_grid(feature_grid, grad_feature_grid, m, v, steps, corrections, learnin
             t = min(steps[row, column], corrections.shape[0] - 1)
             for channel in range(GRID_CHANNELS):
                 a, b, c = adam_step(
-                    feature_grid[row, column, channel], grad_feature_grid[row, column, channel],
-                    m[row, column, channel], v[row, column, channel],
-                    corrections[t, 0], corrections[t, 1], learning_rate, rates,
+                    feature_grid[row, column, channel],
+                    grad_feature_grid[row, column, channel],
+                    m[row, column, channel],
+                    v[row, column, channel],
+                    corrections[t, 0],
+                    corrections[t, 1],
+                    learning_rate,
+                    rates,
                 )
                 feature_grid[row, column, channel] = a
                 m[row, column, channel] = b

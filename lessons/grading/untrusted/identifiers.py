@@ -73,3 +73,13 @@ def in_this_scope(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from in_this_scope(inner)
             elif isinstance(part, ast.stmt):
                 yield from in_this_scope([part])
+
+
+def in_function_bodies(tree: ast.AST) -> Iterator[ast.AST]:
+    """All that runs when a function is called, and not when it is defined."""
+    for node in ast.walk(tree):
+        if isinstance(node, FUNCTIONS):
+            for statement in node.body:
+                yield from ast.walk(statement)
+        elif isinstance(node, ast.Lambda):
+            yield from ast.walk(node.body)

@@ -1,11 +1,14 @@
 """What keeps a student's file to objects of its own, while it runs.
 
 `plain_code` reads names; what an object is, only Python knows. So `type` says what a thing is and
-makes no class, and a method looks at `self` before it changes anything of it.
+makes no class, `getattr` takes fields of named tuples, and a method looks at `self` before it
+changes anything of it.
 """
 
 import ast
 from collections.abc import Callable
+from types import ModuleType
+from typing import cast
 
 from kernels.errors import InputError
 from lessons.grading.untrusted.allowed_names import is_left_out
@@ -70,3 +73,28 @@ class OneArgument(type):
 
 class OneArgumentType(metaclass=OneArgument):
     """What `type` is to a student's file: it tells of what class a thing is."""
+
+
+class FieldOf:
+    """What `getattr` is to a student's file: `getattr(stages, "encode")` is `stages.encode`.
+
+    A name that is computed may be any name, and no text shows it. So this takes elements of a tuple
+    and asks no object for anything, nor what it is: a class of the file could answer as it likes.
+    It is no function, as kernels could call one.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, *given: object) -> object:
+        kind = type(given[0]) if len(given) == 2 else object
+        fields = getattr(kind, "_fields", None)
+        if issubclass(kind, tuple) and type(fields) is tuple and type(given[1]) is str:
+            elements = tuple.__iter__(cast(tuple[object, ...], given[0]))
+            for field, element in zip(fields, elements, strict=False):
+                if type(field) is str and field == given[1] and not is_left_out(field):
+                    if not isinstance(element, ModuleType):
+                        return element
+        raise InputError(
+            "getattr(...) takes a public field of a named tuple here, such as "
+            "getattr(stages, 'encode'), and nothing else"
+        )

@@ -39,14 +39,19 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
     tree.body = [part for node in tree.body for part in one_name_each(node)]
     names = {node: names_of(node, filename) for node in tree.body}
     file = FileNames(tree, names)
-    reasons = {node: found for node in tree.body if (found := sorted(file.reasons(node)))}
+    needed = {function: reached(function, tree.body, names) for function in wanted}
+    by_anyone = set().union(*needed.values())
+    reasons = {
+        node: found
+        for node in tree.body
+        if (found := sorted(file.reasons(node, bool(names[node].given & by_anyone))))
+    }
     if not reasons:
         return PlainCode(tree, [])
     leave_out_users(tree.body, names, reasons)
-    for function in wanted:
-        needed = reached(function, tree.body, names)
+    for function, reached_names in needed.items():
         for node, found in reasons.items():
-            if names[node].given & needed:
+            if names[node].given & reached_names:
                 raise InputError(
                     f"{found[0]}, and {function} needs it. What kernels are made of is run, and no "
                     "more: numba, numpy, math, and the modules of kernels/"

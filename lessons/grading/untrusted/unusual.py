@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lessons.grading.untrusted.allowed_names import (
     BUILTINS_LEFT_OUT,
+    BUILTINS_OF_OUR_OWN,
     INNER_NAMES_ALLOWED,
     METHODS_ALLOWED,
     is_inner,
@@ -22,6 +23,7 @@ from lessons.grading.untrusted.identifiers import (
     bound_names,
     identifiers,
     in_classes,
+    in_function_bodies,
     self_is_only_an_argument,
 )
 
@@ -65,6 +67,7 @@ class FileNames:
         self.bound = {name for name, _ in bound_names(tree)}
         self.has_self = self_is_only_an_argument(tree)
         self.in_classes = {id(node) for node in in_classes(tree)}
+        self.called_later = {id(node) for node in in_function_bodies(tree)}
         nodes = list(ast.walk(tree))
         for node in nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -113,13 +116,21 @@ class FileNames:
 
     # ------------------------------------------------------------
 
-    def reasons(self, statement: ast.stmt) -> set[Reason]:
-        """Why a statement of the file is more than an exercise; empty if it is not."""
+    def reasons(self, statement: ast.stmt, needed: bool) -> set[Reason]:
+        """Why a statement of the file is more than an exercise; empty if it is not.
+
+        needed: whether a function of the lesson uses it. Then its functions may use builtins of our
+        own, which end what they are not for; what nobody needs is left out, and costs nothing.
+        """
+        ours = BUILTINS_OF_OUR_OWN if needed else set()
         read = self.names[statement].read
         as_modules = set(self.used_as_modules(statement))
         found = set()
         for node in ast.walk(statement):
             line = getattr(node, "lineno", statement.lineno)
+            later = id(node) in self.called_later
+            if later and isinstance(node, ast.Name) and node.id in ours - self.bound:
+                continue
             for what in self.what_is_unusual(node, read, id(node) not in as_modules):
                 found.add(Reason(line, what))
         return found
@@ -157,7 +168,8 @@ class FileNames:
             yield f"uses {name}"
         if name in self.ambiguous:
             yield f"uses {name}, a name of two modules"
-        if name in BUILTINS_LEFT_OUT and name in read - self.own:
+        # What a file binds it could delete again, and there is the one of Python, to Numba.
+        if name in BUILTINS_LEFT_OUT and name in read - (self.own - BUILTINS_OF_OUR_OWN):
             yield f"uses {name}"
         stands_for_it = name in read or name in self.inner_modules
         loaded = isinstance(node.ctx, ast.Load)

@@ -12,7 +12,13 @@ from kernels.errors import InputError
 from lessons.course.source_text import source_lines
 from lessons.grading.exchange.protocol import Json
 from lessons.grading.untrusted.allowed_names import safe_builtins
-from lessons.grading.untrusted.own_objects import GUARD, OneArgumentType, guard_for, guarded
+from lessons.grading.untrusted.own_objects import (
+    GUARD,
+    FieldOf,
+    OneArgumentType,
+    guard_for,
+    guarded,
+)
 from lessons.grading.untrusted.plain_code import plain_code
 
 MODULE = "exercise"
@@ -122,6 +128,8 @@ def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, l
     code = plain_code(text, wanted, path)
     own = {"type": OneArgumentType, GUARD: guard_for(module.__name__)}
     module.__dict__["__builtins__"] = {**safe_builtins(), **own}
+    # Not a builtin: those are Python's own to Numba, which would compile the real one in a kernel.
+    module.__dict__["getattr"] = FieldOf()
     exec(compile(guarded(code.tree), path, "exec", dont_inherit=True), module.__dict__)
 
 
