@@ -552,6 +552,8 @@ def test_what_is_left_out_is_told_and_nothing_is_multiplied_by_one():
     words = words_of("return a + 1")
     assert words["return a"] == "without `+ 1`" and "return a * 1" not in words
     assert "return a * 2" in words_of("return a + 2")
+    assert "return a * uint64(1)" not in words_of("return a - uint64(1)")
+    assert "return a * sum(1)" in words_of("return a - sum(1)")
 
 
 def test_another_function_is_one_that_right_files_call():

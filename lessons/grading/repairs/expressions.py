@@ -37,6 +37,7 @@ SYMBOLS = {
     ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
+NUMBERS = "float32", "int32", "int64", "uint32", "uint64"
 SUMS, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 SWAPPED_OPERANDS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 MOST_QUOTED = 40  # characters of what is left out
@@ -67,6 +68,8 @@ def operators(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]
 
 def is_for_nothing(right: ast.expr, symbol: str) -> bool:
     """Times 1, or divided by 1: that is the left side alone, for which there are plainer words."""
+    if isinstance(right, ast.Call) and len(right.args) == 1 and called_name(right) in NUMBERS:
+        (right,) = right.args  # uint64(1)
     one = isinstance(right, ast.Constant) and right.value == 1
     return one and symbol in ("*", "/", "//", "**")
 
