@@ -7,6 +7,8 @@ import numpy as np
 
 from lessons import reference
 from lessons.grading.advice.blends import at_another_point, other_blends, positions_in
+from lessons.grading.advice.guarded_store import condition_with
+from lessons.grading.advice.messages import quoted
 from lessons.grading.checks.case import check
 from lessons.grading.exchange.output import sentinel_of
 
@@ -14,6 +16,7 @@ THREADS = ("grid", 1, 128)
 # Three blocks have no equal shares of 257, and blocks that overlap do not reach its end.
 SMALL_BATCH, RAGGED_BATCH, FULL_BATCH = 37, 257, 16_384
 MANY_BLOCKS = 4_200  # where each block does the work of all after it, that is too often
+HEIGHT = 2  # its number among the arguments of pixel_centres
 BIG_SEED, BIG_STEP = 0xB5297A4D_9B56C4E9, 0x68E31DA4_9E3779B9  # all of their 64 bits matter
 LOW, ALL = 2**32 - 1, 2**64 - 1
 OF_A_THREAD = "threadIdx.x", "blockIdx.x", "the sample"
@@ -141,12 +144,14 @@ def check_below(case, first, height, width):
     below = uv.array[inside:]
     left_out = (below == uv.sentinel).any(axis=1)
     row = inside + int(left_out.argmax())
+    source = case.submission.lines
+    line = "\n".join(["", *quoted(condition_with("pixel_centres", HEIGHT, source), source)])
     case.require(
         not left_out.any(),
         "below the picture",
         f"uv[{row}] is never written. Its pixel, number {first + row}, lies below the picture of "
         f"{width} x {height}, but uv has a row for it, and the network is asked about all rows: "
-        "the guard is about uv alone.",
+        f"the guard is about uv alone.{line.rstrip()}",
     )
     case.require(
         bool(np.isfinite(below).all()),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lessons.grading.advice.guarded_store import condition_with
 from lessons.grading.advice.messages import lines_of_findings
 from lessons.grading.exchange.outcome import Found
 
@@ -141,3 +142,18 @@ def test_a_call_that_stores_is_a_store():
     assert not advice(every_thread, 9)
     elsewhere = [line.replace("s[channel, t] =", "total =") for line in CALLED]
     assert not advice(elsewhere, 9)
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["if i >= n or i >= height:", "    return"], 2),
+        (["all = n * height", "if i < all:", "    a[i] = 1"], 3),
+        (["if i < n:", "    a[i] = height"], None),
+        (["if i < height:", "    a[i] = 1", "if i >= height:", "    a[i] = 2"], None),
+    ],
+)
+def test_the_one_condition_with_an_argument_is_found(lines, found):
+    source = ["def one(a, i, height, n):", *(f"    {line}" for line in lines)]
+    assert condition_with("one", 2, source) == found
+    assert condition_with("other", 2, source) is None

@@ -156,3 +156,27 @@ def is_element(node: ast.AST, array: str) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == array
     )
+
+
+def condition_with(name: str, argument: int, source: Sequence[str]) -> int | None:
+    """The line of the one condition in a function that one of its arguments is in, or what is
+    computed of it; None if there is no such condition, or several.
+
+    name: of the function. argument: its number, from 0.
+    """
+    tree = syntax_tree("\n".join(source))
+    body = tree.body if tree else []
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    if len(found) != 1 or argument >= len(found[0].args.args):
+        return None
+    names, nodes = {found[0].args.args[argument].arg}, list(ast.walk(found[0]))
+    for node in nodes:
+        if isinstance(node, ast.Assign) and names & names_of(node.value):
+            names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    conditions = [node for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp))]
+    lines = [node.test.lineno for node in conditions if names & names_of(node.test)]
+    return lines[0] if len(lines) == 1 else None
+
+
+def names_of(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -119,7 +119,7 @@ class Failure(NamedTuple):
         several = found.all_of_them and len(found.places) > 1
         if self.is_named and about_values(self.message) and (several or found.partly):
             return False
-        return not ((self.is_named or self.diagnosis in SYMPTOMS) and found.anew)
+        return not (self.is_named and found.anew)
 
     def is_said_by_the_call(self, found: Found) -> bool:
         """Whether a mistake has a name, and the call it was seen in names the function, too."""

@@ -25,7 +25,7 @@ PARTS = r" and |,|^terms "  # in the code of several mistakes, or of what one mi
 # it is no other mistake. In its code, or in its sentence.
 FITTED = (
     r"^(of )?(other|the wrong|wrong|made of|at another|at \(?x|weighed otherwise|of two|two calls|"
-    r"only sample|more bits)"
+    r"only sample|more bits|(places|weights) of the corners)"
 )
 FITTED_SENTENCE = r"holds? .* and should hold|counts? -?[\d.e-]+ times|^\d+ of the \d+ "
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from lessons.grading.repairs.differences import given_names
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.source import Source
+from lessons.grading.repairs.structure import idle_names
 
 
 def lines_for_nothing(function: ast.FunctionDef, mine: Sequence[Line], text: str) -> list[int]:
@@ -21,6 +22,12 @@ def new_for_nothing(function: ast.FunctionDef, text: str) -> set[str]:
     """The names that are for nothing in a changed text, and in the function as it is are not."""
     changed = Source(text).functions()[function.name]
     return names_for_nothing(changed) - names_for_nothing(function)
+
+
+def new_unused(function: ast.FunctionDef, text: str) -> set[str]:
+    """The same, of names that are nowhere used, not even for others."""
+    changed = Source(text).functions()[function.name]
+    return set(idle_names(changed)) - set(idle_names(function))
 
 
 def names_for_nothing(function: ast.FunctionDef) -> set[str]:

@@ -18,7 +18,7 @@ from lessons.grading.repairs.differences import (
     is_in_several_lines,
     is_one_place,
 )
-from lessons.grading.repairs.idle import lines_for_nothing, new_for_nothing
+from lessons.grading.repairs.idle import lines_for_nothing, new_for_nothing, new_unused
 from lessons.grading.repairs.source import Change, Source
 from lessons.grading.repairs.structure import names_called, other_structure
 from lessons.grading.repairs.suspects import suspects
@@ -256,9 +256,10 @@ class Search:
             places = {line: Place(line, "order of lines", words) for line in places}
         told = tuple(places[line] for line in sorted(places))
         new_words = one.new_words(differences) if self.leaves_idle(one, differences) else 0
-        if len(told) > 1 and (new_words or one.drops_names(differences)):
-            return  # that is another way to do it all
         text, anew = self.changed(one, differences), new_words > 1  # one alone is another name
+        others = new_words and new_unused(one.function, text)
+        if len(told) > 1 and (others or one.drops_names(differences)):
+            return  # that is another way to do it all
         idle = lines_for_nothing(one.function, one.mine, text) if anew else ()
         yield text, Found(told, True, anew=anew, idle=tuple(idle))
 
