@@ -15,6 +15,7 @@ from kernels.config import COLOURS, FEATURES, OUTPUTS, Config
 from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference
+from lessons.grading.advice.late_functions import read_too_late
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import same
 from lessons.grading.exchange.own_changes import CLEARED, CUT_OFF, OTHERWISE, TIMES
@@ -25,6 +26,7 @@ IMAGE_SHAPE = 9, 14, 3
 # Of the pictures for single steps. A gradient is as large as the errors, and some people cut
 # gradients off at 1, or at 5: here they reach beyond that, for all random numbers.
 BRIGHTEST = 4000.0
+LAST_STEP, LAST_RATE = "last step again", "last rate for all"  # what is told of the last round
 STEP_STAGES = "sample_batch", "encode", "mlp_forward", "backward", "adam_weights", "adam_grid"
 
 
@@ -98,7 +100,7 @@ def test_learns(case):
     baseline = reference.baseline_psnr(image, config.grid_width, config.grid_height)
     reached = reference.psnr(painted, image)
     numbers = numbers_of_steps(config, 1, rates)
-    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, len(rates))
+    mistake = mistake_in_steps(case, numbers, len(rates))
     known = mistake or changed_by_hand(case.calls)
     code, sentence = known or (
         "does not learn",
@@ -120,7 +122,7 @@ def require_rows_in_order(case, config):
     arrays = with_an_old_batch(case, random_arrays(case, config))
     case.run("training_steps", Stages(), arrays, config, first_step, rates)
     numbers = numbers_of_steps(config, first_step, rates)
-    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, len(rates))
+    mistake = mistake_in_steps(case, numbers, len(rates))
     code, sentence = mistake or ("", "")
     case.require(mistake is None, code, f"from step {first_step} on, with 4 rows: {sentence}")
 
@@ -258,7 +260,7 @@ def compare(case, arrays, expected, config, first_step, rates):
         ("grad_feature_grid", arrays.grad_feature_grid.array, np.zeros(p.grid_m.array.shape)),
     ]
     numbers = numbers_of_steps(config, first_step, rates)
-    expect_arrays(case, left, mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, len(rates)))
+    expect_arrays(case, left, mistake_in_steps(case, numbers, len(rates)))
 
 
 def expect_arrays(case, left, mistake):
@@ -412,6 +414,18 @@ def no_step_taken(first, count):
     return "no step taken", told
 
 
+def mistake_in_steps(case, numbers, count):
+    """The same of all stages of a step. Where the last round stands for all, the file may say why.
+
+    numbers: see `numbers_of_steps`.
+    """
+    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, count)
+    if mistake is None or mistake[0] not in (LAST_STEP, LAST_RATE):
+        return mistake
+    code, sentence = mistake
+    return code, f"{sentence} {read_too_late(case.submission.lines)}".rstrip()
+
+
 def in_which_steps(numbers):
     """The numbers of the steps, which an `if` may have looked at; "" where there are none."""
     if not numbers:
@@ -534,7 +548,8 @@ def wrong_steps(got, right):
         return "wrong step", f"{told}: pass on `step`."
     if len(set(steps)) == 1:
         alone = "same batch" if who == "sample_batch" else "same step"
-        return "first step again" if both else alone, f"{told}: each step has its own number."
+        last = LAST_STEP if steps[0] == wanted[-1] else "first step again"
+        return last if both else alone, f"{told}: each step has its own number."
     if set(np.diff(steps)) == {1.0}:
         return "not from first_step", f"{told}: the first of them is first_step itself."
     return "wrong step", f"{told}."
@@ -565,7 +580,7 @@ def wrong_rates(got, right):
         )
         patterns = {
             "first rate again": (wanted[:1] * len(wanted), "each step has a row of its own"),
-            "last rate for all": (wanted[-1:] * len(wanted), "each step has a row of its own"),
+            LAST_RATE: (wanted[-1:] * len(wanted), "each step has a row of its own"),
             "rates one late": (
                 [wanted[0], *wanted[:-1]],
                 "the first row belongs to the first step, the second to the second",
