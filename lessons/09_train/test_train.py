@@ -427,9 +427,9 @@ def mistake_in_steps(case, numbers, count):
 
 
 def in_which_steps(numbers):
-    """The numbers of the steps, which an `if` may have looked at; "" where there are none."""
+    """The numbers of the steps, which an `if` may have looked at; else the one that is checked."""
     if not numbers:
-        return ""
+        return " in evaluate"
     first, *others = numbers["sample_batch"]["step"]
     return f" in steps {first:.0f} to {others[-1]:.0f}" if others else f" in step {first:.0f}"
 
@@ -523,11 +523,16 @@ def wrong_seed(got, right):
         if len(set(got[seed])) == 1
         else "seeds " + listed(got[seed], ".0f")
     )
-    return (
-        "seed ignored",
+    told = (
         f"The batch is that of {which}: give sample_batch the seed of the config, "
-        f"{right[seed][0]:.0f}, in each step.",
+        f"{right[seed][0]:.0f}, in each step."
     )
+    if got[step] != right[step] and None not in got[step]:
+        told += (
+            f" And its number of the step is {listed(got[step], '.0f')}, where "
+            f"{listed(right[step], '.0f')} is right."
+        )
+    return "another seed", told
 
 
 def wrong_steps(got, right):

@@ -329,7 +329,9 @@ def why_not_tinted(found):
 def why_not_queued(found):
     """What a result that is read too early says in `gray_in_a_queue`."""
     if found.kind == "unsynchronised" and "waits for stream" in found.message:
-        return "Here all work goes to one stream: then the host waits once, for that one."
+        return (
+            "All work of this function should go to one stream: then the host waits once, for it."
+        )
     return explained(found)
 
 
@@ -528,6 +530,13 @@ def wrong_means(image, factor):
     }
 
 
+def not_whole_numbers(got, directions):
+    """What is not so of something that should be a tuple of whole numbers, one per direction."""
+    if not isinstance(got, tuple):
+        return "not a tuple"
+    return "not whole numbers" if len(got) == directions else "not one per direction"
+
+
 def count_blocks(case, sizes_and_blocks):
     for size, block in sizes_and_blocks:
         got = case.call("blocks_to_cover", size, block)
@@ -536,7 +545,7 @@ def count_blocks(case, sizes_and_blocks):
             isinstance(got, tuple)
             and len(got) == len(size)
             and all(isinstance(number, (int, np.integer)) for number in got),
-            "not a tuple",
+            not_whole_numbers(got, len(size)),
             f"blocks_to_cover({size}, {block}) gives {str(got)[:60]}: it should be a tuple of "
             f"{len(size)} whole numbers, one for each direction.",
         )
@@ -829,7 +838,7 @@ def require_two_streams(case, run):
         allowed=0,
         diagnosis="waits in between",
         sentence="the host stands still between the kernels: what one stream needs of another, an "
-        "event tells it, and the host goes on.",
+        "event tells it, event.record(stream) and event.wait(the other), and the host goes on.",
         line=between[0].line if between else 0,
     )
     require_kept(case, run.steps[launches[0] : launches[-1]])

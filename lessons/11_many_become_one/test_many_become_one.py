@@ -542,9 +542,9 @@ def require_larger(case):
         case.require(
             bool(np.isnan(got)),
             "NaN lost",
-            f"larger({first}, {second}) is {got}, and not NaN: every comparison with NaN is False, "
-            "so ask for it, with math.isnan, and give it back. A maximum without the NaN hides a "
-            "mistake.",
+            f"larger({first}, {second}) is {got}, and not NaN: every comparison with NaN is False. "
+            "Whichever of the two is NaN, give it back: math.isnan tells. A maximum without it "
+            "hides a mistake.",
         )
 
 
@@ -1145,7 +1145,7 @@ def wrong_running_sums(counts, right):
     return {
         "without itself": (
             right - counts,
-            "Each sum lacks its own count: running[i] has counts[i] in it.",
+            "Each sum lacks its own count: running[i] should have counts[i] in it, too.",
         ),
         "warps by themselves": (
             in_warp,
@@ -1465,7 +1465,7 @@ def wrong_levels(running, per_mille, garbage):
         ),
         "rounded down": (
             np.minimum(first_with([max(1, math.floor(number)) for number in exact]), bins - 1),
-            "The number of pixels that is enough is rounded up: (... + 999) // 1000.",
+            "The number of pixels that is enough has to be rounded up: (... + 999) // 1000.",
         ),
         "more than enough": (
             stored(later),

@@ -1,6 +1,6 @@
 """The seed is a constant: every run draws the same points."""
 # caught by: one_step
-# diagnosis: seed ignored
+# diagnosis: another seed
 
 
 def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):

@@ -1,6 +1,6 @@
 """The seed 1 is written in."""
 # caught by: one_step
-# diagnosis: seed ignored
+# diagnosis: another seed
 
 
 def training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch):

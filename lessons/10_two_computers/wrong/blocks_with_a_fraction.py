@@ -1,6 +1,6 @@
 """blocks_to_cover divides with /."""
 # caught by: shrink
-# diagnosis: not a tuple
+# diagnosis: not whole numbers
 
 
 def blocks_to_cover(size, block):

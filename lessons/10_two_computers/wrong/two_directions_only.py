@@ -1,6 +1,6 @@
 """The third direction is forgotten."""
 # caught by: shapes
-# diagnosis: not a tuple
+# diagnosis: not one per direction
 
 from kernels.launch import blocks_for
 
