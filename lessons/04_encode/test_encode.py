@@ -409,7 +409,7 @@ def known_cell_waves(uv, sizes):
             )
             for argument, coordinate in given.items()
         }
-        for (what, turns), (shift, name) in itertools.product(instead.items(), SHIFTS.items()):
+        for (shift, name), (what, turns) in itertools.product(SHIFTS.items(), instead.items()):
             found[f"the {name} of {what}, along {'uv'[axis]}"] = np.sin(2 * np.pi * (turns + shift))
     for axis, of_axis, less in itertools.product(range(2), range(2), (0, 1, -1)):
         fraction = np.mod(uv[:, axis] * (sizes[of_axis] - less) - 0.5, 1)
