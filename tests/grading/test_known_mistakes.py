@@ -21,7 +21,14 @@ from lessons.grading.checks.mistakes import (
     two_apart,
     two_at_once,
 )
-from lessons.grading.checks.ruled_out import OR, RightRuns, are_two_mistakes, but, would_show
+from lessons.grading.checks.ruled_out import (
+    OR,
+    RightRuns,
+    are_two_mistakes,
+    but,
+    either,
+    would_show,
+)
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls, WrongArray, read_calls
@@ -296,7 +303,7 @@ def test_what_describes_a_result_is_no_other_mistake(first, other, are_two):
         (["block"], "Divided by 64."),
         (
             ["block", "batch"],
-            "Divided by 64. Or, which leaves the same here: Divided by the batch.",
+            "Divided by 64. Or, which leaves the same here: divided by the batch.",
         ),
         (["block", "as in a block"], "Divided by 64."),  # the same in other words
         (["block", "block and sign", "block, in the loss", "terms left out"], "Divided by 64."),
@@ -325,3 +332,9 @@ def test_of_a_large_network_only_what_explains_its_first_blocks_is_computed(what
     assert what in found or not most
     for mistake in found.values():
         assert len(mistake.arrays["outputs"]) == len(features)
+
+
+def test_the_second_of_two_sentences_goes_on_and_names_keep_their_letters():
+    assert either("One.", "Only two.").endswith("here: only two.")
+    assert either("One.", "A thread.").endswith("here: a thread.")
+    assert either("One.", "ReLU is missing.").endswith("here: ReLU is missing.")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from lessons.grading.advice.comparison import Threads, differing
 from lessons.grading.advice.unwritten import Diagnosis
 from lessons.grading.checks.case import Case
-from lessons.grading.checks.ruled_out import OR, PARTS, are_two_mistakes, but, shows
+from lessons.grading.checks.ruled_out import PARTS, are_two_mistakes, but, either, shows
 from lessons.grading.exchange.output import Output
 
 FEWEST_NUMBERS = 3  # in an array that one of two mistakes explains alone
@@ -161,7 +161,7 @@ def sentence_of(known: Mapping[str, Mistake], fitting: Sequence[str]) -> str:
         Diagnosis(code, known[code].sentence) for code in fitting if not re.search(PARTS, code)
     )
     other = next((other for other in alone if are_two_mistakes(first, other)), None)
-    return f"{first.sentence} {OR} {other.sentence}" if other else first.sentence
+    return either(first.sentence, other.sentence) if other else first.sentence
 
 
 def two_at_once(known: Mapping[str, tuple[Terms, str]]) -> dict[str, tuple[Terms, str]]:

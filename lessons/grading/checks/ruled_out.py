@@ -107,7 +107,14 @@ def with_another(
     other = diagnosed(others)
     if other.code not in others or not are_two_mistakes(first, other):
         return first
-    return Diagnosis(first.code, f"{first.sentence} {OR} {other.sentence}")
+    return Diagnosis(first.code, either(first.sentence, other.sentence))
+
+
+def either(sentence: str, other: str) -> str:
+    """Two sentences of which one is true, told as one; names such as ReLU keep their letters."""
+    word = other.partition(" ")[0]
+    begins = other[:1].lower() if word[1:].islower() or word == "A" else other[:1]
+    return f"{sentence} {OR} {begins}{other[1:]}"
 
 
 def are_two_mistakes(first: Diagnosis, other: Diagnosis) -> bool:
