@@ -2,12 +2,13 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT
+from lessons.grading.checks.explain import FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import in_forms
@@ -18,7 +19,7 @@ from lessons.grading.repairs.differences import (
     overwrites,
 )
 from lessons.grading.repairs.lines import Line
-from lessons.grading.repairs.search import find_slip
+from lessons.grading.repairs.search import Found, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import loops_otherwise, other_structure
 from lessons.grading.repairs.tries import Tries
@@ -736,3 +737,13 @@ def test_a_change_of_one_line_is_told_before_one_of_several():
 def test_a_range_that_needs_a_beginning_or_a_step_is_told_as_that(mine, ours, words):
     told = told_range(mine, ours)
     assert words in told and bool(words) == bool(told)
+
+
+def test_a_function_is_not_told_where_the_mistake_and_the_call_say_as_much():
+    message = "launch_smooth(array (9,)) on the checked simulator\nmean: add them up"
+    one: Any = None  # of the lesson nothing is asked here
+    failure = Failure(one, one, one, one, 0, "mean", message)
+    assert not failure.takes(Found((), False, "smooth"))
+    assert failure.takes(Found((), False, "block_sum"))
+    assert failure.takes(Found((), False, "smooth", helpers=("part",)))
+    assert failure._replace(diagnosis="wrong").takes(Found((), False, "smooth"))
