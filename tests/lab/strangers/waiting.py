@@ -215,7 +215,7 @@ wrong(
     np.zeros(1, np.int64),
     np.zeros(100, np.int64),
     kind="race",
-    says="atomic.add(top, 0, ...)",
+    says="cuda.atomic.add(top, 0, 1) is one step, and returns what was there before",
 )
 
 
