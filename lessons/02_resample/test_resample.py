@@ -774,6 +774,11 @@ def known_means(got, image, expected, width, height):
             weighted_mean(image, width, height, last_column=False),
             "The last column of each cell is left out: range ends before its second number.",
         ),
+        "last rows and columns missing": (
+            weighted_mean(image, width, height, last_row=False, last_column=False),
+            "The last row and the last column of each cell are left out: range ends before its "
+            "second number.",
+        ),
         "only rows weighed": (
             weighted_mean(image, width, height, weigh_columns=False),
             "The overlap along x is forgotten: a weight is a product of both overlaps.",
@@ -1006,6 +1011,9 @@ def ways_to_weigh(cells, texels):
     found = [(name, way / way.sum(axis=1, keepdims=True)) for name, way in ways.items()]
     whole = np.isclose(covered, 1)
     for name, left_out in {
+        "the first pixel of the cell is left out": first > 0,
+        "the last pixel of the cell is left out": last > 0,
+        "the first and the last pixel of the cell are left out": first + last > 0,
         "the last pixel is left out where the cell covers it only in part": (last > 0) & ~whole,
         "the first pixel is left out where the cell covers it only in part": (first > 0) & ~whole,
         "pixels that the cell covers only in part are left out": ~whole,

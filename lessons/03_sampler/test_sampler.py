@@ -198,7 +198,47 @@ def other_centres(known, got, first, width, height):
                     if way != best
                 ]
                 return {**known, "made of something else": (result, f"{'; '.join(wrong)}.")}
-    return {**known, **row_and_column_apart(got, first, width, height)}
+    apart = row_and_column_apart(got, first, width, height)
+    return {**known, **(apart or at_another_place(got, first, width, height))}
+
+
+def at_another_place(got, first, width, height):
+    """A candidate in which u or v is another place of the right pixel than its centre, if any fits.
+
+    Each of the two by itself, since only one of them may be wrong.
+    """
+    number = first + np.arange(RAGGED_BATCH)
+    columns = places_along("column", "width", number % width, width)
+    rows = places_along("row", "height", number // width, height)  # all lie in the picture
+    found = [
+        next((way for way in ways if np.allclose(got[:, axis], way[1], rtol=0, atol=1e-5)), None)
+        for axis, ways in enumerate((columns, rows))
+    ]
+    if None in found:
+        return {}
+    names = columns[0][0], rows[0][0]  # the right ones
+    wrong = [
+        f"{letter} is {name}, and should be {right}"
+        for letter, (name, _), right in zip("uv", found, names, strict=True)
+        if name != right
+    ]
+    sentence = (
+        f"{'; '.join(wrong)}: pixels are small squares that fill the picture from 0 to 1, and "
+        "their centres lie half a pixel inside. `pixel_centre` is given."
+    )
+    result = np.stack([values for _, values in found], axis=1)
+    return {"another place in the pixel": (result, sentence)} if wrong else {}
+
+
+def places_along(what, size, number, length):
+    """[how a coordinate may be made of a column or row, its values], the right one first."""
+    ways = []
+    for added, less in itertools.product((0.5, 0, 1, -0.5), (0, 1, -1)):
+        above = f"({what} {'-' if added < 0 else '+'} {abs(added):g})" if added else what
+        under = {0: size, 1: f"({size} - 1)", -1: f"({size} + 1)"}[less]
+        values = (number + added) / max(1, length - less)
+        ways += [(f"{above} / {under}", values), (f"1 - {above} / {under}", 1 - values)]
+    return ways
 
 
 def row_and_column_apart(got, first, width, height):
@@ -394,7 +434,8 @@ def only_sample_0(got, expected):
         return {}
     sentence = (
         "Only sample 0 has its numbers. Each sample takes one call of philox4x32, with the sample "
-        "as it is: is there a loop that goes on from the numbers before, or is the sample changed?"
+        "as counter_0, and the halves of step and seed as they are: is one of these places another "
+        "number from sample 1 on, or do the words go on from those of the samples before?"
     )
     return {"only sample 0": (np.asarray(got, np.float64), sentence)}
 
@@ -658,6 +699,8 @@ def joined_numbers(sample, step, seed):
         "(the seed xor the step)": seed ^ step,
         "(the seed * the step)": seed * step,
         "(the seed + the sample)": seed + sample,
+        "(the seed xor the sample)": seed ^ sample,
+        "(the seed * the sample)": seed * sample,
         "(the sample + the step)": sample + step,
         "(the sample xor the step)": sample ^ step,
         "(the sample * the step)": sample * step,
@@ -679,8 +722,15 @@ def joined_wirings():
     """Two of the three numbers joined to one, in the counters or as the key."""
     names = list(joined_numbers(0, 0, 0))
     for lower, upper, whole in zip(names[::3], names[1::3], names[2::3], strict=True):
-        for counters in (RIGHT_PLACES[:4], ("the sample", "0", "0", "0")):
+        for counters in (
+            RIGHT_PLACES[:4],
+            ("the sample", "0", "0", "0"),
+            ("0", *RIGHT_PLACES[1:4]),
+            ("0", "0", "0", "0"),
+        ):
             yield (*counters, lower, upper)
+            yield (*counters, whole, "0")
+            yield (*counters, whole, RIGHT_PLACES[5])
         for first in ((lower, upper), (lower, "0"), (whole, "0")):
             yield (*first, "0", "0", *RIGHT_PLACES[4:])
             yield (*first, "0", "0", "0", "0")
