@@ -135,9 +135,12 @@ def test_neighbours(case):
 
 @check("epilogue")
 def test_epilogue(case):
-    x = np.array([-3.1, -1.2, -0.4, 0.3, 0.9, 2.2], np.float32)
-    got = [case.call("gelu", number) for number in x]
-    case.expect(np.array(got), reference.gelu(x), "gelu", candidates=wrong_gelu(x))
+    near = np.array([-3.1, -1.2, -0.4, 0.3, 0.9, 2.2], np.float32)
+    # As large as sums of some hundred products: no exponential in it may overflow.
+    far = np.array([-16, -0.5, 0.5, 16], np.float32)
+    for x in (near, far):
+        got = [case.call("gelu", number) for number in x]
+        case.expect(np.array(got), reference.gelu(x), "gelu", candidates=wrong_gelu(x))
     for size in (CUT, (70, 40, 67)):
         c, counts = multiply_bias_gelu(case, *size)
     touched = counts.of(c)

@@ -343,6 +343,8 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("bias forgotten", VALUES, LINES, False),  # the mistake has a name, and no more than that
         ("bias forgotten", VALUES, LINE._replace(anew=True), False),
         ("wrong", VALUES, LINE._replace(anew=True), True),
+        ("nan", VALUES, LINE._replace(anew=True), False),  # other numbers, of which none overflows
+        ("nan", VALUES, LINE, True),
         ("a wrong one passes", "f(1)\nso: it does", LINE._replace(anew=True), False),
         ("a wrong one passes", "f(1)\nso: it does", LINES, True),
         ("bias forgotten", VALUES, LINE._replace(partly=True), False),

@@ -111,6 +111,8 @@ class Failure(NamedTuple):
         """Whether what was found says more than the message does."""
         if not found.places and (tells_a_line(self.message) or self.is_said_by_the_call(found)):
             return False
+        if self.diagnosis == "nan" and found.anew:
+            return False  # then other numbers are read, and may by chance be none that become NaN
         if self.is_finding:
             if BARRIER in self.message and len(found.places) > 1 and moves_barriers(found):
                 return False  # the one that the finding asks for is simpler
