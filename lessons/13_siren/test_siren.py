@@ -463,8 +463,10 @@ def launch_mistakes(*expected):
         ),
         "last group left out": (
             where(sample < samples // SAMPLES_PER_THREAD * SAMPLES_PER_THREAD),
-            "The last group has fewer than SAMPLES_PER_THREAD samples, and none of them is stored: "
-            "a thread may leave only if its first sample is not there.",
+            f"The last {samples % SAMPLES_PER_THREAD} of {samples} samples, what is left over by "
+            "SAMPLES_PER_THREAD, are not stored: is a number of groups rounded down, or does a "
+            "thread leave if its last sample is not there? Round up, and let each thread store "
+            "those of its samples that are there.",
         ),
         "unit and group exchanged": (
             where(unit < threads),
