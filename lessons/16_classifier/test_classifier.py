@@ -363,6 +363,8 @@ def classified(case, logits, bias, labels=None, finite=False):
         require_finite(case, z, bias, probabilities, delta, losses)
         require_endless_loss(case, losses.array, right["losses"])
     require_natural_base(case, z, probabilities.array)
+    if same(probabilities.array, right["probabilities"], case.check.tolerance):
+        require_nothing_added(case, losses.array, right["losses"])
     left = [
         Left("probabilities", probabilities, right["probabilities"]),
         Left("delta", delta, right["delta"]),
@@ -448,6 +450,29 @@ def require_endless_loss(case, losses, expected):
         "kept above that, or is that added to it, before the logarithm is taken? It hides that the "
         "probability has become 0. Write log(sum) - (z - largest), with z of the label: it needs "
         "no limit.",
+    )
+
+
+def require_nothing_added(case, losses, expected):
+    """End the check if losses are those of probabilities that have become a little larger."""
+    found, right = losses.astype(np.float64), np.exp(-expected)
+    wrong = np.abs(found - expected) > case.check.tolerance * np.abs(expected).max()
+    if not wrong.any() or not np.isfinite(found).all() or (found[wrong] > expected[wrong]).any():
+        return
+    # Where the probability is smallest, most of its digits are left.
+    least = right.argmin()
+    amount = float(np.exp(-found[least]) - right[least])
+    room = 10 * case.check.tolerance * np.abs(expected).max()
+    alike = same(found, -np.log(right + max(amount, 0)), room)
+    # A single wrong loss is that of some amount; people take a power of ten.
+    usual = amount > 0 and abs(np.log10(amount) - np.round(np.log10(amount))) < 0.02
+    case.require(
+        not (alike and 0 < amount < 0.01 and (usual or wrong.sum() > 1)),
+        "something added to the probability",
+        f"the losses are those of probabilities that are {amount:.1g} larger: is that added to the "
+        "probability before the logarithm is taken, against log(0)? Then no loss is larger than "
+        f"{-np.log(amount):.4g}, however wrong the answer. Write log(sum) - (z - largest), with z "
+        "of the label: it needs no such guard.",
     )
 
 
