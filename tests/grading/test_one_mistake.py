@@ -24,7 +24,6 @@ from lessons.grading.untrusted.fingerprint import remarks_on
 from lessons.grading.untrusted.submission import (
     Submission,
     adds_to_elements,
-    asks_for_ends,
     counts_blocks,
     numbers_as_usual,
     own_launch,
@@ -231,19 +230,6 @@ def test_threads_are_numbered_as_usual(number, usual):
 def test_a_loop_goes_on_by_the_number_of_blocks(step, by_blocks):
     text = f"def one(a):\n    for i in range(cuda.grid(1), 9, {step}):\n        a[i] = 1\n"
     assert steps_by_blocks(text, ["one"]) == by_blocks
-
-
-@pytest.mark.parametrize(
-    "condition, asks",
-    [
-        ("first + cuda.blockDim.x > n", True),
-        ("cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x >= n", False),
-        ("cuda.grid(1) >= n", False),
-    ],
-)
-def test_a_condition_looks_at_the_end_of_a_block(condition, asks):
-    text = f"def one(a, n):\n    first = 3\n    if {condition}:\n        return\n"
-    assert asks_for_ends(text, ["one"]) == asks
 
 
 def test_a_copy_of_the_solution_gets_a_remark():

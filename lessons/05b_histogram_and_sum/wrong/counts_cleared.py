@@ -1,6 +1,6 @@
 """The kernel sets counts to zero first, while other blocks count."""
 # caught by: global
-# diagnosis: may undo what others
+# diagnosis: leave out the store, if the array is only to be added to
 
 from numba import cuda
 

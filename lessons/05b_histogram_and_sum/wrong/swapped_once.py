@@ -1,6 +1,6 @@
 """One compare-and-swap, and no second try if another thread came in between."""
 # caught by: global
-# diagnosis: only if counts[...] still holds
+# diagnosis: stores only if the element still holds
 
 from numba import cuda, float32, int32
 from numba.extending import register_jitable

@@ -25,6 +25,8 @@ class Clues(NamedTuple):
     has_conditions: bool = True  # whether it has an `if`
     adds_atomically: bool = False  # whether it has cuda.atomic.add
     asks_for_ends: bool = False  # whether it compares a length with where a block ends
+    one_added: int = 0  # the line in which it adds 1 to the number of a thread; 0: none
+    swapped_once: int = 0  # the line of a compare-and-swap whose result is not used; 0: none
 
 
 NO_CLUES = Clues()

@@ -227,8 +227,9 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
 
 
 def lost_updates(comparison: Comparison) -> Diagnosis | None:
-    """Sums that came out nearer to zero, most of them, and none larger; and a += that can race."""
-    if not comparison.clues.racing_sum:
+    """Sums that came out nearer to zero, most of them, and none larger; and what can lose some."""
+    swapped = comparison.clues.swapped_once
+    if not comparison.clues.racing_sum and not swapped:
         return None
     if comparison.wrong.sum() < 4 or not np.isfinite(comparison.got).all():
         return None
@@ -236,6 +237,14 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
     nearer = (np.sign(got) == np.sign(expected)) | (np.abs(got) <= comparison.tolerance)
     if not (nearer & (np.abs(got) < np.abs(expected))).all():
         return None
+    if swapped:
+        return Diagnosis(
+            "lost updates",
+            f"Every wrong sum is too small. The compare-and-swap of line {swapped} stores only if "
+            "the element still holds what it is compared with: if another thread was faster, "
+            "nothing is stored, and this addition is lost. Look at what it returns, and try again "
+            "until it has stored; or add with cuda.atomic.add.",
+        )
     return Diagnosis(
         "lost updates",
         "Every wrong sum is too small. Do several threads add to one element with +=? Then some "

@@ -26,6 +26,12 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
         )
     rest_is_right = not (comparison.wrong & comparison.written).any()
     if rest_is_right and all(extents[axis] == shape[axis] - 1 for axis in short):
+        if comparison.clues.one_added:
+            return (
+                f"the last one is left out. Line {comparison.clues.one_added} adds 1 to the number "
+                "of a thread: if that is compared with the size, `>=` stops one thread too many. "
+                "Count from 0, where the guard stands."
+            )
         return (
             "the last one is left out. Is the guard one too strict? A thread goes home if its "
             "index is >= the size. Or does a loop end, or a thread return, before it is stored?"

@@ -11,8 +11,8 @@ from lessons.grading.advice.comparison import Comparison, block_shape
 from lessons.grading.advice.tails import cause_of_tail
 
 ONE_BLOCK = (
-    " Each block here reaches beyond an edge, and a condition compares where a block ends: does it "
-    "stop the whole block? It has to compare the thread's own index."
+    "No element was written. Each block here reaches beyond an edge, and a condition compares "
+    "where a block ends: does it stop the whole block? It has to compare the thread's own index."
 )
 
 
@@ -38,8 +38,9 @@ def never_written(comparison: Comparison) -> Diagnosis | None:
         return None
     return Diagnosis(
         "never written",
-        "No element was written: does every thread return early, or write to another array?"
-        + ONE_BLOCK * beyond_all_edges(comparison),
+        ONE_BLOCK
+        if beyond_all_edges(comparison)
+        else "No element was written: does every thread return early, or write to another array?",
     )
 
 

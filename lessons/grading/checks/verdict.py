@@ -32,12 +32,12 @@ from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
+from lessons.grading.untrusted.clues import adds_one_to_a_thread, asks_for_ends, swaps_once
 from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
 from lessons.grading.untrusted.submission import (
     Submission,
     adds_atomically,
     adds_to_elements,
-    asks_for_ends,
     counts_blocks,
     functions_of,
     numbers_as_usual,
@@ -188,7 +188,8 @@ class Verdict(Inputs):
         return Clues(
             own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
-            has_conditions(ran), adds_atomically(text, names), asks_for_ends(text, names),
+            has_conditions(ran), adds_atomically(text, names), asks_for_ends(ran),
+            adds_one_to_a_thread(ran), swaps_once(ran),
         )  # fmt: skip
 
     def budget(

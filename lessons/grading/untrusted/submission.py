@@ -145,13 +145,6 @@ def steps_by_blocks(text: str, names: Iterable[str]) -> bool:
     )
 
 
-def asks_for_ends(text: str, names: Iterable[str]) -> bool:
-    """Whether one of them compares something that blockDim is added to, and no threadIdx."""
-    nodes = [node for one in functions_of(text, names) for node in ast.walk(one)]
-    compared = (names_in(node) for node in nodes if isinstance(node, ast.Compare))
-    return any("blockDim" in found and "threadIdx" not in found for found in compared)
-
-
 def products_with_a_block(nodes: Iterable[ast.AST]) -> list[ast.AST]:
     """Those that multiply something with the number of threads of a block."""
     return [

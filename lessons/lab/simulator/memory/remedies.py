@@ -94,9 +94,16 @@ def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
 
 def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, told: bool) -> str:
     if (now.atomic or former.atomic) and "write" in (now.kind, former.kind):
+        undone = (
+            "blocks run in any order, so a plain store may undo what others have changed atomically"
+        )
+        if begins_a_sum(now, former):
+            return (
+                f"{undone}: leave out the store, if the array is only to be added to, or store in "
+                "a launch before this one"
+            )
         return (
-            "blocks run in any order, so a plain store may undo what others have changed "
-            "atomically: make both atomic (cuda.atomic.exch stores), store in a launch before this "
+            f"{undone}: make both atomic (cuda.atomic.exch stores), store in a launch before this "
             "one, or leave the store out, if the array is only to be added to"
         )
     if now.atomic or former.atomic:
@@ -170,12 +177,7 @@ def reads_others(now: Side, former: Side) -> str:
 def clears_for_all(now: Side, former: Side) -> bool:
     """Whether one thread sets in a loop what each thread reads once: it cleans up for others."""
     stored, read = (now, former) if now.kind == "write" else (former, now)
-    statement = statement_at(stored)
-    if not isinstance(statement, ast.Assign):
-        return False
-    value = statement.value
-    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
-    if not all(isinstance(part, ast.Constant) for part in parts):
+    if not sets_a_constant(stored):
         return False
     parents = parents_in(stored.source.tree)
     in_a_loop = [
@@ -183,6 +185,22 @@ def clears_for_all(now: Side, former: Side) -> bool:
         for side in (stored, read)
     ]
     return in_a_loop == [True, False]
+
+
+def begins_a_sum(now: Side, former: Side) -> bool:
+    """Whether one thread stores a constant where others add: where an exchange would still lose."""
+    changed, stored = (now, former) if now.atomic else (former, now)
+    adds = isinstance(changed.node, ast.Call) and ast.unparse(changed.node.func).endswith(".add")
+    return adds and sets_a_constant(stored)
+
+
+def sets_a_constant(stored: Side) -> bool:
+    statement = statement_at(stored)
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
+    return all(isinstance(part, ast.Constant) for part in parts)
 
 
 # ---------------------------------------------------------------- within a block
