@@ -180,6 +180,17 @@ def slot_of_a_half(values, out):
 
 
 @wrong(
+    2, 32, lambda: (ints(64, 4), zeros(4)), "race", "leave out the store", never=("both atomic",)
+)
+def counts_that_each_block_clears(values, counts):
+    thread = cuda.threadIdx.x
+    if thread < 4:
+        counts[thread] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(counts, values[cuda.grid(1)], 1)  # here
+
+
+@wrong(
     1, 64, lambda: (ints(64, 4), zeros(4)), "race", "cuda.syncthreads()", never=("both atomic",),
 )  # fmt: skip
 def counts_that_are_cleared_too_late(values, out):

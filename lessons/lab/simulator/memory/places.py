@@ -48,6 +48,25 @@ def statement_at(side: Side) -> ast.stmt | None:
     return None
 
 
+def begins_a_sum(now: Side, former: Side) -> bool:
+    """Whether one thread stores a constant where others add: an exchange would lose as much."""
+    changed, stored = (now, former) if now.atomic else (former, now)
+    call = changed.node
+    if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(".add"):
+        return False
+    asks = not call.args or ast.unparse(call.args[-1]) == "0"  # of a flag
+    return not asks and sets_a_constant(stored)
+
+
+def sets_a_constant(stored: Side) -> bool:
+    statement = statement_at(stored)
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
+    return all(isinstance(part, ast.Constant) for part in parts)
+
+
 def shared_parents(now: Side, former: Side) -> list[ast.AST]:
     """What both places are in, in one function; from the innermost to the outermost."""
     parents = parents_in(now.source.tree)

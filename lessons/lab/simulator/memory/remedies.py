@@ -16,11 +16,13 @@ from .places import (
     apart_by_return,
     barrier_left_out,
     barriers_in,
+    begins_a_sum,
     common_loop,
     in_two_branches,
     line_of,
     parents_in,
     parents_of,
+    sets_a_constant,
     shared_parents,
     statement_at,
     subscripts,
@@ -185,22 +187,6 @@ def clears_for_all(now: Side, former: Side) -> bool:
         for side in (stored, read)
     ]
     return in_a_loop == [True, False]
-
-
-def begins_a_sum(now: Side, former: Side) -> bool:
-    """Whether one thread stores a constant where others add: where an exchange would still lose."""
-    changed, stored = (now, former) if now.atomic else (former, now)
-    adds = isinstance(changed.node, ast.Call) and ast.unparse(changed.node.func).endswith(".add")
-    return adds and sets_a_constant(stored)
-
-
-def sets_a_constant(stored: Side) -> bool:
-    statement = statement_at(stored)
-    if not isinstance(statement, ast.Assign):
-        return False
-    value = statement.value
-    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
-    return all(isinstance(part, ast.Constant) for part in parts)
 
 
 # ---------------------------------------------------------------- within a block
