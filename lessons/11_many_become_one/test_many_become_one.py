@@ -693,6 +693,10 @@ def require_max_with_nan(case):
 def require_comes_first(case):
     ties = "Of equal values the one with the lower index comes first, in whichever order they meet."
     nan = "A NaN comes before every number, and of two NaN the one with the lower index."
+    infinite = (
+        "Two infinities of the same sign are equal, and the lower index comes first. Are they "
+        "compared by their difference? inf - inf is no number: compare, and do not subtract."
+    )
     for value, index, other, other_index, expected, words in (
         (2.0, 7, 1.0, 3, True, "The larger value comes first."),
         (1.0, 3, 2.0, 7, False, "The larger value comes first."),
@@ -703,12 +707,16 @@ def require_comes_first(case):
         (math.inf, 3, math.nan, 7, False, nan),
         (math.nan, 3, math.nan, 7, True, nan),
         (math.nan, 7, math.nan, 3, False, nan),
+        (math.inf, 3, math.inf, 7, True, infinite),
+        (math.inf, 7, math.inf, 3, False, infinite),
+        (-math.inf, 3, -math.inf, 7, True, infinite),
+        (-math.inf, 7, -math.inf, 3, False, infinite),
     ):
         got = case.call("comes_first", value, index, other, other_index)
-        what = "equal values" if words == ties else "NaN" if words == nan else "the wrong one"
+        what = {ties: "equal values", nan: "NaN", infinite: "equal infinities"}
         case.require(
             bool(got) == expected,
-            what,
+            what.get(words, "the wrong one"),
             f"comes_first({value}, {index}, {other}, {other_index}) is {bool(got)}. {words}",
         )
 
@@ -728,7 +736,7 @@ def with_a_telling_maximum(case):
 def equal_values(case):
     """(values, blocks, where two pairs meet whose values are equal)."""
     size, blocks = 4 * BLOCK_THREADS, 2
-    for number in (3, math.nan):
+    for number in (3, math.nan, math.inf):
         for places, where in equal_places(case):
             values = case.random(size, -9, -1)
             values[list(places)] = number
@@ -743,6 +751,10 @@ def equal_values(case):
     values[[300, 5]] = np.inf
     values[[511, 600, 650]] = np.nan
     yield values, 2, "two blocks"
+    # Two lanes whose steps of an exchange bring the higher index to lane 0 first.
+    values = case.random(BLOCK_THREADS, -9, -1)
+    values[[3, 5]] = np.inf
+    yield values, 1, "two lanes of a warp"
 
 
 def equal_places(case):
@@ -812,6 +824,12 @@ def undecided(where, found, right, value):
     """Of two indices whose values are equal, why the higher one is found."""
     both = "are NaN" if math.isnan(value) else "are equal"
     met = f"They meet between {where}: there" if where else "Wherever two pairs meet,"
+    if math.isinf(value):  # equal ones that are finite have come out right
+        return (
+            f"values[{right}] and values[{found}] {both}, and the lower index is wanted. {met} the "
+            "indices have to be compared. Are the values compared by their difference? inf - inf "
+            "is no number: compare, and do not subtract."
+        )
     return (
         f"values[{right}] and values[{found}] {both}, and the lower index is wanted. {met} the "
         "indices have to be compared, which went along with the values, and no numbers of threads, "
