@@ -11,7 +11,13 @@ from kernels.errors import InputError
 from kernels.image_ops import grayscale
 from lessons.grading.checks.host_run import HostRun, HostStep, read_steps
 from lessons.grading.untrusted.plain_code import plain_code
-from lessons.grading.worker.host_code import CopiedOver, HostArrayInLaunch, fixed, run_host_code
+from lessons.grading.worker.host_code import (
+    CopiedOver,
+    HostArrayInLaunch,
+    NotCopiedBack,
+    fixed,
+    run_host_code,
+)
 from lessons.grading.worker.own_kernels import NoKernel
 
 
@@ -108,7 +114,7 @@ def read_too_early(values):
 def test_too_early(function):
     done = run(function, numbers())
     ((kind, line, message, own),) = done.findings
-    assert kind == "unsynchronised" and own and "synchronize() before" in message
+    assert kind == "unsynchronised" and own and "stream.synchronize()" in message
     first = function.__code__.co_firstlineno
     assert line == first + (3 if function is read_too_early else 2)
 
@@ -285,6 +291,34 @@ def test_other_ways_to_fail():
 
     with pytest.raises(CopiedOver, match="several copies"):
         run(two_in_one, numbers())
+
+
+def left_on_the_device(values):
+    result = np.zeros(values.shape, np.float32)
+    twice[2, 64](cuda.to_device(values), cuda.to_device(result))
+    return result
+
+
+def computed_behind_the_kernel(values):
+    result = np.zeros(values.shape, np.float32)
+    twice[2, 64](cuda.to_device(values), cuda.to_device(result))
+    result[:] = values * np.float32(2)
+    return result
+
+
+def no_kernel_at_all(values):
+    result = np.zeros(values.shape, np.float32)
+    cuda.to_device(result)
+    return result
+
+
+def test_what_a_kernel_has_written_does_not_come_back_by_itself():
+    line = left_on_the_device.__code__.co_firstlineno + 2
+    with pytest.raises(NotCopiedBack, match=f"line {line} copied it to the device"):
+        run(left_on_the_device, numbers())
+    for function in (computed_behind_the_kernel, no_kernel_at_all):
+        with pytest.raises(NoKernel, match="computed"):
+            run(function, numbers())
 
 
 def test_kernels_of_earlier_lessons_and_of_nobody_else():

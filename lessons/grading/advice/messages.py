@@ -28,6 +28,7 @@ KNOWN_ERRORS = {
     "NoBlocks": "grid rounded down", "InputError": "InputError",
     "LaunchForgotten": "launch forgotten", "WrongArray": "wrong array",
     "HostArrayInLaunch": "copied by Numba", "CopiedOver": "copied over",
+    "NotCopiedBack": "not copied back",
 }  # fmt: skip
 # What an exception's text has in it -> what to try.
 ADVICE_ON_ERRORS = {
@@ -53,7 +54,7 @@ WITHIN = re.compile(r"in \w+ \(\w+\.py\): ")  # code that is not the student's
 # Exceptions of the grader: their text says it all.
 OURS = (
     "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
-    "CopiedOver",
+    "CopiedOver", "NotCopiedBack",
 )  # fmt: skip
 
 

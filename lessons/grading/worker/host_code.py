@@ -7,7 +7,7 @@ results come from: each array that the function returns was computed by a kernel
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
@@ -27,9 +27,9 @@ from lessons.lab.host.device_array import DeviceArray, garbage_like
 from lessons.lab.host.host_array import plain_array
 from lessons.lab.host.instead_of_gpu import replaced
 from lessons.lab.host.order import ALL_STREAMS, HOST
-from lessons.lab.host.places import host_place, leave_out
+from lessons.lab.host.places import HostPlace, host_place, leave_out
 from lessons.lab.host.session import Session, SessionOptions
-from lessons.lab.host.steps import HOST_WAITS, TO_HOST
+from lessons.lab.host.steps import HOST_WAITS, LAUNCH, TO_HOST
 from lessons.lab.simulator.findings import Finding as LabFinding
 
 DOUBLES = (
@@ -58,6 +58,18 @@ class CopiedOver(Exception):
     """A result was lost, since another was copied to the same array."""
 
 
+class NotCopiedBack(Exception):
+    """What is returned was copied to the device, and nothing has come back into it."""
+
+
+class Sent(NamedTuple):
+    """An array of the host that was copied to the device: what it held, and where."""
+
+    array: np.ndarray
+    held: bytes
+    place: HostPlace
+
+
 class HostSession(Session):
     """A session that lets no number reach a result but through kernels.
 
@@ -75,6 +87,7 @@ class HostSession(Session):
         self.known = {array.tobytes() for array in sent}
         self.own_numbers = 0
         self.targets: list[np.ndarray] = []  # of copies to the host
+        self.sources: list[Sent] = []  # of copies to the device
 
     def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray:
         self.known.add(data.tobytes())
@@ -84,7 +97,9 @@ class HostSession(Session):
 
     def copy_to_device(self, data: np.ndarray, source: Any, stream: Any) -> None:
         if not isinstance(source, DeviceArray):
-            self.require_known(np.asarray(plain_array(source)))
+            array = np.asarray(plain_array(source))
+            self.require_known(array)
+            self.sources.append(Sent(array, array.tobytes(), host_place()))
         super().copy_to_device(data, source, stream)
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None:
@@ -128,7 +143,7 @@ class HostSession(Session):
     def finish(self, returned: object) -> object:
         """What the function has returned, as it can be sent.
 
-        Raises `NoKernel`, `CopiedOver`, `InputError`.
+        Raises `NoKernel`, `NotCopiedBack`, `CopiedOver`, `InputError`.
         """
         self.reads.stop()
         result = as_plain(returned, self.function)
@@ -143,12 +158,28 @@ class HostSession(Session):
                     "copies have gone, so that what the first has brought is lost: each result "
                     "needs an array of its own"
                 )
+            self.require_copied_back(array)
             raise NoKernel(
                 f"{self.function} returns an array of shape {array.shape} which no copy_to_host "
                 "has brought as it is: it was computed, changed or put together on the host. Let "
                 "kernels make all of it, and return what one copy has brought"
             )
         return result
+
+    def require_copied_back(self, array: np.ndarray) -> None:
+        """Raise `NotCopiedBack` for an array that is as it was when it was copied to the device."""
+        started = any(step.do == LAUNCH for step in self.order.steps)
+        if not started or any(np.may_share_memory(array, target) for target in self.targets):
+            return
+        for sent in self.sources:
+            if np.may_share_memory(array, sent.array) and array.tobytes() == sent.held:
+                own = sent.place.file == self.path
+                where = f"line {sent.place.line} copied" if own else "the host copied"
+                raise NotCopiedBack(
+                    f"{self.function} returns an array of shape {array.shape} as it was when "
+                    f"{where} it to the device: what a kernel writes there does not come back by "
+                    "itself. Return what copy_to_host brings of the array on the device"
+                )
 
     def require_done(self, array: np.ndarray) -> None:
         """Whoever called the function reads what it returns, at once."""

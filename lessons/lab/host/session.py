@@ -151,7 +151,7 @@ class Session(Found):
         self.find_unsynchronised(
             host_place(),
             f"the host {'writes' if writes else 'reads'} this array here, but {describe(access)} "
-            f"may not be done: call {waiting_for(access)} before",
+            f"may not be done: {'write' if writes else 'read'} it after {waiting_for(access)}",
             access,
         )
         self.order.deliver(memory)
@@ -167,7 +167,7 @@ class Session(Found):
             place,
             f"{what} on {stream_name(queue)} {'writes' if writes else 'reads'} an array that "
             f"{describe(access)} uses, and nothing puts the two streams in order: record an event "
-            "on one and let the other wait for it, or use one stream"
+            "on one and let the other wait for it"
             f"{self.waited_in_vain(queue, access)}",
             access,
         )
