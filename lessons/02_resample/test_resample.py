@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
-from lessons.grading.advice.blends import other_blends
+from lessons.grading.advice.blends import other_blends, other_pixels_beyond
 from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
@@ -454,7 +454,9 @@ def own_lookups(known, got, small):
         "x * (small_width - 1) / width": pixel * (size - 1) / large,
         "x * (small_width - 1) / (width - 1)": pixel * (size - 1) / np.maximum(large - 1, 1),
     }
-    found = other_blends(got.reshape(-1, 3), small, positions)
+    colours = got.reshape(-1, 3)
+    found = other_pixels_beyond(colours, small, next(iter(positions.values())), "pixel")
+    found = found or other_blends(colours, small, positions)
     return known | {code: (one.reshape(got.shape), say) for code, (one, say) in found.items()}
 
 

@@ -6,7 +6,12 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
-from lessons.grading.advice.blends import at_another_point, other_blends, positions_in
+from lessons.grading.advice.blends import (
+    at_another_point,
+    other_blends,
+    other_pixels_beyond,
+    positions_in,
+)
 from lessons.grading.advice.guarded_store import condition_with
 from lessons.grading.advice.messages import quoted
 from lessons.grading.checks.case import check
@@ -367,8 +372,13 @@ def blends(known, got, image, uv):
     """The known candidates, and one with other pixels, or other weights of them, if one fits."""
     if len(uv) > RAGGED_BATCH:
         return known
-    found = at_another_point(got, image, uv, "image", "pixel")
-    return {**known, **(found or other_blends(got, image, positions_in(image, uv)))}
+    positions = positions_in(image, uv)
+    found = (
+        other_pixels_beyond(got, image, next(iter(positions.values())), "pixel")
+        or at_another_point(got, image, uv, "image", "pixel")
+        or other_blends(got, image, positions)
+    )
+    return {**known, **found}
 
 
 # ---------------------------------------------------------------- draws, right and wrong

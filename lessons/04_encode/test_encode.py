@@ -6,7 +6,12 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
-from lessons.grading.advice.blends import at_another_point, other_blends, positions_in
+from lessons.grading.advice.blends import (
+    at_another_point,
+    other_blends,
+    other_pixels_beyond,
+    positions_in,
+)
 from lessons.grading.checks.case import check
 from lessons.grading.exchange.output import sentinel_of
 
@@ -57,10 +62,13 @@ def check_grid(case, uv, grid, features):
 
 def other_lookups(known, got, uv, grid):
     """The known candidates, and one that asks the grid at another point, if one fits."""
-    found = at_another_point(got, grid, uv, "grid", "cell")
-    if found:
-        return {**known, **found}
-    return {**known, **other_blends(got, grid, positions_in(grid, uv))}
+    positions = positions_in(grid, uv)
+    found = (
+        other_pixels_beyond(got, grid, next(iter(positions.values())), "cell")
+        or at_another_point(got, grid, uv, "grid", "cell")
+        or other_blends(got, grid, positions)
+    )
+    return {**known, **found}
 
 
 @check("sub_cell")

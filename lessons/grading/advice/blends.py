@@ -60,6 +60,46 @@ def corners_of(texture: np.ndarray, position: np.ndarray) -> Corners:
     return Corners(np.array(pixels, np.float64), *(position - first).T)
 
 
+def other_pixels_beyond(
+    got: np.ndarray, texture: np.ndarray, position: np.ndarray, pixel: str
+) -> dict[str, tuple[np.ndarray, str]]:
+    """A candidate with other pixels than those at the edge beyond it, if one fits `got`.
+
+    position: as in `other_blends`. pixel: what one of the texture is called.
+    """
+    if got.ndim != 2 or min(texture.shape[:2]) < 2:
+        return {}
+    size = np.array(texture.shape[1::-1])
+    first = np.floor(position).astype(int)
+    both = np.stack([first, first + 1])  # left and top, right and bottom
+    mirrored = np.where(both < 0, -both, np.minimum(both, 2 * (size - 1) - both))
+    inside = (both >= 0) & (both < size)
+    held = np.clip(both, 0, size - 1)
+    everywhere = np.ones_like(inside)
+    ways = {
+        f"those of the opposite edge are blended in, as with %: beyond an edge the {pixel} at the "
+        "edge itself": (both % size, everywhere),
+        f"the next ones inside are blended in, as in a mirror: beyond an edge the {pixel} at the "
+        "edge itself": (mirrored, everywhere),
+        f"nothing is: beyond an edge the {pixel} at the edge itself": (held, inside),
+    }
+    for told, (indices, counts) in ways.items():
+        (left, top), (right, bottom) = (one.T for one in indices)
+        pixels = [
+            texture[rows, columns] * (counts[down][:, 1] & counts[across][:, 0])[:, None]
+            for down, rows in enumerate((top, bottom))
+            for across, columns in enumerate((left, right))
+        ]
+        corners = Corners(np.array(pixels, np.float64), *(position - first).T)
+        if np.allclose(got, blended(corners), rtol=0, atol=NEARLY):
+            sentence = (
+                f"Where {pixel}s beyond an edge would be needed, {told} counts, index 0 or "
+                "size - 1."
+            )
+            return {"beyond an edge": (got.astype(np.float64), sentence)}
+    return {}
+
+
 def weights_of(corners: Corners) -> dict[str, np.ndarray]:
     """What a corner may be weighed with: words -> one number per point."""
     x, y = corners.x, corners.y
