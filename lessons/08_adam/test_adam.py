@@ -121,6 +121,9 @@ def not_its_own(found, width):
                 f"{told}That is cell {cell} // 3, as if each of the three channels had a thread of "
                 "its own."
             )
+        first_three = all(int(one) < 3 and int(where) == 0 for one, where in threads)
+        if len(threads) > 1 and first_three and not any(place.values()):
+            return f"{told}That is cell {cell} // 3: has each channel a thread of its own here?"
         is_made = "is made" if len(wrong) == 1 else "are made"
         return f"{told}Look at how {' and '.join(wrong)} {is_made} of the number of the thread."
     return ""
@@ -128,7 +131,7 @@ def not_its_own(found, width):
 
 def move_weights(case, settings, step, only_the_row=False):
     """only_the_row: an earlier step was right, so that only the row of the table can be wrong."""
-    case.explain = explained
+    case.explain, case.says_repair = explained, lambda found: False
     inputs = state(case, (203,))
     arrays = [case.output((203,), initial=array) for array in inputs]
     weights, gradient, m, v = arrays
@@ -152,7 +155,9 @@ def move_grid(case, settings, shape):
     steps = case.rng.integers(1, 60, shape[:2]).astype(np.int32)
     steps[~inputs[3].any(axis=2)] = 0
     # Of another launch nobody knows which cell a thread has.
-    case.explain = partial(explained, width=0 if case.clues().own_launch else shape[1])
+    width = 0 if case.clues().own_launch else shape[1]
+    case.explain = partial(explained, width=width)
+    case.says_repair = lambda found: "// 3" in not_its_own(found, width)
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
     grid, grad_grid, m, v = arrays

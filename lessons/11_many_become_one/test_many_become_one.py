@@ -14,6 +14,11 @@ WARP, WARPS, BLOCK_THREADS = 32, 8, 256
 BLOCK_VALUES = 16 * BLOCK_THREADS  # of one block, in both kernels that have several per thread
 MANY_BLOCKS = 300  # more than the block of the second stage has threads
 PIXELS = 440_000
+READS_RUNNING = re.compile(r"reads running\[|writes running\[[^]]*\], .* reads it")
+KEEPS_THE_CARRY = (
+    ". What a round begins with is kept by each thread itself: it adds the sum of all warps to "
+    "what it began with"
+)
 STEPS = "a thread's first value is cuda.grid(1), its next one cuda.gridsize(1) further on"
 
 
@@ -94,6 +99,7 @@ def test_column_sums(case):
 @check("prefix_sum")
 def test_prefix_sum(case):
     case.explain = why_no_part
+    case.says_repair = reads_running
     # A round of 256, a warp, several rounds, several parts of 4,096.
     for size in (250, 20, 1, 700, 2 * BLOCK_VALUES + 300):
         running, counted = run_up(case, size)
@@ -258,6 +264,13 @@ def why_nobody_may_leave(found):
     return ""
 
 
+def reads_running(found):
+    """Whether a race of one block is a read of a sum that another thread writes to running."""
+    blocks = set(re.findall(r"of block \(?(\d+)", found.message))
+    reads = READS_RUNNING.search(found.message) is not None
+    return found.kind == "race" and reads and len(blocks) == 1
+
+
 def why_no_part(found):
     if found.kind == "race" and "running[" in found.message:
         if len(set(re.findall(r"of block \(?(\d+)", found.message))) > 1:
@@ -265,6 +278,8 @@ def why_no_part(found):
         return (
             "a thread writes its own sums to running, each once, and nobody reads them there: what "
             "threads need of each other goes through shuffles, and through warp_sums"
+            + KEEPS_THE_CARRY
+            * reads_running(found)
         )
     return why_nobody_may_leave(found)
 

@@ -1,5 +1,6 @@
 """Findings that have one cause are told once, and a second barrier not where rounds take turns."""
 
+from lessons.grading.advice.alike_findings import without_remedies
 from lessons.grading.advice.messages import lines_of_findings, without_second_barrier
 from lessons.grading.exchange.outcome import Found
 
@@ -66,6 +67,15 @@ def test_no_second_barrier_is_told_where_rounds_take_turns():
     assert asked.message.endswith("take turns?")
     other = race(3, 5, BARRIER)
     assert without_second_barrier(other) == other
+
+
+def test_a_race_can_be_told_without_what_the_simulator_would_do():
+    outside = Found("out-of-bounds", 3, "own[64] is outside its shape (64,): axis 0", True)
+    one, back, other = race(3, 5, BARRIER), race(5, 3, ONE.format(3)), race(3, 6, BARRIER)
+    mended = without_remedies([one, back, other, outside], lambda found: found == one)
+    assert all(found.message.endswith("nothing puts the two in order") for found in mended[:2])
+    assert mended[2:] == [other, outside]
+    assert len(told(*mended[:2])) == 1
 
 
 def test_indices_outside_of_one_array_are_told_once_if_the_same_is_said():

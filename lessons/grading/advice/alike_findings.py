@@ -1,7 +1,7 @@
 """Which findings tell of one mistake: they are told once."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lessons.grading.exchange.outcome import Found
 
@@ -10,6 +10,8 @@ OUTSIDE = re.compile(r"(?:^|: )(\w+)\[[^]]*\] is outside (.*)", re.DOTALL)
 ADVICE = re.compile(r"(?:puts the two in order|only one of them stays): (.*)", re.DOTALL)
 OTHER_LINE = re.compile(r" (?:reads|writes) it \(line (\d+)")
 ONE_LINE, TWO_LINES = "this is a read-modify-write", "both lines change an element"
+
+NO_ORDER = "nothing puts the two in order"
 
 Group = list[Found]  # the first of them is told
 
@@ -31,7 +33,19 @@ def cause_of(found: Found) -> tuple[object, ...]:
     outside = OUTSIDE.search(found.message) if found.own and found.kind == "out-of-bounds" else None
     if outside:
         return found.kind, outside[1], outside[2]
-    return found.kind, lines_of(found), advice_of(found) or found.message
+    alone = found.kind == "race" and found.message.endswith(NO_ORDER)
+    return found.kind, lines_of(found), NO_ORDER if alone else advice_of(found) or found.message
+
+
+def without_remedies(findings: list[Found], says_repair: Callable[[Found], bool]) -> list[Found]:
+    """The same, with who meets whom and no more of races that the check says the repair of."""
+    known = {lines_of(found) for found in findings if found.kind == "race" and says_repair(found)}
+    return [without_remedy(found) if lines_of(found) in known else found for found in findings]
+
+
+def without_remedy(found: Found) -> Found:
+    said, in_no_order, _ = found.message.partition(NO_ORDER)
+    return found._replace(message=said + in_no_order) if found.kind == "race" else found
 
 
 def lines_of(found: Found) -> frozenset[int]:

@@ -17,6 +17,7 @@ from typing import NoReturn, TypeVar
 
 from lessons.course.earlier import earlier_files
 from lessons.course.lesson import Check, Lesson
+from lessons.grading.advice.alike_findings import without_remedies
 from lessons.grading.advice.comparison import same_bits
 from lessons.grading.advice.messages import (
     ENGINES,
@@ -98,6 +99,7 @@ class Case(Verdict):
         self.quick = False  # whether the simulator leaves out to ask Numba's compiler
         self.calls: list[StageCall] = []  # of stages, in the last run
         self.explain: Callable[[Found], str] = lambda found: ""  # what a check knows of its cause
+        self.says_repair: Callable[[Found], bool] = lambda found: False  # whether `explain` does
         self.no_second_barrier = False  # whether another check takes points for a second one
         self.advice: dict[str, str] = {}  # words of an exception -> what they say in this check
 
@@ -177,6 +179,7 @@ class Case(Verdict):
     def fail_for_findings(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
         if self.no_second_barrier:
             findings = list(map(without_second_barrier, findings))
+        findings = without_remedies(findings, self.says_repair)
         given = self.given_functions(findings)
         # Garbage that is read may only follow from an index outside, and a race as well.
         outside_first = sorted(findings, key=lambda found: found.kind != "out-of-bounds")
