@@ -1098,12 +1098,12 @@ def expect_slopes(case, suspects):
             sums.append(sum(exact))
     got, expected = np.array(got), np.array(expected)
     near = np.abs(got - expected) / np.maximum(1, np.abs(expected))
+    inexact = 0.005 < near.max() < 0.6
     case.require(
-        not (0.005 < near.max() < 0.6),
+        not inexact,
         "inexact",
-        f"the slopes are about right, and off by up to {near.max():.1g} of their size. Too small a "
-        "step loses the digits of a float32 number, too large a step leaves the curve, and who "
-        "looks ahead only, and not behind, sees a slope further on.",
+        f"the slopes are about right, and off by up to {near.max():.1g} of their size. "
+        + (why_inexact(case) if inexact else ""),
     )
     # The largest ones would allow the others anything.
     usual = np.abs(expected) < 100
@@ -1132,6 +1132,51 @@ def expect_slopes(case, suspects):
         },
     )  # fmt: skip
     expect_step_at_zero(case, suspects)
+
+
+FINEST_STEP, WIDEST_STEP = 1e-4, 0.05  # beyond that the step alone explains what is inexact
+# Functions of one input near 1.5 that tell from where a difference looks at them, and how far away.
+SIDES = """from numpy import float32
+
+
+def side(x):
+    return float32(x > 1.5) - float32(x < 1.5)
+
+
+def off_the_point(x):
+    return float32(x != 1.5)
+"""
+
+
+def why_inexact(case):
+    """The cause of slopes that are about right: the step, if two functions show how large it is."""
+    add_code(case, SIDES)
+    shown, point = case.last_run, (np.float32(1.5),)
+    rise, uneven = (
+        case.call("finite_difference", case.student(name), point, 0)
+        for name in ("side", "off_the_point")
+    )
+    case.last_run = shown  # what is told is the call that was inexact
+    if uneven != 0 and abs(uneven) == abs(rise):
+        beyond = "ahead" if uneven > 0 else "behind"
+        return (
+            f"It looks {beyond} only, and sees the slope half a step further on: take the "
+            "difference of one step ahead and one behind, and divide by both."
+        )
+    # From -1 to 1 over two steps; rules with more points come near that.
+    step = 1 / rise if np.isfinite(rise) and rise > 0 else 0.01
+    if step < FINEST_STEP:
+        return (
+            f"Its step is about {step:.1g}, and that is too small for float32, which has seven "
+            "digits: two results so near to each other differ in their last digits only, and those "
+            "are rounded. Take a step of about a hundredth."
+        )
+    if step > WIDEST_STEP:
+        return f"Its step is about {step:.1g}, and over that the curve bends: take a smaller one."
+    return (
+        "Too small a step loses the digits of a float32 number, too large a step leaves the curve, "
+        "and who looks ahead only, and not behind, sees a slope further on."
+    )
 
 
 def expect_step_at_zero(case, suspects):

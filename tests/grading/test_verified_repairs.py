@@ -328,6 +328,9 @@ def test_an_if_that_goes_alone_is_told_with_the_lines_below_it():
 
 LINE = Found((Place(3, "name", "with another name"),), False)
 LINES = Found((Place(3, "name", "so"), Place(5, "name", "and so")), True)
+TERMS = Found(
+    (Place(3, "term", "with one more term"), Place(5, "term", "with one more term")), True
+)
 REMOVED = Found((Place(3, TOO_MANY, "without this line"),), False)
 FUNCTION = Found((), False, "f")
 VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
@@ -347,6 +350,8 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("nan", VALUES, LINE, True),
         ("a wrong one passes", "f(1)\nso: it does", LINE._replace(anew=True), False),
         ("a wrong one passes", "f(1)\nso: it does", LINES, True),
+        ("inexact", "f(1)\nso: it is", TERMS, False),  # what makes up for one line elsewhere
+        ("wrong", "f(1)\nso: it is", TERMS, True),
         ("bias forgotten", VALUES, LINE._replace(partly=True), False),
         ("wrong", VALUES, LINE._replace(partly=True), True),
         ("race", "f(1)\nline 3: race: so", LINES, True),

@@ -1,6 +1,6 @@
 """One point ahead, none behind: the slope of a place further on."""
 # caught by: wrong_derivative
-# diagnosis: inexact
+# diagnosis: It looks ahead only
 
 import numpy as np
 

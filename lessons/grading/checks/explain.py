@@ -45,6 +45,7 @@ SHARE_NEAR_A_LINE = 0.15  # of the small changes and of their time, for those to
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BARRIER = "put cuda.syncthreads() between them"
+ONE_MORE_TERM = "with one more term"
 BEGINNING = "look at line "  # of what is told
 BEGINNING_OF_LINES = "look at these lines"
 
@@ -121,6 +122,8 @@ class Failure(NamedTuple):
         several = found.all_of_them and len(found.places) > 1
         if self.is_named and about_values(self.message) and (several or found.partly):
             return False
+        if self.is_named and several and all(ONE_MORE_TERM in one.words for one in found.places):
+            return False  # it makes up for what is elsewhere, in all places that use it
         return not (self.is_named and found.anew)
 
     def is_said_by_the_call(self, found: Found) -> bool:
