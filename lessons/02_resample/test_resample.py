@@ -59,8 +59,9 @@ def between_pixels_of(case, size):
         ),
         "nearest centre": (
             between(coordinates, size, floor=np.rint),
-            "low is the pixel with the nearest centre, so that the fraction can be negative: low "
-            "is the one whose centre lies to the left, math.floor of coordinate * size - 0.5.",
+            "low is the pixel with the nearest centre, so that the fraction can be negative: it "
+            "should be the one whose centre lies to the left, math.floor of coordinate * size - "
+            "0.5.",
         ),
         "edges not clamped": (
             between(coordinates, size, clamp=False),

@@ -939,7 +939,8 @@ def of_other_bits(got, step, seed):
         return {}
     (u, of_u), (v, of_v) = found
     sentence = (
-        f"u is made of {of_u}, and v of {of_v}: they are the upper 24 bits of word 0 and of word 1."
+        f"u is made of {of_u}, and v of {of_v}: it should be the upper 24 bits of word 0 for "
+        "u, and of word 1 for v."
     )
     return {"other bits": (np.stack([u, v], axis=1), sentence)}
 

@@ -382,11 +382,13 @@ def wrong_tiles(a, b):
         ),
         "first tile of a again": (
             product("ptyi,qtix", first_of_a),
-            "a is always read from its first tile: the column is start + x.",
+            "a is always read from its first tile: fetch another one in each round, from column "
+            "start + x.",
         ),
         "first tile of b again": (
             product("ptyi,qtix", left, first_of_b),
-            "b is always read from its first tile: the row is start + y.",
+            "b is always read from its first tile: fetch another one in each round, from row "
+            "start + y.",
         ),
         "own numbers only": (
             product("ptyx,qtyx"),

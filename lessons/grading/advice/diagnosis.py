@@ -239,7 +239,7 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
         return None
     if swapped:
         return Diagnosis(
-            "lost updates",
+            "swapped once",
             f"Every wrong sum is too small. The compare-and-swap of line {swapped} stores only if "
             "the element still holds what it is compared with: if another thread was faster, "
             "nothing is stored, and this addition is lost. Look at what it returns, and try again "

@@ -46,6 +46,7 @@ SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BARRIER = "put cuda.syncthreads() between them"
 ONE_MORE_TERM = "with one more term"
+TOLD_BY_BLOCKS = "blockIdx has to be multiplied with blockDim"
 BEGINNING = "look at line "  # of what is told
 BEGINNING_OF_LINES = "look at these lines"
 
@@ -114,6 +115,8 @@ class Failure(NamedTuple):
             return False
         if self.diagnosis == "nan" and found.anew:
             return False  # then other numbers are read, and may by chance be none that become NaN
+        if TOLD_BY_BLOCKS in self.message:
+            return False  # what else passes shares the work out in a worse way
         if self.is_finding:
             if BARRIER in self.message and len(found.places) > 1 and moves_barriers(found):
                 return False  # the one that the finding asks for is simpler
