@@ -184,7 +184,7 @@ def slope_from_the_output(got, right, omega, wrong):
             return (
                 "slope from the output",
                 "No slope is negative, and about half of them should be: the root of 1 - sine * "
-                "sine has no sign, and abs takes it away. The slope is omega times the cosine."
+                "sine has no sign, nor has what abs returns. The slope is omega times the cosine."
                 + more,
             )
     return None

@@ -429,13 +429,13 @@ def wrong_grids(gradient, uv, already):
         "shares beyond the edge lost": (
             1,
             handed_out_unclamped(gradient, uv, shape, wrapped=False),
-            "Near an edge two of the four cells would lie beyond the grid, and their shares are "
+            "Near an edge some of the four cells would lie beyond the grid, and their shares are "
             "lost: `bilinear` has read the cell at the edge for them, so that cell gets them.",
         ),
         "shares beyond the edge wrapped": (
             1,
             handed_out_unclamped(gradient, uv, shape, wrapped=True),
-            "Near an edge two of the four cells would lie beyond the grid, and their shares go to "
+            "Near an edge some of the four cells would lie beyond the grid, and their shares go to "
             "the cells at the other edge: `bilinear` has read the cell at this edge for them.",
         ),
         "half a cell too far": (
@@ -459,7 +459,7 @@ def wrong_grids(gradient, uv, already):
         "points near the edge left out": (
             1,
             handed_out(inside, uv, shape),
-            "Points near an edge, of which two of the four cells would lie beyond the grid, give "
+            "Points near an edge, of which some of the four cells would lie beyond the grid, give "
             "nothing: `bilinear` has read the cell at the edge for those, so it gets their shares.",
         ),
         "one corner only": (
@@ -603,7 +603,8 @@ def test_needs_gradient(case):
                 f"{first_of(missing)} is a parameter, and needs a gradient itself.",
             )  # fmt: skip
         if missing:
-            name = first_of(missing)
+            # The first one on the way: what is made of it may be missing because of that.
+            name = next(output for output, _, _ in example.steps if output in missing)
             also = f" {RULES[rule][1]}" if rule else ""
             refuse(
                 case, example, "not followed to the end",
@@ -945,7 +946,8 @@ LIARS = {
 # What stops some programs rather than deceive them: they come last.
 SPOILERS = {
     "not a number": "returns NaN where its first input is positive. Every comparison with NaN is "
-    "False: ask whether a value is near enough, and not whether it is too far off.",
+    "False, so max may leave it out: ask of each value whether it is near enough, and not whether "
+    "the largest error is too far off.",
     "too few values": "returns one value, and its function has two inputs: compare the lengths "
     "first.",
     "one value for both": "returns one value, and its function has two inputs, with the same slope "

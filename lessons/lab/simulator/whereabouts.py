@@ -83,7 +83,10 @@ class Whereabouts:
     def way_back(self, position: int) -> str:
         """What to do so that the thread at a position comes to the barrier, too."""
         if self.exit_line[position] or self.line_of_return(position):
-            return "put the work under an `if`, in place of the `return`"
+            return (
+                "put the work under an `if`, in place of the `return`, and leave outside of it "
+                "what has a barrier"
+            )
         jump = self.jump_of(position)
         if jump is not None:
             name = type(jump).__name__.lower()
