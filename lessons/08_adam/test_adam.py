@@ -535,7 +535,7 @@ ADAM_MISTAKES = {
         for code, m in (
             ("spread around m", lambda s: (s.new_m, s.new_m)),
             ("spread around the old m", lambda s: (s.m, s.m)),
-            ("spread around both m", lambda s: (s.m, s.new_m)),
+            ("spread around the old and the new m", lambda s: (s.m, s.new_m)),
         )
     },
     "v never falls": (
@@ -845,7 +845,8 @@ def grid_mistakes(inputs, steps, settings):
     for channels in ((0,), (1,), (2,), (0, 1), (1, 2)):
         gradient = inputs[1].copy()
         gradient[:, :, list(channels)] = 0
-        found[f"only channels {channels} cleared"] = Mistake(
+        which = f"channel{'s' * (len(channels) > 1)} {' and '.join(map(str, channels))}"
+        found[f"only {which} cleared"] = Mistake(
             "The gradient of some channels is still there: clear all three.", {"gradient": gradient}
         )
     parameter, gradient, m, v = inputs
@@ -944,7 +945,8 @@ def cell_mistakes(inputs, steps, settings):
         ),
         "all channels needed": (
             {"touched": has.all(axis=2)},
-            "A cell counts as touched only if all three gradients are there: one is enough.",
+            "A cell counts as touched only if none of its three gradients is zero: one that is not "
+            "zero is enough.",
         ),
         "sum of the gradients": (
             {"touched": gradient.sum(axis=2) != 0},
@@ -1012,7 +1014,8 @@ def cell_mistakes(inputs, steps, settings):
         ),
         "steps held at the end of the table": (
             {"steps_left": np.where(touched, np.minimum(counted, len(settings.table) - 1), steps)},
-            "steps does not count beyond the end of the table: only the row stays at the last one.",
+            "Here steps stops at the end of the table. It has to count on: only the row stays at "
+            "the last one.",
         ),
         "table in a circle": (
             {"entry": counted % len(settings.table)},

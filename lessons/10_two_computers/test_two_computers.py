@@ -127,8 +127,9 @@ def test_few_sectors(case):
         allowed=1.5 * 2 * 32 / SECTOR_NUMBERS,
         diagnosis="not side by side",
         sentence="the 32 threads of a warp read numbers that lie apart, and each sector brings "
-        "others along for nothing. Threads are numbered along x first: let x count what lies side "
-        "by side in memory, and make the block wide enough for 32 of it.",
+        "others along for nothing. Threads are numbered along x first, and side by side "
+        "in memory lie the channels of a pixel, then those of the next column: let x count the "
+        "channels, and y the columns. Make the block as wide as there are channels.",
         line=counts.busiest_line("sectors", image),
     )
 

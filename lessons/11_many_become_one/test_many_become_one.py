@@ -1260,8 +1260,8 @@ def wrong_running_sums(counts, right):
         "partners' running sums": (
             of_wrong_warps(counts, of_partners_below),
             "A lane adds the running sum of its partner, and needs the sum of all of its "
-            "partner's group: shfl_xor_sync gives it the first. With shfl_up_sync, what is below "
-            "comes in steps.",
+            "partner's group, which only the last lane of that group has. With "
+            "shfl_up_sync, what is below comes in steps.",
         ),
         "lanes counted in the block": (
             of_wrong_warps(counts, guarded_in_the_first_warp_only),

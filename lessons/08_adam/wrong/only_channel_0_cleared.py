@@ -1,6 +1,6 @@
 """Only the first channel's gradient is cleared."""
 # caught by: grid
-# diagnosis: only channels (0,) cleared
+# diagnosis: only channel 0 cleared
 
 import math
 

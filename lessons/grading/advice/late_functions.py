@@ -22,8 +22,8 @@ def read_too_late(lines: Sequence[str]) -> str:
                     return (
                         f"Line {function.lineno} makes a function in a loop. It reads "
                         f"{' and '.join(names)} when it is called, not when it is made, and when "
-                        "the loop is over these have the values of its last round: call what does "
-                        "the work in the loop itself."
+                        "the loop is over these have the values of its last round: call in the "
+                        "loop, at once, what this function would call."
                     )
     return ""
 
