@@ -340,7 +340,8 @@ NEVER = {
 ORDER = {
     ("sample_batch", "encode"): (
         "old batch",
-        "The network was asked about the points of the step before: draw the batch first.",
+        "The network was asked about the points of the step before: draw the batch of this step "
+        "first, and no other one.",
     ),
     ("encode", "mlp_forward"): (
         "network first",
