@@ -88,7 +88,8 @@ def check_sub_cell(case, uv, grid, features):
         "half a cell": (
             np.sin(2 * np.pi * uv * sizes),
             "Every value has the opposite sign, as if the wave started at a cell's edge: it should "
-            "start at its centre, like the fraction. Or is the fraction, or the sine, subtracted?",
+            "start at its centre, as the fraction that neighbours returns. Or is the fraction, or "
+            "the sine, subtracted?",
         ),
         "radians": (
             np.sin(np.mod(uv * sizes - 0.5, 1)),

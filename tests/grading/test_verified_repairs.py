@@ -6,7 +6,7 @@ import pytest
 
 from lessons.course.lesson import find_lesson
 from lessons.grading.checks.changed_texts import OtherChecks, checks_beside
-from lessons.grading.checks.explain import Failure, suspected, told
+from lessons.grading.checks.explain import TOLD_BY_BLOCKS, Failure, suspected, told
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.waiting import passed_functions
@@ -359,6 +359,8 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
         ("unsynchronised", "f(1)\nline 3: unsynchronised: so", LINES, True),
         ("unsynchronised", "f(1)\nline 3: unsynchronised: so", REMOVED, False),
         ("out-of-bounds", "f(1)\nline 3: out-of-bounds: so", FUNCTION, False),
+        ("tail not written", f"f(1)\nso: {TOLD_BY_BLOCKS}", LINE, False),
+        ("tail not written", "f(1)\nso: it does", LINE, True),
         ("added pixel by pixel", "f(1)\nso: it does\n  3 | a[i] = 1", FUNCTION, False),
     ],
 )

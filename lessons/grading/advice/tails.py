@@ -29,8 +29,8 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
         if comparison.clues.one_added:
             return (
                 f"the last one is left out. Line {comparison.clues.one_added} adds 1 to the number "
-                "of a thread: if that is compared with the size, `>=` stops one thread too many. "
-                "Count from 0, where the guard stands."
+                "of a thread: if the guard compares that as if it were counted from 0, it stops "
+                "one thread too many."
             )
         return (
             "the last one is left out. Is the guard one too strict? A thread goes home if its "

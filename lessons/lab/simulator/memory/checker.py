@@ -26,7 +26,8 @@ CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
 ADVICE = {
     "shared": "shared memory starts with garbage on a GPU: is a barrier or a store missing?",
-    "local": "local memory starts with garbage on a GPU: set it first",
+    "local": "local memory starts with garbage on a GPU, and is the thread's own: does this thread set "
+    "the element first?",
     "global": "an array made by cuda.device_array starts with garbage: fill it first, or make it "
     "with cuda.to_device(np.zeros(...))",
 }
