@@ -26,8 +26,7 @@ CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
 ADVICE = {
     "shared": "shared memory starts with garbage on a GPU: is a barrier or a store missing?",
-    "local": "local memory starts with garbage on a GPU, and is the thread's own: does this thread set "
-    "the element first?",
+    "local": "local memory starts with garbage on a GPU: does this same thread set it first?",
     "global": "an array made by cuda.device_array starts with garbage: fill it first, or make it "
     "with cuda.to_device(np.zeros(...))",
 }
