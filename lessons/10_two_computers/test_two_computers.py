@@ -965,12 +965,12 @@ def require_compiled(case, timed, before):
 def how_otherwise(before, timed):
     """Which argument of two launches has another type, in a sentence."""
     both = zip(before.types.split("; "), timed.types.split("; "), strict=False)
-    place, (first, then) = next(
-        (number, pair) for number, pair in enumerate(both, 1) if pair[0] != pair[1]
-    )
+    other = [(number, pair) for number, pair in enumerate(both, 1) if pair[0] != pair[1]]
+    place, (first, then) = other[0]
+    further = "".join(f" Argument {number} changes, too." for number, _ in other[1:])
     return (
         f"Argument {place} of {timed.name} is {first} before the events (line {before.line}), and "
-        f"{then} between them (line {timed.line})."
+        f"{then} between them (line {timed.line}).{further}"
     )
 
 
