@@ -29,8 +29,8 @@ def workers():
 
 
 # Hundreds of files, each graded: of every lesson of part one the first wrong one is a quick test,
-# of all of them every 48th is a slow one, and the rest belongs to the thorough tests.
-SLOW_OF_ALL = 48
+# of all of them every 96th is a slow one, and the rest belongs to the thorough tests.
+SLOW_OF_ALL = 96
 
 
 def is_slow(lesson, check):

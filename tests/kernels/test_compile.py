@@ -48,7 +48,7 @@ def check_all_of(report):
 
 
 @needs_compiler
-@pytest.mark.parametrize("capability", [pytest.param("7.5", marks=pytest.mark.slow), "9.0"])
+@pytest.mark.parametrize("capability", [pytest.param("7.5", marks=pytest.mark.thorough), "9.0"])
 def test_kernels_compile_without_double_precision_or_local_memory(capability):
     check_all_of(report_for(capability))
 

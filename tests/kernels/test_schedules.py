@@ -110,7 +110,7 @@ def sum_by_tree(launch):
         sum_by_tree,
         # Large blocks in many orders take seconds. `test_kernels` runs them every time, in one.
         pytest.param(forward, marks=pytest.mark.slow),
-        pytest.param(backpropagation, marks=pytest.mark.slow),
+        pytest.param(backpropagation, marks=pytest.mark.thorough),
     ],
     ids=lambda stage: stage.__name__,
 )

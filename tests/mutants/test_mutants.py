@@ -155,7 +155,8 @@ LARGE = (
     "relu_backward",
     "add_weight_gradients",
 )
-IN_PARTS = {"learn": 8, "scatter_block": 3, "backward": 3}  # of their mutants one part is slow
+# Of their mutants one part is slow.
+IN_PARTS = {"learn": 12, "scatter_block": 3, "backward": 6, "mlp_forward": 3, "paint": 3}
 PARTS = [
     pytest.param(
         kernel, first, step, marks=pytest.mark.thorough if first else pytest.mark.slow,

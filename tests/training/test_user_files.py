@@ -857,9 +857,15 @@ def test_archives_edited_at_random(place):
     assert 0 < fuzz(place, seed=1, rounds=150, to_the_end=False) < 150
 
 
-@pytest.mark.slow
-def test_archives_edited_at_random_to_the_end(place):
-    fuzz(place, seed=2, rounds=600, to_the_end=True)
+SLOW_AND_THOROUGH = [
+    pytest.param(2, marks=pytest.mark.slow),
+    pytest.param(3, marks=pytest.mark.thorough),
+]
+
+
+@pytest.mark.parametrize("seed", SLOW_AND_THOROUGH)
+def test_archives_edited_at_random_to_the_end(place, seed):
+    fuzz(place, seed, rounds=300, to_the_end=True)
 
 
 def test_the_layout_is_that_of_a_state():
@@ -1063,11 +1069,11 @@ def test_train_with_output_that_cannot_be_written(place, line, status, words):
 
 
 @posix
-@pytest.mark.slow
-def test_train_ends_in_a_line_whenever_a_signal_comes(place):
-    chance = random.Random(1)
+@pytest.mark.parametrize("seed", SLOW_AND_THOROUGH)
+def test_train_ends_in_a_line_whenever_a_signal_comes(place, seed):
+    chance = random.Random(seed)
     arguments = [*command(ROOT / "train.py", "photo.png", *TINY, "--steps", "3000000")["args"]]
-    for _ in range(8):
+    for _ in range(4):
         number = chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
         words = [*arguments, "--out", "new", "--overwrite"]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
