@@ -11,6 +11,7 @@ from lessons.grading.checks.case import check
 
 THREADS = ("grid", 2, (16, 16))
 WEIGHTS = 0.2126, 0.7152, 0.0722
+TOTALS = 128, 256, 1000, 1024, 4096, 10_000, 16_384, 32_768, 65_536  # of whole weights
 OUR_SECTORS = 11.5  # per request, in a picture of 85 x 70
 OR_SMALL_BLOCKS = " Or does your launch start blocks of a few threads?"
 
@@ -39,6 +40,7 @@ def test_luminance(case):
         ),
         **other_brightness(colours),
         **other_weights(colours, got),
+        **fixed_point(colours, got),
         **bent(colours, got),
     }
     case.expect(got, reference.grayscale(colours), name="luminance", candidates=candidates)
@@ -235,6 +237,41 @@ def of_srgb(values):
 
 def to_srgb(light):
     return np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def fixed_point(colours, got):
+    """A candidate with whole colours up to 255 and whole weights, if one fits."""
+    pixels, values = colours.astype(np.float64), np.asarray(got)
+    if values.dtype.kind != "f" or values.shape != (len(colours),):
+        return {}
+    for total, to_whole, cut in itertools.product(TOTALS, (np.floor, np.rint), (True, False)):
+        for weights in whole_weights(total):
+            sums = to_whole(pixels * 255) @ weights / total
+            result = (np.floor(sums) if cut else sums) / 255
+            if np.allclose(values, result, rtol=0, atol=1e-6):
+                return {"rounded": (result, of_whole_numbers(weights, total, cut))}
+    return {}
+
+
+def whole_weights(total):
+    """Weights of so many in all: rounded, cut off, or with the rest given to green or blue."""
+    rounded = np.rint(np.array(WEIGHTS) * total)
+    rest = total - rounded.sum()
+    cut = np.floor(np.array(WEIGHTS) * total)
+    return rounded, cut, rounded + [0, rest, 0], rounded + [0, 0, rest]
+
+
+def of_whole_numbers(weights, total, cut):
+    parts = ["The colours are made whole numbers up to 255"]
+    if not np.allclose(weights, np.array(WEIGHTS) * total, rtol=0, atol=1e-6):
+        red, green, blue = weights.astype(int)
+        parts.append(f"the weights are rounded to {red}, {green} and {blue} of {total}")
+    if cut:
+        parts.append("the sum is cut to a whole number, too")
+    return (
+        f"{'; '.join(parts)}. Brightness is 0.2126 red + 0.7152 green + 0.0722 blue, of the "
+        "colours as they are, in float32."
+    )
 
 
 def bent(colours, got):

@@ -1,6 +1,6 @@
 """Brightness in bytes and fixed point, as for a picture of 8 bits per channel."""
 # caught by: luminance
-# diagnosis: multiples of 1 / 255, and some are off by more than one
+# diagnosis: are made whole numbers up to 255
 
 from numba import float32, int32
 from numba.extending import register_jitable
