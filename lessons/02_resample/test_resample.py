@@ -33,6 +33,16 @@ def explained(found):
     return ""
 
 
+def explained_means(found):
+    """What an index outside the image, within `area_average`, says of what it is given."""
+    if found.kind == "out-of-bounds" and "in area_average" in found.message:
+        return (
+            "columns and rows of area_average are how many pixels small has, and not how large a "
+            "cell is: is it called with these? Or does it go on behind the end of its cell?"
+        )
+    return ""
+
+
 @check("between_pixels")
 def test_between_pixels(case):
     for size in (7, 4, 1, 50):
@@ -495,8 +505,10 @@ def test_overlap(case):
             "whole division": (
                 np.floor(expected + 1e-9),
                 "What is behind the point is dropped, by // or by int: it is "
-                "float32(end - begin) / float32(cells).",
+                "float32(end - begin) / float32(cells). Or does a condition let only those pixels "
+                "count that lie in the cell as a whole?",
             ),
+            **all_or_nothing(pairs, cells, texels),
             "outer ends": (
                 np.array([outer_length(c, cells, t, texels) for c, t in pairs]),
                 "What both cover begins at the later beginning, max, and ends at the earlier end, "
@@ -527,6 +539,7 @@ def test_overlap(case):
 
 @check("downsample")
 def test_downsample(case):
+    case.explain = explained_means
     for shape, height, width in (((19, 23, 3), 7, 9), ((8, 40, 3), 4, 20), ((33, 20, 3), 18, 17)):
         image, small = case.photo(shape), case.output((height, width, 3))
         counts = case.measure("launch_over_pixels", case.student("downsample"), image, small)
@@ -539,6 +552,7 @@ def test_downsample(case):
 
 @check("only_its_cell")
 def test_only_its_cell(case):
+    case.explain = explained_means
     image, small = case.photo((36, 51, 3)), case.output((12, 17, 3))
     counts = case.measure("launch_over_pixels", case.student("downsample"), image, small)
     case.expect(small, reference.area_downsample(image, 17, 12), "small", THREADS)
@@ -642,6 +656,31 @@ def empty_at_an_edge(pairs, cells, texels, expected):
         )
         for where, here in meets.items()
     }
+
+
+def all_or_nothing(pairs, cells, texels):
+    """Pixels that count 1 or 0, by one point of theirs or by what is more."""
+    cell, texel = np.array(pairs).T
+    points = {
+        "centre": (1, ", that is, if more than half of it does", "is the length rounded"),
+        "beginning": (0, "", "are the ends of the cell rounded up"),
+    }
+    found = {}
+    for which, (halves, more, question) in points.items():
+        place, begin = (2 * texel + halves) * cells, 2 * cell * texels
+        end = begin + 2 * texels
+        for edges, inside in (
+            ("", (begin <= place) & (place < end)),
+            (", edges too", (begin <= place) & (place <= end)),
+            (", no edges", (begin < place) & (place < end)),
+        ):
+            found[f"by its {which}{edges}"] = (
+                inside.astype(float),
+                f"A pixel counts 1 if its {which} lies in the cell{more}, and else 0: is that what "
+                f"a condition asks for, or {question}? It should count by the length that lies in "
+                "the cell, from the later beginning to the earlier end.",
+            )
+    return found
 
 
 def other_parentheses(pairs, cells, texels):

@@ -177,7 +177,13 @@ def too_many_rounds(space: str, exchange: bool) -> str:
 
 
 def wrong_number(why: str, wanted: Wanted, how: str) -> str:
-    return f"{why}: which of the numbers that it is made of is too {how}?{made_of(wanted)}"
+    divides = how == "large" and any(map(is_division, ast.walk(wanted.frame.source.tree)))
+    more = ", or too small, if something is divided by it" * divides
+    return f"{why}: which of the numbers that it is made of is too {how}{more}?{made_of(wanted)}"
+
+
+def is_division(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv))
 
 
 def made_of(wanted: Wanted) -> str:
