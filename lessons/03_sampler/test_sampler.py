@@ -356,7 +356,7 @@ def known_batches(got, expected, step, seed, shape):
 
     First what `random_uv` is called with: where it is wrong itself, its own check says so.
     """
-    known = other_arguments(got, step, seed)
+    known = other_arguments(got, step, seed) or joined_arguments(got, step, seed)
     known["stored in the other order"] = (
         expected[:, ::-1],
         "u and v are exchanged: u, from the first word, belongs into uv[sample, 0], v into "
@@ -511,6 +511,44 @@ def other_arguments(got, step, seed):
                 "and seed, where the sample is counted over all blocks."
             )
             return {"other arguments": (result, sentence)}
+    return {}
+
+
+def joined_arguments(got, step, seed):
+    """A candidate in which the three numbers are joined before random_uv gets them, if one fits."""
+    batch, sample, nothing = len(got), np.arange(len(got)), [0] * len(got)
+    started = -(-batch // THREADS[2]) * THREADS[2]
+    running = {
+        "step * B + sample": step * batch + sample,
+        "(step - 1) * B + sample": (step - 1) * batch + sample,
+        "(step + 1) * B + sample": (step + 1) * batch + sample,
+        "step * cuda.gridsize(1) + sample": step * started + sample,
+        "sample * B + step": sample * batch + step,
+        "step + sample": step + sample,
+        "step * sample": step * sample,
+        "the step, xor the sample": step ^ sample,
+    }
+    steps = {"the step": [step] * batch, "0": nothing}
+    seeds = {"the seed": [seed] * batch, "0": nothing}
+    joined = {"seed + step": seed + step, "the seed, xor the step": seed ^ step}
+    ways = [
+        *itertools.product(running.items(), steps.items(), seeds.items()),
+        *itertools.product(
+            {**running, "the sample": sample}.items(),
+            steps.items(),
+            {name: [number & ALL] * batch for name, number in joined.items()}.items(),
+        ),
+    ]
+    for given in ways:
+        result = drawn_with(*(numbers for _, numbers in given))
+        if np.array_equal(result, got):
+            samples, of_step, key = (name for name, _ in given)
+            sentence = (
+                f"random_uv gets {samples} as the sample, {of_step} as the step and {key} as the "
+                "seed: it should get uint64(sample), step and seed, each by itself. Philox has a "
+                "place for each of them, so no draws have to be numbered through."
+            )
+            return {"other arguments, joined": (result, sentence)}
     return {}
 
 
