@@ -258,7 +258,8 @@ def whole_weights(total):
     rounded = np.rint(np.array(WEIGHTS) * total)
     rest = total - rounded.sum()
     cut = np.floor(np.array(WEIGHTS) * total)
-    return rounded, cut, rounded + [0, rest, 0], rounded + [0, 0, rest]
+    to_green, to_blue = (rest * np.array(one) for one in ((0, 1, 0), (0, 0, 1)))
+    return rounded, cut, rounded + to_green, rounded + to_blue
 
 
 def of_whole_numbers(weights, total, cut):

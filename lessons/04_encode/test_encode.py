@@ -326,13 +326,36 @@ def check_features(case, uv, grid, features):
             np.full_like(ones, constant),
             f"Channels 13 to 15 hold {constant:.4g}, and should hold 1 (set, not added to).",
         ),
+        **other_ones(features.array[:, PADDING]),
     }
-    name = "last_channels"
-    case.expect(features.array[:, PADDING], ones, name, THREADS, candidates=candidates)
+    case.expect(
+        features.array[:, PADDING],
+        ones,
+        "last_channels",
+        THREADS,
+        candidates=candidates,
+        reason="these are ones, in channels 13, 14 and 15",
+    )
     check_grid(case, uv, grid, features)
     check_sub_cell(case, uv, grid, features)
     check_waves(case, uv, grid, features)
     case.expect(features, reference.encode(uv, grid), "features", THREADS)
+
+
+def other_ones(got):
+    """A candidate in which some of the last channels hold another number, the same everywhere."""
+    numbers = got[0].astype(np.float64)
+    if not np.isfinite(numbers).all() or not np.array_equal(got, np.tile(got[:1], (len(got), 1))):
+        return {}
+    wrong = []
+    for number in np.unique(numbers[numbers != 1]):
+        channels = [str(13 + place) for place in np.flatnonzero(numbers == number)]
+        which = f"channel{'s' * (len(channels) > 1)} {' and '.join(channels)}"
+        unwritten = f"nothing was written to {which}"
+        wrong.append(unwritten if number == NOT_WRITTEN else f"{number:.4g} is in {which}")
+    told = "; ".join(wrong)
+    sentence = f"{told[:1].upper()}{told[1:]}: 13, 14 and 15 should all be ones."
+    return {"not all ones": (np.tile(numbers, (len(got), 1)), sentence)} if wrong else {}
 
 
 def centres_of_cells(number, height, width):

@@ -1,4 +1,4 @@
-"""What a kernel's code tells about a mistake: where blocks end, 1 added, a swap tried once."""
+"""What a kernel's code tells: where blocks end, 1 added, a block stored at, a swap tried once."""
 
 import ast
 
@@ -7,7 +7,12 @@ import pytest
 
 from lessons.grading.advice.comparison import Clues
 from lessons.grading.advice.diagnosis import diagnose
-from lessons.grading.untrusted.clues import adds_one_to_a_thread, asks_for_ends, swaps_once
+from lessons.grading.untrusted.clues import (
+    adds_one_to_a_thread,
+    asks_for_ends,
+    stores_at_a_block,
+    swaps_once,
+)
 
 SENTINEL = -777.25
 
@@ -83,3 +88,29 @@ def test_an_index_counted_from_1_explains_that_the_last_one_is_left_out():
     threads = ("grid", 1, 16)
     found = diagnose(right, got, SENTINEL, 1e-6, threads, clues=Clues(one_added=7))
     assert "Line 7 adds 1" in found.sentence and ">= the size" not in found.sentence
+
+
+@pytest.mark.parametrize(
+    "lines, where",
+    [
+        (["row = cuda.blockIdx.x", "a[row, cuda.threadIdx.x] = n"], 2),
+        (["a[int32(cuda.blockIdx.x)] = n"], 2),
+        (["row = cuda.blockIdx.x * cuda.blockDim.x", "a[row] = n"], 0),
+        (["row = cuda.blockIdx.x", "b = cuda.grid(1)", "a[b, row] = n"], 0),
+        (["row = cuda.blockIdx.x", "row += cuda.threadIdx.x", "a[row] = n"], 0),
+    ],
+)
+def test_a_store_at_the_number_of_a_block_is_seen(lines, where):
+    assert stores_at_a_block(kernel(*lines)) == where
+
+
+def test_a_block_per_sample_explains_that_only_the_first_is_there():
+    right = np.random.default_rng(3).random((40, 3))
+    got = np.full_like(right, SENTINEL)
+    got[0] = right[0]
+    threads = ("grid", 1, 128)
+    found = diagnose(right, got, SENTINEL, 1e-6, threads, clues=Clues(block_as_index=5))
+    assert "Line 5 takes the number of the block" in found.sentence
+    assert "cuda.grid(1)" in found.sentence and "condition" not in found.sentence
+    unsure = diagnose(right, got, SENTINEL, 1e-6, threads).sentence
+    assert "Line" not in unsure and unsure.endswith("?")

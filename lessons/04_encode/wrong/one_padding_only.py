@@ -1,6 +1,6 @@
 """Only channel 13 gets a one."""
 # caught by: float32
-# diagnosis: tail not written
+# diagnosis: nothing was written to channels 14 and 15
 
 import math
 

@@ -26,6 +26,7 @@ class Clues(NamedTuple):
     adds_atomically: bool = False  # whether it has cuda.atomic.add
     asks_for_ends: bool = False  # whether it compares a length with where a block ends
     one_added: int = 0  # the line in which it adds 1 to the number of a thread; 0: none
+    block_as_index: int = 0  # the line in which it stores at the number of its block; 0: none
     swapped_once: int = 0  # the line of a compare-and-swap whose result is not used; 0: none
 
 

@@ -120,7 +120,8 @@ def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
     if zeros_and_ones and (np.abs(comparison.expected) < 1).any():
         return Diagnosis(
             "zeros and ones",
-            "Every value is 0 or 1: is it rounded, or is a comparison stored in place of a number?",
+            "Every value is 0 or 1: is it rounded, is a comparison stored in place of a number, or "
+            "does a condition choose between the two?",
         )
     for levels in LEVELS:
         step = 1 / levels

@@ -50,6 +50,12 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
                 return "the launch exchanges x and y: first the blocks across, then those down."
             return "x and y are exchanged, as x, y = cuda.grid(2) gives x first."
     if sizes and max(extents[: len(sizes)]) == 1:
+        if comparison.clues.block_as_index:
+            return (
+                f"only the first is. Line {comparison.clues.block_as_index} takes the number of "
+                "the block, and that is the index here: in this launch each thread has an index of "
+                f"its own, cuda.grid({len(sizes)}), and stores all that belongs to it."
+            )
         return (
             "only the first is. Is the index the number of a block, where it should be that of a "
             "thread? Or does a condition stop all other threads, or do all write there?"

@@ -29,7 +29,7 @@ def zero_in_a_part(comparison: Comparison) -> Diagnosis | None:
     return Diagnosis(
         "zero in a part",
         f"Every value is zero {where}, and all others are right. What is done there in another "
-        "way: is nothing added up, are zeros fetched, or is it cleared afterwards?",
+        "way: is 0 stored, is nothing added up, are zeros fetched, or is it cleared afterwards?",
     )
 
 

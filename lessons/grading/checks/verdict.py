@@ -32,7 +32,12 @@ from lessons.grading.exchange.output import Output, sentinel_of
 from lessons.grading.pictures.evidence import Evidence
 from lessons.grading.pictures.replay import replay_of_wrong
 from lessons.grading.supervisor.worker_process import WorkerProcess
-from lessons.grading.untrusted.clues import adds_one_to_a_thread, asks_for_ends, swaps_once
+from lessons.grading.untrusted.clues import (
+    adds_one_to_a_thread,
+    asks_for_ends,
+    stores_at_a_block,
+    swaps_once,
+)
 from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
 from lessons.grading.untrusted.submission import (
     Submission,
@@ -92,13 +97,15 @@ class Verdict(Inputs):
         threads: Threads | None = None,
         tolerance: float | None = None,
         candidates: Candidates | Callable[[], Candidates] | None = None,
+        reason: str = "",
     ) -> None:
         """End the check, with feedback, unless `got` is near `expected`.
 
         got: an `Output`, an array or a number. tolerance: absolute; None for that of lesson.toml,
         times the largest expected magnitude if that is over 1. threads: which thread owns which
         element, and candidates: results of known mistakes, see `diagnosis.diagnose`; or a function
-        that computes them, which a right result need not wait for.
+        that computes them, which a right result need not wait for. reason: why so much is allowed,
+        if it is not that of lesson.toml.
         """
         self.last_compared = got, threads
         intact = got.guards_intact if isinstance(got, Output) else True
@@ -131,7 +138,7 @@ class Verdict(Inputs):
         if wrong.any():
             lines.append(
                 f"{int(wrong.sum()):,} of {wrong.size:,} elements of {name} are wrong "
-                f"(allowed: {tolerance:.2g}; {self.check.tolerance_reason})"
+                f"(allowed: {tolerance:.2g}; {reason or self.usual_reason(tolerance)})"
             )
             calls = calls_of_rows(values, self.answers)
             if calls:
@@ -189,7 +196,7 @@ class Verdict(Inputs):
             own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
             has_conditions(ran), adds_atomically(text, names), asks_for_ends(ran),
-            adds_one_to_a_thread(ran), swaps_once(ran),
+            adds_one_to_a_thread(ran), stores_at_a_block(ran), swaps_once(ran),
         )  # fmt: skip
 
     def budget(
@@ -289,6 +296,10 @@ class Verdict(Inputs):
     def usual_tolerance(self, expected: np.ndarray) -> float:
         largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0
         return self.check.tolerance * max(1.0, float(largest))
+
+    def usual_reason(self, tolerance: float) -> str:
+        exact = tolerance == 0 and self.check.tolerance > 0
+        return "it is the same to the last bit" if exact else self.check.tolerance_reason
 
     def as_array(self, got: object, expected: np.ndarray, name: str) -> np.ndarray:
         """`got` as an array of numbers, of the expected shape; or the end of the check."""

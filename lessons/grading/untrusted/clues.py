@@ -31,6 +31,33 @@ def adds_one_to_a_thread(functions: Sequence[ast.FunctionDef]) -> int:
     return 0
 
 
+def stores_at_a_block(functions: Sequence[ast.FunctionDef]) -> int:
+    """The line of a block's number, alone, that is the first index of what is stored; 0: none."""
+    for function in functions:
+        firsts = [
+            node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+            for node in ast.walk(function)
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        ]
+        for index in firsts:
+            given = [
+                one.value
+                for one in assignments_in(function)
+                if isinstance(index, ast.Name) and index.id in stored_names(one)
+            ]
+            number = given[0] if len(given) == 1 else index
+            if is_number_of_a_block(number):
+                return number.lineno
+    return 0
+
+
+def is_number_of_a_block(node: ast.expr) -> bool:
+    """Whether it is cuda.blockIdx.x, or .y, and nothing else; a whole number is made of it, too."""
+    while isinstance(node, ast.Call) and len(node.args) == 1:
+        node = node.args[0]
+    return isinstance(node, ast.Attribute) and "blockIdx" in names_in(node.value)
+
+
 def swaps_once(functions: Sequence[ast.FunctionDef]) -> int:
     """The line of a compare-and-swap of which nobody looks at what it returns; 0 if there is none.
 
