@@ -155,6 +155,30 @@ def test_only_the_line_that_does_not_take_part_is_told():
     assert f"line {read} does not use it" in text
 
 
+@cuda.jit
+def tile_turns_by_itself(values, out):
+    tile = cuda.shared.array((2, 64), float32)
+    other = cuda.shared.array((2, 64), float32)
+    thread = cuda.threadIdx.x
+    total, turn, now = float32(0), 0, 0
+    for first in range(0, values.shape[0], 64):
+        other[turn, thread] = float32(1)
+        after = 1 - now
+        tile[after, thread] = values[first + thread]
+        cuda.syncthreads()
+        total += tile[now, 63 - thread] if first > 0 else float32(0)
+        total += other[turn, 63 - thread]
+        turn = 1 - turn
+        now = after
+    out[thread] = total
+
+
+def test_an_array_with_turns_of_its_own_is_not_asked_about_those_of_another():
+    text = told(tile_turns_by_itself, *three_rounds())
+    assert "put a second cuda.syncthreads() at the end of the loop" in text
+    assert "take turns" not in text
+
+
 def test_without_turns_the_second_barrier_is_told_also_of_functions():
     text = told(one_part_only, *three_rounds())
     assert "put a second cuda.syncthreads() at the end of the loop" in text

@@ -30,6 +30,7 @@ from .places import (
     uses_warps,
     waiting_loops,
 )
+from .stored_back import changed_in_two_steps
 from .turns import in_kernel, next_round_too_early
 from .two_buffers import has_two, no_turns
 
@@ -49,7 +50,11 @@ def remedy(
     across = order.block_of[now.thread] != order.block_of[former.thread]
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
-    advice = old_value_stored(now, former) or new_value_given(now, former)
+    advice = (
+        changed_in_two_steps(now, former)
+        or old_value_stored(now, former)
+        or new_value_given(now, former)
+    )
     if plain and not told and not advice:
         advice = change_advice(now, former, same_round, across)
         advice += block_left_out(now) if advice and across else ""
@@ -84,7 +89,8 @@ def change_advice(now: Side, former: Side, same_round: bool, across: bool) -> st
 
 def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
     """What to do about two threads that store different values in one instruction."""
-    advice = old_value_stored(one, other) or change_advice(one, other, True, across)
+    advice = changed_in_two_steps(one, other) or old_value_stored(one, other)
+    advice = advice or change_advice(one, other, True, across)
     if advice:
         return advice
     who = "block, or each thread," if across else "thread"
@@ -252,8 +258,9 @@ def within_block(now: Side, former: Side) -> str:
         second = or_a_second_array(now, former)
         return f"put cuda.syncthreads() between them{outside}{meant}{second}"
     too_early = next_round_too_early(now, former)
-    if too_early:
-        return f"{too_early}{or_a_second_array(now, former)}"
+    if too_early:  # where all have read before anybody stores, one array is enough
+        second = "" if now.kind == "read" else or_a_second_array(now, former)
+        return f"{too_early}{second}"
     if any(barriers_in(loop)):
         return (
             f"the loop of line {loop.lineno} has a barrier, so they meet in the same round: is "

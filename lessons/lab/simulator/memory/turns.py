@@ -7,6 +7,7 @@ from ...names import resolve
 from ...source import called_source
 from .origins import comes_from, depends_on_thread, names_from, names_given_in
 from .places import Side, barriers_in, common_loop, line_of
+from .two_buffers import buffer_of, has_two
 
 
 def in_kernel(side: Side) -> Side | None:
@@ -42,12 +43,25 @@ def next_round_too_early(now: Side, former: Side) -> str:
     barrier = f"put a second cuda.syncthreads() at the end of the loop of line {loop.lineno}"
     name = next(turning_names(now.source.tree, loop), "")
     left_out = lines_without(name, now, former) if name else ""
-    if not left_out:
+    if not left_out or takes_its_own_turns(now, former, loop):
         return f"{why}: {barrier}"
     return (
-        f"{why}. `{name}` changes from round to round, and {left_out} it: are two parts of "
-        f"{now.memory.name} to take turns? If not, {barrier}"
+        f"{why}. `{name}` changes from round to round, and {left_out} it for {now.memory.name}: "
+        f"are two parts of {now.memory.name} to take turns? If not, {barrier}"
     )
+
+
+def takes_its_own_turns(now: Side, former: Side, loop: ast.For | ast.While) -> bool:
+    """Whether the array has two buffers, and each line picks one that changes with the rounds."""
+    if not has_two(now):
+        return False
+    changed = names_given_in(loop)
+    picks = [buffer_of(side) for side in (now, former)]
+    return all(pick is not None and names_of(pick) & changed for pick in picks)
+
+
+def names_of(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def turning_names(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
