@@ -532,7 +532,46 @@ def wrong_steps():
             "The next sample's unit is subtracted: a sample has nothing to do with another. It is "
             "the next unit of the same one, column + 1.",
         ),
+        **in_one_row(),
     }
+
+
+def in_one_row():
+    """As `wrong_steps`, where several samples are one row of units: of a warp, or of the block."""
+    sentence = (
+        "After the last unit comes unit 0 of another sample, as if the samples were one long row: "
+        "it is unit 0 of the same sample. Of unit u the neighbour is (u + 1) % TILE."
+    )
+    before = (
+        "Before unit 0 comes the last unit of another sample, as if the samples were one long row: "
+        "and the neighbour of unit u is the one behind it, (u + 1) % TILE of the same sample."
+    )
+    found = {}
+    for samples, end in itertools.product((2, TILE, BLOCK_SAMPLES), ("first", "itself", "nothing")):
+        where = f"of {samples}, then {end}"
+        found[f"in one row {where}"] = (
+            partial(less_the_next, samples=samples, end=end),
+            sentence,
+        )
+        found[f"in one row, backwards, {where}"] = (
+            partial(less_the_next, samples=samples, end=end, step=-1),
+            before,
+        )
+    return found
+
+
+def less_the_next(units, samples, end, step=1):
+    """A layer in which `samples` samples are one row; end: what comes after its last unit."""
+    row = samples * TILE
+    flat = np.zeros(-(-len(units) // BLOCK_SAMPLES) * BLOCK_SAMPLES * TILE)
+    flat[: units.size] = units.ravel()
+    flat = flat.reshape(-1, row)
+    following = np.roll(flat, -step, axis=1)
+    last = -1 if step == 1 else 0
+    if end != "first":
+        following[:, last] = flat[:, last] if end == "itself" else 0
+    changed = np.maximum(flat - following, 0).reshape(-1, TILE)
+    return changed[: len(units)]
 
 
 def other_weights():

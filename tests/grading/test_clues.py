@@ -10,6 +10,7 @@ from lessons.grading.advice.diagnosis import diagnose
 from lessons.grading.untrusted.clues import (
     adds_one_to_a_thread,
     asks_for_ends,
+    exchanges_later,
     stores_at_a_block,
     swaps_once,
 )
@@ -71,6 +72,26 @@ def test_a_line_adds_1_to_the_number_of_a_thread(lines, where):
 )
 def test_a_swap_that_nobody_asks_about_is_seen(lines, where):
     assert swaps_once(kernel(*lines)) == where
+
+
+@pytest.mark.parametrize(
+    "lines, where",
+    [
+        (["old = cuda.atomic.add(a, n, 0)", "cuda.atomic.exch(a, n, old + 1)"], 3),
+        (["cuda.atomic.exch(a, n, a[n] + 1)"], 2),
+        (["old = cuda.atomic.add(a, 0, 1)", "cuda.atomic.exch(a, n, old)"], 0),  # of another one
+        (["while cuda.atomic.cas(b, 0, 0, 1):", "    pass", "cuda.atomic.exch(a, n, a[n] + 1)"], 0),
+        (["cuda.atomic.exch(a, n, 0)"], 0),
+    ],
+)
+def test_an_exchange_for_a_value_made_of_the_old_one_is_seen(lines, where):
+    assert exchanges_later(kernel(*lines)) == where
+
+
+def test_an_exchange_explains_sums_that_are_too_small():
+    counts, got = np.arange(50.0, 100.0, 10), np.array([40.0, 7.0, 9.0, 12.0, 50.0])
+    found = diagnose(counts, got, SENTINEL, 0.5, clues=Clues(exchanged_later=24))
+    assert found.code == "exchanged later" and "line 24" in found.sentence
 
 
 def test_a_swap_tried_once_explains_sums_that_are_too_small():

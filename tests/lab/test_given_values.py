@@ -60,6 +60,67 @@ def test_an_atomic_is_given_what_comes_and_no_new_value(kernel, shape, words):
 
 
 @cuda.jit
+def asked_for_and_stored(counts):
+    old = cuda.atomic.add(counts, 0, 0)
+    counts[0] = old + 2
+
+
+@cuda.jit
+def asked_for_and_stored_at_once(counts):
+    counts[0, 1] = cuda.atomic.add(counts, (0, 1), int32(0)) - 1
+
+
+@cuda.jit
+def asked_for_and_halved(counts):
+    old = cuda.atomic.add(counts, 0, 0)
+    counts[0] = old // 2
+
+
+@cuda.jit
+def added_and_stored(counts):
+    old = cuda.atomic.add(counts, 0, 3)
+    counts[0] = old + 3
+
+
+@cuda.jit
+def read_and_exchanged(counts):
+    new = 1 + counts[0]
+    cuda.atomic.exch(counts, 0, new)
+
+
+@cuda.jit
+def place_of_its_own(counts):
+    place = cuda.atomic.add(counts, 0, 0)
+    counts[1] = place + 1
+
+
+ONE_STEP = "does all of it in one step"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "words"),
+    [
+        (asked_for_and_stored, 1, f"cuda.atomic.add(counts, 0, 2) {ONE_STEP}"),
+        (asked_for_and_stored, 1, "only asks what counts[0] holds, and before line"),
+        (asked_for_and_stored_at_once, (1, 2), f"cuda.atomic.sub(counts, (0, 1), 1) {ONE_STEP}"),
+        (asked_for_and_stored_at_once, (1, 2), "and in between other threads do the same"),
+        (asked_for_and_halved, 1, "Asking and changing have to be one atomic step"),
+        (added_and_stored, 1, "leave out that store"),
+        (read_and_exchanged, 1, f"cuda.atomic.add(counts, 0, 1) {ONE_STEP}"),
+    ],
+)
+def test_an_element_is_asked_for_and_changed_in_one_step(kernel, shape, words):
+    report = checked_run(kernel, 2, 32, np.full(shape, 40, np.int32))
+    problem = report.problems[0]
+    assert problem.kind == "race" and words in problem.message
+
+
+def test_what_an_atomic_tells_of_another_element_is_no_second_step():
+    report = checked_run(place_of_its_own, 2, 32, np.arange(2, dtype=np.int32))
+    assert all("step" not in problem.message for problem in report.problems)
+
+
+@cuda.jit
 def neighbour_in_the_new_buffer(values):
     tile = cuda.shared.array((2, 8), float32)
     x = cuda.threadIdx.x

@@ -28,6 +28,7 @@ class Clues(NamedTuple):
     one_added: int = 0  # the line in which it adds 1 to the number of a thread; 0: none
     block_as_index: int = 0  # the line in which it stores at the number of its block; 0: none
     swapped_once: int = 0  # the line of a compare-and-swap whose result is not used; 0: none
+    exchanged_later: int = 0  # the line of an exchange for a value made of the old one; 0: none
 
 
 NO_CLUES = Clues()

@@ -228,8 +228,8 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
 
 def lost_updates(comparison: Comparison) -> Diagnosis | None:
     """Sums that came out nearer to zero, most of them, and none larger; and what can lose some."""
-    swapped = comparison.clues.swapped_once
-    if not comparison.clues.racing_sum and not swapped:
+    swapped, exchanged = comparison.clues.swapped_once, comparison.clues.exchanged_later
+    if not (comparison.clues.racing_sum or swapped or exchanged):
         return None
     if comparison.wrong.sum() < 4 or not np.isfinite(comparison.got).all():
         return None
@@ -244,6 +244,13 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
             "the element still holds what it is compared with: if another thread was faster, "
             "nothing is stored, and this addition is lost. Look at what it returns, and try again "
             "until it has stored; or add with cuda.atomic.add.",
+        )
+    if exchanged:
+        return Diagnosis(
+            "exchanged later",
+            f"Every wrong sum is too small. The exchange of line {exchanged} is one step, but "
+            "without the reading: between the two other threads change the element, too, and that "
+            "is lost. cuda.atomic.add reads, adds and stores in one step.",
         )
     return Diagnosis(
         "lost updates",

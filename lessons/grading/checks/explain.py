@@ -45,6 +45,7 @@ SHARE_NEAR_A_LINE = 0.15  # of the small changes and of their time, for those to
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BARRIER = "put cuda.syncthreads() between them"
+SECOND_BARRIER = "loop begins without one: put a second cuda.syncthreads()"
 ONE_MORE_TERM = "with one more term"
 TOLD_BY_BLOCKS = "blockIdx has to be multiplied with blockDim"
 BEGINNING = "look at line "  # of what is told
@@ -120,6 +121,8 @@ class Failure(NamedTuple):
         if self.is_finding:
             if BARRIER in self.message and len(found.places) > 1 and moves_barriers(found):
                 return False  # the one that the finding asks for is simpler
+            if SECOND_BARRIER in self.message and self.is_a_barrier(found):
+                return False  # the first one is needed, too, where it stands
             few = len(found.places) <= MOST_BESIDE_A_FINDING
             return few and not (found.only_removes or found.partly)
         several = found.all_of_them and len(found.places) > 1
@@ -133,6 +136,11 @@ class Failure(NamedTuple):
         """Whether a mistake has a name, and the call it was seen in names the function, too."""
         called = self.message.partition("(")[0].removeprefix("launch_")
         return self.is_named and not found.helpers and called == found.function
+
+    def is_a_barrier(self, found: Found) -> bool:
+        """Whether the one place is a line that is a barrier."""
+        lines = [self.submission.lines[place.line - 1].strip() for place in found.places]
+        return len(lines) == 1 and lines[0].startswith("cuda.syncthreads(")
 
     @property
     def share(self) -> float:

@@ -35,6 +35,7 @@ from lessons.grading.supervisor.worker_process import WorkerProcess
 from lessons.grading.untrusted.clues import (
     adds_one_to_a_thread,
     asks_for_ends,
+    exchanges_later,
     stores_at_a_block,
     swaps_once,
 )
@@ -197,6 +198,7 @@ class Verdict(Inputs):
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
             has_conditions(ran), adds_atomically(text, names), asks_for_ends(ran),
             adds_one_to_a_thread(ran), stores_at_a_block(ran), swaps_once(ran),
+            exchanges_later(ran),
         )  # fmt: skip
 
     def budget(

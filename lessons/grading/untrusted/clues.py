@@ -81,6 +81,45 @@ def swaps_once(functions: Sequence[ast.FunctionDef]) -> int:
     return 0
 
 
+def exchanges_later(functions: Sequence[ast.FunctionDef]) -> int:
+    """The line of an exchange whose new value is made of the old one; 0 if there is none.
+
+    The old one was asked for in a step of its own: `exch(a, k, add(a, k, 0) + 1)`. Not in a
+    function that has a compare-and-swap: a lock makes it right.
+    """
+    for function in functions:
+        if names_in(function) & SWAPS:
+            continue
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or len(call.args) != 3:
+                continue
+            array, index, value = call.args
+            if not ast.unparse(call.func).endswith("atomic.exch"):
+                continue
+            given = [value, *(one.value for one in named_in(value, function))]
+            if any(asks_for(array, index, part) for one in given for part in ast.walk(one)):
+                return call.lineno
+    return 0
+
+
+def named_in(value: ast.expr, function: ast.FunctionDef) -> list[ast.Assign]:
+    """The assignments of the names in an expression."""
+    names = names_in(value)
+    return [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and stored_names(node) & names
+    ]
+
+
+def asks_for(array: ast.expr, index: ast.expr, part: ast.AST) -> bool:
+    """Whether a part of an expression is this element, or an atomic of it."""
+    wanted = [ast.unparse(array), ast.unparse(index)]
+    if isinstance(part, ast.Subscript):
+        return [ast.unparse(part.value), ast.unparse(part.slice)] == wanted
+    return isinstance(part, ast.Call) and list(map(ast.unparse, part.args[:2])) == wanted
+
+
 def one_more_than(node: ast.Assign | ast.AugAssign) -> ast.expr | None:
     """What a statement adds 1 to, for a name; None if it does something else."""
     if not stored_names(node):
