@@ -67,9 +67,11 @@ def test_float32(case):
     move_grid(case, settings, (5, 8, 3))
 
 
-def explained(found, width=0):
+def explained(case, found, width=0):
     """What a race, or an index outside an array, says in this lesson. width: of a grid, else 0."""
     if found.kind == "race":
+        if in_shared_memory(case, found):
+            return ""
         return (
             "A thread has one weight, or one cell with all of its channels, and the launch has as "
             "many threads: each reads, moves and clears its own, and nothing of another's."
@@ -93,6 +95,13 @@ def explained(found, width=0):
         f"{place or 'Is there a guard for threads beyond the last cell?'} Row and column of a cell "
         "are cell // width and cell % width, with height, width = steps.shape."
     )
+
+
+def in_shared_memory(case, found):
+    """Whether a race is about an array that the threads of a block are meant to share."""
+    name = re.search(r"(\w+)\[", found.message)
+    made = re.compile(rf"\b{name[1]}\s*=\s*cuda\.shared\.array\b") if name else None
+    return bool(made and any(made.search(line) for line in case.submission.lines))
 
 
 def not_its_own(found, width):
@@ -131,7 +140,7 @@ def not_its_own(found, width):
 
 def move_weights(case, settings, step, only_the_row=False):
     """only_the_row: an earlier step was right, so that only the row of the table can be wrong."""
-    case.explain, case.says_repair = explained, lambda found: False
+    case.explain, case.says_repair = partial(explained, case), lambda found: False
     inputs = state(case, (203,))
     arrays = [case.output((203,), initial=array) for array in inputs]
     weights, gradient, m, v = arrays
@@ -156,7 +165,7 @@ def move_grid(case, settings, shape):
     steps[~inputs[3].any(axis=2)] = 0
     # Of another launch nobody knows which cell a thread has.
     width = 0 if case.clues().own_launch else shape[1]
-    case.explain = partial(explained, width=width)
+    case.explain = partial(explained, case, width=width)
     case.says_repair = lambda found: "// 3" in not_its_own(found, width)
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
@@ -655,8 +664,9 @@ def adam_mistakes(inputs, row, settings):
         )
     for decay in USUAL_DECAYS:
         sentence = (
-            f"The parameter itself shrinks, by {decay:g}: that is weight decay, which belongs to "
-            "other optimizers, such as AdamW. Here only the gradient moves it."
+            f"The parameter itself shrinks, by {decay:g} times the learning rate: that is weight "
+            "decay, which belongs to other optimizers, such as AdamW. Here only the gradient moves "
+            "it."
         )
         shrunk = right.parameter * (1 - right.rate * decay)
         moved = right.result["parameters"] - right.parameter

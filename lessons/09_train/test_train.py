@@ -16,6 +16,7 @@ from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference
 from lessons.grading.advice.late_functions import read_too_late
+from lessons.grading.advice.never_called import condition_of_call
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import same
 from lessons.grading.exchange.own_changes import CLEARED, CUT_OFF, OTHERWISE, TIMES
@@ -47,7 +48,8 @@ def test_evaluate(case):
         ("outputs", arrays.outputs.array[:, :COLOURS], colours),
         *zip(State._fields, (array.array for array in arrays.parameters), before, strict=True),
     ]
-    expect_arrays(case, left, mistake_in_calls(stage_calls(case), ["encode", "mlp_forward"], []))
+    stages, lines = ["encode", "mlp_forward"], case.submission.lines
+    expect_arrays(case, left, mistake_in_calls(stage_calls(case), stages, [], lines=lines))
 
 
 @check("one_step")
@@ -318,10 +320,13 @@ def numbers_of_steps(config, first_step, rates):
 
 NEVER = {
     "sample_batch": ("old batch", "stages.sample_batch was never called: the batch is an old one."),
-    "encode": ("never encoded", "stages.encode was never called: the features are old ones."),
+    "encode": (
+        "never encoded",
+        "stages.encode was never called: the features are not those of these points.",
+    ),
     "mlp_forward": (
         "network not asked",
-        "stages.mlp_forward was never called: the outputs are old ones.",
+        "stages.mlp_forward was never called: the outputs are not those of these points.",
     ),
     "backward": (
         "no gradients",
@@ -340,8 +345,8 @@ NEVER = {
 ORDER = {
     ("sample_batch", "encode"): (
         "old batch",
-        "The network was asked about the points of the step before: draw the batch of this step "
-        "first, and no other one.",
+        "The network was asked about points that were there before this step: draw the batch of "
+        "this step first, and no other one.",
     ),
     ("encode", "mlp_forward"): (
         "network first",
@@ -366,10 +371,11 @@ ORDER = {
 }
 
 
-def mistake_in_calls(calls, stages, numbers, count=1):
+def mistake_in_calls(calls, stages, numbers, count=1, lines=()):
     """(code, sentence) of what is wrong with the calls, or None.
 
     stages: those that a step needs, in their order. numbers: see `numbers_of_steps`. count: steps.
+    lines: of the student's file.
     """
     made = {stage: [call for call in calls if call.stage == stage] for stage in stages}
     missing = [stage for stage in stages if not made[stage]]
@@ -381,7 +387,8 @@ def mistake_in_calls(calls, stages, numbers, count=1):
         return "network not asked", "The network was not asked about the batch: call evaluate."
     if missing:
         code, sentence = NEVER[missing[0]]
-        return code, sentence.replace("never called", f"never called{in_which_steps(numbers)}")
+        told = sentence.replace("never called", f"never called{in_which_steps(numbers)}")
+        return code, told + condition_of_call(missing[0], lines)
     needless = [call.stage for call in calls if call.stage not in stages]
     if needless:
         return (
@@ -392,7 +399,7 @@ def mistake_in_calls(calls, stages, numbers, count=1):
     return (
         ends_by_number(made, numbers, count)
         or wrong_count(made, numbers, count)
-        or wrong_order(calls, stages)
+        or wrong_order(calls, stages, numbers)
         or wrong_numbers(made, numbers)
         or other_array(calls)
     )
@@ -410,11 +417,24 @@ def mistake_in_steps(case, numbers, count):
 
     numbers: see `numbers_of_steps`.
     """
-    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, count)
+    lines = case.submission.lines
+    mistake = mistake_in_calls(stage_calls(case), STEP_STAGES, numbers, count, lines)
     if mistake is None or mistake[0] not in (LAST_STEP, LAST_RATE):
         return mistake
     code, sentence = mistake
-    return code, f"{sentence} {read_too_late(case.submission.lines)}".rstrip()
+    late = read_too_late(lines)
+    return code, f"{sentence} {late or held_at_the_last_row(code, numbers, count, lines)}".rstrip()
+
+
+def held_at_the_last_row(code, numbers, count, lines):
+    """What is asked where a `min` may hold the number of a step at that of the last row."""
+    first = numbers["sample_batch"]["step"][0]
+    if code != LAST_RATE or first < count or not any("min(" in line for line in lines):
+        return ""
+    return (
+        f"Does `min` hold the number of the step at the last row? Row 0 belongs to step "
+        f"{first:.0f}, the first of this run (first_step)."
+    )
 
 
 def in_which_steps(numbers):
@@ -574,18 +594,20 @@ def wrong_rates(got, right):
         told = (
             f"stages.{which[0]} got the learning rates {listed(rates)}; right is {listed(wanted)}"
         )
+        first = right["sample_batch", "step"][0]
+        row_0 = (
+            f"the first row, with {wanted[0]:.4g}, belongs to step {first:.0f}, the first of this "
+            "run (first_step)"
+        )
         patterns = {
             "first rate again": (wanted[:1] * len(wanted), "each step has a row of its own"),
             LAST_RATE: (wanted[-1:] * len(wanted), "each step has a row of its own"),
             "rates one late": (
                 [wanted[0], *wanted[:-1]],
-                "the first row belongs to the first step, the second to the second",
+                f"{row_0}, the second row to the step behind it",
             ),
-            "rates one early": (
-                [*wanted[1:], wanted[-1]],
-                "the first row belongs to the first step",
-            ),
-            "rates reversed": (wanted[::-1], "the first row belongs to the first step"),
+            "rates one early": ([*wanted[1:], wanted[-1]], row_0),
+            "rates reversed": (wanted[::-1], row_0),
         }
         for code, (pattern, advice) in patterns.items():
             if len(wanted) > 1 and rates == pattern:
@@ -593,7 +615,7 @@ def wrong_rates(got, right):
         if rates in [[*wanted[turn:], *wanted[:turn]] for turn in range(1, len(wanted))]:
             return (
                 "rates in a circle",
-                f"{told}: the first row belongs to first_step, whatever its number is.",
+                f"{told}: {row_0}, whatever its number is.",
             )
         other = grid if which is mlp else mlp
         if rates == right[other]:
@@ -616,7 +638,7 @@ def listed(numbers, form=".4g"):
     return ", ".join(f"{number:{form}}" for number in numbers[:4]) + more
 
 
-def wrong_order(calls, stages):
+def wrong_order(calls, stages, numbers):
     places = {stage: [] for stage in stages}
     for place, call in enumerate(calls):
         if call.stage in places:
@@ -627,8 +649,22 @@ def wrong_order(calls, stages):
         # The last time that the later stage ran in a step: asking the network twice is no mistake.
         for first, second in itertools.zip_longest(places[earlier], places[later]):
             if first is not None and second is not None and first > second:
-                return mistake
+                code, sentence = mistake
+                drawn = earlier == "sample_batch"
+                return code, sentence + (one_batch_ahead(calls, numbers) if drawn else "")
     return next_step_too_early(places)
+
+
+def one_batch_ahead(calls, numbers):
+    """What is said if each step draws the batch of the next one."""
+    steps = [call.numbers.get("step") for call in calls if call.stage == "sample_batch"]
+    wanted = numbers["sample_batch"]["step"] if numbers else []
+    if not wanted or steps != [step + 1 for step in wanted]:
+        return ""
+    return (
+        f" Here step {wanted[0]:.0f} draws the batch of step {steps[0]:.0f}, for the step behind "
+        "it: then the first step of a run has none of its own."
+    )
 
 
 def next_step_too_early(places):
@@ -639,10 +675,15 @@ def next_step_too_early(places):
             continue
         for next_one, this in zip(before[1:], after, strict=False):
             if next_one < this:
+                done = (
+                    "so the gradients of both were added up"
+                    if earlier == "backward"
+                    else "and wrote over what it needs"
+                )
                 return (
                     "next step too early",
                     f"stages.{earlier} ran for the next step before stages.{later} had run for "
-                    "this one, and wrote over what it needs: end a step before the next begins.",
+                    f"this one, {done}: end a step before the next begins.",
                 )
     return None
 

@@ -688,9 +688,10 @@ def require_three_directions(case, tinted):
         case.require(
             end == length or not front.all(),
             "a direction too short",
-            f"only {end} of {length} {what} were written: too few blocks there, or a guard with "
-            "another size. What the kernel gets from cuda.grid(3) first has to come first in the "
-            "block and in blocks_to_cover, too: channel, x, y go with (channels, width, height).",
+            f"only {end} of {length} {what} were written: are there too few blocks, or does a "
+            "guard take another size? What the kernel gets from cuda.grid(3) first has to come "
+            "first in the block and in blocks_to_cover, too: channel, x, y go with (channels, "
+            "width, height).",
         )
 
 
@@ -769,8 +770,8 @@ def require_few_threads(case, run, shape, factor):
         ours=-(-width // columns) * -(-height // rows) * columns * rows,
         allowed=MOST_THREADS,
         diagnosis="threads without work",
-        sentence="many threads have nothing to do: there is one for each number of small, not of "
-        "the image.",
+        sentence="many threads have nothing to do: there should be one for each number of small, "
+        "not one for each number of the image. Count the blocks for the shape of small.",
         line=launches[0].line if run.steps else 0,
     )
 
@@ -876,12 +877,14 @@ def require_two_streams(case, run):
         line=between[0].line if between else 0,
     )
     require_kept(case, run.steps[launches[0] : launches[-1]])
+    chained = made_of_the_other(*steps[-2:])
     streams = {step.stream for step in steps[-2:]}
     case.require(
         len(streams) == 2,
         "one stream",
         "half and quarter are in the same stream, so one begins when the other has ended: give "
-        "quarter a stream of its own.",
+        f"quarter a stream of its own.{chained and ' And ' + chained}",
+        line=steps[-1].line,
     )
     require_side_by_side(case, run.steps, *launches[-2:])
     require_named_streams(case, run)
@@ -899,12 +902,34 @@ def require_side_by_side(case, steps, first, second):
     ]
     records = [n for n in range(max(waits, default=0)) if steps[n].do == RECORD]
     late = bool(records) and min(records) > first
+    chained = made_of_the_other(steps[first], steps[second])
+    case.require(
+        not (late and chained),
+        "quarter made of half",
+        f"half and quarter do not run at the same time: {chained} Then the event can be recorded "
+        "right behind grayscale, and neither waits for the other.",
+        line=steps[second].line,
+    )
     case.require(
         not late,
         "recorded too late",
         f"half and quarter do not run at the same time: the event is recorded in line "
         f"{steps[min(records)].line if late else 0}, behind the launch of one of them, so the "
         "other waits for that, too. Both need gray only: record it right behind grayscale.",
+        line=steps[min(records)].line if late else None,
+    )
+
+
+def made_of_the_other(one, other):
+    """What is said if the later launch of shrink reads what the earlier one has written, or ""."""
+    written, read = one.arrays[1:2], other.arrays[:1]
+    if not one.name == other.name == "shrink" or not read or written != read:
+        return ""
+    which = f"line {other.line}" if other.line != one.line else "the later shrink"
+    before = f"line {one.line}" if other.line != one.line else "the one before it"
+    return (
+        f"{which} makes its result of what {before} has made, so it has to wait for that. "
+        "Make both of gray: half with a factor of 2, quarter with a factor of 4."
     )
 
 

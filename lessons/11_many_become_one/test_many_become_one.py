@@ -1025,11 +1025,11 @@ def add_columns_by_blocks(case, rows, columns):
         ),
         "added by every thread": (
             before + BLOCK_THREADS * reference.column_sums(matrix),
-            "Every thread adds the sum of the block: one of them does.",
+            "Every thread adds the sum of the block: only one of them should.",
         ),
         "added by every warp": (
             before + WARPS * reference.column_sums(matrix),
-            "Every warp adds the sum of the block: thread 0 of the block does.",
+            "Every warp adds the sum of the block: only thread 0 of the block should.",
         ),
         "first warps only": (
             before + exact[np.arange(rows) % BLOCK_THREADS < WARP].sum(axis=0),

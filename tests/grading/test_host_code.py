@@ -70,10 +70,24 @@ def started_with_other_types(values):
 
 
 def test_a_step_tells_the_types_of_what_a_launch_is_given():
-    launches = [step for step in run(started_with_other_types, numbers()).steps if step[-1]]
+    launches = [
+        step for step in run(started_with_other_types, numbers()).steps if step[0] == "launch"
+    ]
     plain, other, gaps = (HostStep(*step).types for step in launches)
     assert plain == other == "; ".join(["an array of float32 with 1 dimension"] * 2)
     assert gaps.startswith("an array of float32 with 1 dimension, with gaps;")
+
+
+def doubled_twice(values):
+    first, second = (cuda.device_array(values.shape, np.float32) for _ in range(2))
+    twice[2, 64](cuda.to_device(values), first)
+    twice[2, 64](first, second)
+    return second.copy_to_host()
+
+
+def test_a_step_tells_which_launches_are_given_the_same_array():
+    launches = [step for step in run(doubled_twice, numbers()).steps if step[0] == "launch"]
+    assert [HostStep(*step).arrays for step in launches] == [[1, 2], [2, 3]]
 
 
 def read_through_a_buffer(values):
@@ -377,8 +391,13 @@ def test_a_class_of_its_own_does_not_reach_it_either():
 
 
 def test_steps_of_a_stranger():
-    (step,) = read_steps([["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0, "int64"]])
-    assert step.name == "twice?[2J" and step.types == "int64"
-    for nonsense in ([1], [["launch"]], [["launch", "x", 1, False, "", 1, 0.0, ""]], [[]] * 20_000):
+    (step,) = read_steps([["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0, "int64", [1, 0]]])
+    assert step.name == "twice?[2J" and step.types == "int64" and step.arrays == (1, 0)
+    for nonsense in (
+        [1],
+        [["launch"]],
+        [["launch", "x", 1, False, "", 1, 0.0, "", []]],
+        [[]] * 20_000,
+    ):
         with pytest.raises((TypeError, ValueError)):
             read_steps(nonsense)

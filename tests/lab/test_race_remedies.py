@@ -47,8 +47,28 @@ def chosen_by_thread(values, sums):
     sums[0] += number
 
 
-def told(kernel, *arguments, block=64):
-    report = checked_run(kernel, 1, block, *arguments, ask_numba=False)
+@cuda.jit
+def first_block_clears(values, sums):
+    if cuda.blockIdx.x == 0:
+        for i in range(cuda.threadIdx.x, sums.shape[0], cuda.blockDim.x):
+            sums[i] = float32(0)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] += values[cuda.blockIdx.x]
+
+
+@cuda.jit
+def first_block_numbers(values, sums):
+    if cuda.blockIdx.x == 0:
+        for i in range(cuda.threadIdx.x, sums.shape[0], cuda.blockDim.x):
+            sums[i] = values[i]
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] += values[cuda.blockIdx.x]
+
+
+def told(kernel, *arguments, block=64, grid=1):
+    report = checked_run(kernel, grid, block, *arguments, ask_numba=False)
     messages = [found.message for found in report.problems if found.kind == "race"]
     assert messages, report
     return " ".join(messages)
@@ -188,3 +208,11 @@ def test_without_turns_the_second_barrier_is_told_also_of_functions():
 def test_rounds_that_take_turns_are_right():
     report = checked_run(both_take_turns, 1, 64, *three_rounds(), ask_numba=False)
     assert report.problems == []
+
+
+def test_what_one_block_clears_others_may_store():
+    arguments = floats(64), np.zeros(4, np.float32)
+    text = told(first_block_clears, *arguments, block=32, grid=4)
+    assert "nothing has to be cleared" in text and "read in a second one" not in text
+    text = told(first_block_numbers, *arguments, block=32, grid=4)
+    assert "nothing has to be cleared" not in text and "read in a second one" in text

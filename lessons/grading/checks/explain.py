@@ -3,20 +3,23 @@
 Changed texts run as a student's file does, in a worker of their own, and count for no points.
 """
 
+import ast
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from lessons.course.exercises import START, exercise_text, solution_text
 from lessons.course.lesson import Check, Lesson
+from lessons.course.source_text import syntax_tree
 from lessons.grading.advice.messages import quoted
 from lessons.grading.checks.case import CheckFunction
 from lessons.grading.checks.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.waiting import about_an_answer, about_values, failed, tells_a_line
-from lessons.grading.repairs.search import Found, find_slip
+from lessons.grading.repairs.search import Found, Place, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import names_called
 from lessons.grading.repairs.tries import Tries
+from lessons.grading.repairs.wider import CONDITIONS
 from lessons.grading.supervisor.worker_pool import WorkerPool
 from lessons.grading.untrusted.submission import Submission
 
@@ -37,6 +40,7 @@ SYMPTOMS = (
 )  # fmt: skip
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")
+MOST_LINES_SHOWN = 4  # of a statement
 # Codes of a mistake that may be in that line, or in one that leads to it.
 NEAR_A_LINE = ("out-of-bounds", "compile")
 # Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
@@ -232,14 +236,28 @@ def told(found: Found, source: list[str]) -> list[str]:
         (place,) = found.places
         return [
             f"{BEGINNING}{place.line}: {place.words}, this check passes{or_before(found)}",
-            *quoted(place.line, source),
+            *quoted_place(place, source),
         ]
     how = "together" if found.all_of_them else "one of them is enough"
     lines = [f"{BEGINNING_OF_LINES}; if they are changed ({how}), this check passes:"]
     for place in found.places:
         lines.append(f"  line {place.line}: {place.words}")
-        lines += quoted(place.line, source)
+        lines += quoted_place(place, source)
     return lines
+
+
+def quoted_place(place: Place, source: list[str]) -> list[str]:
+    """The line of a place; of a short statement that is left out as a whole, all of its lines."""
+    tree = syntax_tree("\n".join(source)) if place.words == CONDITIONS["False"] else None
+    statements = (node for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.stmt))
+    ends = [node.end_lineno or 0 for node in statements if starts_at(node, place.line)]
+    last = max(ends, default=place.line)
+    shown = range(place.line, last + 1 if last < place.line + MOST_LINES_SHOWN else place.line + 1)
+    return [text for line in shown for text in quoted(line, source)]
+
+
+def starts_at(node: ast.stmt, line: int) -> bool:
+    return getattr(node, "lineno", 0) == line
 
 
 def or_before(found: Found) -> str:

@@ -23,7 +23,10 @@ MOST_STEPS = 10_000
 
 
 class HostStep(NamedTuple):
-    """What the host has asked for; the fields are those of `lessons.lab.host.steps.Step`."""
+    """What the host has asked for; the fields are those of `lessons.lab.host.steps.Step`.
+
+    arrays: a number for each array of a launch, the same for the same memory.
+    """
 
     do: str
     line: int
@@ -33,6 +36,7 @@ class HostStep(NamedTuple):
     size: int
     value: float
     types: str = ""
+    arrays: tuple[int, ...] = ()
 
 
 class HostRun(NamedTuple):
@@ -103,6 +107,7 @@ def read_steps(received: Any) -> list[HostStep]:
         HostStep(
             printable(str(do)[:100]), whole(line), whole(stream), bool(waits),
             printable(str(name)[:100]), whole(size), float(value), printable(str(types)[:1000]),
+            tuple(whole(array) for array in arrays),
         )
-        for do, line, stream, waits, name, size, value, types in received
+        for do, line, stream, waits, name, size, value, types, arrays in received
     ]  # fmt: skip

@@ -249,10 +249,14 @@ class Verdict(Inputs):
         """Note, for a check that passes, how often something was done: nothing is asked for."""
         self.notes.append(compared(what, yours, ours))
 
-    def require(self, ok: bool, diagnosis: str, sentence: str) -> None:
-        """End the check with this diagnosis unless `ok`: for a property, not a value."""
+    def require(self, ok: bool, diagnosis: str, sentence: str, line: int | None = None) -> None:
+        """End the check with this diagnosis unless `ok`: for a property, not a value.
+
+        line: of the student's file, which is shown.
+        """
         if not ok:
-            self.fail(diagnosis, f"{diagnosis}: {sentence}")
+            code = quoted(line, self.submission.lines)
+            self.fail(diagnosis, f"{diagnosis}: {sentence}", *code)
 
     def require_many_threads(
         self, counts: Counts, result: Output, threads: Threads | None = None

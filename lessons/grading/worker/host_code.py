@@ -38,7 +38,7 @@ DOUBLES = (
     "cuda.device_array(shape, np.float32)"
 )
 HINTS = "In", "Out", "InOut"  # what cuda.In(array) and its like are made of
-SentStep = tuple[str, int, int, bool, str, int, float, str]
+SentStep = tuple[str, int, int, bool, str, int, float, str, list[int]]
 
 leave_out(str(Path(__file__).resolve().parents[1]))
 
@@ -255,10 +255,12 @@ class HostRun:
         self.findings = [as_sent(finding, path) for finding in session.problems]
         doubles = [finding for finding in session.findings if finding.topic == "double"]
         self.doubles = [as_sent(finding, path) for finding in doubles]
+        places = [0, *(place for step in session.order.steps for place in step.arrays)]
+        numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
         self.steps = [
             (
                 step.do, step.place.line, step.stream, step.waits, step.name, step.size,
-                step.value, step.types,
+                step.value, step.types, [numbers[place] for place in step.arrays],
             )
             for step in session.order.steps
         ]  # fmt: skip

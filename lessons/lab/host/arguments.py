@@ -79,6 +79,14 @@ def types_of(values: Iterable[Any]) -> str:
     return "; ".join(type_of(value) for value in values)
 
 
+def places_of(values: Iterable[Any]) -> tuple[int, ...]:
+    """Where the arrays among a launch's arguments begin; 0 for what is none."""
+    return tuple(
+        value.__array_interface__["data"][0] if isinstance(value, np.ndarray) else 0
+        for value in values
+    )
+
+
 def type_of(value: Any) -> str:
     if isinstance(value, np.ndarray):
         dimensions = f"{value.ndim} dimension{'s' if value.ndim > 1 else ''}"

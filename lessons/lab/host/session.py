@@ -10,7 +10,7 @@ import numpy as np
 from ..dimensions import Configuration, volume
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.run import BUDGET, checked_run
-from .arguments import Prepared, memory_of, prepare, types_of
+from .arguments import Prepared, memory_of, places_of, prepare, types_of
 from .device_array import DeviceArray, garbage_like, plain
 from .found import Found
 from .host_array import HostArray, plain_array, watched
@@ -222,9 +222,9 @@ class Session(Found):
         before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
         waits = prepared.returns_to_host
         threads = volume(chosen.grid) * volume(chosen.block)
-        types = types_of(prepared.values)
+        types, arrays = types_of(prepared.values), places_of(prepared.values)
         self.order.steps.append(
-            Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types)
+            Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types, arrays=arrays)
         )
         name = self.run(kernel, chosen, prepared)
         if queue and not self.launches[name]:

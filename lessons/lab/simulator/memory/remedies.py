@@ -7,6 +7,7 @@ import numpy as np
 from ...numba_compiler import is_of_user
 from .block_steps import block_wide_step
 from .changes import atomic_advice, change_of, changed_atomically, old_value_stored
+from .clearing import clears_for_all, clears_where_others_change
 from .given_values import new_value_given
 from .history import HappensBefore
 from .origins import block_left_out, made_of_array
@@ -20,9 +21,6 @@ from .places import (
     common_loop,
     in_two_branches,
     line_of,
-    parents_in,
-    parents_of,
-    sets_a_constant,
     shared_parents,
     statement_at,
     subscripts,
@@ -136,6 +134,12 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
             f"{why}: read from one array and write to another, and change places from one launch "
             "to the next"
         )
+    if order_of_lines == "after" and clears_where_others_change(now, former):
+        return (
+            f"{why}. Is each element changed by one thread only, once? Then let that store (=) "
+            "where it changes it now, and nothing has to be cleared; otherwise clear in a launch "
+            "before"
+        )
     if order_of_lines == "after":
         return f"{why}: end the launch before the line that reads, and read in a second one"
     if now.kind == former.kind == "write":
@@ -180,19 +184,6 @@ def reads_others(now: Side, former: Side) -> str:
     if waiting_loops(now.source):  # for what is computed by others: it is no stencil
         return ""
     return "before" if line_of(read.node) <= line_of(stored.node) else "after"
-
-
-def clears_for_all(now: Side, former: Side) -> bool:
-    """Whether one thread sets in a loop what each thread reads once: it cleans up for others."""
-    stored, read = (now, former) if now.kind == "write" else (former, now)
-    if not sets_a_constant(stored):
-        return False
-    parents = parents_in(stored.source.tree)
-    in_a_loop = [
-        any(isinstance(parent, (ast.For, ast.While)) for parent in parents_of(parents, side.node))
-        for side in (stored, read)
-    ]
-    return in_a_loop == [True, False]
 
 
 # ---------------------------------------------------------------- within a block
