@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.config import AdamRates
+from lessons.grading.advice.cleared import line_that_clears
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import Left, Mistake, expect_all
 
@@ -154,6 +155,7 @@ def move_weights(case, settings, step, only_the_row=False):
         mistakes |= argument_mistakes(inputs, row, settings)
         mistakes |= adam_mistakes(inputs, row, settings)
         mistakes |= clearing_mistakes(inputs, row, settings)
+        tell_what_clears(case, mistakes, "adam_weights")
     right = Step(inputs, row, settings)
     compare(case, (gradient, m, v, weights), right.result, mistakes, LIST_THREADS)
 
@@ -176,9 +178,19 @@ def move_grid(case, settings, shape):
     )  # fmt: skip
     right = grid_result(inputs, steps, settings)
     mistakes = grid_mistakes(inputs, steps, settings)
+    tell_what_clears(case, mistakes, "adam_grid")
     left = [Left("steps", counted, right["steps"], tolerance=0)]
     look = partial(cells_to_look_at, touched_cells(inputs[1]))
     compare(case, (grad_grid, m, v, grid), right, mistakes, None, left, look)
+
+
+def tell_what_clears(case, mistakes, kernel):
+    """Add the line that sets the gradient, the kernel's second argument, to zero, if it is one."""
+    line = line_that_clears(kernel, 1, case.submission.lines)
+    known = mistakes["cleared too early"]
+    if line:
+        sentence = f"{known.sentence} Line {line} clears it."
+        mistakes["cleared too early"] = known._replace(sentence=sentence)
 
 
 # ---------------------------------------------------------------- inputs

@@ -16,7 +16,7 @@ from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference
 from lessons.grading.advice.late_functions import read_too_late
-from lessons.grading.advice.never_called import condition_of_call
+from lessons.grading.advice.never_called import condition_of_call, lines_of_calls
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import same
 from lessons.grading.exchange.own_changes import CLEARED, CUT_OFF, OTHERWISE, TIMES
@@ -398,8 +398,8 @@ def mistake_in_calls(calls, stages, numbers, count=1, lines=()):
         )
     return (
         ends_by_number(made, numbers, count)
-        or wrong_count(made, numbers, count)
-        or wrong_order(calls, stages, numbers)
+        or wrong_count(made, numbers, count, lines)
+        or wrong_order(calls, stages, numbers, lines)
         or wrong_numbers(made, numbers)
         or other_array(calls)
     )
@@ -468,7 +468,7 @@ def ends_by_number(made, numbers, count):
     )
 
 
-def wrong_count(made, numbers, count):
+def wrong_count(made, numbers, count, lines):
     times = {stage: len(calls) for stage, calls in made.items()}
     if set(times.values()) == {count - 1}:
         steps = [call.numbers.get("step") for call in made.get("sample_batch", [])]
@@ -487,9 +487,13 @@ def wrong_count(made, numbers, count):
         if number != count and not asked_again:
             each = "in one step" if count == 1 else f"in {count} steps"
             often = "once" if number == 1 else f"{number} times"
+            places = lines_of_calls(stage, lines)
+            where = (
+                f" (lines {' and '.join(map(str, places))})" if len(places) == number == 2 else ""
+            )
             return (
                 "wrong number of calls",
-                f"stages.{stage} was called {often} {each}: once per step is right.",
+                f"stages.{stage} was called {often} {each}{where}: once per step is right.",
             )
     return None
 
@@ -638,7 +642,7 @@ def listed(numbers, form=".4g"):
     return ", ".join(f"{number:{form}}" for number in numbers[:4]) + more
 
 
-def wrong_order(calls, stages, numbers):
+def wrong_order(calls, stages, numbers, lines):
     places = {stage: [] for stage in stages}
     for place, call in enumerate(calls):
         if call.stage in places:
@@ -651,19 +655,21 @@ def wrong_order(calls, stages, numbers):
             if first is not None and second is not None and first > second:
                 code, sentence = mistake
                 drawn = earlier == "sample_batch"
-                return code, sentence + (one_batch_ahead(calls, numbers) if drawn else "")
+                return code, sentence + (one_batch_ahead(calls, numbers, lines) if drawn else "")
     return next_step_too_early(places)
 
 
-def one_batch_ahead(calls, numbers):
+def one_batch_ahead(calls, numbers, lines):
     """What is said if each step draws the batch of the next one."""
     steps = [call.numbers.get("step") for call in calls if call.stage == "sample_batch"]
     wanted = numbers["sample_batch"]["step"] if numbers else []
     if not wanted or steps != [step + 1 for step in wanted]:
         return ""
+    places = lines_of_calls("sample_batch", lines)
+    where = f" line {places[0]} draws, in step {wanted[0]:.0f}," if len(places) == 1 else ""
     return (
-        f" Here step {wanted[0]:.0f} draws the batch of step {steps[0]:.0f}, for the step behind "
-        "it: then the first step of a run has none of its own."
+        f" Here{where or f' step {wanted[0]:.0f} draws'} the batch of step {steps[0]:.0f}, for the "
+        "step behind it: then the first step of a run has none of its own."
     )
 
 

@@ -1,6 +1,6 @@
 """What is said of a call that the text has, and that was never made."""
 
-from lessons.grading.advice.never_called import condition_of_call
+from lessons.grading.advice.never_called import condition_of_call, lines_of_calls
 
 UNDER = """
 def evaluate(stages, arrays):
@@ -29,3 +29,8 @@ def test_where_nothing_is_known():
     for text in (UNDER + UNDER, "def f(:", "def f(stages):\n    encode = stages.encode\n"):
         assert condition_of_call("encode", text.splitlines()) == ""
     assert condition_of_call("mlp_forward", UNDER.splitlines()) == ""
+
+
+def test_the_lines_of_calls():
+    assert lines_of_calls("encode", (UNDER + UNDER).splitlines()) == [4, 9]
+    assert lines_of_calls("backward", UNDER.splitlines()) == []

@@ -397,3 +397,12 @@ def test_only_functions_of_checks_that_have_passed_are_fine():
 )
 def test_a_factor_and_a_term_are_two_things(missing, words):
     assert told_difference([], missing.split())[1] == words
+
+
+def test_a_short_statement_that_may_be_left_out_is_shown_whole():
+    text = ["def place(i, n):", "    if i == n:", "        return 0", "    return i"]
+    found = Found((Place(2, "condition", "without these lines"),), False)
+    _, *shown = told(found, text)
+    assert shown == ["  2 | if i == n:", "  3 | return 0"]
+    one = Found((Place(2, "condition", "without this condition"),), False)
+    assert told(one, text)[1:] == shown[:1]

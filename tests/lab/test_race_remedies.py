@@ -67,6 +67,24 @@ def first_block_numbers(values, sums):
         sums[cuda.blockIdx.x] += values[cuda.blockIdx.x]
 
 
+@cuda.jit
+def shared_by_the_first(values, sums):
+    factor = cuda.shared.array(1, float32)
+    if cuda.threadIdx.x == 0:
+        factor[0] = values[0]
+    for i in range(cuda.threadIdx.x, sums.shape[0], 32):
+        if i < 4:
+            sums[i] = factor[0]
+
+
+@cuda.jit
+def shared_by_all(values, sums):
+    factors = cuda.shared.array(32, float32)
+    factors[cuda.threadIdx.x] = values[cuda.threadIdx.x]
+    if cuda.threadIdx.x < 4:
+        sums[cuda.threadIdx.x] = factors[31 - cuda.threadIdx.x]
+
+
 def told(kernel, *arguments, block=64, grid=1):
     report = checked_run(kernel, grid, block, *arguments, ask_numba=False)
     messages = [found.message for found in report.problems if found.kind == "race"]
@@ -216,3 +234,16 @@ def test_what_one_block_clears_others_may_store():
     assert "nothing has to be cleared" in text and "read in a second one" not in text
     text = told(first_block_numbers, *arguments, block=32, grid=4)
     assert "nothing has to be cleared" not in text and "read in a second one" in text
+
+
+def test_a_barrier_stands_in_no_block_that_one_of_the_two_is_in():
+    arguments = floats(64), np.zeros(4, np.float32)
+    line = shared_by_the_first.py_func.__code__.co_firstlineno
+    text = told(shared_by_the_first, *arguments, block=32)
+    between = (
+        f"between them, behind the `if` of line {line + 3} and before the loop of line {line + 5}"
+    )
+    assert between in text
+    line = shared_by_all.py_func.__code__.co_firstlineno
+    text = told(shared_by_all, *arguments, block=32)
+    assert text.endswith(f"put cuda.syncthreads() between them, before the `if` of line {line + 4}")

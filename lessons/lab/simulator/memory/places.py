@@ -74,6 +74,27 @@ def shared_parents(now: Side, former: Side) -> list[ast.AST]:
     return [parent for parent in parents_of(parents, now.node) if parent in others]
 
 
+def where_between(now: Side, former: Side) -> str:
+    """Behind which `if` or loop, and before which one, a barrier between two places belongs."""
+    first, second = sorted((now, former), key=lambda side: line_of(side.node))
+    behind, before = own_block(first, second), own_block(second, first)
+    words = [f"behind {behind}"] * bool(behind) + [f"before {before}"] * bool(before)
+    return ", " + " and ".join(words) if words else ""
+
+
+def own_block(one: Side, other: Side) -> str:
+    """The outermost `if` or loop that one place is in, and the other is not; in words."""
+    shared = set(shared_parents(one, other))
+    own = [
+        parent
+        for parent in parents_of(parents_in(one.source.tree), one.node)
+        if parent not in shared and isinstance(parent, (ast.If, ast.For, ast.While))
+    ]
+    if not own:
+        return ""
+    return f"the {'`if`' if isinstance(own[-1], ast.If) else 'loop'} of line {line_of(own[-1])}"
+
+
 def in_two_branches(now: Side, former: Side) -> bool:
     """Whether one place is under an `if`, and the other under its `else`."""
     nearest = next(iter(shared_parents(now, former)), None)

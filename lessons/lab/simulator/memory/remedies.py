@@ -27,6 +27,7 @@ from .places import (
     syncs_grid,
     uses_warps,
     waiting_loops,
+    where_between,
 )
 from .stored_back import changed_in_two_steps
 from .turns import in_kernel, next_round_too_early
@@ -244,7 +245,7 @@ def within_block(now: Side, former: Side) -> str:
     begin, end = line_of(now.node), line_of(former.node)
     if loop is None or begin > end:
         conditional = any(isinstance(parent, ast.If) for parent in shared_parents(now, former))
-        outside = ", outside the `if`" if conditional else ""
+        outside = ", outside the `if`" if conditional else where_between(now, former)
         meant = ", if both are meant for this element" * (now.kind == former.kind == "write")
         second = or_a_second_array(now, former)
         return f"put cuda.syncthreads() between them{outside}{meant}{second}"

@@ -1,0 +1,38 @@
+"""Which line of a kernel sets elements of one of its arguments to zero."""
+
+import ast
+from collections.abc import Sequence
+
+from lessons.course.source_text import syntax_tree
+
+
+def line_that_clears(kernel: str, argument: int, source: Sequence[str]) -> int | None:
+    """The one line that does; None if there is none, or several.
+
+    argument: its number, from 0.
+    """
+    tree = syntax_tree("\n".join(source))
+    body = tree.body if tree else []
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == kernel]
+    if len(found) != 1 or argument >= len(found[0].args.args):
+        return None
+    name = found[0].args.args[argument].arg
+    nodes = [node for node in ast.walk(found[0]) if isinstance(node, ast.Assign)]
+    lines = [node.lineno for node in nodes if sets_to_zero(node, name)]
+    return lines[0] if len(lines) == 1 else None
+
+
+def sets_to_zero(node: ast.Assign, array: str) -> bool:
+    return is_zero(node.value) and any(
+        isinstance(target, ast.Subscript)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == array
+        for target in node.targets
+    )
+
+
+def is_zero(value: ast.expr) -> bool:
+    """Whether it is 0, 0.0 or float32(0)."""
+    if isinstance(value, ast.Call) and len(value.args) == 1:
+        return is_zero(value.args[0])
+    return isinstance(value, ast.Constant) and value.value == 0
