@@ -14,11 +14,12 @@ import numpy as np
 import kernels.derivatives.functions  # noqa: F401  (it registers what a tape may name)
 from kernels.derivatives.writer import write
 from lessons import reference
-from lessons.grading.advice.gelu_terms import Names, wrong_slope
+from lessons.grading.advice.gelu_terms import Names, wrong_rules, wrong_slope
 from lessons.grading.checks.case import check
 from lessons.reference import derivatives as derivatives
 
 POINTWISE = derivatives.POINTWISE
+GELU_NAMES = Names("GELU_SCALE", "GELU_CUBE")
 OWN = "sine_derivative", "gelu_derivative", "bilinear_derivative"
 BELOW = b"\n\n\n# ---------------- what the check has added\n\n"
 
@@ -184,26 +185,12 @@ def test_gelu(case):
                 "gradient multiplies the second part of the product rule only: it belongs to their "
                 "sum, so put brackets around both.",
             ),
-            "product of the slopes": (
-                gradient * 0.5 * (1 - t**2) * slope,
-                "This is the slope of x / 2 times that of 1 + tanh(inner). " + PRODUCT_RULE,
-            ),
-            "sum of the slopes": (
-                gradient * (0.5 + (1 - t**2) * slope),
-                "This is the slope of x / 2 plus that of 1 + tanh(inner). " + PRODUCT_RULE,
-            ),
+            **wrong_rules(exact, GELU_NAMES, gradient),
         },
         lambda x, gradient, got: (
-            wrong_slope(x, got, Names("GELU_SCALE", "GELU_CUBE"), gradient)
-            | measured_slope(x, gradient, got)
+            wrong_slope(x, got, GELU_NAMES, gradient) | measured_slope(x, gradient, got)
         ),
     )
-
-
-PRODUCT_RULE = (
-    "The slope of a product has two parts: the slope of each factor, times the other factor as it "
-    "is."
-)
 
 
 def measured_slope(x, gradient, got):
@@ -986,8 +973,10 @@ def test_wrong_derivative(case):
         "wrong derivatives pass, and all right ones are accused: disagrees returns True if a "
         "derivative is wrong.",
     )
+    accused = [suspect for suspect, said in verdicts if said and not suspect.kind]
+    why = next((told for text, told in WHY_ACCUSED.items() if only(text, accused)), "")
     for suspect, said in verdicts:
-        expect_verdict(case, suspect, said)
+        expect_verdict(case, suspect, said, why)
     for suspect in spoilers:
         case.advice = {}
         if "value" in suspect.kind:
@@ -1218,16 +1207,29 @@ def verdict_of(case, suspect):
     return bool(named)
 
 
-def expect_verdict(case, suspect, named):
+# What is asked if all right derivatives that are accused have this in their text.
+WHY_ACCUSED = {
+    "0.0003 * b": " Is each slope compared with a hundredth of itself? Of 0.0003 that is less than "
+    "a measured slope can show.",
+    "400 * x * x * x": " Is no more than 0.01 allowed for a slope of hundreds, too?",
+}
+
+
+def only(text, accused):
+    return all(text in suspect.text for suspect in accused)
+
+
+def expect_verdict(case, suspect, named, why_accused=""):
+    """End the check if a verdict is wrong. why_accused: what is asked if a right one is accused."""
     why_wrong = LIARS | SPOILERS
     lines = suspect.text.split("\n\n\n")[1:]
     shown = [f"    {line}" for part in lines for line in part.splitlines()]
     if named and not suspect.kind:
         case.fail(
             "accuses a right one",
-            f"accuses a right one: the derivative of {suspect.name} is right. It should be "
+            f"accuses a right one: the derivative of {suspect.name} is right. So is each that is "
             "gradient times slope, to a hundredth of the largest slope there, or of 1 where "
-            "all slopes are smaller.",
+            f"all slopes are smaller.{why_accused}",
             *shown,
         )
     if suspect.kind and not named:

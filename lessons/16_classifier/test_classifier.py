@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.classifier.digits import CLASSES, Difficulty, draw_digits
 from kernels.classifier.network import Network, initial_parameters, parameter_count
-from lessons.grading.advice.gelu_terms import Names, wrong_inner, wrong_slope
+from lessons.grading.advice.gelu_terms import Names, wrong_inner, wrong_rules, wrong_slope
 from lessons.grading.checks.case import check
 from lessons.grading.checks.mistakes import Left, Mistake, expect_all, same
 from lessons.reference import classifier as reference
@@ -169,7 +169,9 @@ def wrong_slopes(x):
 def other_factors(name, x, got):
     """code -> (result, sentence), if some of the formula's factors are other ones."""
     names = Names("ROOT_2_OVER_PI", "CUBIC")
-    return wrong_inner(x, got, names) if name == "gelu" else wrong_slope(x, got, names)
+    if name == "gelu":
+        return wrong_inner(x, got, names)
+    return wrong_rules(x, names) | wrong_slope(x, got, names)
 
 
 def measured_slope(x, got):
@@ -787,8 +789,8 @@ def unequal_threads(z, labels, largest, total, of):
         ),
         (
             "sum for thread 0 only", largest, of_thread_0,
-            "Thread 0 has the sum of all, and the others that of their own classes: every thread "
-            "returns shared[0].",
+            "Thread 0 has the sum of all, and the others that of their own classes: each thread "
+            "has to return shared[0], which it reads behind a barrier.",
         ),
         (
             "each thread its own largest", own_largest, sums,
@@ -1584,7 +1586,8 @@ EPOCH_MISTAKES = {
     ),
     "losses after the step": LATE,
     "last batch filled up": (
-        "The last mini-batch begins too early, and some samples come twice: it has what is left.",
+        "The last mini-batch begins too early, and some samples come twice: it "
+        "should have no more than what is left.",
         {"batches": filled_up},
     ),
     "not trained": (

@@ -3,11 +3,22 @@
 import numpy as np
 import pytest
 
-from lessons.grading.advice.gelu_terms import CUBIC, ROOT, Names, wrong_inner, wrong_slope
+from lessons.grading.advice.gelu_terms import (
+    CUBIC,
+    ROOT,
+    Names,
+    wrong_inner,
+    wrong_rules,
+    wrong_slope,
+)
 
 NAMES = Names("ROOT", "CUBIC")
 X = np.array([-2.1, -1.3, -0.8, -0.5, 0.0, 0.45, 0.9, 1.4, 2.2, 30.0])
 GRADIENT = np.linspace(-1.5, 1.2, len(X))
+
+
+INNER = ROOT * (X + CUBIC * X**3)
+SLOPE = ROOT * (1 + 3 * CUBIC * X**2)
 
 
 def gelu(root=ROOT, cubic=CUBIC):
@@ -51,6 +62,24 @@ def test_what_stands_in_the_slope_is_told(factors, words):
     got = GRADIENT * slope(**factors)
     said = told_of(wrong_slope(X, got, NAMES, GRADIENT), got)
     assert words in said[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "words"),
+    [
+        (0, (1 - np.tanh(INNER) ** 2) / 2, "x / 2 times that of 1 + tanh(inner)"),
+        (1, X / 2 * (1 - np.tanh(X) ** 2), "yours is 1 - tanh(x)^2"),
+        (1, X / 2 * (1 - INNER**2), "yours is 1 - inner^2"),
+    ],
+)
+def test_a_rule_taken_for_another_is_told(first, other, words):
+    got = GRADIENT * (first * (1 + np.tanh(INNER)) / 2 + other * SLOPE)
+    (said,) = told_of(wrong_rules(X, NAMES, GRADIENT), got)
+    assert words in said
+
+
+def test_the_right_rules_are_no_mistake():
+    assert told_of(wrong_rules(X, NAMES), slope()) == []
 
 
 def test_of_two_wrong_parts_nothing_is_told():

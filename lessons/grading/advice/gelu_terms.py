@@ -20,6 +20,11 @@ OTHERS = (
     (0.0, ROOT, 0.0, 3 * ROOT * CUBIC),
     (0.0, ROOT, ROOT * CUBIC, 0.0),
     (0.0, ROOT, 0.0, ROOT),
+    (0.0, 1.0, 0.0, 0.0),
+)
+PRODUCT_RULE = (
+    "The slope of a product is the sum of two parts: the slope of each factor, times the other "
+    "factor as it is."
 )
 NEAR = 1e-3  # how much a factor may be off, of its size, and still be the right one
 CURVED = 2.5  # beyond it a tangent is so near to 1 that nobody can see what is inside of it
@@ -81,6 +86,38 @@ def wrong_slope(
     return found
 
 
+def wrong_rules(x: np.ndarray, names: Names, gradient: float | np.ndarray = 1.0) -> Candidates:
+    """The same of a slope in which the product or the chain rule was taken for another one."""
+    x = np.asarray(x, np.float64)
+    inner = value(RIGHT, x)
+    tangent, slope = np.tanh(inner), value(slope_of(RIGHT), x)
+    of_tangent = (1 - tangent**2) * slope
+    found: Candidates = {
+        "product of the slopes": (
+            gradient * of_tangent / 2,
+            f"This is the slope of x / 2 times that of 1 + tanh(inner). {PRODUCT_RULE}",
+        ),
+        "sum of the slopes": (
+            gradient * (of_tangent + 0.5),
+            f"This is the slope of x / 2 plus that of 1 + tanh(inner). {PRODUCT_RULE}",
+        ),
+    }
+    steps = {  # what stands in place of tanh(inner), where its slope is 1 minus the square of that
+        "tanh(x)": np.tanh(x),
+        f"tanh({names.root} * x)": np.tanh(ROOT * x),
+        "tanh(tanh(inner))": np.tanh(tangent),
+        "inner": inner,
+        "x": x,
+    }
+    for name, other in steps.items():
+        found[f"slope of tanh with {name}"] = (
+            gradient * ((1 + tangent) / 2 + x / 2 * (1 - other**2) * slope),
+            f"The slope of tanh(inner) is 1 - tanh(inner)^2, and yours is 1 - {name}^2. "
+            f"The same inner stands there as in gelu, {names.inner}.",
+        )
+    return found
+
+
 def said_of_parts(first: float, slope: Factors, inner: Factors, names: Names) -> str | None:
     """What is wrong with the factors of the product rule's parts; None if that is no one thing.
 
@@ -90,8 +127,9 @@ def said_of_parts(first: float, slope: Factors, inner: Factors, names: Names) ->
     if near(first, 1) and (alike(slope, right) or alike(slope, slope_of(inner))):
         return ""
     if inner == RIGHT and alike([ROOT * f for f in slope], [slope[0] * f for f in right]):
+        both = "Both parts of the product rule are there. " if first and slope[0] else ""
         return (
-            f"Both parts of the product rule are there. That of x / 2 counts {first:.4g} times, "
+            f"{both}That of x / 2 counts {first:.4g} times, "
             f"and that of 1 + tanh(inner) {slope[0] / ROOT:.4g} times: each counts once."
         )
     if not near(first, 1):
