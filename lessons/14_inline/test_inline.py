@@ -27,7 +27,8 @@ RAGGED = 19, 37  # two rows and three columns of cells, the last of each nearly 
 
 @check("corners")
 def test_corners(case):
-    for height, width in ((16, 16), RAGGED):
+    # More than one cell: in a single one, exchanged axes of the grid look like exchanged shares.
+    for height, width in ((20, 20), RAGGED):
         # Three features at a time are looked at: all that is blended, and both places.
         for shown in ((3, 14, 15), (0, 1, 2), (13, 7, 10)):
             grid = case.random(reference.grid_shape(height, width), 0.1, 1)
@@ -402,8 +403,6 @@ def wrong_features(grid, height, width):
     half_x, half_y = (places + np.array(half) / CELL for half in ((0.5, 0), (0, 0.5)))
     pixels = places * CELL
     wide = places * CELL / (CELL - 1)
-    nearest = (shares == shares.max(axis=1, keepdims=True)) * 1.0
-    nearest /= nearest.sum(axis=1, keepdims=True)
     return {
         "places exchanged": (
             blended(grid, height, width, places=places[:, ::-1]),
@@ -418,6 +417,11 @@ def wrong_features(grid, height, width):
             "The top right and the bottom left corner have each other's share: corner_weights "
             "takes first the place along x, and then w1 belongs to (row, column + 1), w2 to (row + "
             "1, column).",
+        ),
+        "axes of the grid exchanged": (
+            blended(grid, height, width, indices=axes_exchanged(grid.shape, height, width)),
+            "The first two axes of the grid are exchanged: grid[row, column, channel], and the row "
+            "comes from y, the column from x.",
         ),
         **{
             f"shares {code}": (blended(grid, height, width, shares[:, order]), sentence)
@@ -444,13 +448,15 @@ def wrong_features(grid, height, width):
         ),
         "divided by 15": (
             blended(grid, height, width, shares_of(wide), places=wide),
-            "The place is divided by 15, as CELL - 1 or the picture's width - 1 would be: the next "
-            "corner is 16 pixels further on, however large the picture is.",
+            "The place is divided by 15, CELL - 1: the next corner is 16 pixels further on.",
         ),
-        "nearest corner": (
-            blended(grid, height, width, nearest),
-            "The nearest corner decides alone: blend all four with their shares.",
-        ),
+        **{
+            half: (
+                blended(grid, height, width, of_nearest),
+                "The nearest corner decides alone: blend all four with their shares.",
+            )
+            for half, of_nearest in nearest(places).items()
+        },
         "first corner": (
             blended(grid, height, width, shares * 0 + [1, 0, 0, 0]),
             "Only the first corner of the cell is looked at: blend all four with their shares.",
@@ -466,6 +472,23 @@ def wrong_features(grid, height, width):
             "Features 14 and 15 are zero: they are the pixel's place in its cell.",
         ),
     }
+
+
+def axes_exchanged(shape, height, width):
+    """The corners of each pixel, (H * W, 4), where a grid is indexed [column, row].
+
+    One that is then outside of the grid is the first: such a run has ended before anything is
+    compared.
+    """
+    rows, columns = np.divmod(reference.corners(height, width)[0], shape[1])
+    inside = (columns < shape[0]) & (rows < shape[1])
+    return np.where(inside, columns * shape[1] + rows, 0)
+
+
+def nearest(places):
+    """name -> (H * W, 4): 1 for the corner that is nearest, by where the middle belongs to."""
+    middles = {"nearest corner": places >= 0.5, "nearest or first corner": places > 0.5}
+    return {name: shares_of(far.astype(np.float64)) for name, far in middles.items()}
 
 
 def as_in_lesson_2(grid, height, width, places):
@@ -786,6 +809,17 @@ def wrong_corners(features, shape):
             scattered(features, shape, shares[:, [0, 2, 1, 3]]),
             "The corners (row, column + 1) and (row + 1, column) got each other's part.",
         ),
+        "axes of the grid exchanged": (
+            scattered(features, shape, indices=axes_exchanged(shape, height, width)),
+            "The first two axes of grad_grid are exchanged: grad_grid[row, column, channel], and "
+            "the row comes from y, the column from x.",
+        ),
+        **to_the_nearest(features, shape),
+        "divided by the shares": (
+            divided_by_the_shares(features, shape),
+            "Each sum is divided by the sum of its shares: that is a mean. The gradient of a "
+            "corner is the sum itself, of share times gradient of each pixel.",
+        ),
         **{
             f"corners {code}": (scattered(features, shape, shares[:, order]), sentence)
             for code, (order, sentence) in MIRRORED.items()
@@ -835,6 +869,46 @@ def wrong_corners(features, shape):
             "Every thread adds the block's sums: each sum has one owner, who adds it once.",
         ),
     }
+
+
+def divided_by_the_shares(features, shape):
+    """What is added if each cell's sums are means, weighted with the shares."""
+    height, width, _ = features.shape
+    rows, columns = shape[0] - 1, shape[1] - 1
+    padded = np.zeros((rows * CELL, columns * CELL, CHANNELS))
+    padded[:height, :width] = features[:, :, :CHANNELS]
+    shares = reference.corners(CELL, CELL)[1].reshape(CELL, CELL, 4)
+    cells = padded.reshape(rows, CELL, columns, CELL, CHANNELS)
+    sums = np.einsum("rycxn, yxk -> krcn", cells, shares / shares.sum(axis=(0, 1)))
+    found = np.zeros(shape)
+    for corner, of_cells in enumerate(sums):
+        below, right = divmod(corner, 2)
+        found[below : below + rows, right : right + columns] += of_cells
+    return found
+
+
+def to_the_nearest(features, shape):
+    """code -> (what is added, sentence), if a pixel adds to a single corner."""
+    height, width, _ = features.shape
+    _, shares, places = reference.corners(height, width)
+    found = {}
+    for half, chosen in nearest(places).items():
+        found[f"to the {half}"] = (
+            scattered(features, shape, chosen),
+            "Each pixel adds to one corner only, the nearest, with its whole gradient: all four "
+            "corners of its cell get something, each its share times the gradient.",
+        )
+        found[f"its share to the {half}"] = (
+            scattered(features, shape, chosen * shares),
+            "Each pixel adds to one corner only, the nearest, its share: all four corners of its "
+            "cell get theirs.",
+        )
+    found["to the first corner"] = (
+        scattered(features, shape, shares * 0 + [1, 0, 0, 0]),
+        "Each pixel adds to the first corner only, with its whole gradient: all four corners of "
+        "its cell get something, each its share times the gradient.",
+    )
+    return found
 
 
 def scatter_mistakes(gradient, before):
@@ -921,6 +995,7 @@ class Terms(NamedTuple):
     biases_unmasked: bool = False  # the sums of the biases alone take the gradient before the mask
     bias_pixels: int = CELL * CELL  # of a block, in the sums of the biases
     goes_on: bool = False  # each input's gradient begins where that of the input before has ended
+    last_relu: bool = True  # on the way forward
     owners_go_on: bool = False  # so do the second sums that a thread owns, of weights
 
 
@@ -929,7 +1004,7 @@ def gradients(net, terms=None):
     terms = terms or Terms()
     height, width, _ = net.image.shape
     weights = net.weights.astype(np.float64)
-    activations = reference.forward(net.grid, net.weights, height, width)
+    activations = forward(net, Forward(active=(True, True, terms.last_relu)))
     error = activations[-1][:, :, :3] - net.image
     counts = {
         "colours": error.size,
@@ -1086,6 +1161,16 @@ def known_terms():
         "last mask forgotten": (
             Terms(mask="not the last"),
             "The last layer has a ReLU, too: where a colour is 0, no gradient passes.",
+        ),
+        "last ReLU forgotten": (
+            Terms(last_relu=False),
+            "The last layer has a ReLU, too, on the way forward: the errors are those of colours "
+            "below zero.",
+        ),
+        "last ReLU forgotten forward and back": (
+            Terms(last_relu=False, mask="not the last"),
+            "The last layer has a ReLU, too: on the way forward, and on the way back, where no "
+            "gradient passes if a colour is 0.",
         ),
         "mask of the inputs": (
             Terms(mask="inputs"),
