@@ -84,6 +84,14 @@ def test_values_in_no_known_pattern_wait_for_a_check_that_names_the_mistake():
     assert told(MANY_BLOCKS, unknown, other) == ("wrong", unknown)
 
 
+def test_numbers_that_are_none_wait_for_a_check_that_names_the_mistake():
+    none = "call\nnot the largest: a probability is no number in some rows."
+    named = failed(EVERY_PIXEL, VALUES.replace("luminance", "gray"), "flipped")
+    assert told(MANY_BLOCKS, none, named, diagnosis="overflow")[0] == "waits for every_pixel"
+    unknown = failed(EVERY_PIXEL, VALUES.replace("luminance", "gray"))
+    assert told(MANY_BLOCKS, none, unknown, diagnosis="overflow") == ("overflow", none)
+
+
 def test_what_has_not_ended_once_is_not_run_again():
     before = [failed(EVERY_PIXEL, "call\nnot finished", "endless or too slow")]
     assert "not begun" in endless_before(MANY_BLOCKS, LESSON, before)

@@ -13,6 +13,7 @@ ENDLESS = ("endless", "endless or too slow")
 WASTEFUL = ("one thread for all", "same work again")  # large inputs would take minutes
 UNKNOWN = "wrong"  # the diagnosis of values in no pattern that is known
 OUTSIDE = ("out-of-bounds", "IndexError")  # as an index that an earlier function returns may be
+NO_NUMBER = r"\b(a|the) \w+ is no number"  # as wrong numbers may become, where inputs are large
 SHORT = 120  # characters: a message that may stand there again
 NOT_THE_MISTAKE = ("picture: ", "replay: ", "printed: ", "stuck? ", "look at ")
 
@@ -50,7 +51,8 @@ def told_once(
         if same_mistake(message, result.message):
             return diagnosis, f"as in {earlier.name}, above: {diagnosis}"
         named = result.diagnosis != UNKNOWN and about_values(result.message)
-        if diagnosis == UNKNOWN and named and set(earlier.needs) == set(check.needs):
+        unclear = diagnosis == UNKNOWN or bool(re.search(NO_NUMBER, message))
+        if unclear and named and set(earlier.needs) == set(check.needs):
             waits = f"waits for {earlier.name}: that check fails, and runs the same functions"
             return f"waits for {earlier.name}", waits
     return diagnosis, message
