@@ -169,23 +169,24 @@ def run_layer(case, samples, fan_in, fan_out, measure=False):
             for code, (arrays, text) in every.items()
         }
 
-    look = partial(slope_from_the_output, slopes.array, expected[1], float(omega))
+    uses_abs = any("abs(" in line for line in case.submission.lines)
+    look = partial(slope_from_the_output, slopes.array, expected[1], float(omega), uses_abs)
     expect_all(case, left, known, look)
     return counts, (inputs, weights)
 
 
-def slope_from_the_output(got, right, omega, wrong):
+def slope_from_the_output(got, right, omega, uses_abs, wrong):
     """(code, sentence), if slopes are a root, whose last digits are lost, and which has no sign.
 
-    wrong: where arrays differ.
+    uses_abs: whether the file has an abs, which takes a sign away, too. wrong: where arrays differ.
     """
+    also = ", nor has what abs returns" * uses_abs
     for slopes, more in ((np.abs(right), ""), (np.abs(right) / omega, " omega is missing, too.")):
         if wrong.keys() == {"slopes"} and same(got, slopes, FEW_DIGITS * slopes.max()):
             return (
                 "slope from the output",
                 "No slope is negative, and about half of them should be: the root of 1 - sine * "
-                "sine has no sign, nor has what abs returns. The slope is omega times the cosine."
-                + more,
+                f"sine has no sign{also}. The slope is omega times the cosine.{more}",
             )
     return None
 
@@ -248,7 +249,7 @@ def budget(case, kernel, counts, arrays, products):
         allowed=1.3,
         diagnosis="read for one product",
         sentence=f"{kernel} reads {per_product:.2f} numbers per product. Read one of the two into "
-        "a variable, and use it for several totals: then it is 1.125.",
+        "a variable, and use it for several totals: for eight samples per thread it is 1 + 1 / 8.",
         line=counts.busiest_line("reads", *arrays),
     )
 
@@ -749,7 +750,8 @@ def chunk_mistakes(x, d, expected):
         ),
         "biases first": (
             np.concatenate([expected[:, -1:], expected[:, :-1]], axis=1),
-            "The biases are in the first row: theirs is the last one, fan_in.",
+            "The biases are in the first row, and the weights come behind them: the weights of "
+            "input i belong in row i, from 0 on, and the biases in the last row, fan_in.",
         ),
         "totals of one for all": (
             np.concatenate([running_inputs(expected[:, :-1]), expected[:, -1:]], axis=1),

@@ -1,6 +1,6 @@
 """b is read by load with its two positions exchanged, as if that turned it."""
 # caught by: transposed
-# diagnosis: b by load, with its two positions exchanged, and keep
+# diagnosis: b by load(b, first_column, inner, ...) and keep
 
 from numba import cuda, float32
 
