@@ -13,10 +13,12 @@ from lessons.grading.checks.run import checks_of, run_check
 from lessons.grading.repairs.candidates import candidates
 from lessons.grading.repairs.compared import in_forms
 from lessons.grading.repairs.differences import (
+    Difference,
     Place,
     is_in_several_lines,
     is_one_place,
     overwrites,
+    with_moves,
 )
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Found, find_slip
@@ -469,6 +471,19 @@ def test_a_line_that_comes_back_in_another_form_is_told_where_it_stands():
     found = find_slip(wrong, "", [right], ["one"], ["one"], Tries(passes, 50), None)
     assert [place.line for place in found.places] == [2, 5]
     assert found.places[0].words == "with this line further down, in another form"
+
+
+@pytest.mark.parametrize(
+    ("depth", "words"), [(1, "down, and further out"), (2, "down"), (3, "down, and further in")]
+)
+def test_a_line_that_moves_out_of_a_loop_is_told_to_go_further_out(depth, words):
+    mine = [Line(2, "close(a)", 3), Line(2, "wait(a)", 4)]
+    goes = Difference(Place(3, "line too many", "without this line"), (0,), 0, ())
+    comes = Difference(
+        Place(4, "line missing", "with a line"), (), 2, (Line(depth, "close(a)", 0),)
+    )
+    (moved,) = with_moves([goes, comes], mine)
+    assert moved.place.words == f"with this line further {words}"
 
 
 def test_a_call_too_many_is_left_out_as_a_whole():

@@ -60,6 +60,9 @@ def with_moves(found: Sequence[Difference], mine: Sequence[Line]) -> Iterator[Di
             if other not in taken and other.new[0].text == text:
                 taken += [difference, other]
                 where = "up" if other.before < difference.before else "down"
+                deeper = other.new[0].depth - mine[difference.mine[0]].depth
+                if deeper:
+                    where += ", and further in" if deeper > 0 else ", and further out"
                 place = difference.place._replace(
                     kind="order of lines", words=f"with this line further {where}"
                 )
