@@ -283,6 +283,9 @@ def bent(colours, got):
     right = np.isclose(values, expected, rtol=0, atol=1e-5)
     if not right[:3].all() or right[3:].any():
         return {}
+    known = (result for result, _ in other_brightness(colours).values())
+    if any(np.allclose(values, result, rtol=0, atol=1e-5) for result in known):
+        return {}
     sentence = (
         "Pure red, green and blue come out right, and no other colour does: is something done to "
         "the channels, or to the sum, that leaves 0 and 1 as they are, such as a curve or a power? "

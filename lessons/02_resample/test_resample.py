@@ -193,8 +193,8 @@ POSITIONS = {
     "coordinate * size - 1": lambda u, size: u * size - 1,
     "(coordinate - 0.5) * size": lambda u, size: (u - 0.5) * size,
     "coordinate / size - 0.5": lambda u, size: u / size - 0.5,
-    "kept from 0 to size - 1": lambda u, size: np.clip(u * size - 0.5, 0, size - 1),
-    "kept from 0 on": lambda u, size: np.maximum(u * size - 0.5, 0),
+    "kept between 0 and size - 1": lambda u, size: np.clip(u * size - 0.5, 0, size - 1),
+    "kept at 0 or above": lambda u, size: np.maximum(u * size - 0.5, 0),
 }
 ROUNDED_DOWN = ("math.floor",) * 2
 WHOLE = {"math.floor": np.floor, "int()": np.trunc, "round()": np.rint, "math.ceil": np.ceil}
@@ -264,7 +264,12 @@ def other_neighbours(got, coordinates, size):
             continue
         result = neighbours_made_of(chosen, coordinates.astype(np.float64), size)
         if got.shape == result.shape and np.allclose(got, result, rtol=0, atol=1e-5):
-            return {"made of something else": (result, f"{'; '.join(wrong)}.")}
+            keeps = chosen[0].startswith("kept")
+            more = (
+                " What is kept inside are low and high, each by itself; the position, and the "
+                "fraction of it, are not."
+            )
+            return {"made of something else": (result, f"{'; '.join(wrong)}.{more * keeps}")}
     return of_two_positions(got, coordinates, size)
 
 

@@ -122,13 +122,18 @@ def check_centres(case, first, height, width):
             centres(number % width, number // width, width, height),
             "The pixels are counted from 0: the first one of this part is first_pixel.",
         )
-        for code, start in (("offset from the front", 0), ("stored at the pixel", first)):
+        for code, start, pixel in (
+            ("offset from the front", 0, "sample"),
+            ("stored at the pixel", first, "first_pixel + sample"),
+        ):
             moved = np.full(expected.shape, float(uv.sentinel))
             later = number[: len(moved) - first] + start
             moved[first:] = centres(later % width, later // width, width, height)
             candidates[code] = (
                 moved,
-                "first_pixel belongs to the number of the pixel; the results begin at uv[0].",
+                f"Pixel {pixel} is stored at uv[first_pixel + sample]: it should be pixel "
+                "first_pixel + sample, stored at uv[sample]. uv holds this part alone, so its rows "
+                "are counted from 0.",
             )
         candidates["first pixel subtracted"] = (
             centres((number - first) % width, (number - first) // width, width, height),

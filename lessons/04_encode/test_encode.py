@@ -14,6 +14,7 @@ from lessons.grading.advice.blends import (
 )
 from lessons.grading.checks.case import check
 from lessons.grading.exchange.output import sentinel_of
+from lessons.grading.untrusted.submission import functions_of, names_in
 
 THREADS = ("grid", 1, 128)
 GRID_SHAPES = (5, 7, 3), (6, 4, 3)
@@ -87,9 +88,7 @@ def check_sub_cell(case, uv, grid, features):
         ),
         "half a cell": (
             np.sin(2 * np.pi * uv * sizes),
-            "Every value has the opposite sign, as if the wave started at a cell's edge: it should "
-            "start at its centre, as the fraction that neighbours returns. Or is the fraction, or "
-            "the sine, subtracted?",
+            opposite_signs(case.submission.lines),
         ),
         "radians": (
             np.sin(np.mod(uv * sizes - 0.5, 1)),
@@ -162,6 +161,18 @@ def check_sub_cell(case, uv, grid, features):
     )
     name = "sub_cell_channels"
     case.expect(features.array[:, 3:5], expected, name, THREADS, candidates=candidates)
+
+
+def opposite_signs(lines):
+    """lines: of the student's file."""
+    called = (names_in(one) for one in functions_of("\n".join(lines), ["encode"]))
+    edge = (
+        "Every value has the opposite sign, as if the wave started at a cell's edge: it should "
+        "start at its centre, as the fraction that neighbours returns"
+    )
+    if any("neighbours" in names for names in called):
+        return f"{edge}. Or is the fraction, or the sine, subtracted?"
+    return f"{edge}; and encode does not call neighbours."
 
 
 @check("fourier")

@@ -1,6 +1,6 @@
 """One thread per row, as on a CPU: the grid has enough threads for the width, not the height."""
 # caught by: many_blocks
-# diagnosis: each of them goes through the whole row or column
+# diagnosis: each of them goes through the same whole row or column
 
 from numba import cuda
 

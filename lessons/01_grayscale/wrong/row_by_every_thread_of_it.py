@@ -1,6 +1,6 @@
 """Each thread makes its whole row in a loop: a pixel is made by all threads of its row."""
 # caught by: many_blocks
-# diagnosis: as many threads as that lie beside each other along x
+# diagnosis: so many threads lie beside each other along x
 
 from numba import cuda
 
