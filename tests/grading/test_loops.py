@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
+from lessons.grading.untrusted.loops import has_conditions, only_loop_around, stores_in_loops
 
 TREE = """
 def total_of(shared, value):
@@ -50,3 +50,9 @@ def test_loops_that_store_results_are_seen(text, stores):
 def test_conditions_are_seen():
     assert not has_conditions(functions(KERNEL))
     assert has_conditions(functions("def f(a):\n    if a:\n        return"))
+
+
+def test_the_one_loop_around_a_line_is_seen():
+    inner = "        while i:\n            a[i] = 2\n    a[0] = 3"
+    lines = functions(f"def f(a):\n    for i in a:\n        a[i] = 1\n{inner}")
+    assert [only_loop_around(line, lines) for line in (2, 3, 5, 6)] == [0, 2, 0, 0]

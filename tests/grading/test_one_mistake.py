@@ -115,6 +115,7 @@ def test_an_index_in_given_code_is_told_once_and_not_to_be_mended_there():
     given = Found("out-of-bounds", 121, said, False)
     lines = lines_of_findings([given, given._replace(line=122)], [])
     assert len(lines) == 1 and "Keep" not in lines[0] and "called with" in lines[0]
+    assert lines[0].startswith("field_math.py, line 121: out-of-bounds: in blend: image[0, -5, 0]")
     (line,) = lines_of_findings([given._replace(own=True)], [])
     assert "Keep it inside" in line
 

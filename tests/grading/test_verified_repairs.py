@@ -6,7 +6,13 @@ import pytest
 
 from lessons.course.lesson import find_lesson
 from lessons.grading.checks.changed_texts import OtherChecks, checks_beside
-from lessons.grading.checks.explain import TOLD_BY_BLOCKS, Failure, suspected, told
+from lessons.grading.checks.explain import (
+    TOLD_BY_BLOCKS,
+    Failure,
+    says_nothing,
+    suspected,
+    told,
+)
 from lessons.grading.checks.result import Result
 from lessons.grading.checks.run import checks_of
 from lessons.grading.checks.waiting import passed_functions
@@ -15,7 +21,7 @@ from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.lines import Line
 from lessons.grading.repairs.search import Found, find_slip
 from lessons.grading.repairs.tries import Held, Tries
-from lessons.grading.repairs.words import told_difference, told_missing
+from lessons.grading.repairs.words import told_change, told_difference, told_missing
 
 RIGHT = """def place(i, n):
     if i >= n:
@@ -406,3 +412,40 @@ def test_a_short_statement_that_may_be_left_out_is_shown_whole():
     assert shown == ["  2 | if i == n:", "  3 | return 0"]
     one = Found((Place(2, "condition", "without this condition"),), False)
     assert told(one, text)[1:] == shown[:1]
+
+
+@pytest.mark.parametrize(
+    "mine, ours, quoted",
+    [
+        ("return float32(y) / float32(255)", "return total", "float32(y) / float32(255)"),
+        ("return float32(y + 1) * n", "return float32 * n", ""),
+        ("x = tile[i] + n", "x = tile(j, k) + n", "tile[i]"),
+        ("x = (a + b) * n", "x = c * n", "(a + b)"),
+    ],
+)
+def test_a_call_is_quoted_with_its_name(mine, ours, quoted):
+    _, words = told_change(Line(1, mine, 5), Line(1, ours, 5))
+    assert f"in place of `{quoted}`" in words if quoted else "in place of `(" not in words
+
+
+def test_each_name_that_is_told_has_its_line():
+    source = [
+        "def one(a, n):",
+        "    u = a / n",
+        "    k = 0",
+        "    v = n",
+        "    v = v / a",
+        "    b = 1",
+    ]
+    words = "with `u` and `v` computed in another way"
+    lines = told(Found((Place(2, "names", words),), True), source)
+    assert lines[1:] == ["  2 | u = a / n", "  4 | v = n"]
+    alone = told(Found((Place(2, "name", "with `u` computed in another way"),), True), source)
+    assert len(alone) == 2
+
+
+def test_the_only_function_that_is_written_is_not_told():
+    lesson = find_lesson("4")
+    assert says_nothing(Found((), False, "encode"), lesson)
+    assert not says_nothing(Found((), False, "encode", helpers=("fract",)), lesson)
+    assert not says_nothing(Found((), False, "luminance"), find_lesson("1"))

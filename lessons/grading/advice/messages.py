@@ -50,7 +50,7 @@ IS_GIVEN = (
     "`{}` is given, and right: look at what calls it, at what it calls, and at what your "
     "functions have left in the arrays that it reads"
 )
-WITHIN = re.compile(r"in \w+ \(\w+\.py\): ")  # code that is not the student's
+WITHIN = re.compile(r"in (\w+) \((\w+\.py)\): ")  # code that is not the student's
 # Exceptions of the grader: their text says it all.
 OURS = (
     "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
@@ -131,7 +131,7 @@ def lines_of_findings(
         said = said_of(found, name)
         if found.kind == "uninitialised" and found.own:
             said = without_questions(said, found.line, source, bool(more), explained)
-        lines.append(f"line {found.line}: {found.kind}: {said}")
+        lines.append(where_and_what(found, said))
         if found.own:
             lines += quoted(found.line, source)
             lines += [*other_lines(group), *(f"  {advice}" for advice in more)]
@@ -142,6 +142,15 @@ def lines_of_findings(
     if len(groups) > MOST_FINDINGS:
         lines.append(f"and {len(groups) - MOST_FINDINGS} more")
     return lines
+
+
+def where_and_what(found: Found, said: str) -> str:
+    """The first line of a finding; of another file than the student's it has the name, too."""
+    within = None if found.own else WITHIN.match(said)
+    if within is None:
+        return f"line {found.line}: {found.kind}: {said}"
+    name, file, rest = within[1], within[2], said[within.end() :]
+    return f"{file}, line {found.line}: {found.kind}: in {name}: {rest}"
 
 
 def of_one_kind(found: Found) -> tuple[object, ...]:

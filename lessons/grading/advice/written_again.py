@@ -150,8 +150,8 @@ def stored_by_others(shape: tuple[int, ...], threads: Threads) -> dict[int, str]
 
 
 ALONG = (
-    "as many threads as that lie beside each other along {}, and each of them goes through the "
-    "whole row or column in a loop"
+    "so many threads lie beside each other along {}, and each of them goes through the same whole "
+    "row or column in a loop"
 )
 ALL_OF_LAUNCH = "by all threads, so each of them goes through all elements in a loop"
 EACH_BLOCK = "by a thread of each block, so every block goes through all elements"

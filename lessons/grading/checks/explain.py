@@ -4,6 +4,7 @@ Changed texts run as a student's file does, in a worker of their own, and count 
 """
 
 import ast
+import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from lessons.grading.checks.case import CheckFunction
 from lessons.grading.checks.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.waiting import about_an_answer, about_values, failed, tells_a_line
+from lessons.grading.repairs.differences import SEVERAL_NAMES
 from lessons.grading.repairs.search import Found, Place, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import names_called
@@ -198,11 +200,19 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         if failure.diagnosis not in GENERAL:
             found = found._replace(structure="")  # the mistake has a name already
         found = found._replace(helpers=suspected(found.helpers, mine, failure.passed))
+        if says_nothing(found, failure.lesson):
+            return []
         return told(found, failure.submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
     finally:
         pool.stop()
+
+
+def says_nothing(found: Found, lesson: Lesson) -> bool:
+    """Whether only a function is told, which is the only one that the student writes."""
+    more = found.places or found.structure or found.helpers
+    return not more and list(lesson.blank) == [found.function]
 
 
 def suspected(helpers: Sequence[str], text: str, passed: Collection[str]) -> tuple[str, ...]:
@@ -237,6 +247,7 @@ def told(found: Found, source: list[str]) -> list[str]:
         return [
             f"{BEGINNING}{place.line}: {place.words}, this check passes{or_before(found)}",
             *quoted_place(place, source),
+            *(line for other in lines_of_names(place, source) for line in quoted(other, source)),
         ]
     how = "together" if found.all_of_them else "one of them is enough"
     lines = [f"{BEGINNING_OF_LINES}; if they are changed ({how}), this check passes:"]
@@ -258,6 +269,27 @@ def quoted_place(place: Place, source: list[str]) -> list[str]:
 
 def starts_at(node: ast.stmt, line: int) -> bool:
     return getattr(node, "lineno", 0) == line
+
+
+def lines_of_names(place: Place, source: Sequence[str]) -> list[int]:
+    """The lines beside a place that give its other names a value, each the first in the function.
+
+    Only where several names are computed in another way.
+    """
+    if not SEVERAL_NAMES.search(place.words):
+        return []
+    first = re.findall(r"\w+", source[place.line - 1].partition("=")[0])
+    others = [name for name in re.findall(r"`(\w+)`", place.words) if name not in first]
+    found = []
+    for name in others:
+        for number in range(place.line + 1, len(source) + 1):
+            text = source[number - 1]
+            if re.match(r"(@|def )", text):
+                break
+            if re.match(rf"\s*[\w, ]*\b{name}\b[\w, ]*=[^=]", text):
+                found.append(number)
+                break
+    return sorted(set(found))
 
 
 def or_before(found: Found) -> str:

@@ -39,7 +39,7 @@ from lessons.grading.untrusted.clues import (
     stores_at_a_block,
     swaps_once,
 )
-from lessons.grading.untrusted.loops import has_conditions, stores_in_loops
+from lessons.grading.untrusted.loops import has_conditions, only_loop_around, stores_in_loops
 from lessons.grading.untrusted.submission import (
     Submission,
     adds_atomically,
@@ -280,7 +280,8 @@ class Verdict(Inputs):
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)
-        by_whom = self.by_whom(written.writes, result, threads)
+        line = counts.busiest_line("writes", result)
+        by_whom = self.by_whom(written.writes, result, threads, line)
         self.keep_within(
             "writes per element",
             yours=times,
@@ -289,15 +290,21 @@ class Verdict(Inputs):
             diagnosis="same work again",
             sentence=f"each element is written {times:.0f} times"
             f"{' on average' * (times != round(times))}: {by_whom}",
-            line=counts.busiest_line("writes", result),
+            line=line,
         )
 
-    def by_whom(self, writes: float, result: Output, threads: Threads | None) -> str:
-        """Why elements are written again, as far as the number of times tells it."""
+    def by_whom(self, writes: float, result: Output, threads: Threads | None, line: int) -> str:
+        """Why elements are written again, as far as the number of times tells it.
+
+        line: where most of them are.
+        """
         compared_one, compared_with = self.last_compared
         known = threads or (compared_with if compared_one is result else None)
         shape, by_blocks = result.array.shape, self.clues().steps_by_blocks
-        return why_again(writes, shape, known, self.last_lengths, by_blocks) or BY_SEVERAL
+        why = why_again(writes, shape, known, self.last_lengths, by_blocks) or BY_SEVERAL
+        names = re.findall(r"\w+", self.last_run)
+        loop = only_loop_around(line, functions_of("\n".join(self.submission.lines), names))
+        return why.replace(" in a loop.", f" in the loop of line {loop}.") if loop else why
 
     def usual_tolerance(self, expected: np.ndarray) -> float:
         largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0

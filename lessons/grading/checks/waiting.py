@@ -119,4 +119,4 @@ def substance(message: str) -> list[str]:
     told = [
         line for line in lines if not line.startswith("  ") and "are wrong (allowed" not in line
     ]
-    return [re.sub(r"^(line \d+: [a-z-]+): .*", r"\1", line) for line in told]
+    return [re.sub(r"^((?:\w+\.py, )?line \d+: [a-z-]+): .*", r"\1", line) for line in told]

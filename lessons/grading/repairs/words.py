@@ -135,8 +135,16 @@ def balanced(
             i, k = i - 1, k - 1
         elif open_ and j < len(words) and m < len(others):
             j, m = j + 1, m + 1
+        elif k < m and i > 0 and k > 0 and is_cut_off(words, i, j):
+            i, k = i - 1, k - 1
         else:
             return words[i:j], others[k:m]
+
+
+def is_cut_off(words: Sequence[str], i: int, j: int) -> bool:
+    """Whether they begin with the arguments of a call, or with an index, and not with its name."""
+    name = words[i - 1]
+    return words[i:j][:1] in (["("], ["["]) and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def depth(words: Sequence[str]) -> tuple[int, int]:

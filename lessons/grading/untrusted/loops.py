@@ -30,6 +30,17 @@ def has_conditions(functions: Sequence[ast.FunctionDef]) -> bool:
     return any(isinstance(node, ast.If) for one in functions for node in ast.walk(one))
 
 
+def only_loop_around(line: int, functions: Sequence[ast.FunctionDef]) -> int:
+    """The line of the one loop that this line is in; 0 if it is in none, or in several."""
+    nodes = (node for function in functions for node in ast.walk(function))
+    heads = {
+        node.lineno
+        for node in nodes
+        if isinstance(node, (ast.For, ast.While)) and node.lineno < line <= (node.end_lineno or 0)
+    }
+    return heads.pop() if len(heads) == 1 else 0
+
+
 def stores_outside(
     function: ast.FunctionDef, node: ast.AST, functions: Sequence[ast.FunctionDef]
 ) -> bool:
