@@ -4,7 +4,6 @@ Changed texts run as a student's file does, in a worker of their own, and count 
 """
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from lessons.grading.checks.case import CheckFunction
 from lessons.grading.checks.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.checks.waiting import about_an_answer, about_values, failed, tells_a_line
-from lessons.grading.repairs.differences import SEVERAL_NAMES
+from lessons.grading.repairs.differences import lines_of_names
 from lessons.grading.repairs.search import Found, Place, find_slip
 from lessons.grading.repairs.source import Source
 from lessons.grading.repairs.structure import names_called
@@ -269,27 +268,6 @@ def quoted_place(place: Place, source: list[str]) -> list[str]:
 
 def starts_at(node: ast.stmt, line: int) -> bool:
     return getattr(node, "lineno", 0) == line
-
-
-def lines_of_names(place: Place, source: Sequence[str]) -> list[int]:
-    """The lines beside a place that give its other names a value, each the first in the function.
-
-    Only where several names are computed in another way.
-    """
-    if not SEVERAL_NAMES.search(place.words):
-        return []
-    first = re.findall(r"\w+", source[place.line - 1].partition("=")[0])
-    others = [name for name in re.findall(r"`(\w+)`", place.words) if name not in first]
-    found = []
-    for name in others:
-        for number in range(place.line + 1, len(source) + 1):
-            text = source[number - 1]
-            if re.match(r"(@|def )", text):
-                break
-            if re.match(rf"\s*[\w, ]*\b{name}\b[\w, ]*=[^=]", text):
-                found.append(number)
-                break
-    return sorted(set(found))
 
 
 def or_before(found: Found) -> str:

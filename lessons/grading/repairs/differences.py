@@ -39,6 +39,27 @@ def is_one_place(places: Sequence[Place]) -> bool:
     return len(places) == 1 and not SEVERAL_NAMES.search(places[0].words)
 
 
+def lines_of_names(place: Place, source: Sequence[str]) -> list[int]:
+    """The lines beside a place that give its other names a value, each the first in the function.
+
+    Only where several names are computed in another way.
+    """
+    if not SEVERAL_NAMES.search(place.words):
+        return []
+    first = re.findall(r"\w+", source[place.line - 1].partition("=")[0])
+    others = [name for name in re.findall(r"`(\w+)`", place.words) if name not in first]
+    found = []
+    for name in others:
+        for number in range(place.line + 1, len(source) + 1):
+            text = source[number - 1]
+            if re.match(r"(@|def )", text):
+                break
+            if re.match(rf"\s*[\w, ]*\b{name}\b[\w, ]*=[^=]", text):
+                found.append(number)
+                break
+    return sorted(set(found))
+
+
 class Difference(NamedTuple):
     """What one change of a function does: `mine` lines go, `new` ones come in their place."""
 
