@@ -568,7 +568,7 @@ def test_who_stores_what_belongs_to_others():
     size = 20 * 37
     known = stored_by_others((20, 37), IMAGE_THREADS)
     assert {number // size: words.split()[0] for number, words in known.items()} == {
-        48: "as", 37: "as", 32: "as", 20: "as", 48 * 32: "by", size: "by", 6: "by"
+        48: "so", 37: "so", 32: "so", 20: "so", 48 * 32: "by", size: "by", 6: "by"
     }  # fmt: skip
     assert "along x" in known[48 * size] and "along y" in known[32 * size]
 
