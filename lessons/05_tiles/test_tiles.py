@@ -35,7 +35,8 @@ def test_one_tile(case):
 
 @check("many_tiles")
 def test_many_tiles(case):
-    for m, k, n in ((19, 75, 37), (33, 17, 16)):
+    # The last sum is longer than sixteen tiles: a block is as wide as that, too.
+    for m, k, n in ((19, 75, 37), (33, 17, 16), (5, 300, 7)):
         multiply(case, "launch_matmul_tiled", m, k, n)
 
 
@@ -207,12 +208,13 @@ def wrong_sums(a, b, reads=None):
     if rows < k and rows != whole:
         results["as many tiles as rows"] = (
             a[:, :rows] @ b[:rows],
-            "The loop over tiles ends with the rows of a: it goes over the inner size, a.shape[1].",
+            "The loop over tiles ends with the rows of a: it has to go over the inner size, "
+            "a.shape[1].",
         )
     if columns < k and columns != whole:
         results["as many tiles as columns"] = (
             a[:, :columns] @ b[:columns],
-            "The loop over tiles ends with the columns of b: it goes over a.shape[1].",
+            "The loop over tiles ends with the columns of b: it has to go over a.shape[1].",
         )
     if max(m, k, n) <= TILE and m == k == n:
         results["row and column exchanged"] = (
@@ -236,6 +238,12 @@ def wrong_sums(a, b, reads=None):
             a[:, :TILE] @ b[:TILE],
             "Only the first 16 products are summed: the length of the sum is a.shape[1], not 16. "
             "Of tiles, only the first counts: every round fetches numbers of its own.",
+        )
+    if k > TILE * TILE:
+        results["only 16 tiles"] = (
+            a[:, : TILE * TILE] @ b[: TILE * TILE],
+            "Only 16 tiles are summed, 256 products: how many there are depends on a.shape[1], and "
+            "not on how wide a block is.",
         )
     if m == k == n:
         results["transposed factor"] = (a.T @ b, indices_exchanged("a"))

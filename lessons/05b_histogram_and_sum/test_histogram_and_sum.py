@@ -200,8 +200,8 @@ def outside_shared(found, advice):
 def explained_sum(found):
     if found.kind == "race" and "one statement reads" in found.message:
         return (
-            "In a round of the tree a thread adds the partial sum that lies `active` places "
-            "further on: those are read, and nobody writes them."
+            "In a round of the tree half of the threads that are left add a partial sum of the "
+            "other half: those are read, and nobody writes them."
         )
     return outside_shared(found, INDEX_OF_A_SUM)
 
@@ -506,7 +506,7 @@ def wrong_additions(added, before, blocks):
 UPPER_BIN = (
     "A brightness on the border of two bins is in the upper one, as 0.5 is in bin 4 of 8, and 0 in "
     "bin 0: cut off what is behind the point, int32(brightness * float32(bins)), "
-    "which is at most bins - 1."
+    "and take no bin above bins - 1."
 )
 
 
@@ -595,8 +595,8 @@ def add_up(case, size, engine=None):
     }
     candidates["stored, not added to"] = (
         np.array([exact.sum()]),
-        "What total held before is gone: no line stores into it, each only adds, so that several "
-        "blocks and launches add up.",
+        "What total held before is gone: no line may store into it, all only add to it, so that "
+        "several blocks and launches add up.",
     )
 
     right = before.astype(np.float64) + exact.sum()

@@ -744,7 +744,7 @@ def test_a_change_of_one_line_is_told_before_one_of_several():
     "mine, ours, words",
     [
         ("for k in range(bins):", "for k in range(tid, bins, 256):", "a beginning and a step"),
-        ("for k in range(bins):", "for k in range(1, bins):", "with a beginning in"),
+        ("for k in range(bins):", "for k in range(1, bins):", "if `range` has a beginning, too"),
         ("for k in range(bins):", "for k in range(tid, n, 256):", ""),
         ("for k in range(0, bins):", "for k in range(tid, bins, 256):", ""),
     ],

@@ -1,5 +1,6 @@
 """A change that passes the failed check is told only if the function's other checks agree."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from lessons.grading.checks.waiting import passed_functions
 from lessons.grading.repairs.differences import TOO_MANY, Place
 from lessons.grading.repairs.fewer_words import with_fewer_changes
 from lessons.grading.repairs.lines import Line
+from lessons.grading.repairs.names import which_one
+from lessons.grading.repairs.scope import Scope
 from lessons.grading.repairs.search import Found, find_slip
 from lessons.grading.repairs.tries import Held, Tries
 from lessons.grading.repairs.words import told_change, told_difference, told_missing
@@ -269,6 +272,24 @@ def f(a, b):
     found = found_with(wrong, "def f(a, b):\n    return a * 2 + b\n", {(1, 5): 7, (3, 4): 10})
     assert not found.places and (found.function, found.helpers) == ("f", ("twice",))
     assert "look at `f`, or at what it calls (`twice`): " in told(found, wrong.splitlines())[0]
+
+
+def test_all_lines_of_an_if_are_shown_that_are_too_many():
+    lines = ["def f(a):", "    if a > 1:", "        a = 0", "", "    b = 2", "    return a + b"]
+    too_many = Found((Place(2, "condition", "without these lines"),), False)
+    assert told(too_many, lines)[1:] == ["  2 | if a > 1:", "  3 | a = 0"]
+    another = Found((Place(2, "comparison", "with another comparison"),), False)
+    assert told(another, lines)[1:] == ["  2 | if a > 1:"]
+
+
+def test_of_a_name_that_a_line_has_twice_is_told_which_one():
+    scope = Scope(ast.parse("def f(a, bc, bd):\n    return bc + a[bc]").body[0], set())
+    names = [node for node in scope.nodes if getattr(node, "id", "") in ("a", "bc")]
+    assert [which_one(name, scope) for name in names] == [
+        "the first `bc`",
+        "`a`",
+        "the second `bc`",
+    ]
 
 
 def test_only_names_of_the_students_file_are_told():

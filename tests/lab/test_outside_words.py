@@ -102,6 +102,7 @@ def left_of_the_edge(out):
     ("kernel", "words"),
     [
         (indices_exchanged, "Are two indices exchanged?"),
+        (indices_exchanged, "Or the guard compares each with the length of the other"),
         (joined_with_and, "`and` or `or`?"),
         (one_too_late, "`>` where it must be `>=`"),
         (only_to_the_right, "Along axis 1 a guard stops such threads; along axis 0 it is missing"),
@@ -149,6 +150,20 @@ def test_a_loop_that_goes_on_for_too_long_is_told_though_an_exchange_would_fit()
     report = checked_run(product_with_too_many_rounds, GRID, BLOCK, a, b, c)
     assert len(report.problems) == 2
     assert all("does a loop go on for too long?" in one.message for one in report.problems)
+
+
+@cuda.jit
+def along_a_row_of_b(a, b, c):
+    x, y = cuda.grid(2)
+    if x < c.shape[1] and y < c.shape[0]:
+        for i in range(c.shape[1]):
+            c[y, x] += b[x, i]
+
+
+def test_no_guard_is_blamed_for_the_index_of_a_loop():
+    a, b, c = (np.zeros(shape, np.int32) for shape in ((5, 7), (7, 9), (5, 9)))
+    message = checked_run(along_a_row_of_b, GRID, BLOCK, a, b, c).problems[0].message
+    assert "Are two indices exchanged?" in message and "guard" not in message
 
 
 @cuda.jit

@@ -15,6 +15,7 @@ CUDA_NAMES = {
     "threadIdx": ("blockIdx",), "blockIdx": ("threadIdx",), "blockDim": ("gridDim",),
     "gridDim": ("blockDim",),
 }  # fmt: skip
+ORDINALS = ("first", "second", "third", "fourth")
 # Functions that are taken for each other.
 FUNCTIONS = {
     "min": ("max",), "max": ("min",), "sin": ("cos",), "cos": ("sin",), "floor": ("ceil",),
@@ -85,9 +86,22 @@ def other_names(node: ast.AST, scope: Scope) -> Iterator[tuple[Proposal, int]]:
         return
     if node.id not in scope.known:
         return
-    words = f"with another name in place of `{node.id}`"
+    words = f"with another name in place of {which_one(node, scope)}"
     for other in scope.alike(node.id, node.lineno):
         yield (other, "name", words), distance(node.id, other)
+
+
+def which_one(node: ast.Name, scope: Scope) -> str:
+    """ "`n`", or "the second `n`" where a line has several."""
+    here = [
+        other.col_offset
+        for other in scope.nodes
+        if isinstance(other, ast.Name) and (other.id, other.lineno) == (node.id, node.lineno)
+    ]
+    number = sum(column < node.col_offset for column in here)
+    if len(here) < 2 or number >= len(ORDINALS):
+        return f"`{node.id}`"
+    return f"the {ORDINALS[number]} `{node.id}`"
 
 
 def names_for_constants(node: ast.AST, source: Source, scope: Scope) -> Iterator[Proposal]:

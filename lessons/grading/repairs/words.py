@@ -91,7 +91,7 @@ def told_range(mine: str, ours: str) -> str:
     if len(mine_has) != 1 or len(ours_has) < 2 or mine_has[0] != ours_has[1]:
         return ""
     step = " and a step" if len(ours_has) == 3 else ""
-    return f"with a beginning{step} in `range`, too"
+    return f"if `range` has a beginning{step}, too"
 
 
 def numbers_of_range(text: str) -> list[str]:

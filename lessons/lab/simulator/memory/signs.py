@@ -200,9 +200,10 @@ def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
                 "Is a guard missing, or are two indices exchanged? (The other way round they are "
                 "inside in all of these threads.)"
             )
+        guard = " (Or the guard compares each with the length of the other.)"
         return (
             "Are two indices exchanged? The other way round they are inside in all of these "
-            "threads. (Or the guard compares each with the length of the other.)"
+            f"threads.{guard * by_threads(wanted, axis)}"
         )
     if len(outside) > 1:
         one, other = outside[:2]
@@ -254,6 +255,15 @@ def exchange_helps(wanted: Wanted, axis: int) -> bool:
         for other in range(min(len(indices), len(lengths)))
         if other != axis
     )
+
+
+def by_threads(wanted: Wanted, axis: int) -> bool:
+    """Whether another index than that of an axis goes from thread to thread, so far as is seen.
+
+    Of one that is the same in all of them, as of a loop, no guard of threads takes care.
+    """
+    others = [index for other, index in enumerate(wanted.indices) if other != axis]
+    return len(others[0]) < 2 or any(np.ptp(index) > 0 for index in others)
 
 
 def stopped_elsewhere(wanted: Wanted, axis: int) -> bool:
