@@ -461,6 +461,10 @@ def wrong_features(grid, height, width):
             blended(grid, height, width, shares * 0 + [1, 0, 0, 0]),
             "Only the first corner of the cell is looked at: blend all four with their shares.",
         ),
+        "corners averaged": (
+            blended(grid, height, width, shares * 0 + 0.25),
+            "This is the mean of the four corners: each has its own share, by how near it is.",
+        ),
         "corners not weighed": (
             blended(grid, height, width, shares * 0 + 1),
             "All corners count fully: each has its share, and the four make one.",
@@ -800,6 +804,15 @@ def wrong_corners(features, shape):
         "shares forgotten": (
             scattered(features, shape, shares * 0 + 1),
             "Each corner got the whole gradient: multiply it by the corner's share.",
+        ),
+        "a quarter for each corner": (
+            scattered(features, shape, shares * 0 + 0.25),
+            "Each corner got a quarter of the gradient: each has its own share, that with which it "
+            "was blended.",
+        ),
+        "shares squared": (
+            scattered(features, shape, shares**2),
+            "Each part is multiplied by its share twice: once is enough.",
         ),
         "first corner only": (
             scattered(features, shape, shares * [1, 0, 0, 0]),
