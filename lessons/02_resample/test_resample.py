@@ -1,5 +1,6 @@
 """Checks of lesson 2. No size is a multiple of another, and no picture is square."""
 
+import ast
 import itertools
 import operator
 from functools import partial
@@ -33,14 +34,51 @@ def explained(found):
     return ""
 
 
-def explained_means(found):
-    """What an index outside the image, within `area_average`, says of what it is given."""
-    if found.kind == "out-of-bounds" and "in area_average" in found.message:
-        return (
-            "columns and rows of area_average are how many pixels small has, and not how large a "
-            "cell is: is it called with these? Or does it go on behind the end of its cell?"
-        )
-    return ""
+def explained_means(lines, found):
+    """What an index outside the image, within `area_average`, says of what it is given.
+
+    lines: of the student's file.
+    """
+    if found.kind != "out-of-bounds" or "in area_average" not in found.message:
+        return ""
+    cells = "how many pixels small has in a row and in a column, and not how large a cell is"
+    given = made_of_the_image("\n".join(lines))
+    if given:
+        return f"area_average gets {given}, made of the size of the image: these should be {cells}"
+    return (
+        f"columns and rows of area_average are {cells}: is it called with these? Or does it go on "
+        "behind the end of its cell?"
+    )
+
+
+def made_of_the_image(text):
+    """The numbers of columns and rows for area_average, if both are made of the image; or ""."""
+    kernels = [
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name == "downsample" and node.args.args
+    ]
+    calls = [
+        node
+        for kernel in kernels
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "area_average"
+    ]
+    if len(calls) != 1 or len(calls[0].args) < 5 or len(kernels) != 1:
+        return ""
+    of_image = {kernels[0].args.args[0].arg}
+    given = [node for node in ast.walk(kernels[0]) if isinstance(node, ast.Assign)]
+    for node in sorted(given, key=lambda one: one.lineno):
+        names = {name for target in node.targets for name in names_of(target)}
+        of_image = of_image | names if names_of(node.value) & of_image else of_image - names
+    both = calls[0].args[3:5]
+    if not all(names_of(one) & of_image for one in both):
+        return ""
+    return " and ".join(f"`{ast.unparse(one)}`" for one in both)
+
+
+def names_of(node):
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 @check("between_pixels")
@@ -544,7 +582,7 @@ def test_overlap(case):
 
 @check("downsample")
 def test_downsample(case):
-    case.explain = explained_means
+    case.explain = partial(explained_means, case.submission.lines)
     for shape, height, width in (((19, 23, 3), 7, 9), ((8, 40, 3), 4, 20), ((33, 20, 3), 18, 17)):
         image, small = case.photo(shape), case.output((height, width, 3))
         counts = case.measure("launch_over_pixels", case.student("downsample"), image, small)
@@ -557,7 +595,7 @@ def test_downsample(case):
 
 @check("only_its_cell")
 def test_only_its_cell(case):
-    case.explain = explained_means
+    case.explain = partial(explained_means, case.submission.lines)
     image, small = case.photo((36, 51, 3)), case.output((12, 17, 3))
     counts = case.measure("launch_over_pixels", case.student("downsample"), image, small)
     case.expect(small, reference.area_downsample(image, 17, 12), "small", THREADS)
@@ -868,6 +906,16 @@ def other_divisions(image, width, height):
             reference.area_downsample(image, columns, rows)[:height, :width],
             f"The image is cut into {columns} x {rows} cells, and small has {width} x {height} "
             "pixels: it takes as many cells, so a cell need not have a whole number of pixels.",
+        )
+    across, down = image.shape[1], image.shape[0]
+    for columns, rows in ((across, down), (across, height), (width, down)):
+        found.setdefault(
+            f"{columns} x {rows} cells",
+            (
+                reference.area_downsample(image, columns, rows)[:height, :width],
+                f"The image is cut into {columns} x {rows} cells, and has {across} x {down} pixels "
+                f"itself: columns and rows are how many pixels small has, {width} x {height}.",
+            ),
         )
     return found
 

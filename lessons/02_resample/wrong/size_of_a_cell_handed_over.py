@@ -1,6 +1,6 @@
 """area_average gets the size of a cell in pixels, and not how many cells there are."""
 # caught by: downsample
-# diagnosis: out-of-bounds
+# diagnosis: gets `columns` and `rows`, made of the size of the image
 
 from numba import cuda, float32
 from numba.extending import register_jitable
