@@ -5,6 +5,7 @@ was called when, and with which numbers.
 """
 
 import itertools
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -427,13 +428,14 @@ def mistake_in_steps(case, numbers, count):
 
 
 def held_at_the_last_row(code, numbers, count, lines):
-    """What is asked where a `min` may hold the number of a step at that of the last row."""
+    """What is asked where the number of a step may be held at that of the last row."""
     first = numbers["sample_batch"]["step"][0]
-    if code != LAST_RATE or first < count or not any("min(" in line for line in lines):
+    holds = any(re.search(r"\bmin\(|\bclip\(|\bif\b.*\belse\b", line) for line in lines)
+    if code != LAST_RATE or first < count - 1 or not holds:
         return ""
     return (
-        f"Does `min` hold the number of the step at the last row? Row 0 belongs to step "
-        f"{first:.0f}, the first of this run (first_step)."
+        "Is the row looked up by the number of the step, and held at the last one? Row 0 belongs "
+        f"to step {first:.0f}, the first of this run (first_step)."
     )
 
 

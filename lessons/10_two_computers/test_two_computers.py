@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from lessons import reference
+from lessons.grading.advice.launch_lines import line_of_blocks
 from lessons.grading.checks.case import check
 from lessons.grading.checks.host_run import run_host_code
 from lessons.grading.checks.mistakes import same
@@ -772,7 +773,7 @@ def require_few_threads(case, run, shape, factor):
         diagnosis="threads without work",
         sentence="many threads have nothing to do: there should be one for each number of small, "
         "not one for each number of the image. Count the blocks for the shape of small.",
-        line=launches[0].line if run.steps else 0,
+        line=line_of_blocks(launches[0].line, case.submission.lines) if run.steps else 0,
     )
 
 
@@ -866,6 +867,7 @@ def require_two_streams(case, run):
     launches = [number for number, step in enumerate(run.steps) if step.do == LAUNCH]
     steps = [run.steps[number] for number in launches]
     between = [step for step in run.steps[launches[0] : launches[-1]] if step.waits]
+    chained = made_of_the_other(*steps[-2:])
     case.budget(
         "times that the host waits between the kernels",
         yours=len(between),
@@ -873,11 +875,11 @@ def require_two_streams(case, run):
         allowed=0,
         diagnosis="waits in between",
         sentence="the host stands still between the kernels: what one stream needs of another, an "
-        "event tells it, event.record(stream) and event.wait(the other), and the host goes on.",
+        "event tells it, event.record(stream) and event.wait(the other), and the host goes on."
+        + (chained and f" And {chained}"),
         line=between[0].line if between else 0,
     )
     require_kept(case, run.steps[launches[0] : launches[-1]])
-    chained = made_of_the_other(*steps[-2:])
     streams = {step.stream for step in steps[-2:]}
     case.require(
         len(streams) == 2,
@@ -893,6 +895,7 @@ def require_two_streams(case, run):
 def require_side_by_side(case, steps, first, second):
     """That the later of two launches, numbers of steps, does not wait for the earlier one, too.
 
+    What reads what the earlier one has made can only run when that is done.
     If all that is recorded before it waits comes behind the earlier launch, it waits for that.
     """
     waits = [
@@ -904,10 +907,10 @@ def require_side_by_side(case, steps, first, second):
     late = bool(records) and min(records) > first
     chained = made_of_the_other(steps[first], steps[second])
     case.require(
-        not (late and chained),
+        not chained,
         "quarter made of half",
-        f"half and quarter do not run at the same time: {chained} Then the event can be recorded "
-        "right behind grayscale, and neither waits for the other.",
+        f"half and quarter do not run at the same time: {chained} Then an event right behind "
+        "grayscale is enough, and neither waits for the other.",
         line=steps[second].line,
     )
     case.require(
@@ -951,11 +954,13 @@ def require_kept(case, steps):
 
 
 def require_named_streams(case, run):
+    default = [step.line for step in run.launches() if step.stream == 0]
     case.require(
-        all(step.stream != 0 for step in run.launches()),
+        not default,
         "default stream",
         "a kernel is in the default stream, which waits for all others, and they for it: name the "
         "stream, kernel[blocks, threads, stream].",
+        line=default[0] if default else None,
     )
 
 
