@@ -582,6 +582,7 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             "are sums over the mini-batch.",
             delta=right["delta"] / len(labels),
         ),
+        **wrong_deltas(y, right["delta"], of),
         "label's class alone": of(
             "delta is zero but for the label: the other classes have a slope, too, their "
             "probability.",
@@ -606,6 +607,14 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             "The bias is missing in the sum of exponentials: z is logits + bias, in all loops.",
             **divided(np.exp(logits - largest[:, np.newaxis]).sum(axis=1)),
         ),
+        **{
+            f"1 from each {who}": of(
+                f"The sum of exponentials has 1 from each {who} too many: a sum begins at 0, and a "
+                "thread without a class hands in 0.",
+                **divided(total + count),
+            )
+            for who, count in (("thread", WARP), ("idle thread", max(0, WARP - z.shape[1])))
+        },
         "every class from its own on": of(
             "A thread adds every class from its own on: it has every 32nd, in steps of "
             "CLASS_THREADS.",
@@ -632,6 +641,38 @@ def wrong_softmaxes(logits, bias, labels, garbage):
             **softmax_arrays(np.repeat(y[:1], len(y), axis=0), labels, loss[rows * 0]),
         ),
     }
+
+
+def wrong_deltas(y, delta, of):
+    """What comes of a delta that goes back through one more slope, or belongs to another loss."""
+    through = y * (delta - (delta * y).sum(axis=1, keepdims=True))
+    known = {
+        "times the slope of a sigmoid": (
+            y * (1 - y) * delta,
+            "delta is multiplied by y * (1 - y), too, the slope of a sigmoid: the slope of cross "
+            "entropy and softmax together is y - t alone.",
+        ),
+        "times the probabilities": (
+            y * delta,
+            "delta is multiplied by the probabilities, too: the slope of cross entropy and softmax "
+            "together is y - t alone.",
+        ),
+        "back through softmax again": (
+            through,
+            "delta goes back through softmax once more: y - t is the slope of cross entropy and "
+            "softmax together.",
+        ),
+        "slope of a squared error": (
+            2 * through,
+            "This is the slope of a squared error: that of cross entropy is y - t.",
+        ),
+        "twice delta": (
+            2 * delta,
+            "This is twice the delta: the 2 belongs to a squared error. That of cross entropy is "
+            "y - t.",
+        ),
+    }
+    return {code: of(sentence, delta=result) for code, (result, sentence) in known.items()}
 
 
 def wrong_losses(z, right, largest, total, labels, garbage, of):
@@ -1009,6 +1050,24 @@ def descended(case, size):
             "The gradient is divided by the learning rate: multiply.",
         ),
         "rate forgotten": (p - g, "The learning rate is missing."),
+        "times the parameter": (
+            p - rate * g * p,
+            "The step is multiplied by the parameter: it is the rate times the gradient alone.",
+        ),
+        "the other way round": (
+            rate * g - p,
+            "The parameter is subtracted from the step: subtract the step from the parameter.",
+        ),
+        "parameter shrinks": (
+            (1 - rate) * p - rate * g,
+            "The rate times the parameter is subtracted, too: only the rate times the gradient is.",
+        ),
+        "mixed with the gradient": (
+            (1 - rate) * p + rate * g,
+            "The parameter is mixed with its gradient, as in a moving average: subtract the rate "
+            "times the gradient.",
+        ),
+        "rate squared": (p - rate**2 * g, "The step has the learning rate twice."),
         "parameter replaced": (-rate * g, "The parameter became the step: subtract, -=."),
         "first block only": (
             np.where(np.arange(size) < 256, p - rate * g, p),
