@@ -427,6 +427,14 @@ def wrong_features(grid, height, width):
             f"shares {code}": (blended(grid, height, width, shares[:, order]), sentence)
             for code, (order, sentence) in MIRRORED.items()
         },
+        **{
+            f"place counted back along {axis}": (
+                blended(grid, height, width, shares_of(back), places=back),
+                f"The place along {axis} is counted from the next corner: it is 0 at the first "
+                "pixel of a cell, and grows from there.",
+            )
+            for axis, back in places_counted_back(places).items()
+        },
         "pixel centres": (
             blended(grid, height, width, shares_of(centres), places=centres),
             "Places are counted from the pixel's centre: here pixel 0 of a cell is exactly at its "
@@ -476,6 +484,12 @@ def wrong_features(grid, height, width):
             "Features 14 and 15 are zero: they are the pixel's place in its cell.",
         ),
     }
+
+
+def places_counted_back(places):
+    """axes -> places, where 1 minus a place is taken for it."""
+    axes = {"x": [True, False], "y": [False, True], "x and y": [True, True]}
+    return {name: np.where(back, 1 - places, places) for name, back in axes.items()}
 
 
 def axes_exchanged(shape, height, width):
