@@ -1,5 +1,6 @@
 """Checks of lesson 5b. Each brightness is well inside a bin that is known before it is computed."""
 
+import ast
 import re
 from functools import partial
 
@@ -76,9 +77,22 @@ def test_few_additions(case):
         diagnosis="added pixel by pixel" if by_pixel else "handed over again and again",
         sentence=f"a block adds {counted.of(counts).atomics / blocks:,.0f} times to counts: it "
         "should count all of its pixels in shared memory first, and then add each of its counts to "
-        "global memory, once.",
+        f"global memory, once.{counted_thread_by_thread(case.submission.lines)}",
         line=counted.busiest_line("atomics", counts),
     )
+
+
+def counted_thread_by_thread(source):
+    """Which line gives each thread counts of its own, in histogram_shared; "" if none does."""
+    for function in ast.parse("\n".join(source)).body:  # it has counted, so it can be read
+        for node in ast.walk(function):
+            its_own = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("local.array")
+            if its_own and getattr(function, "name", "") == "histogram_shared":
+                return (
+                    f" Line {node.lineno} makes an array for each thread: one for all threads of "
+                    "the block is a cuda.shared.array."
+                )
+    return ""
 
 
 @check("sum_tree")

@@ -292,7 +292,8 @@ def expect_one_addition(case, counts, grad_weights, blocks):
         allowed=4.5,
         diagnosis="too many atomics",
         sentence=f"each weight's gradient gets {per_weight:.0f} atomic additions per 64 samples, "
-        "and they queue up. Add up in the block first, and make one for all of its samples.",
+        "and they queue up. Add up in the block first: each thread takes one weight, goes over all "
+        "samples of the block in shared memory, and adds once.",
         line=counts.busiest_line("atomics", grad_weights),
     )
 

@@ -1,6 +1,6 @@
 """Findings that have one cause are told once, and a second barrier not where rounds take turns."""
 
-from lessons.grading.advice.alike_findings import without_remedies
+from lessons.grading.advice.alike_findings import TWO_STEPS, without_remedies
 from lessons.grading.advice.messages import lines_of_findings, without_second_barrier
 from lessons.grading.exchange.outcome import Found
 
@@ -53,6 +53,18 @@ def test_two_lines_that_race_by_themselves_are_not_told_as_a_pair():
 def test_races_of_a_line_with_several_others_are_told_each():
     assert len(told(race(7, 4, BARRIER), race(7, 9, BARRIER))) == 2
     assert len(told(race(7, 4, BARRIER), race(4, 7, BARRIER))) == 1
+
+
+def test_a_race_with_an_atomic_is_told_once_for_two_lines():
+    atomic = race(7, 9, BARRIER, did="changes")
+    changed = atomic.message.replace("changes it", "changes it atomically")
+    assert len(told(atomic._replace(message=changed), race(9, 7, BARRIER))) == 1
+
+
+def test_two_steps_that_should_be_one_are_told_once():
+    steps = f"cuda.atomic.add(a, 0, 0) only asks what a[0] holds, and before line 9 {TWO_STEPS}"
+    assert len(told(race(9, 7, steps), race(9, 9, steps))) == 1
+    assert len(told(race(9, 7, BARRIER), race(9, 9, BARRIER))) == 2
 
 
 def test_what_is_left_out_is_counted_by_its_causes():

@@ -8,8 +8,9 @@ from lessons.grading.exchange.outcome import Found
 READ = re.compile(r"(?:(in \w+ \([^)]*\)): )?(\w+)\[[^]]*\] is read")
 OUTSIDE = re.compile(r"(?:^|: )(\w+)\[[^]]*\] is outside (.*)", re.DOTALL)
 ADVICE = re.compile(r"(?:puts the two in order|only one of them stays): (.*)", re.DOTALL)
-OTHER_LINE = re.compile(r" (?:reads|writes) it \(line (\d+)")
+OTHER_LINE = re.compile(r" (?:reads it|writes it|changes it atomically) \(line (\d+)")
 ONE_LINE, TWO_LINES = "this is a read-modify-write", "both lines change an element"
+TWO_STEPS = "other threads do the same, and one of the changes is lost"
 
 NO_ORDER = "nothing puts the two in order"
 
@@ -33,6 +34,8 @@ def cause_of(found: Found) -> tuple[object, ...]:
     outside = OUTSIDE.search(found.message) if found.own and found.kind == "out-of-bounds" else None
     if outside:
         return found.kind, outside[1], outside[2]
+    if TWO_STEPS in advice_of(found):  # which names the lines, and is said of each pair of them
+        return found.kind, advice_of(found)
     alone = found.kind == "race" and found.message.endswith(NO_ORDER)
     return found.kind, lines_of(found), NO_ORDER if alone else advice_of(found) or found.message
 
