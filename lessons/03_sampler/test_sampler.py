@@ -504,8 +504,8 @@ def other_arguments(got, step, seed):
             **{other: [value] * len(got) for other, value in others.items()},
         }
         for name, number, others in (
-            ("the step", step, {"the seed": seed, "0": 0, "the step - 1": step - 1 & ALL}),
-            ("the seed", seed, {"the step": step, "0": 0}),
+            ("the step", step, {"the seed": seed, "0": 0, **beside("the step", step)}),
+            ("the seed", seed, {"the step": step, "0": 0, **beside("the seed", seed)}),
         )
     )
     for first, second, third in itertools.product(numbers, steps, seeds):
@@ -517,6 +517,10 @@ def other_arguments(got, step, seed):
             )
             return {"other arguments": (result, sentence)}
     return {}
+
+
+def beside(name, number):
+    return {f"{name} - 1": number - 1 & ALL, f"{name} + 1": number + 1 & ALL}
 
 
 def joined_arguments(got, step, seed):
