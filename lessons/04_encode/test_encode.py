@@ -160,7 +160,8 @@ def check_sub_cell(case, uv, grid, features):
         features.array[:, 3:5], expected, 3, known_cell_waves(uv.astype(np.float64), sizes)
     )
     name = "sub_cell_channels"
-    case.expect(features.array[:, 3:5], expected, name, THREADS, candidates=candidates)
+    reason = f"{case.check.tolerance_reason}; {place_of_first(name, 3)}"
+    case.expect(features.array[:, 3:5], expected, name, THREADS, None, candidates, reason)
 
 
 def opposite_signs(lines):
@@ -308,7 +309,8 @@ def check_waves(case, uv, grid, features):
         ),
     }
     name = "wave_channels"
-    case.expect(features.array[:, FOURIER], expected, name, THREADS, candidates=candidates)
+    reason = f"{case.check.tolerance_reason}; {place_of_first(name, 5)}"
+    case.expect(features.array[:, FOURIER], expected, name, THREADS, None, candidates, reason)
 
 
 @check("float32")
@@ -340,7 +342,7 @@ def check_features(case, uv, grid, features):
             np.full_like(ones, constant),
             f"Channels 13 to 15 hold {constant:.4g}, and should hold 1 (set, not added to).",
         ),
-        **other_ones(features.array[:, PADDING]),
+        **other_ones(features.array[:, PADDING], uv),
     }
     case.expect(
         features.array[:, PADDING],
@@ -348,7 +350,7 @@ def check_features(case, uv, grid, features):
         "last_channels",
         THREADS,
         candidates=candidates,
-        reason="these are ones, in channels 13, 14 and 15",
+        reason=f"these are ones; {place_of_first('last_channels', 13)}",
     )
     check_grid(case, uv, grid, features)
     check_sub_cell(case, uv, grid, features)
@@ -356,20 +358,33 @@ def check_features(case, uv, grid, features):
     case.expect(features, reference.encode(uv, grid), "features", THREADS)
 
 
-def other_ones(got):
-    """A candidate in which some of the last channels hold another number, the same everywhere."""
-    numbers = got[0].astype(np.float64)
-    if not np.isfinite(numbers).all() or not np.array_equal(got, np.tile(got[:1], (len(got), 1))):
+def place_of_first(name, channel):
+    """Which channel a part of the features begins with: numbers in messages count from there."""
+    return f"{name}[:, 0] is features[:, {channel}]"
+
+
+def other_ones(got, uv):
+    """A candidate in which some of the last channels hold another number, or u or v, instead."""
+    held = [what_is_in(values, uv) for values in got.T]
+    if not all(held) or set(held) == {"1"}:
         return {}
     wrong = []
-    for number in np.unique(numbers[numbers != 1]):
-        channels = [str(13 + place) for place in np.flatnonzero(numbers == number)]
+    for what in dict.fromkeys(one for one in held if one != "1"):
+        channels = [str(13 + place) for place, one in enumerate(held) if one == what]
         which = f"channel{'s' * (len(channels) > 1)} {' and '.join(channels)}"
-        unwritten = f"nothing was written to {which}"
-        wrong.append(unwritten if number == NOT_WRITTEN else f"{number:.4g} is in {which}")
-    told = "; ".join(wrong)
-    sentence = f"{told[:1].upper()}{told[1:]}: 13, 14 and 15 should all be ones."
-    return {"not all ones": (np.tile(numbers, (len(got), 1)), sentence)} if wrong else {}
+        unwritten = what == f"{NOT_WRITTEN:.4g}"
+        wrong.append(f"nothing was written to {which}" if unwritten else f"{what} is in {which}")
+    sentence = f"Behind the waves, {'; '.join(wrong)}: 13, 14 and 15 should all be ones."
+    return {"not all ones": (got.astype(np.float64), sentence)}
+
+
+def what_is_in(values, uv):
+    """The number that a channel holds for all samples, or "u" or "v"; "" if it is neither."""
+    if not np.isfinite(values).all():
+        return ""
+    if (values == values[0]).all():
+        return f"{values[0]:.4g}"
+    return next((name for name, one in zip("uv", uv.T, strict=True) if (values == one).all()), "")
 
 
 def centres_of_cells(number, height, width):
