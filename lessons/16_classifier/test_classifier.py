@@ -373,7 +373,7 @@ def classified(case, logits, bias, labels=None, finite=False):
         Left("losses", losses, right["losses"]),
     ]
     expect_all(
-        case, left, wrong_softmaxes(logits.astype(np.float64), bias, labels, losses.sentinel)
+        case, left, wrong_softmaxes(z, logits.astype(np.float64), bias, labels, losses.sentinel)
     )
     sums = probabilities.array.sum(axis=1, dtype=np.float64)
     case.expect(sums, np.ones(samples), "sum of a row of probabilities")
@@ -444,11 +444,12 @@ def require_finite(case, z, bias, probabilities, delta, losses):
 def require_endless_loss(case, losses, expected):
     """End the check if losses end somewhere, as those of a probability that is kept above 0 do."""
     most = float(losses.max())
+    least = np.exp(-max(most, 0))
     beyond = expected > most + 1
     case.require(
         beyond.sum() < 2 or not np.allclose(losses[beyond], most, rtol=1e-4),
         "loss cut off",
-        f"no loss is larger than {most:.4g}, which is -log({np.exp(-most):.1g}): is a probability "
+        f"no loss is larger than {most:.4g}, which is -log({least:.1g}): is a probability "
         "kept above that, or is that added to it, before the logarithm is taken? It hides that the "
         "probability has become 0. Write log(sum) - (z - largest), with z of the label: it needs "
         "no limit.",
@@ -501,9 +502,11 @@ def first_classes(z, labels, garbage, by_one):
     }
 
 
-def wrong_softmaxes(logits, bias, labels, garbage):
-    """code -> `Mistake`: what known mistakes leave in all three arrays."""
-    z = logits + bias
+def wrong_softmaxes(z, logits, bias, labels, garbage):
+    """code -> `Mistake`: what known mistakes leave in all three arrays.
+
+    z: logits + bias, rounded as the kernel's are.
+    """
     y, loss = reference.softmax(z), reference.cross_entropy(z, labels)
     right = softmax_arrays(y, labels, loss)
     rows = np.arange(len(labels))
