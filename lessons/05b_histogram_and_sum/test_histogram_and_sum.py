@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from lessons.grading.advice.cleared import line_that_stores
 from lessons.grading.advice.shared_out import Launch, shared_out, told
 from lessons.grading.checks.case import check
 
@@ -264,8 +265,17 @@ def count(case, launch, pixels, bins, used, engine=None):
         tolerance = case.usual_tolerance(result())
         return candidates | taken_otherwise("pixels", counts, blocks, pixels, result, tolerance)
 
+    gone, sentence = candidates["stored, not added to"]
+    store = told_store(case, launch.removeprefix("launch_"))
+    candidates["stored, not added to"] = gone, f"{sentence}{store}"
     case.expect(counts, result(), "counts", candidates=known)
     return brightness, counts, counted
+
+
+def told_store(case, kernel):
+    """Which line of a kernel stores with `=` to the array that all add to; "" if it is not one."""
+    line = line_that_stores(kernel, 1, case.submission.lines)
+    return f" Line {line} stores into it." if line else ""
 
 
 def taken_otherwise(what, output, blocks, size, result, tolerance):
@@ -610,7 +620,7 @@ def add_up(case, size, engine=None):
     candidates["stored, not added to"] = (
         np.array([exact.sum()]),
         "What total held before is gone: no line may store into it, all only add to it, so that "
-        "several blocks and launches add up.",
+        f"several blocks and launches add up.{told_store(case, 'sum_tree')}",
     )
 
     right = before.astype(np.float64) + exact.sum()

@@ -1,6 +1,6 @@
 """Which line of a kernel clears an argument."""
 
-from lessons.grading.advice.cleared import line_that_clears
+from lessons.grading.advice.cleared import line_that_clears, line_that_stores
 
 KERNEL = """
 @cuda.jit
@@ -26,3 +26,11 @@ def test_none_or_several():
     assert line_that_clears("other", 1, text.splitlines()) is None
     assert line_that_clears("move", 2, text.splitlines()) is None
     assert line_that_clears("move", 1, ["def move(:"]) is None
+
+
+def test_a_line_that_stores_whatever_it_is():
+    text = KERNEL.format(first="cuda.atomic.add(gradient, i, 1)", second="gradient[i] = i + 1")
+    assert line_that_stores("move", 1, text.splitlines()) == 7
+    assert line_that_stores("move", 0, text.splitlines()) == 5
+    text = KERNEL.format(first="gradient[i] += 1", second="pass")
+    assert line_that_stores("move", 1, text.splitlines()) is None

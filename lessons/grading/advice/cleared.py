@@ -1,7 +1,7 @@
-"""Which line of a kernel sets elements of one of its arguments to zero."""
+"""Which line of a kernel sets elements of one of its arguments, to zero or to anything."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lessons.course.source_text import syntax_tree
 
@@ -11,6 +11,17 @@ def line_that_clears(kernel: str, argument: int, source: Sequence[str]) -> int |
 
     argument: its number, from 0.
     """
+    return line_of_one(sets_to_zero, kernel, argument, source)
+
+
+def line_that_stores(kernel: str, argument: int, source: Sequence[str]) -> int | None:
+    """The one line in which it stores to this array with `=`, whatever it is; None as above."""
+    return line_of_one(stores_to, kernel, argument, source)
+
+
+def line_of_one(
+    fits: Callable[[ast.Assign, str], bool], kernel: str, argument: int, source: Sequence[str]
+) -> int | None:
     tree = syntax_tree("\n".join(source))
     body = tree.body if tree else []
     found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == kernel]
@@ -18,12 +29,16 @@ def line_that_clears(kernel: str, argument: int, source: Sequence[str]) -> int |
         return None
     name = found[0].args.args[argument].arg
     nodes = [node for node in ast.walk(found[0]) if isinstance(node, ast.Assign)]
-    lines = [node.lineno for node in nodes if sets_to_zero(node, name)]
+    lines = [node.lineno for node in nodes if fits(node, name)]
     return lines[0] if len(lines) == 1 else None
 
 
 def sets_to_zero(node: ast.Assign, array: str) -> bool:
-    return is_zero(node.value) and any(
+    return is_zero(node.value) and stores_to(node, array)
+
+
+def stores_to(node: ast.Assign, array: str) -> bool:
+    return any(
         isinstance(target, ast.Subscript)
         and isinstance(target.value, ast.Name)
         and target.value.id == array
