@@ -1,6 +1,6 @@
 """Each block sets total to zero first, although others have added to it."""
 # caught by: sum_tree
-# diagnosis: Line 15 stores into it
+# diagnosis: stores into it
 
 from numba import cuda, float32
 
