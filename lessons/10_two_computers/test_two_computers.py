@@ -1032,8 +1032,11 @@ def require_recorded_once(case, lines, times):
 
 def require_timed(case, run, launches):
     """That there are two events, and between them the launches and nothing else."""
-    records = [number for number, step in enumerate(run.steps) if step.do == RECORD]
     times = [step for step in run.steps if step.do == TIME]
+    asked = {event for step in times for event in step.events}
+    marks = [number for number, step in enumerate(run.steps) if step.do == RECORD]
+    # Others may be there to wait for.
+    records = [number for number in marks if {*run.steps[number].events} & asked]
     case.require(
         len(records) >= 2 and bool(times),
         "no events",

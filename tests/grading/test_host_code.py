@@ -90,6 +90,22 @@ def test_a_step_tells_which_launches_are_given_the_same_array():
     assert [HostStep(*step).arrays for step in launches] == [[1, 2], [2, 3]]
 
 
+def timed_beside_another_event(values):
+    start, other, end = (cuda.event() for _ in range(3))
+    start.record()
+    result = doubled_by(values)
+    end.record()
+    other.record()
+    other.synchronize()
+    return result.copy_to_host(), cuda.event_elapsed_time(start, end)
+
+
+def test_a_step_tells_which_events_are_asked_for_a_time():
+    steps = [HostStep(*step) for step in run(timed_beside_another_event, numbers()).steps]
+    assert [step.events for step in steps if step.do == "record"] == [[0], [2], [1]]
+    assert [step.events for step in steps if step.do == "time"] == [[0, 2]]
+
+
 def read_through_a_buffer(values):
     stream, result = cuda.stream(), cuda.pinned_array(values.shape, np.float32)
     on_gpu = doubled_by(values, stream)
@@ -375,28 +391,30 @@ def test_doubles_are_told_apart():
 )
 def test_the_session_is_out_of_reach(line):
     text = f"from numba import cuda\n\ndef f(image):\n    queue = cuda.stream()\n    {line}\n"
-    with pytest.raises(InputError, match="which no exercise needs"):
-        plain_code(text, ["f"])
+    assert "which no exercise needs" in plain_code(text, ["f"]).refused["f"]
 
 
 def test_a_class_of_its_own_does_not_reach_it_either():
     text = "from numba import cuda\nQ = type(cuda)\nclass Mine:\n    def f(self):\n"
     for line in ("return self._lab_session", "def _lab_touch(self): pass"):
-        with pytest.raises(InputError):
-            plain_code(f"{text}        {line}\n", ["Mine"])
-    assert not plain_code("class Mine:\n    def f(self):\n        return self._x\n", ["Mine"])[1]
+        assert plain_code(f"{text}        {line}\n", ["Mine"]).refused
+    text = "class Mine:\n    def f(self):\n        return self._x\n"
+    assert not plain_code(text, ["Mine"]).left_out
 
 
 # ---------------------------------------------------------------- the judge's end
 
 
 def test_steps_of_a_stranger():
-    (step,) = read_steps([["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0, "int64", [1, 0]]])
-    assert step.name == "twice?[2J" and step.types == "int64" and step.arrays == (1, 0)
+    sent = ["launch", 3, 1, False, "twice\x1b[2J", 128, 0.0, "int64", [1, 0], [2]]
+    (step,) = read_steps([sent])
+    assert step.name == "twice?[2J" and step.types == "int64"
+    assert step.arrays == (1, 0) and step.events == (2,)
     for nonsense in (
         [1],
         [["launch"]],
-        [["launch", "x", 1, False, "", 1, 0.0, "", []]],
+        [["launch", "x", 1, False, "", 1, 0.0, "", [], []]],
+        [["launch", 3, 1, False, "", 1, 0.0, "", [], ["x"]]],
         [[]] * 20_000,
     ):
         with pytest.raises((TypeError, ValueError)):

@@ -14,6 +14,8 @@ from lessons.grading.untrusted.plain_code import plain_code
 from lessons.grading.worker.student_file import run_plain, text_for_the_lab
 from lessons.lab import checked_run
 from lessons.lab.compiled.engine import NativeCompileError, native
+from tests.grading.grade import grade
+from tests.grading.made_class import SOLUTION
 
 # What students write: all of it runs.
 PLAIN = """
@@ -170,8 +172,8 @@ def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
     ],
 )
 def test_what_reaches_beyond_the_file_is_refused_where_a_function_needs_it(code):
-    with pytest.raises(InputError, match="which no exercise needs, and kernel needs it"):
-        plain_code(f"{code}\ndef kernel():\n    return x\n", ["kernel"])
+    found = plain_code(f"{code}\ndef kernel():\n    return x\n", ["kernel"])
+    assert "which no exercise needs, and kernel needs it" in found.refused["kernel"]
 
 
 def run(text):
@@ -204,6 +206,69 @@ def change(thing):
     for thing in (collections.Counter, collections.Counter(), names["Counts"](), names["Mine"]):
         with pytest.raises(InputError, match="no object of this file's classes"):
             names["change"](thing)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def keep(queue): queue._kept = 1; return queue._kept",
+        "def __enter__(selbst): selbst.kept = 1",
+        "def keep(me, /): me.kept = 1",
+    ],
+)
+def test_a_method_may_call_its_object_as_it_likes(method):
+    text = f"class Mine:\n    {method}\n"
+    assert not plain_code(text, ["Mine"]).left_out
+    made, name = run(text)["Mine"], method.removeprefix("def ").partition("(")[0]
+    vars(made)[name](made())
+    with pytest.raises(InputError, match="no object of this file's classes"):
+        vars(made)[name](types)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(queue): queue.kept = 1\nclass x:\n    def f(queue): queue.kept = 1",
+        "class x:\n    def f(me):\n        return lambda me: me.f_globals",
+        "class x:\n    def f(me, other): other.kept = 1",
+        "class x:\n    def f(me): me.kept = 1\n    def g(other, me): me.kept = 1",
+        "class x:\n    def f(*me): me.kept = 1",
+        "class x:\n    def f(me):\n        me = print\n        me.kept = 1",
+        "class x:\n    def f(me): return me.__class__",
+    ],
+)
+def test_but_it_is_what_a_method_was_called_with(text):
+    assert plain_code(f"{text}\ndef kernel():\n    return x\n", ["kernel"]).refused
+
+
+def test_one_function_with_more_than_an_exercise_does_not_cost_the_others():
+    text = """
+import os
+def place():
+    return os.getcwd()
+def careful(x):
+    return x + 1
+def careless(x):
+    return place(), careful(x)
+def user(x):
+    return careless(x)
+"""
+    module = types.ModuleType("exercise")
+    wanted = {"kernels": ["careful", "careless", "user"]}
+    refused = run_plain(text, "exercise.py", module, wanted)
+    assert module.careful(2) == 3
+    assert refused.keys() == {"careless", "user"}
+    assert all(why.startswith("line 2: imports os, which no") for why in refused.values())
+
+
+def test_the_checks_of_the_other_functions_give_their_points():
+    wrong = SOLUTION[1].replace(
+        "    x, y = cuda.grid(2)", "    import os\n    x, y = cuda.grid(2)", 1
+    )
+    assert wrong != SOLUTION[1]
+    results = grade(wrong)
+    assert results["luminance"].status == "passed" and results["every_pixel"].status == "error"
+    assert "imports os" in results["every_pixel"].message
 
 
 def test_type_tells_and_makes_nothing():
@@ -379,8 +444,8 @@ def test_getattr_that_no_function_of_the_lesson_needs_is_left_out():
     ],
 )
 def test_getattr_that_runs_where_it_is_defined_is_refused_as_before(line):
-    with pytest.raises(InputError, match="which no exercise needs, and kernel needs it"):
-        plain_code(f"stages = ()\n{line}\ndef kernel():\n    return x\n", ["kernel"])
+    code = plain_code(f"stages = ()\n{line}\ndef kernel():\n    return x\n", ["kernel"])
+    assert "which no exercise needs, and kernel needs it" in code.refused["kernel"]
 
 
 def test_a_star_brings_only_what_a_file_may_have():

@@ -37,6 +37,7 @@ class HostStep(NamedTuple):
     value: float
     types: str = ""
     arrays: tuple[int, ...] = ()
+    events: tuple[int, ...] = ()
 
 
 class HostRun(NamedTuple):
@@ -107,7 +108,7 @@ def read_steps(received: Any) -> list[HostStep]:
         HostStep(
             printable(str(do)[:100]), whole(line), whole(stream), bool(waits),
             printable(str(name)[:100]), whole(size), float(value), printable(str(types)[:1000]),
-            tuple(whole(array) for array in arrays),
+            tuple(whole(array) for array in arrays), tuple(whole(event) for event in events),
         )
-        for do, line, stream, waits, name, size, value, types, arrays in received
+        for do, line, stream, waits, name, size, value, types, arrays, events in received
     ]  # fmt: skip

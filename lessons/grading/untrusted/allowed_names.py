@@ -82,7 +82,10 @@ BUILTINS_LEFT_OUT = {
 }  # fmt: skip
 BUILTINS_OF_OUR_OWN = {"getattr"}  # what a file gets in their place: see own_objects
 INNER_NAMES_ALLOWED = {"__debug__", "__doc__", "__file__", "__name__"}
-METHODS_ALLOWED = {"__call__", "__init__", "__len__", "__post_init__", "__repr__"}
+METHODS_ALLOWED = {
+    "__call__", "__contains__", "__enter__", "__exit__", "__init__", "__iter__", "__len__",
+    "__next__", "__post_init__", "__repr__",
+}  # fmt: skip
 ATTRIBUTES_ALLOWED = {"_asdict", "_fields", "_make", "_replace"}  # those of a named tuple
 ATTRIBUTES_LEFT_OUT = {
     # Of an array. After `resize` without a look at who else uses it, its views are anywhere.

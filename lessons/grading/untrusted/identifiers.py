@@ -7,7 +7,6 @@ every text in a syntax tree that is no value of the program counts as an identif
 import ast
 from collections.abc import Iterator
 
-SELF = "self"
 # What reads names, or says where to look; the others bind those that they hold.
 BIND_NOTHING = (ast.Attribute, ast.Constant, ast.ImportFrom, ast.MatchClass, ast.keyword)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -35,23 +34,20 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield name, node
 
 
-def methods_of(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions in the bodies of classes whose first argument is `self`."""
+def methods_of(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.arg]]:
+    """The functions in the bodies of classes, each with its first argument: `self`, for most."""
     for node in ast.walk(tree):
         for part in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(part, FUNCTIONS) and first_argument(part) == SELF:
-                yield part
+            if isinstance(part, FUNCTIONS):
+                for first in [*part.args.posonlyargs, *part.args.args][:1]:
+                    yield part, first
 
 
-def first_argument(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    return arguments[0].arg if arguments else ""
-
-
-def self_is_only_an_argument(tree: ast.AST) -> bool:
-    """Whether `self` is nowhere anything but what a method was called with."""
-    firsts = {id([*method.args.posonlyargs, *method.args.args][0]) for method in methods_of(tree)}
-    return all(id(node) in firsts for name, node in bound_names(tree) if name == SELF)
+def names_of_self(tree: ast.AST) -> set[str]:
+    """The names that are nowhere anything but what a method was called with."""
+    firsts = {id(first): first.arg for _, first in methods_of(tree)}
+    others = {name for name, node in bound_names(tree) if id(node) not in firsts}
+    return {*firsts.values()} - others
 
 
 def in_classes(tree: ast.AST) -> Iterator[ast.stmt]:

@@ -12,7 +12,7 @@ from typing import cast
 
 from kernels.errors import InputError
 from lessons.grading.untrusted.allowed_names import is_left_out
-from lessons.grading.untrusted.identifiers import SELF, methods_of
+from lessons.grading.untrusted.identifiers import methods_of
 
 GUARD = "_lab_own"  # no file may use names that begin like this
 OF_EVERYBODY = ("builtins", "typing")  # modules of classes that hold nothing of the grader
@@ -20,21 +20,24 @@ OF_EVERYBODY = ("builtins", "typing")  # modules of classes that hold nothing of
 
 def guarded(tree: ast.Module) -> ast.Module:
     """The same code; its methods call `GUARD` before they change attributes of `self`."""
-    for method in methods_of(tree):
-        if not any(is_free_use(node) for node in ast.walk(method)):
+    for method, own in methods_of(tree):
+        if not any(is_free_use(node, own.arg) for node in ast.walk(method)):
             continue
-        call = ast.Call(ast.Name(GUARD, ast.Load()), [ast.Name(SELF, ast.Load())], [])
+        call = ast.Call(ast.Name(GUARD, ast.Load()), [ast.Name(own.arg, ast.Load())], [])
         guard = ast.copy_location(ast.Expr(call), method.body[0])
         after_docstring = ast.get_docstring(method) is not None
         method.body.insert(int(after_docstring), ast.fix_missing_locations(guard))
     return tree
 
 
-def is_free_use(node: ast.AST) -> bool:
-    """Whether it is `self.name = ...`, or a name that nothing but `self` may be asked for."""
+def is_free_use(node: ast.AST, own: str) -> bool:
+    """Whether it is `self.name = ...`, or a name that nothing but `self` may be asked for.
+
+    own: what the method calls `self`.
+    """
     if not isinstance(node, ast.Attribute):
         return False
-    of_self = isinstance(node.value, ast.Name) and node.value.id == SELF
+    of_self = isinstance(node.value, ast.Name) and node.value.id == own
     return of_self and (not isinstance(node.ctx, ast.Load) or is_left_out(node.attr))
 
 

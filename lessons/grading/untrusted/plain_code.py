@@ -6,7 +6,7 @@ found. So it gets none of these. What a kernel needs stays: `numba`, `numpy`, `m
 and functions of `kernels/`, and all of Python's language but for its inner names.
 
 Statements that use more, such as a plot below the functions, are left out. If a function of the
-lesson cannot do without them, the file is refused. No line moves.
+lesson cannot do without them, it does not run, and says why; the others do. No line moves.
 """
 
 import ast
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import NamedTuple
 
-from kernels.errors import InputError
 from lessons.grading.untrusted.allowed_names import why_not
 from lessons.grading.untrusted.unusual import FileNames, Names, Reason, module_of
 
@@ -27,13 +26,14 @@ class PlainCode(NamedTuple):
 
     tree: ast.Module
     left_out: list[Reason]
+    refused: dict[str, str]  # wanted function -> why it does not run
 
 
 def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") -> PlainCode:
     """The part of a file that may run. wanted: functions that it has to define.
 
-    Raises `SyntaxError` and its like for what is no Python, and `InputError` if a wanted function
-    needs what is left out.
+    A wanted function that needs what is left out is refused. Raises `SyntaxError` and its like for
+    what is no Python.
     """
     tree = ast.parse(text, filename)
     tree.body = [part for node in tree.body for part in one_name_each(node)]
@@ -47,17 +47,32 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
         if (found := sorted(file.reasons(node, bool(names[node].given & by_anyone))))
     }
     if not reasons:
-        return PlainCode(tree, [])
+        return PlainCode(tree, [], {})
     leave_out_users(tree.body, names, reasons)
-    for function, reached_names in needed.items():
-        for node, found in reasons.items():
-            if names[node].given & reached_names:
-                raise InputError(
-                    f"{found[0]}, and {function} needs it. What kernels are made of is run, and no "
-                    "more: numba, numpy, math, and the modules of kernels/"
-                )
+    refused = {
+        function: why_refused(function, reason)
+        for function, reached_names in needed.items()
+        if (reason := first_reason(reached_names, names, reasons))
+    }
     tree.body = [node for node in tree.body if node not in reasons]
-    return PlainCode(tree, sorted(set().union(*reasons.values())))
+    return PlainCode(tree, sorted(set().union(*reasons.values())), refused)
+
+
+def first_reason(
+    reached_names: set[str],
+    names: dict[ast.stmt, Names],
+    reasons: dict[ast.stmt, list[Reason]],
+) -> Reason | None:
+    """Why a function that leads to these names does not run; None if it does."""
+    given = (found[0] for node, found in reasons.items() if names[node].given & reached_names)
+    return next(given, None)
+
+
+def why_refused(function: str, reason: Reason) -> str:
+    return (
+        f"{reason}, and {function} needs it. What kernels are made of is run, and no more: numba, "
+        "numpy, math, and the modules of kernels/"
+    )
 
 
 def one_name_each(node: ast.stmt) -> Statements:

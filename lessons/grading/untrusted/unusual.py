@@ -19,12 +19,11 @@ from lessons.grading.untrusted.allowed_names import (
 )
 from lessons.grading.untrusted.identifiers import (
     FUNCTIONS,
-    SELF,
     bound_names,
     identifiers,
     in_classes,
     in_function_bodies,
-    self_is_only_an_argument,
+    names_of_self,
 )
 
 # Classes whose pattern `case float(x)` takes the whole value, and none of its attributes.
@@ -65,7 +64,7 @@ class FileNames:
         self.ambiguous: set[str] = set()  # names of two modules
         self.own: set[str] = set()  # functions and variables of the file
         self.bound = {name for name, _ in bound_names(tree)}
-        self.has_self = self_is_only_an_argument(tree)
+        self.names_of_self = names_of_self(tree)
         self.in_classes = {id(node) for node in in_classes(tree)}
         self.called_later = {id(node) for node in in_function_bodies(tree)}
         nodes = list(ast.walk(tree))
@@ -177,7 +176,7 @@ class FileNames:
             yield f"hands on the module {name}"
 
     def unusual_attribute(self, node: ast.Attribute, handed_on: bool) -> Iterator[str]:
-        of_self = self.has_self and is_named(node.value, SELF)
+        of_self = isinstance(node.value, ast.Name) and node.value.id in self.names_of_self
         if not isinstance(node.ctx, ast.Load) and not of_self:
             yield f"changes the attribute {node.attr}"
         module = self.module_in(node.value)

@@ -38,7 +38,7 @@ DOUBLES = (
     "cuda.device_array(shape, np.float32)"
 )
 HINTS = "In", "Out", "InOut"  # what cuda.In(array) and its like are made of
-SentStep = tuple[str, int, int, bool, str, int, float, str, list[int]]
+SentStep = tuple[str, int, int, bool, str, int, float, str, list[int], list[int]]
 
 leave_out(str(Path(__file__).resolve().parents[1]))
 
@@ -261,6 +261,7 @@ class HostRun:
             (
                 step.do, step.place.line, step.stream, step.waits, step.name, step.size,
                 step.value, step.types, [numbers[place] for place in step.arrays],
+                list(step.events),
             )
             for step in session.order.steps
         ]  # fmt: skip

@@ -45,6 +45,7 @@ class StudentFile:
     def __init__(self) -> None:
         self.module = types.ModuleType(MODULE)
         self.hidden: list[Replaced] = []
+        self.refused: dict[str, str] = {}  # function -> why it does not run
 
     def load(self, request: Json) -> None:
         """Import the student's file, with the functions it has to write hidden from it.
@@ -68,8 +69,9 @@ class StudentFile:
         text = text_for_the_lab(path)
         if request["any_code"]:
             exec(compile(text, path, "exec"), self.module.__dict__)
+            self.refused = {}
         else:
-            run_plain(text, path, self.module, hide)
+            self.refused = run_plain(text, path, self.module, hide)
         self.add_missing(request["given"])
 
     def add_missing(self, given: dict[str, list[str]]) -> None:
@@ -79,18 +81,23 @@ class StudentFile:
             theirs = vars(importlib.import_module(module_name))
             for name in names:
                 function = theirs[name]
-                if name not in mine and isinstance(function, types.FunctionType):
-                    known = {**theirs, **mine}
-                    mine[name] = types.FunctionType(
-                        function.__code__, known, name, function.__defaults__
-                    )
+                if name in mine or not isinstance(function, types.FunctionType):
+                    continue
+                code = function.__code__
+                if needed := self.refused.keys() & set(code.co_names):
+                    self.refused[name] = self.refused[min(needed)]
+                    continue
+                known = {**theirs, **mine}
+                mine[name] = types.FunctionType(code, known, name, function.__defaults__)
 
     def load_earlier(self, path: str, functions: dict[str, list[str]]) -> None:
         """Put functions of an earlier lesson's file in the place of those that kernels/ lacks."""
         name = Path(path).stem
         module = types.ModuleType(name)
         try:
-            run_plain(text_for_the_lab(path), path, module, functions)
+            refused = run_plain(text_for_the_lab(path), path, module, functions)
+            if refused:
+                raise InputError(next(iter(refused.values())))
         except Exception as error:
             raise InputError(f"{name}, which this lesson uses, has an error: {error}") from None
         for module_name, names in functions.items():
@@ -103,6 +110,8 @@ class StudentFile:
         return str(self.module.__file__)
 
     def find(self, name: str) -> Callable:
+        if name in self.refused:
+            raise InputError(self.refused[name])
         if not hasattr(self.module, name):
             raise InputError(f"there is no function {name} in the file")
         return getattr(self.module, name)
@@ -119,10 +128,13 @@ def text_for_the_lab(path: str) -> str:
     return text
 
 
-def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]) -> None:
+def run_plain(
+    text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]
+) -> dict[str, str]:
     """Run what of a file is no more than an exercise.
 
-    names: module of kernels/ -> the functions in their place that the file has to define.
+    names: module of kernels/ -> the functions in their place that the file has to define. Returns
+    those of them that do not run, and why.
     """
     wanted = [function for functions in names.values() for function in functions]
     code = plain_code(text, wanted, path)
@@ -131,6 +143,7 @@ def run_plain(text: str, path: str, module: types.ModuleType, names: dict[str, l
     # Not a builtin: those are Python's own to Numba, which would compile the real one in a kernel.
     module.__dict__["getattr"] = FieldOf()
     exec(compile(guarded(code.tree), path, "exec", dont_inherit=True), module.__dict__)
+    return code.refused
 
 
 def replace_everywhere(module_name: str, name: str, new: object) -> list[Replaced]:

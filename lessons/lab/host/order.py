@@ -79,6 +79,7 @@ class Order:
         self.pending: list[Access] = []  # what the host has not waited for
         self.steps: list[Step] = []  # what the host has asked for
         self.event_waits: dict[int, EventWait] = {}  # of each stream the last one
+        self.events = 0  # how many there are
 
     def add_stream(self) -> int:
         """The number of a new stream."""

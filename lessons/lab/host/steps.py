@@ -15,7 +15,8 @@ class Step(NamedTuple):
     that has made the array. waits: whether the host goes on only when it is done. name: of the
     kernel. size: bytes of a copy or an array, threads of a launch. value: milliseconds of "time".
     types: of what a launch is given, one after the other, in words; see `arguments.types_of`.
-    arrays: of the same, where each begins in memory; 0 for what is no array.
+    arrays: of the same, where each begins in memory; 0 for what is no array. events: of "record"
+    and "time" the numbers of the events, the first and the last of a time.
     """
 
     do: str
@@ -27,3 +28,4 @@ class Step(NamedTuple):
     value: float = 0.0
     types: str = ""
     arrays: tuple[int, ...] = ()
+    events: tuple[int, ...] = ()

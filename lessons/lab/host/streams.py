@@ -61,6 +61,8 @@ class Event(metaclass=Fixed):
     def __init__(self, order: Order, when_too_early: Callable[[], None]) -> None:
         self._lab_order = order
         self._lab_when_too_early = when_too_early
+        self._lab_number = order.events
+        order.events += 1
         self._lab_mark: Known | None = None
         self._lab_stream = DEFAULT  # in which the mark is
         self._lab_recorded: HostPlace | None = None
@@ -70,7 +72,8 @@ class Event(metaclass=Fixed):
         self._lab_mark = self._lab_order.snapshot(number_of(stream))
         self._lab_stream = number_of(stream)
         self._lab_recorded = host_place()
-        self._lab_order.steps.append(Step(RECORD, self._lab_recorded, self._lab_stream))
+        recorded = Step(RECORD, self._lab_recorded, self._lab_stream, events=(self._lab_number,))
+        self._lab_order.steps.append(recorded)
         self._lab_time = time.perf_counter()
 
     def wait(self, stream: Any = 0) -> None:
@@ -102,7 +105,8 @@ class Event(metaclass=Fixed):
             if not self._lab_order.is_done(event._lab_mark):
                 self._lab_when_too_early()
         milliseconds = (end._lab_time - self._lab_time) * 1000
-        self._lab_order.steps.append(Step(TIME, host_place(), value=milliseconds))
+        events = self._lab_number, end._lab_number
+        self._lab_order.steps.append(Step(TIME, host_place(), value=milliseconds, events=events))
         return milliseconds
 
 
