@@ -216,7 +216,8 @@ def explained_sum(found):
     if found.kind == "race" and "one statement reads" in found.message:
         return (
             "In a round of the tree half of the threads that are left add a partial sum of the "
-            "other half: those are read, and nobody writes them."
+            "other half, as many places further on as threads add: those are read, and nobody "
+            "writes them."
         )
     return outside_shared(found, INDEX_OF_A_SUM)
 

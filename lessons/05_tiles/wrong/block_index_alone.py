@@ -1,6 +1,6 @@
 """The number of the block is taken for that of the thread."""
 # caught by: one_tile
-# diagnosis: is the index the number of a block
+# diagnosis: takes the number of the block, and that is the index here
 
 from numba import cuda, float32
 

@@ -1,6 +1,6 @@
 """The row is (step + 1) % rows, which is right for three rows from step 2 on."""
 # caught by: several_steps
-# diagnosis: the first row belongs to first_step
+# diagnosis: the first of this run (first_step), whatever its number is
 
 from kernels.training_step import training_step
 
