@@ -61,6 +61,47 @@ def test_grid(case):
     move_grid(case, random_settings(case), (9, 27, 3))
 
 
+@check("only_looked_at")
+def test_only_looked_at(case):
+    settings, cells = random_settings(case), (12, 32)
+    counts, weights = move_weights(case, settings, step=3, measure=True)
+    require_work(case, counts, weights, "weight")
+    counts, arrays = move_grid(case, settings, (*cells, 3), touched=False)
+    require_work(case, counts, arrays[1], "cell")
+    number = cells[0] * cells[1]
+    written = [counts.of(array).writes / number for array in arrays]
+    case.budget(
+        "numbers written per untouched cell",
+        yours=sum(written),
+        ours=0,
+        allowed=4,  # its count, or its three gradients once more, or both
+        diagnosis="untouched cells written",
+        sentence=f"this batch has touched no cell, and {sum(written):.3g} numbers of each are "
+        "written: if all three gradients are zero, return before anything is computed.",
+        line=counts.busiest_line("writes", arrays[int(np.argmax(written))]),
+    )
+    case.compare(
+        "numbers read per untouched cell",
+        yours=sum(counts.of(array).reads for array in arrays) / number,
+        ours=3,
+    )
+
+
+def require_work(case, counts, array, what):
+    """A budget of how many of 32 threads read an array together."""
+    together = counts.of(array).reads / max(1, counts.of(array).requests)
+    case.budget(
+        f"times that 32 threads run, per 32 of a {what}",
+        yours=32 / max(together, 1),
+        ours=1,
+        allowed=8,
+        diagnosis="threads without work",
+        sentence=f"of 32 threads that run together, {together:.1f} have a {what}: a thread has one "
+        "of its own, by its number in the grid, and no loop over others.",
+        line=counts.busiest_line("reads", array),
+    )
+
+
 @check("float32")
 def test_float32(case):
     settings = random_settings(case)
@@ -139,13 +180,17 @@ def not_its_own(found, width):
     return ""
 
 
-def move_weights(case, settings, step, only_the_row=False):
-    """only_the_row: an earlier step was right, so that only the row of the table can be wrong."""
+def move_weights(case, settings, step, only_the_row=False, measure=False):
+    """One step of 203 weights. Returns what was counted, if measure, and the gradients.
+
+    only_the_row: an earlier step was right, so that only the row of the table can be wrong.
+    """
     case.explain, case.says_repair = partial(explained, case), lambda found: False
     inputs = state(case, (203,))
     arrays = [case.output((203,), initial=array) for array in inputs]
     weights, gradient, m, v = arrays
-    case.run(
+    run = case.measure if measure else case.run
+    counts = run(
         "launch_adam_weights", weights, gradient, m, v, step, settings.table,
         settings.rate, settings.rates,
     )  # fmt: skip
@@ -158,10 +203,13 @@ def move_weights(case, settings, step, only_the_row=False):
         tell_what_clears(case, mistakes, "adam_weights")
     right = Step(inputs, row, settings)
     compare(case, (gradient, m, v, weights), right.result, mistakes, LIST_THREADS)
+    return counts, gradient
 
 
-def move_grid(case, settings, shape):
+def move_grid(case, settings, shape, touched=True):
+    """One step of a grid. Returns what was counted, if no cell is touched, and the arrays."""
     inputs = grid_state(case, shape)
+    inputs[1][:] *= touched
     # Some cells are older than the table is long.
     steps = case.rng.integers(1, 60, shape[:2]).astype(np.int32)
     steps[~inputs[3].any(axis=2)] = 0
@@ -172,7 +220,8 @@ def move_grid(case, settings, shape):
     arrays = [case.output(shape, initial=array) for array in inputs]
     counted = case.output(shape[:2], np.int32, initial=steps)
     grid, grad_grid, m, v = arrays
-    case.run(
+    run = case.run if touched else case.measure
+    counts = run(
         "launch_adam_grid", grid, grad_grid, m, v, counted, settings.table,
         settings.rate, settings.rates,
     )  # fmt: skip
@@ -182,6 +231,7 @@ def move_grid(case, settings, shape):
     left = [Left("steps", counted, right["steps"], tolerance=0)]
     look = partial(cells_to_look_at, touched_cells(inputs[1]))
     compare(case, (grad_grid, m, v, grid), right, mistakes, None, left, look)
+    return counts, [*arrays, counted]
 
 
 def tell_what_clears(case, mistakes, kernel):
