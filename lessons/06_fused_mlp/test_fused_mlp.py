@@ -762,6 +762,7 @@ def wrong_values(network):
     known = {
         **MISTAKES,
         **MADE_ALONE,
+        **(OF_ONE_SAMPLE if len(network.arrays[0]) == 1 else {}),
         **one_sample,
         **wrong_indices(),
         **two_at_once(MISTAKES),
@@ -1099,6 +1100,8 @@ def misread(matrix, weights, how):
         return np.tile(matrix[:, :TILE], fan_out // TILE)
     if how == "rectified":
         return np.maximum(matrix, 0)
+    if how == "first of each tile":
+        return np.where(np.arange(fan_in)[:, np.newaxis] % TILE == 0, matrix, 0)
     if how == "transposed":
         return matrix.reshape(fan_out, fan_in).T
     if how == "first again":
@@ -1445,6 +1448,16 @@ MISTAKES = {
     ),
     "samples mixed up": (Terms(order="mixed"), MIXED_UP),
     "samples mixed up in loading": (Terms(order="row * 4 + j"), MIXED_UP),
+}
+
+# Of a batch of one sample, in whose block one thread of each column has a sample.
+OF_ONE_SAMPLE = {
+    "weights guarded by the batch": (
+        Terms(matrix="first of each tile"),
+        "Of each 16 inputs only the first counts, and this batch has one sample: do only threads "
+        "that have a sample fetch weights? All others have to fetch theirs, too: a guard for the "
+        "batch belongs around features and results, never around weights.",
+    ),
 }
 
 # Mistakes that are not tried together with another one.

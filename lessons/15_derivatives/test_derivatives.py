@@ -941,6 +941,8 @@ SPOILERS = {
     "along both: compare the lengths first. An array stretches one value, and zip stops after it.",
     "too many values": "returns three values, and its function has two inputs: compare the lengths "
     "first.",
+    "multiplies twice": "multiplies by the gradient twice, and is wrong by that. Tried with "
+    "gradients of 1 and 0 alone, that does not show.",
 }
 # What Python and NumPy say of values that are more, or fewer, than somebody has thought.
 OTHER_LENGTHS = (
@@ -1000,6 +1002,7 @@ def make_suspects(case):
         ("too few values", FORMULAS[1]),
         ("one value for both", ALIKE),
         ("too many values", FORMULAS[1]),
+        ("multiplies twice", FORMULAS[0]),
         ("", FORMULAS[3]),
     ]
     letters = iter(case.rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist())
@@ -1023,6 +1026,8 @@ def make_suspect(case, name, kind, parameters, result, slopes):
     told = [f"gradient * ({slope})" for slope in slopes]
     if kind == "forgets the gradient":
         told = [f"({slope})" for slope in slopes]
+    elif kind == "multiplies twice":
+        told = [f"gradient * {one}" for one in told]
     elif kind == "sign":
         told = [f"-{one}" for one in told]
     elif kind == "off by 5 %":
