@@ -22,15 +22,23 @@ def line_that_stores(kernel: str, argument: int, source: Sequence[str]) -> int |
 def line_of_one(
     fits: Callable[[ast.Assign, str], bool], kernel: str, argument: int, source: Sequence[str]
 ) -> int | None:
-    tree = syntax_tree("\n".join(source))
-    body = tree.body if tree else []
-    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == kernel]
-    if len(found) != 1 or argument >= len(found[0].args.args):
+    function = function_with(kernel, argument, source)
+    if not function:
         return None
-    name = found[0].args.args[argument].arg
-    nodes = [node for node in ast.walk(found[0]) if isinstance(node, ast.Assign)]
+    name = function.args.args[argument].arg
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     lines = [node.lineno for node in nodes if fits(node, name)]
     return lines[0] if len(lines) == 1 else None
+
+
+def function_with(name: str, argument: int, source: Sequence[str]) -> ast.FunctionDef | None:
+    """The one function of a file with this name, if it has so many arguments."""
+    tree = syntax_tree("\n".join(source))
+    body = tree.body if tree else []
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    if len(found) != 1 or argument >= len(found[0].args.args):
+        return None
+    return found[0]
 
 
 def sets_to_zero(node: ast.Assign, array: str) -> bool:

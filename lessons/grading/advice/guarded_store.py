@@ -9,7 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from lessons.course.exercises import names_in
 from lessons.course.source_text import syntax_tree
+from lessons.grading.advice.cleared import function_with
 
 # Function -> the numbers of the parameters that it stores into.
 Stored = Mapping[str, frozenset[int]]
@@ -164,19 +166,13 @@ def condition_with(name: str, argument: int, source: Sequence[str]) -> int | Non
 
     name: of the function. argument: its number, from 0.
     """
-    tree = syntax_tree("\n".join(source))
-    body = tree.body if tree else []
-    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
-    if len(found) != 1 or argument >= len(found[0].args.args):
+    function = function_with(name, argument, source)
+    if not function:
         return None
-    names, nodes = {found[0].args.args[argument].arg}, list(ast.walk(found[0]))
+    names, nodes = {function.args.args[argument].arg}, list(ast.walk(function))
     for node in nodes:
-        if isinstance(node, ast.Assign) and names & names_of(node.value):
+        if isinstance(node, ast.Assign) and names & names_in(node.value):
             names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
     conditions = [node for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp))]
-    lines = [node.test.lineno for node in conditions if names & names_of(node.test)]
+    lines = [node.test.lineno for node in conditions if names & names_in(node.test)]
     return lines[0] if len(lines) == 1 else None
-
-
-def names_of(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
