@@ -102,8 +102,9 @@ def fingerprint(argument: object) -> Hashable:
     """What decides the type that Numba gives an argument."""
     if isinstance(argument, np.ndarray):
         flags = argument.flags
-        layout = flags.c_contiguous, flags.f_contiguous, flags.aligned, flags.writeable
-        return argument.dtype, argument.ndim, layout
+        # An array of one row is both, and its type the same as that of many rows.
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return argument.dtype, argument.ndim, layout, flags.aligned, flags.writeable
     if isinstance(argument, tuple):
         return type(argument), tuple(map(fingerprint, argument))
     if isinstance(argument, np.generic):
