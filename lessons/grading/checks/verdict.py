@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -87,6 +87,8 @@ class Verdict(Inputs):
         self.answers: list[Returned] = []  # of such calls, since something was compared or run
         self.last_arguments: tuple[object, ...] = ()  # of that run or call
         self.last_lengths: frozenset[int] = frozenset()  # of all axes of its arrays
+        self.changed_launch: bool | None = None  # None: not looked at yet
+        self.known_clues: dict[Hashable, Clues] = {}
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
         self.recorded_by: WorkerProcess | None = None  # the last run, if it can be replayed
 
@@ -186,6 +188,19 @@ class Verdict(Inputs):
         return [came_out_right(self.right_run, self.last_run)]
 
     def clues(self) -> Clues:
+        """What the code of the last run tells of a mistake: looked up once for each such run."""
+        key = self.last_run, self.last_backend, self.last_lengths, self.was_called
+        if key not in self.known_clues:
+            self.known_clues[key] = self.new_clues()
+        return self.known_clues[key]
+
+    def own_launch(self) -> bool:
+        """Whether the student has changed a launch function."""
+        if self.changed_launch is None:
+            self.changed_launch = own_launch("\n".join(self.submission.lines), self.lesson)
+        return self.changed_launch
+
+    def new_clues(self) -> Clues:
         text = "\n".join(self.submission.lines)
         seen = self.last_backend == "checked"  # where a race is a finding of its own
         # What runs, and what it is given; where that is not the student's, all that is checked.
@@ -194,7 +209,7 @@ class Verdict(Inputs):
         racing = not seen and adds_to_elements(text, names)
         blocks, ran = counts_blocks(text, names), functions_of(text, names)
         return Clues(
-            own_launch(text, self.lesson), blocks, racing, self.last_lengths, self.was_called,
+            self.own_launch(), blocks, racing, self.last_lengths, self.was_called,
             numbers_as_usual(text, names), steps_by_blocks(text, names), stores_in_loops(ran),
             has_conditions(ran), adds_atomically(text, names), asks_for_ends(ran),
             adds_one_to_a_thread(ran), stores_at_a_block(ran), swaps_once(ran),
@@ -208,15 +223,15 @@ class Verdict(Inputs):
         ours: float,
         allowed: float,
         diagnosis: str,
-        sentence: str,
+        sentence: str | Callable[[], str],
         line: int = 0,
     ) -> None:
         """End the check with this diagnosis if `yours` is more than `allowed`.
 
         what: what was counted, such as "reads of global memory per product". ours: what the idea
         of the lesson needs; after a pass the student sees both. allowed: leaves room for other ways
-        that are as good. line: the line of the student's file with most of it; see
-        `Counts.busiest_line`.
+        that are as good. sentence: or what makes it, which may wait until then. line: the line of
+        the student's file with most of it; see `Counts.busiest_line`.
         """
         self.keep_within(what, yours, ours, allowed, diagnosis, sentence, line)
         figures = compared(what, yours, ours)
@@ -230,12 +245,13 @@ class Verdict(Inputs):
         ours: float,
         allowed: float,
         diagnosis: str,
-        sentence: str,
+        sentence: str | Callable[[], str],
         line: int = 0,
     ) -> None:
         """As `budget`, of which nothing is said if it is kept."""
         if yours <= allowed:
             return
+        sentence = sentence() if callable(sentence) else sentence
         code = quoted(line, self.submission.lines)
         self.fail(
             diagnosis,
@@ -273,23 +289,27 @@ class Verdict(Inputs):
                 ours=1,
                 allowed=16,
                 diagnosis="one thread for all",
-                sentence="of the threads of a warp only one, or a few, have work at a time: is "
-                "there a loop over what the threads of the grid should share?"
-                + " Or does your launch start blocks of a few threads?"
-                * self.clues().own_launch,
+                sentence=lambda: (
+                    "of the threads of a warp only one, or a few, have work at a "
+                    "time: is there a loop over what the threads of the grid should share?"
+                    + " Or does your launch start blocks of a few threads?"
+                    * self.own_launch()
+                ),
                 line=counts.busiest_line("writes", result),
             )
         times = written.writes / max(1, result.array.size)
         line = counts.busiest_line("writes", result)
-        by_whom = self.by_whom(written.writes, result, threads, line)
         self.keep_within(
             "writes per element",
             yours=times,
             ours=1,
             allowed=16,
             diagnosis="same work again",
-            sentence=f"each element is written {times:.0f} times"
-            f"{' on average' * (times != round(times))}: {by_whom}",
+            sentence=lambda: (
+                f"each element is written {times:.0f} times"
+                f"{' on average' * (times != round(times))}: "
+                + self.by_whom(written.writes, result, threads, line)
+            ),
             line=line,
         )
 

@@ -16,6 +16,7 @@ MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
 OF_BLOCKS = ("grid", "blockIdx")
 OF_A_BLOCK = {"blockDim", "THREADS"}  # how many threads a block has
+GIVEN_LAUNCHES: dict[str, dict[str, str]] = {}  # lesson -> those that its exercise came with
 UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
 
 
@@ -102,7 +103,9 @@ def imported_packages(node: ast.Import | ast.ImportFrom) -> list[str]:
 def own_launch(text: str, lesson: Lesson) -> bool:
     """Whether a launch function of the file is not as the exercise came with it."""
     mine = launch_functions(text)
-    given = launch_functions(exercise_text(lesson))
+    if lesson.name not in GIVEN_LAUNCHES:
+        GIVEN_LAUNCHES[lesson.name] = launch_functions(exercise_text(lesson))
+    given = GIVEN_LAUNCHES[lesson.name]
     return any(mine[name] != given[name] for name in mine if name in given)
 
 
