@@ -76,7 +76,7 @@ def test_one_thread_per_pixel(case):
         sentence=f"of 32 threads that run together, {together:.1f} write a pixel: a thread should "
         "have its own pixel, and no loop over a row or over the picture."
         + OR_SMALL_BLOCKS
-        * case.clues().own_launch,
+        * case.own_launch(),
         line=counts.busiest_line("writes", gray),
     )
     image_reads = counts.of(image)
@@ -102,8 +102,10 @@ def limit_writes(case, counts, gray):
         ours=1,
         allowed=4,  # a sum in gray itself, channel by channel, is slow but no mistake
         diagnosis="written again and again",
-        sentence=f"each pixel of gray is written {times(writes)}"
-        f"{by_whom(case, counts.of(gray).writes, *gray.array.shape)}",
+        sentence=lambda: (
+            f"each pixel of gray is written {times(writes)}"
+            f"{by_whom(case, counts.of(gray).writes, *gray.array.shape)}"
+        ),
         line=counts.busiest_line("writes", gray),
     )
 
@@ -115,7 +117,7 @@ def test_float32(case):
 
 @check("whole_photo")
 def test_whole_photo(case):
-    make_gray(case, *case.size(native=(549, 803), checked=(49, 83)), engine="native")
+    make_gray(case, *case.size(large=(549, 803), small=(49, 83)), engine="large")
 
 
 def make_gray(case, height, width, engine=None):

@@ -628,13 +628,13 @@ def test_float32(case):
 
 @check("baseline")
 def test_baseline(case):
-    image = case.photo(case.size(native=(137, 203, 3), checked=(33, 41, 3)))
-    height, width = case.size(native=(37, 51), checked=(9, 13))
+    image = case.photo(case.size(large=(137, 203, 3), small=(33, 41, 3)))
+    height, width = case.size(large=(37, 51), small=(9, 13))
     small, large = case.output((height, width, 3)), case.output(image.shape)
-    case.run("launch_over_pixels", case.student("downsample"), image, small, engine="native")
+    case.run("launch_over_pixels", case.student("downsample"), image, small, engine="large")
     case.expect(small, reference.area_downsample(image, width, height), "small", THREADS)
     source = small.array.copy()
-    case.run("launch_over_pixels", case.student("upsample"), source, large, engine="native")
+    case.run("launch_over_pixels", case.student("upsample"), source, large, engine="large")
     expected = reference.bilinear_upsample(source, image.shape[1], image.shape[0])
     case.expect(large, expected, "large", THREADS)
 

@@ -69,8 +69,8 @@ def test_float32(case):
 @check("large_batch")
 def test_large_batch(case):
     check_batch(case, MANY_BLOCKS, 3, (15, 10, 3))
-    batch = case.size(native=FULL_BATCH, checked=700)
-    check_batch(case, batch, 3, (15, 10, 3), engine="native")
+    batch = case.size(large=FULL_BATCH, small=700)
+    check_batch(case, batch, 3, (15, 10, 3), engine="large")
 
 
 def check_centres(case, first, height, width):

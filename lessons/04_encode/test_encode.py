@@ -322,8 +322,8 @@ def test_float32(case):
 def test_whole_batch(case):
     check_features(case, *encoded(case, RAGGED_BATCH, (3, 9, 3)))
     encoded(case, MANY_BLOCKS, (3, 9, 3))
-    batch = case.size(native=5003, checked=300)
-    check_features(case, *encoded(case, batch, (50, 30, 3), engine="native"))
+    batch = case.size(large=5003, small=300)
+    check_features(case, *encoded(case, batch, (50, 30, 3), engine="large"))
 
 
 def check_features(case, uv, grid, features):

@@ -70,9 +70,9 @@ def test_float32(case):
 
 @check("large")
 def test_large(case):
-    sizes = case.size(native=(130, 200, 150), checked=(35, 40, 37))
+    sizes = case.size(large=(130, 200, 150), small=(35, 40, 37))
     for launch in ("launch_matmul_naive", "launch_matmul_tiled"):
-        multiply(case, launch, *sizes, engine="native")
+        multiply(case, launch, *sizes, engine="large")
 
 
 def multiply(case, launch, m, k, n, engine=None):

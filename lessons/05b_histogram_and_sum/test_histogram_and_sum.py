@@ -117,7 +117,7 @@ def test_one_addition(case):
         yours=additions / blocks,
         ours=1,
         # The student's own launch may have blocks of 256 values.
-        allowed=BLOCK_PIXELS / BLOCK_THREADS if case.clues().own_launch else 1.5,
+        allowed=BLOCK_PIXELS / BLOCK_THREADS if case.own_launch() else 1.5,
         diagnosis="added by many threads" if by_many else "added again and again",
         sentence=f"a block adds {additions / blocks:,.1f} times to total: its threads should first "
         "make one sum of all their values, in shared memory; then one of them adds it, once.",
@@ -184,10 +184,10 @@ def test_float32(case):
 
 @check("large")
 def test_large(case):
-    size = case.size(native=549 * 803, checked=BLOCK_PIXELS + 803)
+    size = case.size(large=549 * 803, small=BLOCK_PIXELS + 803)
     for launch in ("launch_histogram_global", "launch_histogram_shared"):
-        count(case, launch, size, 256, 256, engine="native")
-    add_up(case, size, engine="native")
+        count(case, launch, size, 256, 256, engine="large")
+    add_up(case, size, engine="large")
 
 
 def inside(case, numbers, bins):
@@ -228,7 +228,7 @@ def explained_sum(found):
 def count(case, launch, pixels, bins, used, engine=None):
     """Count random pixels, all in the first `used` bins. What `counts` held before stays in it.
 
-    Returns (brightness, counts, how often the kernel has touched them; None on the native engine).
+    Returns (brightness, counts, how often the kernel has touched them; None for a large input).
     """
     numbers = case.rng.integers(0, used, pixels)
     before = case.rng.integers(0, 50, bins).astype(np.int32)

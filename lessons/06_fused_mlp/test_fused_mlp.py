@@ -27,10 +27,7 @@ def test_relu_unit(case):
         outputs = case.output((batch,))
         counts = case.measure("launch_relu_unit", sums, weights, outputs)
         expected = reference_warm_ups.relu_unit(sums, weights)
-        known = {**wrong_units(sums, weights), **parts_of_outputs(case, expected)}
-        got = outputs.array
-        if not any(np.allclose(got, result, rtol=0, atol=1e-4) for result, _ in known.values()):
-            known |= nothing_loaded(got, expected) | of_others(got, expected)
+        known = partial(known_units, case, sums, weights, expected, outputs.array)
         case.expect(outputs, expected, "outputs", candidates=known)
     require_read_across(case, counts, sums, "sums")
     case.keep_within(
@@ -52,7 +49,7 @@ def test_mix_units(case):
         features, outputs = case.random((batch, FEATURES), -1, 1), case.output((batch, FEATURES))
         counts = case.measure("launch_mix_units", features, layers, outputs)
         expected = reference_warm_ups.mix_units(features, layers)
-        known = {**parts_of_outputs(case, expected), **wrong_mixtures(features, layers, expected)}
+        known = partial(known_mixtures, case, features, layers, expected)
         case.expect(outputs, expected, "outputs", candidates=known)
     case.budget(
         "reads of outputs, which is only written",
@@ -144,8 +141,8 @@ def test_float32(case):
 
 @check("full_size")
 def test_full_size(case):
-    batch = case.size(native=5003, checked=80)
-    evaluate(case, batch, hidden=32, layers=2, engine="native")
+    batch = case.size(large=5003, small=80)
+    evaluate(case, batch, hidden=32, layers=2, engine="large")
 
 
 class Network(NamedTuple):
@@ -309,6 +306,19 @@ def of_others(got, expected):
         "a thread reads in the second step, and, from first_sample on, the place where it stores."
     )
     return {"outputs of other samples": (expected[whose], sentence)}
+
+
+def known_units(case, sums, weights, expected, got):
+    """code -> (outputs, sentence) of what leaves something else than expected in `relu_unit`."""
+    known = {**wrong_units(sums, weights), **parts_of_outputs(case, expected)}
+    if not any(np.allclose(got, result, rtol=0, atol=1e-4) for result, _ in known.values()):
+        known |= nothing_loaded(got, expected) | of_others(got, expected)
+    return known
+
+
+def known_mixtures(case, features, layers, expected):
+    """code -> (outputs, sentence) of what leaves something else than expected in `mix_units`."""
+    return {**parts_of_outputs(case, expected), **wrong_mixtures(features, layers, expected)}
 
 
 def parts_of_outputs(case, expected):
@@ -896,7 +906,7 @@ def parts_of_batch(case, outputs):
         "last block missing": (
             samples < batch // BLOCK_SAMPLES * BLOCK_SAMPLES,
             "The last block, which is not full, never ran: round the number of blocks up."
-            if case.clues().own_launch
+            if case.own_launch()
             else "The last block, which is not full, has written nothing. Have its threads left? "
             "One whose sample is beyond the batch may not return: the others need it. Or does a "
             "guard ask for more than that the sample is below the batch?",

@@ -141,8 +141,8 @@ def test_float32(case):
 @check("many_blocks")
 def test_many_blocks(case):
     already = np.float32(2.0**-12)  # what is there before; small, so that no digits are lost
-    large = case.size(native=2003, checked=90)
-    for batch, hidden, engine in ((150, 16, None), (large, 32, "native")):
+    large = case.size(large=2003, small=90)
+    for batch, hidden, engine in ((150, 16, None), (large, 32, "large")):
         net = network(case, batch, hidden, layers=2)
         grad_weights, grad_grid, loss_sum = run(case, net, already, engine)
         expect_loss(case, net, loss_sum, already)

@@ -214,7 +214,7 @@ def move_grid(case, settings, shape, touched=True):
     steps = case.rng.integers(1, 60, shape[:2]).astype(np.int32)
     steps[~inputs[3].any(axis=2)] = 0
     # Of another launch nobody knows which cell a thread has.
-    width = 0 if case.clues().own_launch else shape[1]
+    width = 0 if case.own_launch() else shape[1]
     case.explain = partial(explained, case, width=width)
     case.says_repair = lambda found: "// 3" in not_its_own(found, width)
     arrays = [case.output(shape, initial=array) for array in inputs]

@@ -150,7 +150,7 @@ def test_there_and_back(case):
         "the hardware allows": "In kernel[blocks, threads](...) the blocks come first: are the two "
         "exchanged?"
     }
-    large = case.random(case.size(native=(549, 803), checked=(75, 90)))
+    large = case.random(case.size(large=(549, 803), small=(75, 90)))
     # By 1, so that there are more blocks than a block may have threads.
     for factor in (2, 1):
         run = run_host_code(case, "shrink_on_gpu", large, factor, engine="native")
@@ -207,7 +207,7 @@ def test_two_streams(case):
         require_launches(case, run, 3)
         expect_three(case, run.result, photo)
         require_two_streams(case, run)
-    large = case.photo((*case.size(native=(549, 803), checked=(37, 53)), 3))
+    large = case.photo((*case.size(large=(549, 803), small=(37, 53)), 3))
     run = run_host_code(case, "gray_half_quarter", large, engine="native")
     expect_three(case, run.result, large)
 

@@ -37,8 +37,8 @@ def test_sum(case):
         require_no_atomics(case, counted)
         if size == 4500:
             require_work_for_all(case, counted, values)
-    size = case.size(native=MANY_BLOCKS * BLOCK_VALUES - 77, checked=5000)
-    add_up(case, size, -(-size // BLOCK_VALUES), engine="native")
+    size = case.size(large=MANY_BLOCKS * BLOCK_VALUES - 77, small=5000)
+    add_up(case, size, -(-size // BLOCK_VALUES), engine="large")
 
 
 @check("max")
@@ -128,8 +128,8 @@ def test_levels(case):
     # One pixel decides, and shares as float32 do not tell the two bins apart.
     find_levels(case, np.array([99_499_999, 1, 500_000]), [5, 995])
     # More parts than a block has threads, which add up the parts before theirs.
-    size = case.size(native=260 * BLOCK_VALUES, checked=2 * BLOCK_VALUES + 5)
-    run_up(case, size, engine="native")
+    size = case.size(large=260 * BLOCK_VALUES, small=2 * BLOCK_VALUES + 5)
+    run_up(case, size, engine="large")
 
 
 @check("few_requests")
@@ -248,7 +248,7 @@ def require_work_for_all(case, counted, array):
 
 
 def run(case, engine, launch, *arguments):
-    """How often the kernels have touched each array; None on the native engine."""
+    """How often the kernels have touched each array; None for a large input."""
     if engine:
         case.run(launch, *arguments, engine=engine)
         return None

@@ -76,7 +76,7 @@ def test_float32(case):
 
 @check("learns")
 def test_learns(case):
-    steps, samples, width = case.size(native=(40, 256, 64), checked=(2, 20, 9))
+    steps, samples, width = case.size(large=(40, 256, 64), small=(2, 20, 9))
     image = picture(case)
     yours, ours = begin(case, width), begin(case, width)
     for layer, own in zip(yours, ours, strict=True):

@@ -173,14 +173,14 @@ def test_float32(case):
 
 @check("large")
 def test_large(case):
-    height, width = case.size(native=(150, 201), checked=(33, 18))
+    height, width = case.size(large=(150, 201), small=(33, 18))
     net = network(case, height, width)
     picture = case.output((height, width, 3))
     case.explain = explained
-    case.run("launch_paint", net.grid, net.weights, picture, engine="native")
+    case.run("launch_paint", net.grid, net.weights, picture, engine="large")
     expected = reference.paint(net.grid, net.weights, height, width)
     case.expect(picture, expected, "picture", candidates=wrong_pictures(net))
-    expect_gradients(case, net, learn(case, net, engine="native"))
+    expect_gradients(case, net, learn(case, net, engine="large"))
 
 
 # ---------------------------------------------------------------- inputs

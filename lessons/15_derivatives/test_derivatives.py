@@ -1297,7 +1297,7 @@ def told_of_sizes(passing):
 
 @check("siren")
 def test_siren(case):
-    batch = case.size(native=600, checked=50)
+    batch = case.size(large=600, small=50)
     run_network(case, 20, 8, 2, "sine", of_student=True)
     run_network(case, 23, 5, 1, "gelu", of_student=True)
     run_network(case, batch, 24, 3, "sine", of_student=True, engine="native")

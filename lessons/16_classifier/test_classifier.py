@@ -1682,7 +1682,7 @@ LUCK = 0.03  # how far two runs of the same steps may be apart
 
 @check("learns")
 def test_learns(case):
-    training, held_out, epochs = case.size(native=(1600, 400, 12), checked=(96, 100, 2))
+    training, held_out, epochs = case.size(large=(1600, 400, 12), small=(96, 100, 2))
     seed = int(case.rng.integers(0, 2**32))
     images, labels = draw_digits(training + held_out, SIDE, seed, EASY)
     flat = initial_parameters(SIDE * SIDE, HIDDEN, CLASSES, seed)

@@ -1,4 +1,4 @@
-"""Grade a text as a submission to lesson 1."""
+"""Grade a text as a submission to lesson 1, or to another."""
 
 from pathlib import Path
 
@@ -18,19 +18,19 @@ def pool_for_any_code():
     return WorkerPool(new_worker=lambda: WorkerProcess(any_code=True))
 
 
-def grade(text, checks=LESSON.checks, seed=5, workers=None):
+def grade(text, checks=LESSON.checks, seed=5, workers=None, lesson=LESSON):
     """check -> `Result`; text None: there is no file. The checks run in the order given.
 
-    workers: a pool to use and to leave running; None for one of its own.
+    workers: a pool to use and to leave running; None for one of its own. lesson: of the checks.
     """
     pool = workers or WorkerPool()
-    functions = checks_of(LESSON)
+    functions = checks_of(lesson)
     submission = Submission(Path("exercise.py"), None if text is None else text.encode("utf-8"))
     results = {}
     try:
         for check in checks:
             results[check.name] = run_check(
-                functions[check.name], LESSON, check, submission, pool, seed, PATIENCE,
+                functions[check.name], lesson, check, submission, pool, seed, PATIENCE,
                 draw=False, effort=NO_EFFORT,
             )  # fmt: skip
     finally:

@@ -69,7 +69,7 @@ class Case(Verdict):
 
     backends: the engines that have run something; this case adds its own. The rest: see
     `run.run_check`. deadline: seconds of `time.monotonic()`. only_checked: run on the checked
-    simulator what is meant for the native engine.
+    simulator what is meant for the native engine; only_native: the other way round.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Case(Verdict):
         backends: list[str],
         pictures: Path = PICTURES,
         only_checked: bool = False,
+        only_native: bool = False,
     ) -> None:
         super().__init__(lesson, check, submission, seed, pictures if draw else None)
         self.workers = workers
@@ -94,6 +95,7 @@ class Case(Verdict):
         self.draw = draw
         self.backends = backends
         self.only_checked = only_checked
+        self.only_native = only_native
         self.returned_by = ""  # the function that the check has the value of
         self.has_small_input = False
         self.quick = False  # whether the simulator leaves out to ask Numba's compiler
@@ -103,21 +105,22 @@ class Case(Verdict):
         self.no_second_barrier = False  # whether another check takes points for a second one
         self.advice: dict[str, str] = {}  # words of an exception -> what they say in this check
 
-    def size(self, native: Size, checked: Size) -> Size:
-        """A size for the native engine, or one that the checked simulator can manage in time.
+    def size(self, large: Size, small: Size) -> Size:
+        """The size of a large input, or of one that the checked simulator can manage in any case.
 
-        The second is taken if the native engine cannot run the student's kernel.
+        The small one is taken if the native engine has to run the student's kernel, and cannot.
         """
         self.has_small_input = True
-        return checked if self.only_checked else native
+        return small if self.only_checked else large
 
     # ---------------------------------------------------------------- the student's functions
 
     def run(self, function: str, *arguments: object, engine: str | None = None) -> None:
         """Call the student's `function(*arguments, launch=...)`; outputs then hold the results.
 
-        engine: None for the checked simulator, "native" for an input that is too large for it. Ends
-        the check if the simulator finds anything but advice, or if another argument was changed.
+        engine: None for the checked simulator, "native" for what takes it too long, "large" for an
+        input that may: then a launch of many rounds runs on the native engine. Ends the check if
+        the simulator finds anything but advice, or if another argument was changed.
         """
         self.run_on(self.backend_of(engine), function, arguments)
 
@@ -129,7 +132,7 @@ class Case(Verdict):
         self.run_on(self.backend_of(engine), function, arguments, conducts=True)
 
     def backend_of(self, engine: str | None) -> str:
-        backend = engine or "checked"
+        backend = "native" if self.only_native else engine or "checked"
         if self.only_checked and self.has_small_input:
             backend = "checked"
         return "cuda" if self.on_gpu else backend
@@ -154,7 +157,9 @@ class Case(Verdict):
         orders: Sequence[str | int] = (),
         conducts: bool = False,
     ) -> Counts:
-        self.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
+        call = call_text(function, arguments)
+        first = "checked" if backend == "large" else backend
+        self.begin(first, f"{call} on {ENGINES[first]}")
         self.last_lengths, self.answers = lengths_of(arguments), []
         self.last_arguments = arguments
         self.has_zero = any(is_zero(argument) for argument in arguments)
@@ -163,6 +168,8 @@ class Case(Verdict):
         how = backend, self.deadline, self.draw, measure, orders, conducts, not self.quick
         outcome = self.ask(lambda: worker.run(function, arguments, *how))
         self.calls = outcome.calls
+        if outcome.was_native and first == "checked":
+            self.note("native", f"{call} on {ENGINES['native']}")
         findings = [*outcome.findings, *(outcome.doubles if self.counts_doubles else ())]
         if conducts:  # its kernels have checks of their own
             findings = list(map(by_its_call, findings))
@@ -221,6 +228,9 @@ class Case(Verdict):
         self.was_called = self.has_zero = False
         if self.is_right:
             self.right_run, self.is_right = self.last_run, False
+        self.note(backend, what)
+
+    def note(self, backend: str, what: str) -> None:
         self.last_run, self.last_backend = what, backend
         if backend not in self.backends:
             self.backends.append(backend)

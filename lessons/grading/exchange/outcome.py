@@ -28,6 +28,7 @@ class Outcome(NamedTuple):
     counts: Counts
     arrays: list[tuple[np.ndarray | Output, np.ndarray]]  # what was sent, and what came back
     calls: list[StageCall]  # of stages, in lesson 9
+    was_native: bool  # whether a launch ran on the native engine
 
 
 def read_findings(received: Any) -> list[Found]:

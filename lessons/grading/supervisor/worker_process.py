@@ -168,10 +168,11 @@ class WorkerProcess:
             findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
             counts = Counts(packer.originals, read_rows(reply["counts"]))
             calls = read_calls(reply["calls"])
+            was_native = bool(reply["native"])
         except Exception:  # a stranger decides what is wrong with it
             raise self.stopped(NO_ANSWER) from None
         both = list(zip(packer.originals, results, strict=True))
-        return Outcome(findings, doubles, counts, both, calls)
+        return Outcome(findings, doubles, counts, both, calls, was_native)
 
     def picture(self, deadline: float) -> bytes:
         """A PNG of the accesses to memory of the last `run` that had findings; empty if none.

@@ -28,6 +28,7 @@ from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
 from lessons.grading.worker.host_code import fixed, run_host_code
 from lessons.grading.worker.kernel_math import endless_math
+from lessons.grading.worker.large_launch import gave_up, most_rounds
 from lessons.grading.worker.own_kernels import (
     ConductedKernels,
     OwnKernels,
@@ -37,6 +38,7 @@ from lessons.grading.worker.own_kernels import (
 from lessons.grading.worker.student_file import StudentFile
 from lessons.grading.worker.value_watch import Keeper, Replacer
 from lessons.lab.compiled.engine import launch as launch_native
+from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
 
@@ -70,6 +72,7 @@ class Worker:
         self.last: Report | None = None  # of the last kernel that was recorded
         self.doubles: list[Finding] = []  # of the last run
         self.counts: list[Row] = []
+        self.was_native = False  # whether a launch of the last run was given to the native engine
         self.watching: Keeper | Replacer | None = None
         self.stages = StageCalls()
         self.gpu_obstacle = why_no_gpu()
@@ -114,14 +117,24 @@ class Worker:
         if backend == "cuda":
             return self.run_on_gpu(request, arrays)
         self.report = self.last = None
-        self.doubles, self.counts = [], []
+        self.doubles, self.counts, self.was_native = [], [], False
         cores = 1 if request["in_turn"] else numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         numba.set_num_threads(cores)
-        launch = launch_native if backend == "native" else self.checked(request, arrays)
+        launchers = {"native": self.native, "checked": self.checked, "large": self.large}
         with suppress(Found):
-            self.launch(request, arrays, launch)
+            self.launch(request, arrays, launchers[backend](request, arrays))
         found = {"findings": problems(self.report, self.file.path), "doubles": self.doubles}
-        return {**found, "counts": self.counts, "calls": self.stages.made}, arrays
+        ran = {"calls": self.stages.made, "native": self.was_native}
+        return {**found, **ran, "counts": self.counts}, arrays
+
+    def native(self, request: Json, arrays: Arrays) -> Launcher:
+        """A launcher that runs a kernel on the native engine."""
+
+        def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
+            self.was_native = True
+            launch_native(kernel, blocks, threads, *arguments)
+
+        return launch
 
     def checked(self, request: Json, arrays: Arrays) -> Launcher:
         """A launcher that runs a kernel on the checked simulator, and keeps a report of problems.
@@ -137,14 +150,38 @@ class Worker:
                 ask_numba=request["ask_numba"], watch=self.watching,
             )  # fmt: skip
             self.last = report if record else None
-            self.doubles += doubles(report, self.file.path)
             if measure:
                 self.counts += rows_of(report, arguments, arrays, self.file.path)
-            if problems(report, self.file.path):
-                self.report = report
-                raise Found
+            self.look_at(report)
 
         return launch
+
+    def large(self, request: Json, arrays: Arrays) -> Launcher:
+        """As `checked`, but what would take the simulator long runs on the native engine."""
+        on_native = self.native(request, arrays)
+
+        def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
+            before, report = copies(arguments), None
+            with suppress(MemoryError):
+                report = checked_run(
+                    kernel, blocks, threads, *arguments, measure=False,
+                    budget=most_rounds(blocks, threads), ask_numba=request["ask_numba"],
+                    watch=self.watching,
+                )  # fmt: skip
+            if report is not None and not gave_up(report):
+                self.look_at(report)
+                return
+            restore(arguments, before)
+            on_native(kernel, blocks, threads, *arguments)
+
+        return launch
+
+    def look_at(self, report: Report) -> None:
+        """Keep what was found. Raises `Found` if that is a problem."""
+        self.doubles += doubles(report, self.file.path)
+        if problems(report, self.file.path):
+            self.report = report
+            raise Found
 
     def watch(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """From now on, keep the numbers that kernels compute, or put others in their place.
@@ -181,7 +218,8 @@ class Worker:
         on_device = [cuda.to_device(array) for array in arrays]
         self.launch(request, on_device, on_gpu)
         cuda.synchronize()
-        reply = {"findings": [], "doubles": [], "counts": [], "calls": self.stages.made}
+        found: Json = {"findings": [], "doubles": [], "counts": []}
+        reply = {**found, "calls": self.stages.made, "native": False}
         return reply, [array.copy_to_host() for array in on_device]
 
     def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:

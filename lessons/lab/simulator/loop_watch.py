@@ -141,6 +141,7 @@ class LoopWatch:
         launch.rounds_left -= count
         if launch.rounds_left >= 0 and not launch.cancelled:
             return
+        launch.report.budget_used_up |= launch.rounds_left < 0
         if not launch.cancelled and not launch.lost:
             why = f"the budget of {launch.budget:,} rounds of loops is used up"
             self.report_endless(node, running, rounds, why)

@@ -38,6 +38,7 @@ class Report(Findings):
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
         self.recording: Recording | None = None  # for the replay
+        self.budget_used_up = False  # of rounds of loops
         # (kind, line, key) of a finding -> how often it was made
         self.times_seen: dict[tuple[str, int, object], int] = {}
 
