@@ -96,7 +96,7 @@ def take_steps(case, config, first_step, count):
 @check("learns")
 def test_learns(case):
     image = picture(case)
-    config = Config(steps=300, batch=1024, seed=case.seed, grid_width=11, grid_height=8, hidden=16)
+    config = Config(steps=200, batch=512, seed=case.seed, grid_width=11, grid_height=8, hidden=16)
     arrays = random_arrays(case, config, image)
     factors = [config.learning_rate_factor(step) for step in range(1, config.steps + 1)]
     rates = np.outer(factors, [config.learning_rate_mlp, config.learning_rate_grid])

@@ -12,7 +12,7 @@ from lessons.course.lesson import Check, Lesson
 from lessons.grading.checks.case import CheckFunction
 from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, Effort
 from lessons.grading.checks.result import Result
-from lessons.grading.checks.run import checks_of, run_check, run_solutions
+from lessons.grading.checks.run import checks_of, run_check, run_solutions, runs_our_kernels
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import GRADER_FAILED, Journal
 from lessons.grading.pictures.evidence import picture_path
@@ -182,11 +182,6 @@ class ClassGrader:
                 f"the grader failed, not the submission: {type(error).__name__}: {error}",
             )  # fmt: skip
         return result
-
-
-def runs_our_kernels(lesson: Lesson) -> bool:
-    """Whether its checks run the stages of `kernels/`, and not only the student's own."""
-    return any(part.file == "kernels/training_step.py" for part in lesson.parts)
 
 
 def without_run(lesson: Lesson, check: Check, status: str, diagnosis: str, message: str) -> Result:

@@ -42,7 +42,8 @@ class WarmWorkers:
 
     def new_pool(self, any_code: bool = False, trusted: bool = False) -> WorkerPool:
         """any_code: see `WorkerProcess`; trusted: see `WorkerPool`."""
-        return WorkerPool(trusted, lambda: WorkerProcess(self.process, any_code))
+        warm = self.socket is not None
+        return WorkerPool(trusted, lambda: WorkerProcess(self.process, any_code), warm)
 
     # ---------------------------------------------------------------- warming up
 

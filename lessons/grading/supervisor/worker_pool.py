@@ -16,13 +16,17 @@ class WorkerPool:
 
     trusted: keep the process when another file is loaded or an error was raised. That is fast, and
     only right for files of our own. new_worker: how a worker is started; None for a process that
-    begins from nothing.
+    begins from nothing. warm: whether its workers begin with our kernels compiled.
     """
 
     def __init__(
-        self, trusted: bool = False, new_worker: Callable[[], WorkerProcess] | None = None
+        self,
+        trusted: bool = False,
+        new_worker: Callable[[], WorkerProcess] | None = None,
+        warm: bool = False,
     ) -> None:
         self.trusted = trusted
+        self.warm = warm
         self.new_worker = new_worker or WorkerProcess
         self.worker: WorkerProcess | None = None
         self.loaded: Submission | None = None
