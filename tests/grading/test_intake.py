@@ -212,7 +212,9 @@ def test_what_is_handed_in_a_thousand_times_is_told_once(tmp_path, monkeypatch):
     content = archive[:begin] + entry * count + struct.pack("<4s4H2LH", *numbers)
     made_class.put(tmp_path / "alice.zip", content)
     (alice,) = handed_in(tmp_path, LESSONS)
-    assert "more than 1 MiB in all: the rest was not read" in alice.notes
+    # Pythons of today refuse it by themselves.
+    told = "more than 1 MiB in all: the rest was not read", "Overlapped entries"
+    assert any(words in note for note in alice.notes for words in told)
     assert len(alice.notes) < 5
 
 

@@ -34,7 +34,7 @@ TEXT = solution_text(LESSON)
 class Returning:
     """A pool, and its only worker, which returns `values` in turn, and then the last again."""
 
-    no_gpu, device, alive = "there is none", "CPU", True
+    no_gpu, device, alive, warm = "there is none", "CPU", True, False
 
     def __init__(self, values):
         self.values = values
