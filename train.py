@@ -4,8 +4,15 @@ Reads top to bottom: a run, then painting with what it leaves behind. The option
 `kernels/training/command_line.py`.
 """
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import STARTED, complain, complain_of_interruption, prepare, run
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import (
+    STARTED,
+    Interruption,
+    complain,
+    complain_of_interruption,
+    prepare,
+    run,
+)
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -20,22 +27,19 @@ from typing import Any
 import numpy as np
 
 from kernels.config import MAX_STEPS, Config, fitting_grid, require_integer
-from kernels.errors import InputError
 from kernels.files.atomic import OBSTACLES, refuse_to_replace, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
 from kernels.files.psnr import psnr_label
+from kernels.plumbing.errors import InputError
 from kernels.training import checkpoint
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.checkpoint import RunProgress
 from kernels.training.choose_backend import choose_backend
 from kernels.training.command_line import config_from, parse, snapshot_steps
-from kernels.training.interruption import Interruption
-from kernels.training.milestones import frame_steps, measured_steps
 from kernels.training.results import Results
 from kernels.training.run_folder import RunFolder, default_folder
-from kernels.training.timings import Timings
-from kernels.training.trainer import Trainer
-from kernels.training.waiting import leave, patiently, training_bar
+from kernels.training.trainer import Trainer, frame_steps, measured_steps
+from kernels.training.waiting import Timings, leave, patiently, training_bar
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100

@@ -21,8 +21,8 @@ import sys
 from benchmarks.gpu_step import AS_GOOD, LAKE, OURS, PEERS, ours, peer
 from benchmarks.machine import RESULTS, description
 from kernels.config import Config
-from kernels.errors import InputError
 from kernels.files.images import load_image
+from kernels.plumbing.errors import InputError
 from kernels.training.devices import why_no_gpu
 
 FOUR = 4  # channels per cell of the grid

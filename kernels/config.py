@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 # ---------------------------------------------------------------- the network
 

@@ -6,7 +6,7 @@ GPU; the lab has others that run the very same kernel without one (`lessons/lab`
 """
 
 from kernels.config import THREADS
-from kernels.front_end import compiled_for_gpu
+from kernels.plumbing.front_end import compiled_for_gpu
 
 
 def blocks_for(items, threads=THREADS):

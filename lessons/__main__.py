@@ -10,8 +10,8 @@ from pathlib import Path
 if not __package__:  # started by the folder's path: make `kernels` and `lessons` known
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-import kernels.supported_python  # noqa: F401
-from kernels.program import complain, prepare, run
+import kernels.plumbing.supported_python  # noqa: F401
+from kernels.plumbing.program import complain, prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -27,7 +27,7 @@ from itertools import groupby
 try:
     from tqdm import tqdm
 
-    from kernels.errors import InputError, OneLineParser
+    from kernels.plumbing.errors import InputError, OneLineParser
     from lessons.course.doctor import examine
     from lessons.course.exercises import (
         START,
@@ -38,13 +38,14 @@ try:
     from lessons.course.index import rows_of_part
     from lessons.course.lesson import Check, Lesson, find_lesson, lessons
     from lessons.course.progress import CourseProgress
-    from lessons.grading.checks.result import Result
-    from lessons.grading.checks.run import checks_of, run_check
+    from lessons.grading import mistakes_command
     from lessons.grading.classroom import autograder, handout
     from lessons.grading.classroom import command as classroom
-    from lessons.grading.pictures.evidence import PICTURES
-    from lessons.grading.supervisor.worker_pool import WorkerPool
-    from lessons.grading.untrusted.submission import Submission
+    from lessons.grading.explain.evidence import PICTURES
+    from lessons.grading.judge.result import Result
+    from lessons.grading.judge.run import checks_of, run_check
+    from lessons.grading.judge.worker_pool import WorkerPool
+    from lessons.grading.walls.submission import Submission
 except ModuleNotFoundError as missing:
     sys.exit(
         f"error: the package {missing.name} is not installed; in the project's top folder, run "
@@ -115,6 +116,9 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
     )
     handout.add_options(
         add("handout", handout.write_handout, "write the course without solutions", number=None)
+    )
+    mistakes_command.add_options(
+        add("mistakes", mistakes_command.run, "known mistakes: list, print, add", number=None)
     )
     return parser.parse_args(arguments)
 

@@ -1,7 +1,7 @@
 """Grade lessons with pytest: `pytest lessons/04_encode`, or `pytest lessons` for all of them.
 
 The options and the grade report are described in lessons/GRADING.md; how a check is run, in
-`lessons.grading.checks.run`.
+`lessons.grading.judge.run`.
 """
 
 import secrets
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernels.errors import InputError
 from kernels.files.atomic import unwritable
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, lessons
-from lessons.grading.checks.result import Result
-from lessons.grading.checks.run import run_check
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import run_check
+from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.report import all_results, summary_lines, write_report
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.fingerprint import remarks_on
-from lessons.grading.untrusted.planted import refuse_planted_files
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.walls.fingerprint import remarks_on
+from lessons.grading.walls.planted import refuse_planted_files
+from lessons.grading.walls.submission import Submission
 
 refuse_planted_files()
 

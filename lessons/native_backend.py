@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from kernels.training.devices import cpu_name, filled, threads_label
 from kernels.training.staged_backends import StagedBackend
 from lessons.lab.compiled.engine import launch as launch_native

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 from lessons.__main__ import lines_of, main
 from lessons.course.cells import completed, definitions
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import ROOT, Lesson, find_lesson
 from lessons.course.progress import CourseProgress
 from lessons.course.source_text import source_lines
-from lessons.grading.checks.result import Result
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
 from lessons.lab.source import python_function
 
 PICTURE, REPLAY = "picture: ", "replay: "

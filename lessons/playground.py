@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.earlier import Earlier, earlier_files
 from lessons.course.lesson import find_lesson
 

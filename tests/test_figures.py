@@ -10,10 +10,10 @@ from PIL import Image, ImageDraw
 
 from kernels.files import pictures, plot
 from kernels.files import style as style_of_the_files
-from lessons.grading.pictures.picture import draw_check
+from lessons.grading.explain.picture import draw_check
 from lessons.lab import checked_run
 from lessons.lab.simulator import style as style_of_the_lab
-from lessons.lab.simulator.picture_cells import WRONG
+from lessons.lab.simulator.picture_array import WRONG
 from lessons.lab.simulator.style import drawable, has_glyph
 
 ROOT = Path(__file__).resolve().parent.parent

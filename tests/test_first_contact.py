@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from kernels import supported_python
-from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, unwritable
-from kernels.training import driver
-from kernels.training.interruption import Interruption
+from kernels.plumbing import supported_python
+from kernels.plumbing.errors import InputError
+from kernels.plumbing.program import Interruption
+from kernels.training import devices
 from lessons import __main__ as lessons_tool
 from lessons.course import doctor, progress
-from lessons.grading.supervisor import worker_process, worker_start
+from lessons.grading.judge import worker_process, worker_start
 from lessons.lab import example
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +51,9 @@ def test_the_command_lines_ask_for_the_python_before_anything_else_of_ours(name)
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     ours = [node for node in imports if not is_of_the_standard_library(node)]
     first = min(ours, key=lambda node: node.lineno)
-    assert isinstance(first, ast.Import) and first.names[0].name == "kernels.supported_python"
+    assert (
+        isinstance(first, ast.Import) and first.names[0].name == "kernels.plumbing.supported_python"
+    )
 
 
 def is_of_the_standard_library(node):
@@ -60,16 +62,21 @@ def is_of_the_standard_library(node):
 
 
 def test_an_old_python_can_read_what_tells_it():
-    for name in ("kernels/__init__.py", "lessons/__init__.py", "kernels/supported_python.py"):
+    for name in (
+        "kernels/__init__.py",
+        "lessons/__init__.py",
+        "kernels/plumbing/__init__.py",
+        "kernels/plumbing/supported_python.py",
+    ):
         ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
 def test_a_gpu_without_its_packages_is_told(monkeypatch):
-    monkeypatch.setattr(driver, "driver_finds_a_gpu", lambda: True)
-    monkeypatch.setattr(driver.importlib.util, "find_spec", lambda name: None)
-    assert "pip install -r requirements.txt" in driver.missing_gpu_packages()
-    monkeypatch.setattr(driver.importlib.util, "find_spec", lambda name: object())
-    assert driver.missing_gpu_packages() is None
+    monkeypatch.setattr(devices, "driver_finds_a_gpu", lambda: True)
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
+    assert "pip install -r requirements.txt" in devices.missing_gpu_packages()
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: object())
+    assert devices.missing_gpu_packages() is None
 
 
 def test_a_driver_that_is_missing_or_fails_is_no_gpu(monkeypatch):
@@ -81,13 +88,13 @@ def test_a_driver_that_is_missing_or_fails_is_no_gpu(monkeypatch):
         raise OSError
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert not driver.driver_finds_a_gpu()
+    assert not devices.driver_finds_a_gpu()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Broken())
-    assert not driver.driver_finds_a_gpu()
+    assert not devices.driver_finds_a_gpu()
 
 
 def test_doctor_marks_a_gpu_without_its_packages(monkeypatch):
-    monkeypatch.setattr(doctor, "ASK_FOR_GPU", f"print({driver.NO_PACKAGES!r})")
+    monkeypatch.setattr(doctor, "ASK_FOR_GPU", f"print({devices.NO_PACKAGES!r})")
     finding = doctor.examine_gpu()
     assert not finding.ok and "requirements.txt" in finding.text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("cpu", "fast", "files", "general", "training")
+ROOMS = ("cpu", "fast", "files", "general", "plumbing", "training")
 KERNELS = {"kernels", *(f"kernels.{room}" for room in ROOMS)}
 LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled", "lessons.lab.host"}
 SIMULATOR = {
@@ -17,20 +17,8 @@ SIMULATOR = {
     "lessons.lab.simulator.expressions",
     "lessons.lab.simulator.replay",
 }
-GRADING = {
-    f"lessons.grading.{room}"
-    for room in (
-        "advice",
-        "checks",
-        "exchange",
-        "influence",
-        "pictures",
-        "repairs",
-        "supervisor",
-        "untrusted",
-        "values",
-    )
-}
+EXPLAIN = {f"lessons.grading.explain{room}" for room in ("", ".mutations", ".repairs")}
+GRADING = {f"lessons.grading.{room}" for room in ("judge", "walls", "worker")} | EXPLAIN
 PART_TWO = {
     "kernels.transfers",
     "kernels.reductions",
@@ -44,20 +32,21 @@ ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
 # room -> the rooms that its files may import. A room is a folder: the files directly in it.
 ALLOWED = {
-    "kernels": set(),
-    "kernels.files": {"kernels"},
-    "kernels.cpu": {"kernels", "kernels.general"},
-    "kernels.general": {"kernels"},
-    "kernels.fast": {"kernels"},
-    "kernels.products": {"kernels", "kernels.fast"},
-    "kernels.siren": {"kernels"},
-    "kernels.inline": {"kernels"},
-    "kernels.reductions": {"kernels"},
-    "kernels.derivatives": {"kernels", "kernels.files", "kernels.siren"},
+    "kernels": {"kernels.plumbing"},
+    "kernels.plumbing": {"kernels"},
+    "kernels.files": {"kernels", "kernels.plumbing"},
+    "kernels.cpu": {"kernels", "kernels.plumbing", "kernels.general"},
+    "kernels.general": {"kernels", "kernels.plumbing"},
+    "kernels.fast": {"kernels", "kernels.plumbing"},
+    "kernels.products": {"kernels", "kernels.plumbing", "kernels.fast"},
+    "kernels.siren": {"kernels", "kernels.plumbing"},
+    "kernels.inline": {"kernels", "kernels.plumbing"},
+    "kernels.reductions": {"kernels", "kernels.plumbing"},
+    "kernels.derivatives": {"kernels", "kernels.plumbing", "kernels.files", "kernels.siren"},
     "kernels.training": KERNELS,
-    "kernels.warm_ups": {"kernels"},
-    "kernels.transfers": {"kernels"},
-    "kernels.classifier": {"kernels", "kernels.products"},
+    "kernels.warm_ups": {"kernels", "kernels.plumbing"},
+    "kernels.transfers": {"kernels", "kernels.plumbing"},
+    "kernels.classifier": {"kernels", "kernels.plumbing", "kernels.products"},
     "lessons": {
         *KERNELS,
         *LAB,
@@ -67,40 +56,29 @@ ALLOWED = {
         "lessons.grading.classroom",
     },
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
-    "lessons.course": {"kernels", "kernels.files"},
-    # What judge and worker both know; then the worker, which alone runs a student's file and loads
-    # engines; then the judge, from the processes up to the verdicts.
-    "lessons.grading.exchange": {"kernels", "lessons.lab", "lessons.lab.simulator"},
-    "lessons.grading.confinement": set(),
-    "lessons.grading.untrusted": {"kernels", "lessons.course"},
-    "lessons.grading.worker": {
-        *KERNELS,
-        *LAB,
-        "lessons.course",
-        "lessons.grading.exchange",
-        "lessons.grading.confinement",
-        "lessons.grading.untrusted",
-    },
-    "lessons.grading.supervisor": {
-        "kernels",
-        "lessons.course",
-        "lessons.grading.exchange",
-        "lessons.grading.untrusted",
-    },
-    "lessons.grading.advice": {"lessons.course", "lessons.grading.exchange"},
-    "lessons.grading.pictures": {
-        "kernels",
+    "lessons.course": {"kernels", "kernels.files", "kernels.plumbing"},
+    # The walls around a worker, and what of a student's file may run; then the worker, which alone
+    # runs it and loads engines; then what explains a failure; then the judge, who asks them all.
+    "lessons.grading.walls": {"kernels.plumbing", "lessons.course"},
+    "lessons.grading.worker": {*KERNELS, *LAB, "lessons.course", "lessons.grading.walls"},
+    "lessons.grading.explain": {
+        "kernels.plumbing",
         "kernels.files",
         "lessons.lab.simulator",
         "lessons.lab.simulator.replay",
         "lessons.course",
-        "lessons.grading.advice",
-        "lessons.grading.supervisor",
+        "lessons.grading.walls",
+        "lessons.grading.worker",
     },
-    "lessons.grading.repairs": {"lessons.course"},
-    "lessons.grading.influence": {"lessons.grading.exchange"},
-    "lessons.grading.values": {"lessons.grading.exchange"},
-    "lessons.grading.checks": {"kernels.files", "lessons.lab.host", "lessons.course", *GRADING},
+    "lessons.grading.explain.mutations": {"lessons.course"},
+    "lessons.grading.explain.repairs": {"lessons.course", "lessons.grading.explain.mutations"},
+    "lessons.grading.judge": {
+        "kernels.files",
+        "kernels.plumbing",
+        "lessons.lab.host",
+        "lessons.course",
+        *GRADING,
+    },
     "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.
     "lessons.grading.classroom": {
@@ -108,7 +86,6 @@ ALLOWED = {
         *GRADING,
         "lessons.course",
         "lessons.grading",
-        "lessons.grading.confinement",
     },
     # The lab can be installed without the rest of the project. Its engines do not know each other;
     # the package knows neither until it is asked for one, and the command line and the plugin for
@@ -141,9 +118,9 @@ ALLOWED = {
         "lessons",
         "lessons.capstones",
         "lessons.reference",
-        "lessons.grading.advice",
-        "lessons.grading.checks",
-        "lessons.grading.exchange",
+        "lessons.grading.explain",
+        "lessons.grading.judge",
+        "lessons.grading.worker",
     },
     "train": {*KERNELS, "lessons", "lessons.grading"},
 }

@@ -16,7 +16,8 @@ PAGES = [
 ]
 COMMANDS = [
     line
-    for block in re.findall(r"```\n(.*?)```", README, re.DOTALL)
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    if not language
     for line in block.splitlines()
     if line.startswith("python ")
 ]

@@ -17,25 +17,18 @@ import math
 from numba import cuda, float32
 from numba.extending import register_jitable
 
-from kernels.field_math import GELU_CUBE, GELU_SCALE
+from kernels.field_math import GELU_CUBE, GELU_SCALE, gelu
 from kernels.launch import blocks_for, on_gpu
 
-ROOT_2_OVER_PI, CUBIC = GELU_SCALE, GELU_CUBE  # as lesson 16 calls them
+ROOT_2_OVER_PI, CUBIC = GELU_SCALE, GELU_CUBE  # what older exercises import
 ELEMENT_THREADS = 32, 8  # a warp reads 32 neighbours of one row
-
-
-@register_jitable
-def gelu(x):
-    """x / 2 * (1 + tanh(ROOT_2_OVER_PI * (x + CUBIC * x^3))), all of it float32."""
-    tangent = math.tanh(float32(ROOT_2_OVER_PI) * (x + float32(CUBIC) * x * x * x))
-    return float32(0.5) * (x + x * tangent)
 
 
 @register_jitable
 def gelu_slope(x):
     """The derivative of `gelu` at x: float32."""
-    tangent = math.tanh(float32(ROOT_2_OVER_PI) * (x + float32(CUBIC) * x * x * x))
-    inner_slope = float32(ROOT_2_OVER_PI) * (float32(1) + float32(3 * CUBIC) * x * x)
+    tangent = math.tanh(float32(GELU_SCALE) * (x + float32(GELU_CUBE) * x * x * x))
+    inner_slope = float32(GELU_SCALE) * (float32(1) + float32(3 * GELU_CUBE) * x * x)
     # The product rule: x / 2 is one factor, 1 + tanh the other; tanh's slope is 1 - tanh^2.
     rising = float32(0.5) * x * (float32(1) - tangent * tangent) * inner_slope
     return float32(0.5) * (float32(1) + tangent) + rising

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 UNSIGNED_BYTE = 8
 GZIP_MAGIC = b"\x1f\x8b"

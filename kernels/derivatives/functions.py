@@ -26,6 +26,7 @@ from kernels.field_math import (
     GELU_SCALE,
     TURNS_PER_RADIAN,
     corner_weights,
+    gelu,
     luminance,
     neighbours,
     relu,
@@ -110,14 +111,6 @@ def sine_derivative(x, gradient):
     """The gradient of x, where `gradient` is that of sine(x): both float32."""
     # A cosine is a sine that started a quarter turn earlier.
     return gradient * sine_of_turns(x * float32(TURNS_PER_RADIAN) + float32(0.25))
-
-
-@differentiable
-@register_jitable
-def gelu(x):
-    """x / 2 (1 + tanh(GELU_SCALE (x + GELU_CUBE x^3))), float32: nearly ReLU."""
-    inner = float32(GELU_SCALE) * (x + float32(GELU_CUBE) * x * x * x)
-    return float32(0.5) * x * (float32(1) + math.tanh(inner))
 
 
 @derivative_of(gelu)

@@ -12,7 +12,7 @@ gathers needs all gradients of its output, and waits as well; one that scatters 
 from typing import NamedTuple
 
 from kernels.derivatives.registry import POSITION, function_named
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 SCALE = "scale"  # the gradient of the result: an argument of the kernel that begins with it
 

@@ -28,7 +28,7 @@ Bangaru et al., "SLANG.D: Fast, Modular and Differentiable Shader Programming", 
 import inspect
 from typing import NamedTuple
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 POSITION = ("row", "column")  # parameters of functions that take whole arrays
 

@@ -11,7 +11,7 @@ PyTorch is not needed for anything else here: `python -m pip install torch`.
 from kernels.derivatives.tape import backward_steps
 from kernels.derivatives.writer import write
 from kernels.derivatives.written import module_of, run_backward, run_forward, shapes_of
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 
 def import_torch():

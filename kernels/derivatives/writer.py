@@ -20,7 +20,7 @@ from kernels.derivatives.kernels_of_a_tape import (
     text_of,
 )
 from kernels.derivatives.registry import FUNCTIONS
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 WIDTH = 100
 HEAD = '''"""{title}: written by a machine, from this tape.

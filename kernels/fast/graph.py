@@ -1,14 +1,15 @@
 """Many steps in one launch: kernels recorded once as a CUDA graph, and replayed.
 
-The idea: see `kernels/recording.py`, which also says what `clock` and `learning_rates` are. The
-graphs here have many steps: a step's first kernel copies the position, its last one advances it.
+The idea: see `kernels/plumbing/recording.py`, which also says what `clock` and `learning_rates`
+are. The graphs here have many steps: a step's first kernel copies the position, its last one
+advances it.
 """
 
 from functools import cache
 
 from numba import cuda, float32, uint64
 
-from kernels import adam, front_end, sampler
+from kernels import adam, sampler
 from kernels.config import FEATURES, GRID_CHANNELS
 from kernels.fast.adam import CELLS_AT_ONCE
 from kernels.fast.fast_math import fast_math
@@ -16,7 +17,8 @@ from kernels.fast.paint import make_paint
 from kernels.fast.sample import draw_sample
 from kernels.fast.sizes import network_size
 from kernels.fast.step import make_fused_step
-from kernels.recording import FIRST_STEP, POSITION, SECOND_HALF, record
+from kernels.plumbing import front_end
+from kernels.plumbing.recording import FIRST_STEP, POSITION, SECOND_HALF, record
 
 STEPS_PER_GRAPH = 64
 

@@ -1,9 +1,10 @@
 """The instructions of `ptx` and `ptx_memory` for numba-cuda-mlir, which takes PTX as text.
 
-Imported only where that compiler is the front end (`kernels.front_end`). What an instruction does,
-its text and its emulation are there. Here are the registers that it goes through: "=r" or "=f"
-for a result of 32 bits, a number or a float32, and "r", "f" for arguments; "C" is an address. A
-result has no value before, so what stands behind its letter says only its type.
+Imported only where that compiler is the front end (`kernels.plumbing.front_end`). What an
+instruction does, its text and its emulation are there. Here are the registers that it goes
+through: "=r" or "=f" for a result of 32 bits, a number or a float32, and "r", "f" for arguments;
+"C" is an address. A result has no value before, so what stands behind its letter says only its
+type.
 """
 
 from numba_cuda_mlir import cuda

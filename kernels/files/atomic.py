@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 UNFINISHED = ".unfinished-"  # how the name of a file begins that is not whole yet
 RANDOM_BYTES = 6  # of which the rest of that name is made

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from kernels.errors import InputError
 from kernels.files.atomic import unwritable
+from kernels.plumbing.errors import InputError
 
 if sys.platform == "win32":
     import msvcrt

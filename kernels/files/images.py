@@ -17,8 +17,8 @@ import imageio.v3 as imageio
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 
 MAX_MEGAPIXELS = 64
 

@@ -44,6 +44,15 @@ Row = tuple[str, list[Image.Image]]  # of a sheet: its name, an image for each c
 THINNEST = 12
 
 
+def save_in_256_colours(picture: Image.Image, path: Path) -> None:
+    """Write a PNG of at most 256 colours, as a whole or not at all: for the pictures of pages.
+
+    The colours are those of k-means. Such a file has a third of the bytes of one with all colours.
+    """
+    small = picture.convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+    write_atomically(path, lambda file: small.save(file, "PNG", optimize=True))
+
+
 def three_channels(grid: np.ndarray) -> np.ndarray:
     """The first three channels of a grid (gh, gw, C); the last one again if it has fewer."""
     last = grid.shape[2] - 1

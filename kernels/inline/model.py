@@ -17,7 +17,7 @@ from kernels.config import BETA1, BETA2, PUBLISHED_RATES
 from kernels.inline.learn import launch_learn
 from kernels.inline.paint import launch_paint
 from kernels.inline.sizes import LAYERS, UNITS, WEIGHTS_SHAPE, grid_shape
-from kernels.recording import OneByOne, launch_adam_weights_by_clock, step_numbers
+from kernels.plumbing.recording import OneByOne, launch_adam_weights_by_clock, step_numbers
 
 WEIGHT_SPREAD = 0.05  # standard deviation of the weights around those that change nothing
 LEARNING_RATE = 0.03

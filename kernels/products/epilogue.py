@@ -6,16 +6,12 @@ The idea: a bias and an activation need one number each, and hardly any arithmet
 their own they read all of c and write it again. The thread that has just finished an element of c
 has it in a register: this is the *epilogue* of the product, and it costs no traffic at all.
 
-Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)", 2016; NVIDIA, CUTLASS,
-epilogues.
+Source: NVIDIA, CUTLASS, epilogues.
 """
 
-import math
-
 from numba import cuda, float32
-from numba.extending import register_jitable
 
-from kernels.field_math import GELU_CUBE, GELU_SCALE
+from kernels.field_math import GELU_CUBE, GELU_SCALE, gelu
 from kernels.launch import on_gpu
 from kernels.products.tiles import (
     DEPTH,
@@ -34,18 +30,7 @@ from kernels.products.tiles import (
     store,
 )
 
-SLOPE, CUBE = GELU_SCALE, GELU_CUBE  # as lesson 12 calls them
-
-
-@register_jitable
-def gelu(x):
-    """x / 2 * (1 + tanh(SLOPE * (x + CUBE * x^3))), all of it float32.
-
-    That is about x times the probability that a normal random number is below x. SLOPE and CUBE are
-    Python's floats: doubles to Numba.
-    """
-    inside = float32(SLOPE) * (x + float32(CUBE) * x * x * x)
-    return float32(0.5) * x * (float32(1) + math.tanh(inside))
+SLOPE, CUBE = GELU_SCALE, GELU_CUBE  # what older exercises import
 
 
 @cuda.jit(device=True)

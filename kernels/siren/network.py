@@ -21,7 +21,7 @@ import numpy as np
 from kernels.adam import bias_corrections
 from kernels.config import COLOURS, PUBLISHED_RATES
 from kernels.launch import blocks_for, on_gpu
-from kernels.recording import launch_adam_weights_by_clock, step_numbers
+from kernels.plumbing.recording import launch_adam_weights_by_clock, step_numbers
 from kernels.siren import layers, positions, sums
 
 WIDTH, SINE_LAYERS = 64, 9
@@ -165,33 +165,32 @@ def launch_backward(network, batch, stages=None, launch=on_gpu):
             stages.sine_backward(deltas, network[number].weights, slopes, below, launch=launch)
 
 
-class Siren:
-    """A network in training on a picture.
+class PictureLearner:
+    """What every network needs that learns a picture: arrays, one step, and painting.
 
-    image: (H, W, 3) float32 in [0, 1]. device: has `launch`, `to_device`, `empty`, `to_host` and
-    `repeated`, as `lessons.capstones.device`. omega: of all layers after the first. stages: in the
-    place of ours.
+    image: (H, W, 3) float32 in [0, 1]. begin: (n,) float32, the parameters to begin with. device:
+    has `launch`, `to_device`, `empty`, `to_host` and `repeated`, as `lessons.capstones.device`.
+
+    A subclass has `drawn_batch()`, arrays (B, 2) and (B, 3) for positions and target of a step;
+    `find_gradients(launch)`, both passes for these; and `paint_pixels(first, width, height)`, the
+    colours of `painted_at_once` pixels from `first` on, row by row, on the host.
     """
 
-    def __init__(self, image, seed, batch, device, omega=OMEGA, stages=None):
+    def __init__(self, image, seed, begin, device):
         self.device = device
         self.seed = seed
         self.step = 0  # the latest
-        self.stages = stages or Stages()
-        self.shapes = layer_shapes()
-        begin = initial_parameters(seed, self.shapes, omega)
-        zeros = np.zeros_like(begin)
+        self.image = device.to_device(image)
         self.parameters = device.to_device(begin)
-        self.gradients, self.m, self.v = (device.to_device(zeros) for _ in range(3))
+        self.gradients, self.m, self.v = (device.to_device(np.zeros_like(begin)) for _ in range(3))
         self.corrections = device.to_device(
             bias_corrections(PUBLISHED_RATES.beta1, PUBLISHED_RATES.beta2)
         )
-        self.image = device.to_device(image)
-        self.network = layers_of(self.parameters, self.gradients, self.shapes, omega)
-        self.batch = new_batch(batch, self.shapes, device.empty)
-        self.painting = painting_batch(PAINTED_AT_ONCE, self.shapes, device.empty)
         self.numbers = step_numbers(device.to_device)
-        self.step_work = device.repeated(self.launch_step, (self.parameters, self.m, self.v))
+        self.step_work = self.new_step_work()
+
+    def new_step_work(self):
+        return self.device.repeated(self.launch_step, (self.parameters, self.m, self.v))
 
     def train(self, step, learning_rate=LEARNING_RATE):
         """One step, the first is 1: draw a batch, forward, back, move every parameter."""
@@ -203,29 +202,54 @@ class Siren:
         """All launches of a step. They are the same in every step, and so can be recorded: what
         differs lies in `numbers`.
         """
-        batch, numbers = self.batch, self.numbers
         positions.launch_random_pixels(
-            self.image, self.seed, numbers.clock, batch.positions, batch.target, launch
+            self.image, self.seed, self.numbers.clock, *self.drawn_batch(), launch
         )
-        launch_forward(self.network, batch, self.stages, launch)
-        launch_backward(self.network, batch, self.stages, launch)
+        self.find_gradients(launch)
         launch_adam_weights_by_clock(
-            *numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
+            *self.numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
             PUBLISHED_RATES, launch,
         )  # fmt: skip
+
+    def paint(self, width, height):
+        """The whole picture, (height, width, 3) float32 in (0, 1), at any size."""
+        colours = np.empty((width * height, COLOURS), np.float32)
+        for first in range(0, width * height, self.painted_at_once):
+            count = min(self.painted_at_once, width * height - first)
+            colours[first : first + count] = self.paint_pixels(first, width, height)[:count]
+        return colours.reshape(height, width, COLOURS)
+
+
+class Siren(PictureLearner):
+    """A network in training on a picture, as `PictureLearner`.
+
+    omega: of all layers after the first. stages: in the place of ours.
+    """
+
+    painted_at_once = PAINTED_AT_ONCE
+
+    def __init__(self, image, seed, batch, device, omega=OMEGA, stages=None):
+        self.stages = stages or Stages()
+        self.shapes = layer_shapes()
+        super().__init__(image, seed, initial_parameters(seed, self.shapes, omega), device)
+        self.network = layers_of(self.parameters, self.gradients, self.shapes, omega)
+        self.batch = new_batch(batch, self.shapes, device.empty)
+        self.painting = painting_batch(PAINTED_AT_ONCE, self.shapes, device.empty)
+
+    def drawn_batch(self):
+        return self.batch.positions, self.batch.target
+
+    def find_gradients(self, launch):
+        launch_forward(self.network, self.batch, self.stages, launch)
+        launch_backward(self.network, self.batch, self.stages, launch)
 
     def loss(self):
         """The mean squared error of the latest batch."""
         squared_errors = self.device.to_host(self.batch.squared_errors)
         return float(squared_errors.mean(dtype=np.float64)) / COLOURS
 
-    def paint(self, width, height):
-        """The whole picture, (height, width, 3) float32 in (0, 1), at any size."""
+    def paint_pixels(self, first, width, height):
         batch, launch = self.painting, self.device.launch
-        colours = np.empty((width * height, COLOURS), np.float32)
-        for first in range(0, width * height, PAINTED_AT_ONCE):
-            positions.launch_pixel_positions(first, width, height, batch.positions, launch)
-            launch_forward(self.network, batch, self.stages, launch)
-            count = min(PAINTED_AT_ONCE, width * height - first)
-            colours[first : first + count] = self.device.to_host(batch.colours)[:count]
-        return colours.reshape(height, width, COLOURS)
+        positions.launch_pixel_positions(first, width, height, batch.positions, launch)
+        launch_forward(self.network, batch, self.stages, launch)
+        return self.device.to_host(batch.colours)

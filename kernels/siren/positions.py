@@ -13,7 +13,7 @@ from numba.extending import register_jitable
 from kernels.config import COLOURS, THREADS
 from kernels.field_math import random_uv
 from kernels.launch import blocks_for, on_gpu
-from kernels.recording import FIRST_STEP, SECOND_HALF
+from kernels.plumbing.recording import FIRST_STEP, SECOND_HALF
 
 
 @register_jitable
@@ -27,8 +27,8 @@ def random_pixels(image, seed, clock, positions, target):
     """Draw a batch, with replacement; one thread per sample.
 
     image: (H, W, 3) float32 in [0, 1]. seed: uint64. clock: (3,) int64, which step it is: see
-    `kernels/recording.py`. Writes positions (B, 2), x to the right and y down, and the pixels'
-    colours, target (B, 3), float32.
+    `kernels/plumbing/recording.py`. Writes positions (B, 2), x to the right and y down, and the
+    pixels' colours, target (B, 3), float32.
     """
     sample = cuda.grid(1)
     if sample >= positions.shape[0]:

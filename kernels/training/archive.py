@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 
 VERSION = 1
 MAX_HEADER_BYTES = 1 << 26  # the longest run that is allowed writes half of it

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.config import COLOURS, NETWORK_KNOBS, Config
-from kernels.errors import InputError
 from kernels.files.images import MAX_MEGAPIXELS
 from kernels.files.pictures import FRAME_SIDES, fitted_size
+from kernels.plumbing.errors import InputError
 from kernels.state import State
 from kernels.training.archive import Unfit, open_archive, short, write_archive
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from kernels.config import Config
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import cpu_backend

@@ -13,9 +13,8 @@ from kernels.config import (
     OUTPUT_ACTIVATIONS,
     Config,
 )
-from kernels.errors import OneLineParser, not_empty
+from kernels.plumbing.errors import InputError, OneLineParser, not_empty
 from kernels.training.choose_backend import BACKENDS
-from kernels.training.option_rules import parse_and_check
 
 BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 
@@ -188,3 +187,62 @@ def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
     if wanted == "none":
         return []
     return [10**power for power in range(len(str(steps))) if 10**power < steps] + [steps]
+
+
+# ---------------------------------------------------------------- which options belong together
+# What would be ignored is refused instead.
+
+# Which options are for --render alone, and for both modes. All others are for training.
+FOR_RENDERING = {"to", "scale"}
+IN_BOTH = {"backend", "use", "force", "quiet", "render", "overwrite"}
+# option -> the one without which it has no meaning
+NEEDS = {"force": "use"}
+# options that contradict each other
+EXCLUSIVE = [("resume", "overwrite")]
+
+HOW_TO_RENDER = "--render MODEL --to FILE"
+
+
+def parse_and_check(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
+) -> argparse.Namespace:
+    """Parse a command line. Raises `InputError` for options that have no meaning together."""
+    options = parser.parse_args(arguments)
+    given = given_options(parser, arguments, options)
+    renders = "render" in given
+    if renders and "image" in given:
+        raise InputError(
+            f"--render learns no picture ({options.image}), and paints to the file that --to "
+            f"names: {HOW_TO_RENDER}"
+        )
+    for name in sorted(given):
+        if name not in IN_BOTH and (name in FOR_RENDERING) != renders:
+            raise InputError(
+                f"{spelled(name)} is for training, not for --render"
+                if renders
+                else f"{spelled(name)} is only for --render: {HOW_TO_RENDER}"
+            )
+        if NEEDS.get(name, name) not in given:
+            raise InputError(f"{spelled(name)} is only for {spelled(NEEDS[name])}")
+    if renders and "to" not in given:
+        raise InputError(f"--render needs a file to write: {HOW_TO_RENDER}")
+    for one, other in EXCLUSIVE:
+        if {one, other} <= given:
+            raise InputError(f"choose one of {spelled(one)} and {spelled(other)}")
+    return options
+
+
+def given_options(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, options: argparse.Namespace
+) -> set[str]:
+    """The names of the options that the command line has, whatever their values."""
+    absent = object()
+    # A parser fills in a default only where nothing is yet.
+    blank = argparse.Namespace(**dict.fromkeys(vars(options), absent))
+    values = vars(parser.parse_args(arguments, blank))
+    # An argument without a dash that is left out is None, in some versions of Python.
+    return {name for name, value in values.items() if value is not absent and value is not None}
+
+
+def spelled(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,7 +1,10 @@
 """What this machine has to run on: the GPU, if it can be used, and the processor."""
 
+import ctypes
+import importlib.util
 import math
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,11 @@ import numpy as np
 
 from kernels import image_ops
 from kernels.config import COLOURS
-from kernels.front_end import cuda
-from kernels.training.driver import missing_gpu_packages
+from kernels.plumbing.front_end import by_successor, cuda
 
 VECTOR_ATOMICS_SINCE = (9, 0)  # compute capability
+SUCCESS = 0  # what the driver's functions return
+NO_PACKAGES = "there is one, but not its packages: python -m pip install -r requirements.txt"
 
 
 def why_no_gpu() -> str | None:
@@ -29,6 +33,26 @@ def why_no_gpu() -> str | None:
         failure = f"a first kernel failed ({type(error).__name__}: {first_line(error)})"
         return missing_gpu_packages() or failure
     return None
+
+
+def missing_gpu_packages() -> str | None:
+    """`NO_PACKAGES` where a GPU could be used if numba-cuda were installed; else None."""
+    has_compiler = by_successor() or importlib.util.find_spec("numba_cuda") is not None
+    if not has_compiler and driver_finds_a_gpu():
+        return NO_PACKAGES
+    return None
+
+
+def driver_finds_a_gpu() -> bool:
+    """Ask NVIDIA's driver, without any package."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        if driver.cuInit(0) != SUCCESS:
+            return False
+        count = ctypes.c_int(0)
+        return driver.cuDeviceGetCount(ctypes.byref(count)) == SUCCESS and count.value > 0
+    except (OSError, AttributeError):  # no driver, or something else of that name
+        return False
 
 
 def first_line(error: BaseException) -> str:

@@ -12,8 +12,8 @@ from kernels.fast.arrays import StepSettings, fused_arrays, moves_of_cells, sett
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.paint import add_squared_errors
 from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
-from kernels.front_end import compiled_for_gpu, cuda, typeof
 from kernels.launch import blocks_for, on_gpu
+from kernels.plumbing.front_end import compiled_for_gpu, cuda, typeof
 from kernels.state import State
 from kernels.training.devices import adds_four_at_once, gpu_name
 from kernels.training.graph_backend import Recorded, in_parts

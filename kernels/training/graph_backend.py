@@ -8,9 +8,9 @@ import numpy as np
 
 from kernels.config import THREADS, Config
 from kernels.fast.graph import Recorder, adam_grid_by_clock, sample_batch_by_clock
-from kernels.front_end import cuda
 from kernels.launch import blocks_for, on_stream
-from kernels.recording import FIRST_STEP, launch_adam_weights_by_clock
+from kernels.plumbing.front_end import cuda
+from kernels.plumbing.recording import FIRST_STEP, launch_adam_weights_by_clock
 from kernels.state import State
 from kernels.training.staged_backends import CudaBackend
 

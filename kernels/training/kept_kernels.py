@@ -24,7 +24,7 @@ from numba.core.types import Type
 
 from kernels.cpu.compile import folder_for
 from kernels.files.atomic import write_atomically
-from kernels.front_end import by_successor
+from kernels.plumbing.front_end import by_successor
 
 OURS = "kernels."
 PLAIN = (int, float, bool, str, type(None))

@@ -11,8 +11,8 @@ from kernels.fast.one_barrier import make_train_one_barrier
 from kernels.fast.owners import SAMPLES, fits, one_barrier_size
 from kernels.fast.wide import make_train_wide
 from kernels.fast.wide_paint import make_paint_wide
-from kernels.front_end import compiled_for_gpu
 from kernels.launch import blocks_for
+from kernels.plumbing.front_end import compiled_for_gpu
 from kernels.state import State
 from kernels.training.devices import adds_four_at_once
 from kernels.training.gpu_backends import PersistentBackend, processors

@@ -4,29 +4,37 @@ import csv
 import io
 import json
 import math
+import os
 import platform
-from concurrent.futures import Future
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from PIL import Image
 
-from kernels.errors import InputError
 from kernels.files import pictures, plot
 from kernels.files.atomic import write_atomically
-from kernels.files.images import load_image, save_image
+from kernels.files.images import load_image, save_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
+from kernels.plumbing.errors import InputError
 from kernels.training import checkpoint
-from kernels.training.picture_writer import PictureWriter
-from kernels.training.preview import Preview
 from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
 PACKAGES = ("numba", "numba-cuda", "llvmlite", "numpy", "imageio", "pillow")
 # The animation's pictures are painted no larger than this, and then made smaller.
 LONGEST_FRAME = 2 * pictures.FRAME_SIDES[0]
+LONGEST_PREVIEW = 960  # pixels
+# Seconds between two previews. Where one takes long, the next waits a hundred times as long.
+SHORTEST_PAUSE = 2.0
+MOST_OF_THE_TIME = 0.01
+WRITING_THREADS = max(2, min(8, (os.cpu_count() or 2) // 2))
+MOST_WAITING = 8  # pictures; a large one takes a hundred megabytes
 
 
 class Results:
@@ -236,3 +244,55 @@ def versions() -> dict[str, str | None]:
         except metadata.PackageNotFoundError:
             found[package] = None
     return found
+
+
+# ---------------------------------------------------------------- writing meanwhile
+
+
+class Preview:
+    """A picture that is renewed while a run trains, for a viewer that follows the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.due = time.monotonic() + SHORTEST_PAUSE
+
+    def renew_if_due(self, trainer: Trainer) -> None:
+        if time.monotonic() >= self.due:
+            self.renew(trainer)
+
+    def renew(self, trainer: Trainer) -> None:
+        """Write what the network paints now. Raises `InputError` if that is impossible."""
+        begin = time.monotonic()
+        picture = Image.fromarray(to_uint8(trainer.render(LONGEST_PREVIEW)))
+        write_atomically(self.path, lambda file: picture.save(file, "PNG", compress_level=1))
+        end = time.monotonic()
+        self.due = end + max(SHORTEST_PAUSE, (end - begin) / MOST_OF_THE_TIME)
+
+
+class PictureWriter:
+    """Writes pictures while the training goes on, some time before `finish` returns.
+
+    To compress a picture takes as long as thousands of steps on a GPU; meanwhile Python is free.
+    """
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(WRITING_THREADS, "pictures")
+        self.waiting: list[Future[Any]] = []
+
+    def save(self, path: Path, picture: np.ndarray) -> None:
+        """As `save_image`, but later. The picture must not be changed any more."""
+        self.later(save_image, path, picture)
+
+    def later(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call `work(*arguments)`, which draws or writes a picture; its result is there later."""
+        if len(self.waiting) >= MOST_WAITING:
+            self.finish()
+        self.waiting.append(self.pool.submit(work, *arguments))
+        return self.waiting[-1]
+
+    def finish(self) -> None:
+        """Wait until all are written. Raises the `InputError` of one that could not be."""
+        waiting, self.waiting = self.waiting, []
+        wait(waiting)
+        for written in waiting:
+            written.result()

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.errors import InputError
 from kernels.files.atomic import (
     make_output_folder,
     remove_unfinished,
@@ -22,6 +21,7 @@ from kernels.files.atomic import (
     write_atomically,
 )
 from kernels.files.folder_lock import locked
+from kernels.plumbing.errors import InputError
 from kernels.training.checkpoint import peek
 
 RECORD, CHECKPOINT, MODEL = "run.json", "checkpoint.npz", "model.npz"

@@ -1,15 +1,23 @@
-"""At a first start on the CPU, a second process compiles the parallel loops.
+"""At a first start two processes compile, which waits less long than one.
 
-What is large in `kernels/cpu` are bodies, to which `compiled_apart` gives an address, and the
-parallel loops that call them there. Neither needs the other to be compiled. So while the first
-process compiles the bodies,
+Numba compiles one function at a time in a process, however many threads ask. A second process,
+`python -m MODULE ...`, leaves what it compiles in the same folder on the disk, where the first one
+finds it. Nothing depends on that: what is not there, the first process compiles itself.
+
+On the CPU, the second one compiles the parallel loops. What is large in `kernels/cpu` are bodies,
+to which `compiled_apart` gives an address, and the parallel loops that call them there. Neither
+needs the other to be compiled. So while the first process compiles the bodies,
 
     python -m kernels.training.second_compiler
 
-compiles the loops, and Numba's cache on the disk brings them to the first.
+compiles the loops. What the second process does for a GPU is in `second_gpu_compiler`.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +25,42 @@ import numpy as np
 from kernels.adam import bias_corrections
 from kernels.config import COLOURS, Config
 from kernels.cpu import images, step
-from kernels.cpu.compile import nowhere
+from kernels.cpu.compile import KEEP, nowhere
 from kernels.state import initial_state
-from kernels.training.second_process import while_another_runs, worth_it
 from kernels.training.waiting import without_collecting
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60  # seconds; then the first process compiles the rest itself
+
+
+def worth_it() -> bool:
+    """Whether there is a core for a second process, and a folder for what it compiles."""
+    return KEEP and (os.cpu_count() or 1) > 1
+
+
+@contextmanager
+def while_another_runs(module: str, *arguments: object) -> Iterator[None]:
+    """`python -m module arguments` runs meanwhile, and has ended afterwards."""
+    process = start(module, arguments)
+    try:
+        yield
+        if process:
+            process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if process:
+            process.kill()
+            process.wait()
+
+
+def start(module: str, arguments: tuple[object, ...]) -> "subprocess.Popen[bytes] | None":
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    nothing = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, cwd=ROOT, stdin=nothing, stdout=nothing, stderr=nothing)
+    except OSError:
+        return None
 
 
 def loops_compiled_elsewhere() -> AbstractContextManager[None]:

@@ -20,7 +20,7 @@ from kernels.fast.sizes import network_size
 from kernels.fast.wide import wide_fits
 from kernels.fast.wide_paint import make_paint_wide
 from kernels.training.kept_kernels import awaited, keep
-from kernels.training.second_process import while_another_runs, worth_it
+from kernels.training.second_compiler import while_another_runs, worth_it
 from kernels.training.waiting import without_collecting
 
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]

@@ -9,9 +9,9 @@ import numpy as np
 from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
 from kernels.config import COLOURS, OUTPUTS, Config
 from kernels.files.psnr import mean_squared_error
-from kernels.front_end import cuda
 from kernels.general.stages import general_stages, workspace_shape
 from kernels.launch import on_gpu
+from kernels.plumbing.front_end import cuda
 from kernels.state import State, initial_state
 from kernels.training.devices import gpu_name
 from kernels.training_step import Arrays, Order, Stages

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels.config import Config
-from kernels.errors import InputError
 from kernels.files.psnr import psnr_of_loss
+from kernels.plumbing.errors import InputError
 from kernels.state import State, initial_state
 from kernels.training.backend import BackendFactory
 from kernels.training.best_grid import best_grid, enlarge
@@ -17,6 +17,9 @@ from kernels.training.checkpoint import RunProgress
 # The limit for small batches, where `samples_per_chunk` alone would allow millions of steps: each
 # of them moves the whole grid.
 MAX_STEPS_PER_CHUNK = 4096
+# Painting and comparing a pixel takes about a third of the time of training on a sample.
+COST_OF_A_PIXEL = 1 / 3
+MEASURING_SHARE = 0.03  # of the time of the training; measuring may not take more
 
 
 class Trainer:
@@ -124,3 +127,33 @@ class Trainer:
         height, width, _ = self.image.shape
         grid = best_grid(self.image, self.config.grid_width, self.config.grid_height)
         return enlarge(grid, width, height)
+
+
+# ---------------------------------------------------------------- at which steps it paints
+
+
+def measured_steps(steps: int, batch: int, pixels: int) -> set[int]:
+    """When the PSNR of the whole picture is measured: 1, 2, 3, ... 10, 20, 30, ..., and at the end.
+
+    pixels: of the picture. If measuring would take too much of a run's time: 1, 2, 5, 10, 20, ...,
+    or at last 1, 10, 100, ...
+    """
+    affordable = MEASURING_SHARE * steps * batch / (COST_OF_A_PIXEL * pixels)
+    for digits in (range(1, 10), (1, 2, 5)):
+        chosen = round_steps(steps, digits)
+        if len(chosen) <= affordable:
+            return chosen
+    return round_steps(steps, (1,))
+
+
+def frame_steps(steps: int) -> set[int]:
+    """When the animation gets a picture: 1, 2, 5, 10, 20, 50, ..., and at the end."""
+    return round_steps(steps, (1, 2, 5))
+
+
+def round_steps(steps: int, digits: range | tuple[int, ...]) -> set[int]:
+    """Steps up to `steps` that are one of the digits and zeros, and `steps` itself."""
+    powers = [10**power for power in range(len(str(steps)))]
+    return {digit * power for digit in digits for power in powers if digit * power < steps} | {
+        steps
+    }

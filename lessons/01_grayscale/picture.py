@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, grayscale
 from kernels.launch import blocks_for
 from lessons.lab import checked_run, native
-from lessons.lab.simulator.picture_cells import BLOCK_COLOURS
+from lessons.lab.simulator.picture_array import BLOCK_COLOURS
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
@@ -34,7 +34,7 @@ def main():
     report = checked_run(grayscale, blocks, (BLOCK, BLOCK), image, gray)
     assert report.ok, report
     picture = paint(image, gray, blocks)
-    write_atomically(HERE / "picture.png", lambda file: picture.save(file, "PNG"))
+    save_in_256_colours(picture, HERE / "picture.png")
 
 
 def small_lake():

@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.field_math import corner_weights, overlap
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.psnr import psnr
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels, upsample
@@ -46,7 +46,7 @@ def main():
         ("upsample", f"800 x 550 again: {psnr(large, lake):.2f} dB", large),
     ]
     picture = paint(panels)
-    write_atomically(HERE / "picture.png", lambda file: picture.save(file, "PNG"))
+    save_in_256_colours(picture, HERE / "picture.png")
 
 
 def as_squares(small, lake):

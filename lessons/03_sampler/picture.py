@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from lessons.lab.compiled.engine import launch
@@ -34,7 +34,7 @@ def main():
         draw.text((x, 37), f"{samples:,} samples", MUTED, font(15), "la")
         draw.rectangle((x - 1, TOP - 1, x + WIDTH, TOP + HEIGHT), outline=MUTED)
         sheet.paste(dots(uv, target, radius), (x, TOP))
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def sample(image, step, samples):

@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw
 
 from kernels.config import FEATURES
 from kernels.encode import launch_encode
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.image_ops import downsample, launch_over_pixels
 from kernels.sampler import launch_pixel_centres
@@ -42,7 +42,7 @@ def main():
     features = np.zeros((WIDTH * HEIGHT, FEATURES), np.float32)
     launch_encode(uv, grid, features, launch)
     picture = paint(features.reshape(HEIGHT, WIDTH, FEATURES))
-    write_atomically(HERE / "picture.png", lambda file: picture.save(file, "PNG"))
+    save_in_256_colours(picture, HERE / "picture.png")
 
 
 def paint(features):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.matmul import matmul_naive, matmul_tiled
 from lessons.lab import checked_run
@@ -32,7 +32,7 @@ def main():
     for number in range(rounds):
         draw_round(draw, LEFT + number * (panel + 2 * LEFT), number)
     draw_counts(draw, LEFT, TOP + panel + 24)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def draw_round(draw, x, number):

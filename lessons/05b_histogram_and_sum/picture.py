@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.histogram import BLOCK_THREADS, PIXELS_PER_THREAD, launch_histogram_shared
 from kernels.image_ops import grayscale, launch_over_pixels
@@ -34,7 +34,7 @@ def main():
     draw = ImageDraw.Draw(sheet)
     draw_histograms(sheet, draw)
     draw_tree(draw)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 # ---------------------------------------------------------------- histograms

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 HERE = Path(__file__).parent
@@ -28,7 +28,7 @@ def main():
     draw_global_memory(draw)
     draw_block(draw)
     draw_traffic(draw, 410)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def draw_global_memory(draw):

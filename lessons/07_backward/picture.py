@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw
 
 from kernels.backward import launch_backward
 from kernels.config import Config
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from kernels.training.trainer import Trainer
@@ -40,7 +40,7 @@ def main():
     draw = ImageDraw.Draw(sheet)
     draw_chain(draw)
     draw_gradients(sheet, draw)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 # ---------------------------------------------------------------- the chain

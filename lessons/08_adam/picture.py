@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.field_math import adam_step, neighbours
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.sampler import launch_sample_batch
 from lessons.lab.compiled.engine import launch
@@ -45,7 +45,7 @@ def main():
         )
         corner = LEFT + number * (WIDTH + GAP), TOP
         sheet.paste(panel.resize((WIDTH, HEIGHT), Image.Resampling.NEAREST), corner)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def title(draw, number, text, details):

@@ -10,8 +10,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from kernels.config import Config
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.psnr import psnr
 from kernels.files.style import INK, MUTED, PAPER, font
 from kernels.training.cpu_backend import CpuBackend
@@ -35,7 +35,7 @@ def main():
         panels.append((f"after step {step:,}", trainer.render()))
     panels.append(("the baseline", trainer.baseline()))
     sheet = paint(panels, image)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def paint(panels, image):

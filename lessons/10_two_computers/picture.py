@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import grayscale
 from kernels.transfers.block_shapes import blocks_to_cover, shrink_on_cpu, toy_pattern
@@ -34,7 +34,7 @@ def main():
     draw_timelines(draw)
     draw_toy(draw)
     draw_footprints(draw)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 # ---------------------------------------------------------------- who works when

@@ -1,7 +1,7 @@
 """Auto-contrast of the lake on a foggy morning: a histogram, its running sum, two levels."""
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare, run
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second

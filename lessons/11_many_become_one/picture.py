@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.reductions.contrast import launch_stretch
 from kernels.reductions.sums import launch_sum
@@ -34,7 +34,7 @@ def main():
     draw_exchange(draw)
     draw_stages(draw)
     draw_lake(sheet, draw)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 # ---------------------------------------------------------------- a warp

@@ -1,7 +1,7 @@
 """Measure the ladder of matrix products: GFLOP/s on a GPU, counted traffic without one."""
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare, run
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -9,7 +9,7 @@ if __name__ == "__main__":
 import argparse
 from typing import Any
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run

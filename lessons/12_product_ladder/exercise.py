@@ -15,9 +15,9 @@ from numba.extending import register_jitable
 from kernels.config import WARP
 from kernels.fast.ptx import multiply_halves
 from kernels.fast.ptx_copy import wait_for_copies
+from kernels.field_math import GELU_CUBE, GELU_SCALE
 from kernels.launch import blocks_for, on_gpu
 from kernels.products.double_buffered import TWO_ROUNDS
-from kernels.products.epilogue import CUBE, SLOPE
 from kernels.products.tensor_cores import (
     ACROSS,
     COLUMN_TILES,
@@ -155,10 +155,10 @@ def launch_product_tn(a, b, c, launch=on_gpu):
 
 @register_jitable
 def gelu(x):
-    """x / 2 * (1 + tanh(SLOPE * (x + CUBE * x^3))), all of it float32.
+    """x / 2 * (1 + tanh(GELU_SCALE * (x + GELU_CUBE * x^3))), all of it float32.
 
-    That is about x times the probability that a normal random number is below x. SLOPE and CUBE are
-    Python's floats: doubles to Numba.
+    That is about x times the probability that a normal random number is below x. GELU_SCALE and
+    GELU_CUBE are Python's floats: doubles to Numba.
     """
     raise NotImplementedError("write me")
 

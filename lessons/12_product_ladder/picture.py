@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.fast.ptx_numpy import a_matrix, half_bits, halves_of, words_of
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ def main():
     draw_registers(draw, 30, 12)
     draw_rounds(draw, 440, 12)
     draw_fragment(draw, 868, 12)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def title(draw, left, top, text, below):

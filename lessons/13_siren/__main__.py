@@ -1,8 +1,8 @@
 """Learn a picture with waves alone: `python -m lessons.13_siren`; --help lists the options."""
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare
-from kernels.program import run as run_program
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare
+from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.config import falling_factor
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
 from kernels.files.pictures import evenly_chosen, frame, panels
 from kernels.files.psnr import psnr, psnr_label
+from kernels.plumbing.errors import InputError
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
 from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_psnr

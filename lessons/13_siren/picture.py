@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.pictures import fit
+from kernels.files.pictures import fit, save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.siren.network import Siren, launch_forward, new_batch
 from kernels.siren.positions import launch_pixel_positions
@@ -39,7 +38,7 @@ def main():
     draw = ImageDraw.Draw(sheet)
     draw_unit(draw)
     draw_layers(sheet, draw, *values_everywhere(siren))
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def values_everywhere(siren):

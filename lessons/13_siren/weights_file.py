@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, refuse_to_replace
+from kernels.plumbing.errors import InputError
 from kernels.siren.network import FIRST_OMEGA, layers_of
 
 SAMPLES_PER_SIDE = 8

@@ -1,8 +1,8 @@
 """Learn a whole picture in every step: `python -m lessons.14_inline`; --help lists the options."""
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare
-from kernels.program import run as run_program
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare
+from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.config import falling_factor
-from kernels.errors import InputError
 from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import mean_squared_error, psnr, psnr_label, psnr_of_loss
@@ -28,6 +27,7 @@ from kernels.inline.model import (
     with_parameters,
 )
 from kernels.inline.sizes import grid_shape
+from kernels.plumbing.errors import InputError
 from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_psnr
 from lessons.capstones.command import Command

@@ -12,7 +12,7 @@ from kernels.inline.learn import launch_learn
 from kernels.inline.model import initial_parameters
 from kernels.inline.scatter import launch_scatter_block, launch_scatter_direct
 from kernels.inline.sizes import CHANNELS, WEIGHTS_SHAPE, grid_shape
-from kernels.program import complain, prepare, run
+from kernels.plumbing.program import complain, prepare, run
 from lessons.lab import checked_run
 
 SIDE = 512

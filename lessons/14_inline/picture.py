@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.files.pictures import resize
+from kernels.files.pictures import resize, save_in_256_colours
 from kernels.files.psnr import psnr
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.inline.model import Stages, learning_step, make_arrays
@@ -37,7 +36,7 @@ def main():
     draw_cell(sheet, draw)
     draw_additions(draw)
     draw_learning(sheet, draw)
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def draw_cell(sheet, draw):

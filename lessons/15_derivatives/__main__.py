@@ -4,8 +4,8 @@ python -m lessons.15_derivatives                  our derivatives
 python -m lessons.15_derivatives --use lessons    yours
 """
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare, run
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -23,11 +23,11 @@ from kernels.derivatives import comparison
 from kernels.derivatives.curves import draw_curves
 from kernels.derivatives.learner import WrittenSiren
 from kernels.derivatives.models import ACTIVATIONS
-from kernels.errors import InputError
 from kernels.files.images import load_image
 from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import psnr, psnr_label, psnr_of_loss
+from kernels.plumbing.errors import InputError
 from kernels.siren import layers as siren_by_hand
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, add_image, whole_number

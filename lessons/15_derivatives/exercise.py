@@ -14,13 +14,14 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from kernels.config import GRID_CHANNELS
-from kernels.derivatives.functions import bilinear, encoded, gelu
+from kernels.derivatives.functions import bilinear, encoded
 from kernels.derivatives.registry import derivative_of
 from kernels.field_math import (
     GELU_CUBE,
     GELU_SCALE,
     TURNS_PER_RADIAN,
     corner_weights,
+    gelu,
     neighbours,
     sine,
     sine_of_turns,

@@ -12,7 +12,7 @@ from kernels.derivatives import models
 from kernels.derivatives.curves import draw_curves
 from kernels.derivatives.functions import gelu, gelu_derivative, sine, sine_derivative
 from kernels.derivatives.writer import write
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import INK, MUTED, PAPER, font
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ def main():
     )
     draw_tape(draw, model.tape, kernels_in(source))
     sheet.paste(curves, ((WIDTH - curves.width) // 2, height - curves.height))
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def kernels_in(source):

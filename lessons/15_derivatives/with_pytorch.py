@@ -10,11 +10,11 @@ one line says how to get it.
 import itertools
 import warnings
 
-import kernels.supported_python  # noqa: F401
+import kernels.plumbing.supported_python  # noqa: F401
 from kernels.derivatives import models
 from kernels.derivatives.torch_function import import_torch, torch_function
-from kernels.errors import InputError
-from kernels.program import complain, run
+from kernels.plumbing.errors import InputError
+from kernels.plumbing.program import complain, run
 from lessons.capstones.device import choose_device
 
 OMEGA, BATCH, WIDTH, LAYERS = 3.0, 6, 5, 2

@@ -3,8 +3,8 @@
 python -m lessons.16_classifier --data digits --epochs 50
 """
 
-import kernels.supported_python  # noqa: F401  isort: skip
-from kernels.program import prepare, run
+import kernels.plumbing.supported_python  # noqa: F401  isort: skip
+from kernels.plumbing.program import prepare, run
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -21,8 +21,8 @@ from kernels.classifier.network import (
     layers_of,
     new_network,
 )
-from kernels.errors import not_empty
 from kernels.files.plot import Measure
+from kernels.plumbing.errors import not_empty
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import DeviceArray

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.classifier.digits import draw_digits
 from kernels.classifier.idx_files import read_idx
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 DIGITS = tuple("0123456789")
 CLOTHES = (

@@ -15,10 +15,11 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from kernels.classifier.column_sums import STRIP_COLUMNS, STRIP_WARPS
-from kernels.classifier.gelu import CUBIC, ELEMENT_THREADS, ROOT_2_OVER_PI, blocks_over
+from kernels.classifier.gelu import ELEMENT_THREADS, blocks_over
 from kernels.classifier.network import first_rows, layers_of
 from kernels.classifier.softmax import CLASS_THREADS
 from kernels.config import BLOCK_THREADS
+from kernels.field_math import GELU_CUBE, GELU_SCALE
 from kernels.launch import blocks_for, on_gpu
 from kernels.products.tiles import launch_product_registers
 from kernels.products.transposed import launch_product_nt, launch_product_tn
@@ -26,7 +27,11 @@ from kernels.products.transposed import launch_product_nt, launch_product_tn
 
 @register_jitable
 def gelu(x):
-    """x / 2 * (1 + tanh(ROOT_2_OVER_PI * (x + CUBIC * x^3))), all of it float32."""
+    """x / 2 * (1 + tanh(GELU_SCALE * (x + GELU_CUBE * x^3))), all of it float32.
+
+    That is about x times the probability that a normal random number is below x. GELU_SCALE and
+    GELU_CUBE are Python's floats: doubles to Numba.
+    """
     raise NotImplementedError("write me")
 
 

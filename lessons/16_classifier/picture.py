@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from kernels.classifier.digits import CLASSES, draw_digits
 from kernels.classifier.network import initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
-from kernels.files.atomic import write_atomically
+from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from lessons.lab.compiled.engine import launch
 
@@ -36,7 +36,7 @@ def main():
     draw_slices(sheet, draw, images)
     draw_head(sheet, draw, images[which].reshape(SIDE, SIDE), labels[which])
     draw_table(draw, z[which], labels[which])
-    write_atomically(HERE / "picture.png", lambda file: sheet.save(file, "PNG"))
+    save_in_256_colours(sheet, HERE / "picture.png")
 
 
 def trained_on(images, labels):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernels.config import MAX_SEED, MAX_STEPS, require_integer
-from kernels.errors import InputError, OneLineParser, not_empty
 from kernels.files.atomic import OBSTACLES, unwritable
-from kernels.program import complain, complain_of_interruption
+from kernels.plumbing.errors import InputError, OneLineParser, not_empty
+from kernels.plumbing.program import complain, complain_of_interruption
 from lessons.capstones.device import BACKENDS
 from lessons.capstones.run import Run
 from lessons.course.lesson import ROOT

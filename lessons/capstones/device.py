@@ -7,9 +7,9 @@ import numba
 import numpy as np
 from numba import cuda
 
-from kernels.errors import InputError
 from kernels.launch import on_gpu
-from kernels.recording import OneByOne, Recorded
+from kernels.plumbing.errors import InputError
+from kernels.plumbing.recording import OneByOne, Recorded
 from kernels.training.devices import cpu_name, filled, gpu_name, threads_label, why_no_gpu
 from lessons.native_backend import launch as launch_native
 
@@ -43,7 +43,7 @@ class Device(NamedTuple):
     ) -> OneByOne | Recorded:
         """What does `work(launch)` each time it is called, as a graph where that can be had.
 
-        work, proof: see `kernels.recording.Recorded`.
+        work, proof: see `kernels.plumbing.recording.Recorded`.
         """
         return Recorded(work, proof) if self.records else OneByOne(work, self.launch)
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, remove_unfinished, write_atomically
 from kernels.files.folder_lock import locked
+from kernels.plumbing.errors import InputError
 from kernels.training.run_folder import (
     LEAVE_IT,
     RECORD,

@@ -19,8 +19,8 @@ from kernels.files import plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import save_image
 from kernels.files.pictures import training_gif
+from kernels.plumbing.program import Interruption
 from kernels.training import waiting
-from kernels.training.interruption import Interruption
 from kernels.training.results import versions
 from lessons.capstones.device import Device, choose_device
 from lessons.capstones.folder import CapstoneFolder

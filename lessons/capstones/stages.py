@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, find_lesson
 from lessons.grading.student_functions import failures_of, is_written, load
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kernels.supported_python import HIGHEST, LOWEST, SUPPORTED
+from kernels.plumbing.supported_python import HIGHEST, LOWEST, SUPPORTED
 from lessons.course.lesson import ROOT
 
 LOWEST_DRIVER = 580

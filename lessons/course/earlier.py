@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, ROOT, Lesson
 from lessons.course.source_text import as_utf8
 

@@ -10,6 +10,7 @@ what to think of. Elsewhere they speak of a line that is left out, and go with i
 """
 
 import ast
+import functools
 import itertools
 import os
 import shutil
@@ -18,14 +19,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT, Lesson, lessons
 from lessons.course.source_text import parsed, source_lines, syntax_tree
 
 START = "start.txt"  # in a handout, where nothing is there to make an exercise of
 NOT_WRITTEN = 'raise NotImplementedError("write me")'
 LINE_LENGTH = 100
+USUAL_IMPORTS = """import math
+import numpy as np
+from numba import cuda, float32, float64, int32, int64, njit, uint32, uint64
+from numba.extending import register_jitable
+"""
 
 
 def exercise_text(lesson: Lesson) -> str:
@@ -41,12 +47,13 @@ def solution_text(lesson: Lesson) -> str:
     return assemble(lesson, ())
 
 
-def wrong_text(lesson: Lesson, path: Path) -> str:
-    """The solution with the functions of the file `path` in the place of its own.
+def with_functions(lesson: Lesson, text: str) -> str:
+    """The solution with the functions of a Python text in the place of its own.
 
-    Whatever else stands at the top of that file (constants, functions of another name) is added.
+    Whatever else stands at the top of that text (constants, functions of another name) is added.
+    A name that it does not import is taken from where our files have it, or is a usual one.
     """
-    return assemble(lesson, (), SourceFile(path.read_text(encoding="utf-8"), None))
+    return assemble(lesson, (), SourceFile(text, None))
 
 
 def unwritten(text: str, names: Sequence[str]) -> list[str]:
@@ -136,32 +143,37 @@ class Piece(NamedTuple):
     """A part of the file to be made, and where it comes from."""
 
     text: str
-    origin: SourceFile
+    origins: Sequence[SourceFile]  # which say where a name comes from; the first that knows it does
     node: ast.stmt
 
 
 def assemble(lesson: Lesson, blank: Sequence[str], replacement: SourceFile | None = None) -> str:
     """A whole file: without the bodies of `blank`, and with the functions of `replacement`."""
+    files = [
+        SourceFile((ROOT / part.file).read_text(encoding="utf-8"), part.module)
+        for part in lesson.parts
+    ]
     pieces = []
     held = set()
-    for part in lesson.parts:
-        file = SourceFile((ROOT / part.file).read_text(encoding="utf-8"), part.module)
+    for part, file in zip(lesson.parts, files, strict=True):
         for name in part.functions:
             origin = replacement if replacement and name in replacement.functions else file
             node = origin.functions[name]
             text = origin.text_of(node)
             if name in blank:
                 text = blanked(origin, node, name in lesson.keep_comments)
-            pieces.append(Piece(text, origin, node))
+            pieces.append(
+                Piece(text, (origin, file, *files, usual_names()) if replacement else (file,), node)
+            )
             held.add(name)
     if replacement:
-        pieces[:0] = additions(replacement, held)
+        pieces[:0] = additions(replacement, held, files)
         held |= set(replacement.functions) | set(assigned_names(replacement.tree))
     wanted = {
         found
         for piece in pieces
         for name in names_in(piece.node)
-        if name not in held and (found := where_from(piece.origin, name))
+        if name not in held and (found := first_import(piece.origins, name))
     }
     header = f'"""{lesson.header.rstrip()}\n"""'
     body = "\n\n\n".join(piece.text for piece in pieces)
@@ -169,11 +181,11 @@ def assemble(lesson: Lesson, blank: Sequence[str], replacement: SourceFile | Non
     return f"{top}\n\n\n{body}\n"
 
 
-def additions(file: SourceFile, held: set[str]) -> list[Piece]:
+def additions(file: SourceFile, held: set[str], files: Sequence[SourceFile]) -> list[Piece]:
     """What a file of wrong functions has besides the functions it replaces."""
     helpers = [node for name, node in file.functions.items() if name not in held]
     added = sorted([*file.extras(), *helpers], key=lambda node: node.lineno)
-    return [Piece(file.text_of(node), file, node) for node in added]
+    return [Piece(file.text_of(node), (file, *files, usual_names()), node) for node in added]
 
 
 def blanked(file: SourceFile, node: ast.FunctionDef, keep_comments: bool) -> str:
@@ -239,6 +251,16 @@ def assigned_names(tree: ast.Module) -> Iterator[str]:
             for inner in ast.walk(target):
                 if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                     yield inner.id
+
+
+@functools.cache
+def usual_names() -> SourceFile:
+    """What functions in the place of ours may use without saying where it comes from."""
+    return SourceFile(USUAL_IMPORTS, None)
+
+
+def first_import(files: Iterable[SourceFile], name: str) -> Import | None:
+    return next((found for file in files if (found := where_from(file, name))), None)
 
 
 def where_from(file: SourceFile, name: str) -> Import | None:

@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 try:
     import tomllib

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, Check, Lesson, digest
 
 PROGRESS = LESSONS / ".progress.json"

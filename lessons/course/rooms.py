@@ -10,8 +10,8 @@ from pathlib import Path
 from lessons.course.exercises import SourceFile
 from lessons.course.lesson import ROOT, Lesson
 
-# Rooms that hold no kernels of a lesson, but what trains with them.
-NO_LESSONS = {"cpu", "fast", "files", "training"}
+# Rooms that hold no kernels of a lesson, but what trains and runs with them.
+NO_LESSONS = {"cpu", "fast", "files", "plumbing", "training"}
 # But these files of them solve nothing: raw instructions, which kernels of any room may call.
 INSTRUCTIONS = {f"kernels.fast.{name}" for name in ("ptx", "ptx_copy", "ptx_memory", "ptx_numpy")}
 

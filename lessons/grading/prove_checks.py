@@ -4,19 +4,19 @@
     python -m lessons.grading.prove_checks 4 7         some
     python -m lessons.grading.prove_checks --jobs 8    eight rows at a time
 
-Each file of a lesson's folder `wrong/` holds a mistake that students make, and names the check
-that must fail for it ("# caught by:") and the words that must be in the diagnosis
-("# diagnosis:"). Each file of `right/` solves the lesson in another way than ours: it gets all
-points. Each file of `naive/` gives right results without what the lesson is about, or cheats: it
-gets the points that it names ("# points:"). A file is put in the place of our functions of the same
-names; with a line "# whole file" it is taken as it is. Exits with status 1 unless all is as it
-says.
+    python -m lessons.grading.prove_checks --json F    write the rows to a file as well
+
+`mistakes.diff` of a lesson holds mistakes that students make: each has to be caught by the check
+that it names, and told: with the words of its head, or else with its own sentence. In
+`other_ways.diff`, what solves the lesson in another way than ours gets all points. What gives right
+results without what the lesson is about, or cheats, gets the points that it names. The format:
+`lessons/course/mistakes.py`. Exits with status 1 unless all is as the entries say.
 """
 
 import argparse
 import functools
+import json
 import multiprocessing.util
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,14 +24,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.errors import InputError
-from lessons.course.exercises import exercise_text, solution_text, wrong_text
+from kernels.plumbing.errors import InputError
+from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import Check, Lesson, find_lesson, lessons
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.result import Result
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.submission import Submission
+from lessons.course.mistakes import Entry, entries, file_of
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
 
 SEED = 20260
 PATIENCE = 4.0  # nothing is measured here, and the machine may be busy with other tests
@@ -42,61 +43,17 @@ class Row(NamedTuple):
     kernel: str
     caught_by: str  # the check that has to fail, and what came of it
     diagnosis: str
-    ok: bool
+    ok: bool  # what fails or passes is what should
     message: str
-
-
-class WrongKernel(NamedTuple):
-    path: Path
-    caught_by: str
-    diagnosis: str
-
-
-def wrong_kernels(lesson: Lesson) -> list[WrongKernel]:
-    """The files of `wrong/`. Raises `InputError` for one that does not say what it expects."""
-    return [read_wrong_kernel(path) for path in sorted((lesson.folder / "wrong").glob("*.py"))]
-
-
-def read_wrong_kernel(path: Path) -> WrongKernel:
-    text = path.read_text(encoding="utf-8")
-    caught_by = re.search(r"^# caught by: (\w+)$", text, re.MULTILINE)
-    diagnosis = re.search(r"^# diagnosis: (.+)$", text, re.MULTILINE)
-    if not (caught_by and diagnosis and text.startswith('"""')):
-        raise InputError(f"{path} lacks a docstring, '# caught by: CHECK' or '# diagnosis: WORDS'")
-    return WrongKernel(path, caught_by[1], diagnosis[1].strip())
-
-
-def right_kernels(lesson: Lesson) -> list[Path]:
-    """The files of `right/`."""
-    return sorted((lesson.folder / "right").glob("*.py"))
-
-
-def naive_kernels(lesson: Lesson) -> list[tuple[Path, int]]:
-    """The files of `naive/`, with their points. Raises `InputError` for one that names none."""
-    found = []
-    for path in sorted((lesson.folder / "naive").glob("*.py")):
-        points = re.search(r"^# points: (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if not points:
-            raise InputError(f"{path} lacks '# points: NUMBER'")
-        found.append((path, int(points[1])))
-    return found
-
-
-def text_of(lesson: Lesson, path: Path) -> str:
-    """The file to grade that a file of `wrong/`, `right/` or `naive/` stands for."""
-    text = path.read_text(encoding="utf-8")
-    return text if re.search("^# whole file$", text, re.MULTILINE) else wrong_text(lesson, path)
+    told: bool = True  # the message has the words of a mistake, or its sentence
 
 
 def tasks(lesson: Lesson) -> list[Callable[[WorkerPool], Row]]:
-    """What makes the rows: of the skeleton, the reference, and each wrong, right and naive file."""
-    wrong, right, naive = wrong_kernels(lesson), right_kernels(lesson), naive_kernels(lesson)
+    """What makes the rows: of the skeleton, the reference, and each entry of the lesson."""
     return [
         *(partial(skeleton_row, lesson, check) for check in lesson.checks),
         *(partial(reference_row, lesson, check) for check in lesson.checks),
-        *(partial(wrong_row, lesson, kernel) for kernel in wrong),
-        *(partial(points_row, lesson, path, lesson.points) for path in right),
-        *(partial(points_row, lesson, path, points) for path, points in naive),
+        *(partial(entry_row, lesson, entry) for entry in entries(lesson)),
     ]
 
 
@@ -144,28 +101,37 @@ def reference_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
     return row("(reference)", result, result.status == "passed")
 
 
-def wrong_row(lesson: Lesson, wrong: WrongKernel, workers: WorkerPool) -> Row:
-    check = lesson.check(wrong.caught_by)
-    result = run(text_of(lesson, wrong.path), lesson, check, workers)
-    words = wrong.diagnosis.lower()
-    named = words in result.diagnosis.lower() or words in result.message.lower()
-    return row(wrong.path.stem, result, result.status != "passed" and named)
+def entry_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
+    make = wrong_row if entry.kind == "wrong" else points_row
+    return make(lesson, entry, workers)
 
 
-def points_row(
-    lesson: Lesson, path: Path, points: int, workers: WorkerPool, seed: int = SEED
-) -> Row:
-    """All checks of a file that should get so many points."""
+def wrong_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
+    """The check that should catch a mistake."""
+    result = run(file_of(lesson, entry), lesson, lesson.check(entry.check), workers)
+    made = row(entry.name, result, result.status != "passed")
+    return made._replace(told=is_told(entry, result))
+
+
+def is_told(entry: Entry, result: Result) -> bool:
+    """Whether a failed check says what the mistake is: by its sentence, or by its words."""
+    said = [" ".join(text.lower().split()) for text in (result.diagnosis, result.message)]
+    wanted = [text.lower() for text in (entry.sentence, entry.words) if text]
+    return any(text in heard for text in wanted for heard in said)
+
+
+def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool, seed: int = SEED) -> Row:
+    """All checks of an entry that should get so many points."""
     results: list[Result] = []
+    text = file_of(lesson, entry)
     for check in lesson.checks:
-        text = text_of(lesson, path)
         results.append(run(text, lesson, check, workers, results, seed))
     got = sum(result.score for result in results)
     lost = [result for result in results if result.status != "passed"]
     names = ", ".join(f"{result.check} ({result.diagnosis})" for result in lost)
-    kernel = f"{path.parent.name}/{path.stem}"
     message = "\n".join(result.message for result in lost)
-    return Row(lesson.name, kernel, f"{got} of {lesson.points}", names, got == points, message)
+    kernel, points = f"{entry.kind}/{entry.name}", f"{got} of {lesson.points}"
+    return Row(lesson.name, kernel, points, names, got == entry.points, message)
 
 
 def run(
@@ -196,6 +162,7 @@ def main() -> int:
     )
     parser.add_argument("lessons", nargs="*", help="their numbers (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="rows at a time (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
     options = parser.parse_args()
     if options.jobs < 1:
         parser.error(f"--jobs {options.jobs}: at least 1")
@@ -208,16 +175,21 @@ def main() -> int:
     for entry in all_rows(chosen, options.jobs):
         rows.append(entry)
         print(line_of(entry), flush=True)
+    if options.json:
+        rows_as_objects = [entry._asdict() for entry in rows]
+        options.json.write_text(json.dumps(rows_as_objects, indent=1), encoding="utf-8")
     missed = [entry for entry in rows if not entry.ok]
-    print(f"{len(rows)} rows, {len(missed)} not as expected")
-    return 1 if missed else 0
+    untold = [entry for entry in rows if entry.ok and not entry.told]
+    print(f"{len(rows)} rows, {len(missed)} not as expected, {len(untold)} not told")
+    return 1 if missed or untold else 0
 
 
 def line_of(entry: Row) -> str:
     line = f"{entry.lesson:<22} {entry.kernel:<34} {entry.caught_by:<22} {entry.diagnosis}"
-    if entry.ok:
+    if entry.ok and entry.told:
         return line
-    return f"{line}   <-- NOT AS EXPECTED\n    " + entry.message.replace("\n", "\n    ")
+    problem = "NOT TOLD" if entry.ok else "NOT AS EXPECTED"
+    return f"{line}   <-- {problem}\n    " + entry.message.replace("\n", "\n    ")
 
 
 if __name__ == "__main__":

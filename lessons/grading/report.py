@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, digest
-from lessons.grading.checks.result import Result
+from lessons.grading.judge.result import Result
 
 VERSION = 1  # of the report's format
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from kernels.training.backend import ChosenBackend
 from kernels.training.devices import why_no_gpu
 from kernels.training.staged_backends import CudaBackend, StagedBackend

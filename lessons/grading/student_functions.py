@@ -12,14 +12,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Lesson
 from lessons.course.progress import CourseProgress
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
 
 
 def is_written(lesson: Lesson) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 HOMES = {
     "checked_run": ".simulator.run",
-    "checked": ".simulator.checked",
+    "checked": ".simulator.run",
     "native": ".compiled.engine",
     "instead_of_gpu": ".host.instead_of_gpu",
     "InputError": ".errors",

@@ -1,22 +1,18 @@
-"""Whether a kernel compiles: Numba's own compiler decides where it is installed, else our rules.
-
-Numba says where it stopped, and we say it in the words of the kernel. Where it cannot be asked, as
-on macOS, the rules of `compile_checks` decide alone; they know the mistakes that are often made.
-"""
+"""Whether a kernel compiles for a GPU: Numba decides where it can be asked, else our rules."""
 
 import ast
+import copy
 import weakref
 from collections.abc import Callable, Container, Hashable, Sequence
+from types import CodeType
 from typing import NamedTuple, TypeAlias
 
 from numba.core.types import Type
 
-from .compile_checks import Refusal, compile_refusals, sources_reached
+from .compile_checks import Refusal, compile_refusals, name_refusals, sources_reached
 from .compile_words import FAILURES, explain
-from .name_checks import name_refusals
 from .names import is_of_successor
 from .numba_compiler import CannotAsk, CompileError, compile_error, fingerprint
-from .rewritten_asserts import put_back
 from .source import Source
 
 Types: TypeAlias = tuple[Type, ...] | None
@@ -138,3 +134,41 @@ def names_at(source: Source, lines: Container[int], context: type) -> set[str]:
 
 def is_within(error: CompileError, source: Source) -> bool:
     return error.filename == source.filename and error.line in source.lines
+
+
+# ---------------------------------------------------------------- asserts that pytest has rewritten
+
+# Its byte code is put back to what the source says, so that a kernel compiles alike wherever it
+# stands.
+
+
+MARK = "@pytest_ar"  # pytest's name, in a module that it has rewritten, for its own functions
+
+
+def put_back(source: Source) -> None:
+    """Give a function the byte code of its source, if pytest has rewritten its asserts."""
+    code = source.function.__code__
+    if MARK not in code.co_names:
+        return
+    plain = compiled(source, code)
+    if plain is not None and plain.co_freevars == code.co_freevars:
+        source.function.__code__ = plain
+
+
+def compiled(source: Source, code: CodeType) -> CodeType | None:
+    """The byte code of a function as its source has it."""
+    definition = copy.copy(source.tree)
+    definition.decorator_list = []
+    # The names that it takes from a function around it must be there to be taken.
+    module = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    around = module.body[0]
+    assert isinstance(around, ast.FunctionDef)
+    around.body = [definition]
+    whole = compile(module, code.co_filename, "exec", dont_inherit=True)
+    return inner_code(inner_code(whole, "around"), code.co_name)
+
+
+def inner_code(code: CodeType | None, name: str) -> CodeType | None:
+    constants = code.co_consts if code else ()
+    codes = [c for c in constants if isinstance(c, CodeType) and c.co_name == name]
+    return codes[0] if codes else None

@@ -9,8 +9,8 @@ import numba
 import numpy as np
 from numba import cuda
 
+from .bfloat16 import FUNCTIONS as FUNCTIONS_OF_BF16
 from .bfloat16 import is_bfloat16
-from .bfloat16_functions import FUNCTIONS as FUNCTIONS_OF_BF16
 from .libdevice import names_of_libdevice
 from .source import MISSING, Source
 

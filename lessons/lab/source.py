@@ -1,15 +1,21 @@
-"""Find a kernel's Python source, as a syntax tree whose line numbers are those of its file."""
+"""A kernel's text as a syntax tree, the values of the names in it, and what its file is called."""
 
 import ast
 import builtins
 import functools
 import inspect
+import re
+import sys
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
 
 from .errors import InputError
+
+# ---------------------------------------------------------------- the text of a kernel
+
 
 MISSING = object()  # the value of a name that nobody has defined; None would be a value
 
@@ -153,3 +159,32 @@ def code_of_lambda(node: ast.Lambda) -> bytes:
     module = compile(ast.Expression(node), "<lambda>", "eval")
     codes = [item for item in module.co_consts if hasattr(item, "co_code")]
     return codes[0].co_code if codes else b""
+
+
+# ---------------------------------------------------------------- cells of a notebook
+
+
+# IPython's own names for cells: in a terminal, and in a notebook.
+NUMBERED_CELL = re.compile(r"<ipython-input-(\d+)-\w+>")
+UNNUMBERED_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py")
+
+
+def file_label(filename: str) -> str:
+    """What messages call a source file: its name without folders, or "cell 3" in a notebook."""
+    numbered = NUMBERED_CELL.fullmatch(filename) or re.fullmatch(
+        r"In\[(\d+)\]", name_by_ipython(filename)
+    )
+    if numbered:
+        return f"cell {numbered[1]}"
+    if UNNUMBERED_CELL.search(filename):
+        return "a cell of this notebook"
+    return Path(filename).name
+
+
+def name_by_ipython(filename: str) -> str:
+    """ "In[3]" for the file that stands for a cell; "" without IPython, or for other files."""
+    ipython = sys.modules.get("IPython")  # never loaded for this: it is slow, and often missing
+    shell = ipython.get_ipython() if ipython else None
+    format_code_name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = format_code_name(filename) if format_code_name else None
+    return found[1] if found else ""

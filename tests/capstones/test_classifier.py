@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 
 data = importlib.import_module("lessons.16_classifier.data")
 drawing = importlib.import_module("lessons.16_classifier.drawing")

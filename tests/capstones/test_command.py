@@ -10,8 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from kernels.errors import InputError
 from kernels.files.images import save_image
+from kernels.plumbing.errors import InputError
 from lessons.capstones import stages
 from lessons.capstones.device import native_device
 from lessons.course.lesson import LESSONS, find_lesson

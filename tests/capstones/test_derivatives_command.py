@@ -13,8 +13,8 @@ from numba.extending import register_jitable
 
 from kernels.derivatives import comparison, functions
 from kernels.derivatives.learner import WrittenSiren
-from kernels.errors import InputError
 from kernels.files.images import save_image
+from kernels.plumbing.errors import InputError
 from lessons.capstones import run as runs
 from lessons.capstones.device import native_device
 from lessons.course.lesson import ROOT

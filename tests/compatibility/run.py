@@ -3,7 +3,7 @@
     python -m tests.compatibility.run                       both engines, all files
     python -m tests.compatibility.run checked --only math   one engine, files whose names match
     python -m tests.compatibility.run --save                and write tests/compatibility/results/
-    python -m tests.compatibility.run --again --save        only what has not passed there
+    python -m tests.compatibility.run --again --save        without the kernels that passed there
 
 Needs numba-cuda, but no GPU.
 """
@@ -32,7 +32,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engines", nargs="*", choices=[[], *ENGINES], default=list(ENGINES))
     parser.add_argument("--only", default="", help="run the files whose names contain this")
-    parser.add_argument("--again", action="store_true", help="run what has not passed in results/")
+    parser.add_argument(
+        "--again", action="store_true", help="leave out what has passed in results/"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default 1)")
     parser.add_argument("--save", action="store_true", help="keep the results in this folder")
     options = parser.parse_args()

@@ -103,19 +103,34 @@ def failures(rows: list[Row]) -> str:
 def save(engine: str, rows: list[Row]) -> None:
     """Write `results/ENGINE.json` and `results/ENGINE.md`."""
     RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(sorted(rows), indent=0) + "\n"
-    (RESULTS / f"{engine}.json").write_text(text, encoding="utf-8")
+    (RESULTS / f"{engine}.json").write_text(packed(rows), encoding="utf-8")
     (RESULTS / f"{engine}.md").write_text(markdown(engine, rows), encoding="utf-8")
 
 
+def packed(rows: list[Row]) -> str:
+    """JSON, one line per class: {class: {test: {kernel: problem}}}, of the tests with kernels."""
+    classes: dict[str, dict[str, dict[str, str]]] = {}
+    for row in sorted(rows):
+        if row.kernel:
+            name, _, test = row.test.rpartition("::")
+            classes.setdefault(name, {}).setdefault(test, {})[row.kernel] = row.problem
+    lines = (f"{json.dumps(name)}: {json.dumps(tests)}" for name, tests in classes.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def load(engine: str) -> list[Row]:
-    """What `save` has written."""
-    text = (RESULTS / f"{engine}.json").read_text(encoding="utf-8")
-    return [Row(*row) for row in json.loads(text)]
+    """What `save` has written: the kernels' rows."""
+    classes = json.loads((RESULTS / f"{engine}.json").read_text(encoding="utf-8"))
+    return [
+        Row(f"{name}::{test}", kernel, problem)
+        for name, tests in classes.items()
+        for test, kernels in tests.items()
+        for kernel, problem in kernels.items()
+    ]
 
 
 def tests_that_pass(rows: list[Row]) -> set[str]:
-    """Names of the tests all of whose kernels pass, and of those that launch none."""
+    """Names of the tests all of whose kernels pass."""
     return {row.test for row in rows} - {row.test for row in rows if row.problem}
 
 

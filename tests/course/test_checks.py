@@ -5,17 +5,10 @@ import inspect
 import pytest
 
 from lessons.course.lesson import lessons
-from lessons.grading.checks.run import checks_of
-from lessons.grading.prove_checks import (
-    naive_kernels,
-    points_row,
-    read_wrong_kernel,
-    reference_row,
-    right_kernels,
-    skeleton_row,
-    wrong_row,
-)
-from lessons.grading.supervisor.worker_pool import WorkerPool
+from lessons.course.mistakes import entries_of_kind
+from lessons.grading.judge.run import checks_of
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.prove_checks import points_row, reference_row, skeleton_row, wrong_row
 
 ALL = lessons()
 EVERY_CHECK = [(lesson, check) for lesson in ALL for check in lesson.checks]
@@ -82,43 +75,37 @@ def test_reference_passes(lesson, check, workers):
 
 
 @pytest.mark.parametrize(
-    "lesson, path",
+    "lesson, entry",
     [
         pytest.param(
             lesson,
-            path,
-            id=named(lesson, path.stem),
+            entry,
+            id=named(lesson, entry.name),
             marks=[slow_or_thorough(number)] if number or lesson.part == 2 else [],
         )
         for lesson in ALL
-        for number, path in enumerate(sorted((lesson.folder / "wrong").glob("*.py")))
+        for number, entry in enumerate(entries_of_kind(lesson, "wrong"))
     ],
 )
-def test_wrong_kernel_is_caught_by_its_check_with_its_diagnosis(lesson, path, workers):
-    row = wrong_row(lesson, read_wrong_kernel(path), workers)
-    assert row.ok, row.message
-
-
-def with_points(lesson):
-    """(file, points) for what stands in `right/` and `naive/`."""
-    return [*((path, lesson.points) for path in right_kernels(lesson)), *naive_kernels(lesson)]
+def test_a_mistake_is_caught_by_its_check(lesson, entry, workers):
+    row = wrong_row(lesson, entry, workers)
+    assert row.ok and (row.told or not entry.words), row.message
 
 
 @pytest.mark.parametrize(
-    "lesson, path, points",
+    "lesson, entry",
     [
         pytest.param(
             lesson,
-            path,
-            points,
-            id=named(lesson, f"{path.parent.name}-{path.stem}"),
+            entry,
+            id=named(lesson, f"{entry.kind}-{entry.name}"),
             # Those of part two take half a minute each: there the reference stands for them.
             marks=[slow_or_thorough(number) if lesson.part == 1 else pytest.mark.thorough],
         )
         for lesson in ALL
-        for number, (path, points) in enumerate(with_points(lesson))
+        for number, entry in enumerate(entries_of_kind(lesson, "right", "naive"))
     ],
 )
-def test_right_kernels_get_all_points_and_naive_ones_what_they_say(lesson, path, points, workers):
-    row = points_row(lesson, path, points, workers)
+def test_right_ways_get_all_points_and_naive_ones_what_they_say(lesson, entry, workers):
+    row = points_row(lesson, entry, workers)
     assert row.ok, f"{row.caught_by}: {row.diagnosis}\n{row.message}"

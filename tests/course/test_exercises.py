@@ -8,10 +8,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.exercises import exercise_text, kernels_of, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons, read_lesson
-from lessons.grading.prove_checks import wrong_kernels
+from lessons.course.mistakes import entries_of_kind
 
 ALL = lessons()
 NAMES = [lesson.name for lesson in ALL]
@@ -42,13 +42,13 @@ def test_exercise_lacks_exactly_what_is_to_be_written(lesson):
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=NAMES)
-def test_folder_has_readme_picture_and_wrong_kernels(lesson):
+def test_folder_has_readme_picture_and_mistakes(lesson):
     readme = (lesson.folder / "README.md").read_text(encoding="utf-8")
     assert "picture.png" in readme and (lesson.folder / "picture.png").exists()
     assert "<details>" in readme
     for name in lesson.blank:
         assert f"`{name}" in readme, f"the README does not name {name}"
-    assert len(wrong_kernels(lesson)) >= 6
+    assert len(entries_of_kind(lesson, "wrong")) >= 6
 
 
 def test_the_table_of_lessons_is_true():

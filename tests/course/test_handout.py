@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.exercises import SourceFile, exercise_text, solution_text, unwritten
 from lessons.course.lesson import ROOT, lessons
+from lessons.course.mistakes import file_of, find_entry
+from lessons.grading.explain.known import read
 
 LESSONS = lessons()
 DISTINCTIVE = 30  # characters of a line that is not found in other code by chance
@@ -47,7 +49,7 @@ def test_no_line_of_a_solution_is_left(handout):
             # What is given, examples of the lab and stories may share a line or two, no more.
             assert len(left) < 3, f"{path.relative_to(handout)}: {left}"
     for lesson in LESSONS:
-        assert not {"naive", "right", "wrong"} & {
+        assert not {"mistakes.diff", "other_ways.diff"} & {
             p.name for p in (handout / lesson.folder.relative_to(ROOT)).iterdir()
         }
         for part in lesson.parts:
@@ -61,6 +63,16 @@ def test_what_an_earlier_lesson_gives_is_known(handout):
     nine = (handout / "lessons" / "09_train" / "earlier.json").read_text()
     for name in ("random_uv", "encode", "mlp_forward", "backward", "adam_step", "adam_grid"):
         assert f'"{name}"' in nine
+    # Lessons 12 and 16 both ask for `gelu`: 15 calls the one of 12, and 16 its own.
+    fifteen = json.loads((handout / "lessons" / "15_derivatives" / "earlier.json").read_text())
+    assert fifteen["12_product_ladder"] == {"kernels.field_math": ["gelu"]}
+    assert '"gelu"' not in (handout / "lessons" / "16_classifier" / "earlier.json").read_text()
+
+
+def test_the_course_starts_in_it(handout):
+    command = [sys.executable, "-m", "lessons"]
+    ran = subprocess.run(command, cwd=handout, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "") and "grayscale" in ran.stdout
 
 
 def test_what_a_lesson_calls_it_is_said_to_build_on(handout):
@@ -102,6 +114,17 @@ def test_it_is_not_written_over_something(handout):
 def check(handout, number):
     command = [sys.executable, "-m", "lessons", "check", str(number)]
     return subprocess.run(command, cwd=handout, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+def test_a_handout_names_a_mistake_as_the_project_does(handout, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(handout, course)
+    lesson = LESSONS[0]
+    named = next(one for one in read(lesson) if one.check == lesson.checks[0].name)
+    text = file_of(lesson, find_entry(lesson, named.name))
+    (course / "lessons" / lesson.name / "exercise.py").write_text(text)
+    assert named.sentence in " ".join(check(course, 1).split())
 
 
 @pytest.mark.slow

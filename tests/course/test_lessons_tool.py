@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from lessons import __main__ as tool
 from lessons.course import doctor, index, progress

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson

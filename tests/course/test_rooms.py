@@ -10,8 +10,8 @@ FILES = {
     "waves/layers.py": "from kernels.waves.sizes import WIDTH\nfrom kernels.config import TILE",
     "waves/sizes.py": "from kernels.ladder import tiles\nWIDTH = 64",
     "waves/trainer.py": "import kernels.waves.layers",
-    "ladder/tiles.py": "import kernels.training.driver",
-    "training/driver.py": "",
+    "ladder/tiles.py": "import kernels.training.devices",
+    "training/devices.py": "",
 }
 
 

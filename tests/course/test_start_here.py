@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons import notebook
 from lessons.course import progress
 from lessons.course.exercises import SourceFile, exercise_text, solution_text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons.grading.supervisor.warm_workers import WarmWorkers
+from lessons.grading.judge.warm_workers import WarmWorkers
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.supervisor.worker_process import WorkerProcess
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import WorkerProcess
+from lessons.grading.walls.submission import Submission
 
 LESSON = find_lesson(1)
 PATIENCE = 10.0  # no verdict may depend on how busy the machine is

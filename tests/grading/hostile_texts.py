@@ -1,10 +1,35 @@
-"""Texts that are no Python, or hardly: what reads a submission has to survive them."""
+"""What strangers hand in: attacks, from `hostile.txt`; and texts that are hardly Python."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
 
 SOLUTION = solution_text(find_lesson("1")).encode()
 MEGABYTE = 1 << 20
+BEGINNING = re.compile(r"^=== (\w+) \| like (\w+)\n", re.MULTILINE)
+
+
+class Attack(NamedTuple):
+    """A submission that attacks. title: what it tries. like: the same file without the attack."""
+
+    title: str
+    like: str
+    code: str
+
+
+def read_attacks():
+    """name -> `Attack`, from hostile.txt."""
+    _, *parts = BEGINNING.split((Path(__file__).parent / "hostile.txt").read_text("utf-8"))
+    found = {}
+    for name, like, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        title, _, code = text.partition("\n\n")
+        found[name] = Attack(title, like, code)
+    return found
+
+
 LAUNCH = b"def launch_over_pixels(kernel, source, result, launch=on_gpu):\n"
 
 

@@ -12,8 +12,9 @@ import sys
 import zipfile
 from pathlib import Path
 
-from lessons.course.exercises import exercise_text, solution_text, wrong_text
+from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import lessons
+from lessons.course.mistakes import entries_of_kind, file_of
 
 
 def number_of(lesson):
@@ -210,14 +211,14 @@ def make_many(folder, count, seed=1):
     for student in range(count):
         endless = chance.choice(with_threads) if student % 10 == 9 else None
         for number, lesson in LESSONS.items():
-            wrong = sorted((lesson.folder / "wrong").glob("*.py"))
+            wrong = entries_of_kind(lesson, "wrong")
             text = SOLUTION[number]
             if number == endless:
                 text = GRID.sub(
                     r"\g<0>\n    while cuda.gridDim.x > 0:\n        pass", text, count=1
                 )
             elif chance.random() < 1 / 6:
-                text = wrong_text(lesson, chance.choice(wrong))
+                text = file_of(lesson, chance.choice(wrong))
             put(folder / f"student{student:03}" / f"{lesson.name}.py", f"{text}# {student}\n")
 
 

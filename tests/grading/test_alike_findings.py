@@ -1,8 +1,8 @@
 """Findings that have one cause are told once, and a second barrier not where rounds take turns."""
 
-from lessons.grading.advice.alike_findings import TWO_STEPS, without_remedies
-from lessons.grading.advice.messages import lines_of_findings, without_second_barrier
-from lessons.grading.exchange.outcome import Found
+from lessons.grading.explain.alike_findings import TWO_STEPS
+from lessons.grading.explain.messages import lines_of_findings
+from lessons.grading.worker.outcome import Found
 
 UNWRITTEN = "in total (exercise.py): {}[0, {}] is read by thread 0, but nobody has written it yet"
 ONE = "this is a read-modify-write of sums[{}] in several steps: cuda.atomic.add makes it one step"
@@ -70,24 +70,6 @@ def test_two_steps_that_should_be_one_are_told_once():
 def test_what_is_left_out_is_counted_by_its_causes():
     found = [race(line, line, ONE.format(line)) for line in range(1, 7)]
     assert told(*found, *found)[-1] == "and 2 more"
-
-
-def test_no_second_barrier_is_told_where_rounds_take_turns():
-    plain = without_second_barrier(race(3, 5, f"{EARLY}: {SECOND}"))
-    assert plain.message.endswith("begins without one")
-    asked = without_second_barrier(race(3, 5, f"{EARLY}: are they to take turns? If not, {SECOND}"))
-    assert asked.message.endswith("take turns?")
-    other = race(3, 5, BARRIER)
-    assert without_second_barrier(other) == other
-
-
-def test_a_race_can_be_told_without_what_the_simulator_would_do():
-    outside = Found("out-of-bounds", 3, "own[64] is outside its shape (64,): axis 0", True)
-    one, back, other = race(3, 5, BARRIER), race(5, 3, ONE.format(3)), race(3, 6, BARRIER)
-    mended = without_remedies([one, back, other, outside], lambda found: found == one)
-    assert all(found.message.endswith("nothing puts the two in order") for found in mended[:2])
-    assert mended[2:] == [other, outside]
-    assert len(told(*mended[:2])) == 1
 
 
 def test_indices_outside_of_one_array_are_told_once_if_the_same_is_said():

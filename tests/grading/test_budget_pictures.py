@@ -5,11 +5,11 @@ import pytest
 from PIL import Image
 
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.pictures.budget_picture import BARS, LENGTH, MARGIN, OURS, OVER, draw_budget
-from lessons.grading.prove_checks import wrong_text
-from lessons.grading.untrusted.submission import Submission
+from lessons.course.mistakes import file_of, find_entry
+from lessons.grading.explain.budget_picture import BARS, LENGTH, MARGIN, OURS, OVER, draw_budget
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.walls.submission import Submission
 from tests.grading.grade import PATIENCE
 
 
@@ -43,7 +43,7 @@ def test_what_is_long_stays_on_the_sheet(tmp_path):
 def test_a_check_whose_budget_is_exceeded_leaves_a_picture(warm, tmp_path):
     lesson = find_lesson(1)
     check = lesson.check("one_thread_per_pixel")
-    text = wrong_text(lesson, lesson.folder / "naive" / "one_thread_for_all.py")
+    text = file_of(lesson, find_entry(lesson, "one_thread_for_all"))
     submission = Submission(lesson.exercise, text.encode())
     pool = warm.new_pool()
     try:

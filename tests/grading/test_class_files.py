@@ -14,7 +14,6 @@ import pytest
 
 from lessons.__main__ import parse
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.run import Result
 from lessons.grading.classroom.exports import classroom50, gradescope, junit
 from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.intake import Handed
@@ -22,7 +21,8 @@ from lessons.grading.classroom.journal import Run
 from lessons.grading.classroom.outputs import write_class, write_student
 from lessons.grading.classroom.roster import Student
 from lessons.grading.classroom.similarity import SOLUTION, fingerprint, similar_pairs, similarity
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.judge.run import Result
+from lessons.grading.walls.submission import Submission
 from tests.grading.made_class import SOLUTION as SOLUTIONS
 
 LESSON = find_lesson(1)
@@ -186,7 +186,7 @@ def test_the_zip_for_gradescope_holds_what_it_needs(tmp_path):
         assert archive.getinfo("run_autograder").external_attr >> 16 & 0o111
     assert {"setup.sh", "run_autograder", "requirements-cpu.txt", "lessons/__main__.py"} <= names
     assert options == ["--seed", "5", "--lessons", "1"]
-    assert not [name for name in names if "__pycache__" in name or "/wrong/" in name]
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".diff")]
 
 
 @pytest.mark.slow

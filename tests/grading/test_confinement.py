@@ -7,9 +7,9 @@ import socket
 import pytest
 
 from lessons.course.lesson import LESSONS, find_lesson
-from lessons.grading.confinement import confine as confinement
-from lessons.grading.confinement.confine import version, what_is_enforced
-from lessons.grading.confinement.system_calls import is_known
+from lessons.grading.walls import confine as confinement
+from lessons.grading.walls.confine import version, what_is_enforced
+from lessons.grading.walls.system_calls import is_known
 from tests.grading.grade import grade, pool_for_any_code
 from tests.grading.made_class import SOLUTION
 

@@ -9,13 +9,13 @@ from PIL import Image
 
 from lessons import __main__ as tool
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks import case
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.pictures import evidence
-from lessons.grading.prove_checks import wrong_kernels, wrong_text
-from lessons.grading.untrusted.submission import Submission
-from lessons.lab.simulator.picture_cells import WRONG
+from lessons.course.mistakes import file_of, find_entry
+from lessons.grading.explain import evidence
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.result import CheckEnded
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.walls.submission import Submission
+from lessons.lab.simulator.picture_array import WRONG
 from lessons.notebook import CellGrade
 from tests.grading.grade import PATIENCE
 
@@ -47,14 +47,14 @@ def page_data(path):
         (1, "no_guard", "out-of-bounds"),
         pytest.param(5, "first_barrier_missing", "race", marks=pytest.mark.slow),
         pytest.param(5, "barrier_in_a_branch", "barrier", marks=pytest.mark.slow),
-        (1, "blue_first", "swapped channels"),
+        (1, "blue_first", "blue first"),
     ],
 )
 def test_view_shows_why_a_check_failed(workers, folder, capsys, number, kernel, diagnosis):
     lesson = find_lesson(number)
-    (wrong,) = [wrong for wrong in wrong_kernels(lesson) if wrong.path.stem == kernel]
-    check = lesson.check(wrong.caught_by)
-    submission = Submission(lesson.exercise, wrong_text(lesson, wrong.path).encode())
+    wrong = find_entry(lesson, kernel)
+    check = lesson.check(wrong.check)
+    submission = Submission(lesson.exercise, file_of(lesson, wrong).encode())
     function = checks_of(lesson)[check.name]
     result = run_check(
         function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder, effort=NO_EFFORT
@@ -62,7 +62,7 @@ def test_view_shows_why_a_check_failed(workers, folder, capsys, number, kernel, 
     assert result.diagnosis == diagnosis
     path = folder / lesson.name[:2] / f"{check.name}.png"
     assert f"picture: {path.relative_to(folder.parent)}" in result.message
-    if diagnosis != "swapped channels":  # found by a call, and not by a run
+    if diagnosis != "blue first":  # found by a call, and not by a run
         replay = path.with_suffix(".html")
         assert f"replay: {replay.relative_to(folder.parent)}" in result.message
         assert json.loads(page_data(replay))["findings"][0]["kind"] == diagnosis
@@ -70,14 +70,14 @@ def test_view_shows_why_a_check_failed(workers, folder, capsys, number, kernel, 
     assert capsys.readouterr().out.strip().endswith(f"{check.name}.png")
     picture = np.asarray(Image.open(path).convert("RGB"))
     in_red = (picture == WRONG).all(axis=-1).any()
-    assert in_red == (diagnosis != "swapped channels")
+    assert in_red == (diagnosis != "blue first")
 
 
 def test_the_replay_of_a_wrong_result_opens_at_its_first_wrong_element(workers, folder):
     lesson = find_lesson(5)
-    (wrong,) = [wrong for wrong in wrong_kernels(lesson) if wrong.path.stem == "first_tile_again"]
-    check = lesson.check(wrong.caught_by)
-    submission = Submission(lesson.exercise, wrong_text(lesson, wrong.path).encode())
+    wrong = find_entry(lesson, "first_tile_again")
+    check = lesson.check(wrong.check)
+    submission = Submission(lesson.exercise, file_of(lesson, wrong).encode())
     function = checks_of(lesson)[check.name]
     result = run_check(
         function, lesson, check, submission, workers, 5, PATIENCE, pictures=folder, effort=NO_EFFORT
@@ -102,10 +102,10 @@ def test_a_new_check_forgets_the_pictures_of_the_last(folder, monkeypatch, capsy
     old.parent.mkdir(parents=True)
     old.write_bytes(b"")
     old.with_suffix(".html").write_bytes(b"")
-    nothing = case.CheckEnded("failed", "not written", "not written yet")
+    nothing = CheckEnded("failed", "not written", "not written yet")
     monkeypatch.setattr(tool, "run_check", lambda *_, **__: (_ for _ in ()).throw(nothing))
     monkeypatch.setattr(tool, "WorkerPool", lambda: type("Pool", (), {"stop": lambda _: None})())
-    with pytest.raises(case.CheckEnded):
+    with pytest.raises(CheckEnded):
         tool.grade(lesson, 1)
     assert not old.exists() and not old.with_suffix(".html").exists()
     tool.main(["view", "1"])

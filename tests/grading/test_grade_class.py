@@ -9,15 +9,15 @@ import sys
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.lesson import ROOT, find_lesson
-from lessons.grading.checks.verdict import CheckEnded
 from lessons.grading.classroom import command, grade_class
 from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
 from lessons.grading.classroom.roster import Student, read_roster
-from lessons.grading.supervisor.worker_errors import WorkerLost
+from lessons.grading.judge.verdict import CheckEnded
+from lessons.grading.judge.worker_errors import WorkerLost
 from tests.grading import made_class
 from tests.grading.made_class import put
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from kernels.errors import InputError
 from kernels.image_ops import grayscale
-from lessons.grading.checks.host_run import HostRun, HostStep, read_steps
-from lessons.grading.untrusted.plain_code import plain_code
+from kernels.plumbing.errors import InputError
+from lessons.grading.judge.host_run import HostRun, HostStep, read_steps
+from lessons.grading.walls.plain_code import plain_code
 from lessons.grading.worker.host_code import (
     CopiedOver,
     HostArrayInLaunch,

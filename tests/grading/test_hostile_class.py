@@ -10,7 +10,6 @@ import csv
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -19,17 +18,16 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
-from lessons.grading.checks.explain import NO_EFFORT
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.journal import JOURNAL, Journal, Run
-from lessons.grading.confinement.confine import version
-from lessons.grading.confinement.system_calls import is_known
-from tests.grading.hostile_texts import SOLUTION, TEXTS
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.walls.confine import version
+from lessons.grading.walls.system_calls import is_known
+from tests.grading.hostile_texts import SOLUTION, TEXTS, read_attacks
 
 LESSON = find_lesson("1")
-HOSTILE = Path(__file__).parent / "hostile"
-FILES = {path.stem: path for path in sorted(HOSTILE.glob("*.py"))}
+FILES = read_attacks()
 SEED = 3
 LEFT = "left_by_a_student"
 # Each of another kind; these run always.
@@ -47,7 +45,7 @@ pytestmark = pytest.mark.skipif(
 def submissions(folder, names):
     """A class of these files, each as if the student had added it to the solution."""
     for name in names:
-        content = TEXTS.get(name) or SOLUTION + b"\n\n" + FILES[name].read_bytes()
+        content = TEXTS.get(name) or SOLUTION + b"\n\n" + FILES[name].code.encode()
         path = folder / name / f"{LESSON.name}.py"
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
@@ -123,9 +121,7 @@ def like(name):
         return "zeros"
     if name in TEXTS:
         return "honest" if SOLUTION in TEXTS[name] else None
-    text = FILES[name].read_text(encoding="utf-8")
-    found = re.search(r"^# like: (\w+)$", text, re.MULTILINE)
-    return None if found[1] == "nothing" else found[1]
+    return None if FILES[name].like == "nothing" else FILES[name].like
 
 
 def require_no_gain(graded, names):
@@ -142,7 +138,7 @@ def require_no_gain(graded, names):
 
 
 def title(name):
-    return "" if name in TEXTS else FILES[name].read_text().partition('"""')[2].partition('"""')[0]
+    return "" if name in TEXTS else FILES[name].title
 
 
 def require_unharmed(graded, names):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.exercises import solution_text
 from lessons.course.source_text import as_utf8, syntax_tree
 from lessons.grading.classroom import intake, sources
@@ -16,7 +16,7 @@ from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.names import lesson_by_name, lessons_in
 from lessons.grading.classroom.notebooks import work_in
 from lessons.grading.classroom.students import owner_of
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.walls.submission import Submission
 from tests.grading import made_class
 
 LESSONS = list(made_class.LESSONS.values())

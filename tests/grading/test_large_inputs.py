@@ -5,10 +5,11 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.course.exercises import solution_text, wrong_text
+from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.run import run_solutions
-from lessons.grading.supervisor.warm_workers import WarmWorkers
+from lessons.course.mistakes import entries_of_kind, file_of
+from lessons.grading.judge.run import run_solutions
+from lessons.grading.judge.warm_workers import WarmWorkers
 from lessons.grading.worker.large_launch import MOST_WORK, gave_up, most_rounds
 from lessons.lab import compile_verdict
 from lessons.lab.simulator.run import checked_run
@@ -101,8 +102,8 @@ def test_numba_is_asked_once_for_one_row_and_for_many(monkeypatch):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, on Linux")
 def test_lesson_9_gets_the_same_results_from_warm_workers():
     lesson = find_lesson(9)
-    wrong = sorted((lesson.folder / "wrong").glob("*.py"))[::20]
-    texts = [solution_text(lesson), *(wrong_text(lesson, path) for path in wrong)]
+    wrong = entries_of_kind(lesson, "wrong")[::20]
+    texts = [solution_text(lesson), *(file_of(lesson, entry) for entry in wrong)]
     checks = [check for check in lesson.checks if check.name != "learns"]
     warm = WarmWorkers()
     assert warm.warm_up(lambda pool: run_solutions([lesson], 1, pool))

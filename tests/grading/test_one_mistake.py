@@ -1,34 +1,24 @@
 """What a run of several checks tells: each mistake once, and who waits for whom."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numba import cuda
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import lessons
-from lessons.grading.advice.messages import (
+from lessons.grading.explain.clues import changed_input, clues_of, own_launch
+from lessons.grading.explain.messages import (
     divides_an_index,
     hands_over_a_shape,
     lines_of_findings,
     told_error,
 )
-from lessons.grading.checks.argument_names import told_changed_input
-from lessons.grading.checks.result import Result
-from lessons.grading.checks.waiting import endless_before, not_begun_either, told_once
-from lessons.grading.exchange.counts import Counts, read_rows
-from lessons.grading.exchange.outcome import Found
-from lessons.grading.exchange.output import Output
-from lessons.grading.untrusted.fingerprint import remarks_on
-from lessons.grading.untrusted.submission import (
-    Submission,
-    adds_to_elements,
-    counts_blocks,
-    numbers_as_usual,
-    own_launch,
-    steps_by_blocks,
-)
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.waiting import endless_before, not_begun_either, told_once
+from lessons.grading.walls.fingerprint import remarks_on
+from lessons.grading.worker.counts import Counts, read_rows
+from lessons.grading.worker.outcome import Found
+from lessons.grading.worker.output import Output
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS
 
@@ -128,17 +118,13 @@ def test_an_index_made_of_what_nobody_wrote_is_known(index, told):
 
 
 def test_an_input_that_was_changed_is_told_by_its_name():
-    text = b"def launch_mask(gradients, activations, launch): pass"
-    submission = Submission(Path("exercise.py"), text)
+    lines = ["def launch_mask(gradients, activations, launch): pass"]
     gradients, activations = np.zeros((4, 2)), Output((4, 2), np.float32, None)
-    arguments = gradients, activations
-    told = told_changed_input(submission, "launch_mask", arguments, gradients)
+    told = changed_input(lines, "launch_mask", (gradients, activations), gradients)
     assert "gradients, the array of shape (4, 2)" in told
     assert told.endswith("Results go into activations")
-    told = told_changed_input(submission, "launch_other", arguments[:1], gradients)
-    assert told == (
-        "an input was changed, argument 1, the array of shape (4, 2): inputs are only read"
-    )
+    told = changed_input(lines, "launch_other", (gradients,), gradients)
+    assert "argument 1, the array" in told
 
 
 def test_a_division_counts_only_where_a_whole_number_is_needed():
@@ -193,6 +179,10 @@ def test_a_whole_shape_in_the_place_of_a_number_is_named():
     assert not hands_over_a_shape("x = bin_of(values[i], counts.shape[0])")
 
 
+def clues(text, *ran, checked=False):
+    return clues_of(text.splitlines(), LESSON, ran, ["other"], checked)
+
+
 def test_clues_in_the_file():
     text = solution_text(LESSON)
     assert not own_launch(text, LESSON)
@@ -200,45 +190,17 @@ def test_clues_in_the_file():
     assert own_launch(text.replace("blocks_for(width, TILE)", "width // TILE"), LESSON)
     text = "def total(a, i):\n    a[i] += 1\ndef count(a):\n    a += 1\n    more(a)\n"
     more = "def more(a):\n    a[0] += 1\n"
-    assert adds_to_elements(text, ["total"])
-    assert not adds_to_elements(text, ["count"])
-    assert adds_to_elements(text + more, ["count"])
+    assert clues(text, "total").racing_sum
+    assert not clues(text, "total", checked=True).racing_sum  # a race is a finding there
+    assert not clues(text, "count").racing_sum
+    assert clues(text + more, "count").racing_sum
 
 
 def test_a_kernel_asks_for_its_block_itself_or_in_a_helper():
     text = "def one(a):\n    a[place()] = 1\ndef place():\n    return cuda.grid(1)\n"
-    assert counts_blocks(text, ["one"])
-    assert not counts_blocks("def one(a):\n    a[cuda.threadIdx.x] = 1\n" + text[30:], ["one"])
-
-
-@pytest.mark.parametrize(
-    "number, usual",
-    [
-        ("cuda.grid(1)", True),
-        ("cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x", True),
-        ("cuda.blockIdx.x * THREADS + cuda.threadIdx.x", True),
-        ("cuda.blockIdx.x * 32 + cuda.threadIdx.x", False),
-        ("cuda.threadIdx.x * cuda.blockDim.x", False),
-    ],
-)
-def test_threads_are_numbered_as_usual(number, usual):
-    text = f"def one(a):\n    a[{number}] = 1\n"
-    assert numbers_as_usual(text, ["one"]) == usual
-    assert not numbers_as_usual(text, ["other"])
-
-
-@pytest.mark.parametrize(
-    "step, by_blocks",
-    [
-        ("cuda.gridDim.x", True),
-        ("cuda.gridDim.x * cuda.blockDim.x", False),
-        ("THREADS * cuda.gridDim.x", False),
-        ("cuda.gridsize(1)", False),
-    ],
-)
-def test_a_loop_goes_on_by_the_number_of_blocks(step, by_blocks):
-    text = f"def one(a):\n    for i in range(cuda.grid(1), 9, {step}):\n        a[i] = 1\n"
-    assert steps_by_blocks(text, ["one"]) == by_blocks
+    assert clues(text, "one").counts_blocks
+    within = "def one(a):\n    a[cuda.threadIdx.x] = 1\n" + text[30:]
+    assert not clues(within, "one").counts_blocks
 
 
 def test_a_copy_of_the_solution_gets_a_remark():

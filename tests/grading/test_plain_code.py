@@ -8,9 +8,9 @@ import types
 import numpy as np
 import pytest
 
-from kernels.errors import InputError
-from lessons.grading.untrusted.allowed_names import evaluate_types
-from lessons.grading.untrusted.plain_code import plain_code
+from kernels.plumbing.errors import InputError
+from lessons.grading.walls.allowed_names import evaluate_types
+from lessons.grading.walls.plain_code import plain_code
 from lessons.grading.worker.student_file import run_plain, text_for_the_lab
 from lessons.lab import checked_run
 from lessons.lab.compiled.engine import NativeCompileError, native

@@ -2,9 +2,8 @@
 
 import pytest
 
-from lessons.grading.advice.guarded_store import condition_with
-from lessons.grading.advice.messages import lines_of_findings
-from lessons.grading.exchange.outcome import Found
+from lessons.grading.explain.messages import lines_of_findings
+from lessons.grading.worker.outcome import Found
 
 HELPER = """
 def fetch(a, tile, row):
@@ -15,13 +14,6 @@ def fetch(a, tile, row):
 def kernel(a, own):
     fetch(a, own, cuda.grid(1))
     x = own[3]
-""".splitlines()[1:]
-BY_BLOCK = """
-def kernel(a):
-    own = cuda.shared.array((2, 32), float32)
-    unit = cuda.blockIdx.y * 16 + cuda.threadIdx.x
-    own[1 - now, {index}] = a[unit]
-    x = own[0, 3]
 """.splitlines()[1:]
 
 
@@ -35,15 +27,6 @@ def test_threads_that_return_before_they_store_are_named():
     assert "return in line 3 never come to line 4" in told
     plain = [line.replace("return", "pass") for line in HELPER]
     assert not advice(plain, 8)
-
-
-@pytest.mark.parametrize(
-    "index, told", [("unit", True), ("unit % 16", False), ("unit - first", False)]
-)
-def test_an_index_of_the_grid_in_shared_memory_is_named(index, told):
-    source = [line.replace("{index}", index) for line in BY_BLOCK]
-    found = advice(source, 5)
-    assert ("made of cuda.blockIdx.y (line 3)" in found) == told
 
 
 def test_a_guard_of_one_block_is_told_as_that():
@@ -100,8 +83,6 @@ def test_a_barrier_is_not_asked_for_where_one_stands():
     assert question not in said(loading("break"), question)
     assert question in said(loading("break", "pass"), question)
     assert question in said(loading("pass"), question)  # nothing else is told
-    found = [Found("uninitialised", 7, f"own[3] is read by thread 0: {question}", True)]
-    assert question not in lines_of_findings(found, loading("pass"), explained=True)[0]
 
 
 def test_a_guard_is_not_asked_for_where_none_stands():
@@ -142,18 +123,3 @@ def test_a_call_that_stores_is_a_store():
     assert not advice(every_thread, 9)
     elsewhere = [line.replace("s[channel, t] =", "total =") for line in CALLED]
     assert not advice(elsewhere, 9)
-
-
-@pytest.mark.parametrize(
-    ("lines", "found"),
-    [
-        (["if i >= n or i >= height:", "    return"], 2),
-        (["all = n * height", "if i < all:", "    a[i] = 1"], 3),
-        (["if i < n:", "    a[i] = height"], None),
-        (["if i < height:", "    a[i] = 1", "if i >= height:", "    a[i] = 2"], None),
-    ],
-)
-def test_the_one_condition_with_an_argument_is_found(lines, found):
-    source = ["def one(a, i, height, n):", *(f"    {line}" for line in lines)]
-    assert condition_with("one", 2, source) == found
-    assert condition_with("other", 2, source) is None

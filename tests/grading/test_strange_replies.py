@@ -8,22 +8,23 @@ import sys
 import numpy as np
 import pytest
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
-from lessons.grading.advice.messages import lines_of_findings
-from lessons.grading.checks.explain import NO_EFFORT
-from lessons.grading.checks.run import checks_of, run_check
-from lessons.grading.exchange.counts import read_rows
-from lessons.grading.exchange.outcome import Found, read_findings
-from lessons.grading.exchange.protocol import whole
-from lessons.grading.pictures import evidence
-from lessons.grading.supervisor import worker_pool
-from lessons.grading.supervisor.warm_workers import NotForked, WarmWorkers
-from lessons.grading.supervisor.worker_errors import WorkerLost
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.fingerprint import fingerprint
-from lessons.grading.untrusted.submission import Submission, own_launch
+from lessons.grading.explain import evidence
+from lessons.grading.explain.clues import own_launch
+from lessons.grading.explain.messages import lines_of_findings
+from lessons.grading.judge import worker_pool
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.warm_workers import NotForked, WarmWorkers
+from lessons.grading.judge.worker_errors import WorkerLost
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.fingerprint import fingerprint
+from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.counts import read_rows
+from lessons.grading.worker.outcome import Found, read_findings
+from lessons.grading.worker.protocol import whole
 from lessons.lab.simulator.traffic import SUMS
 
 LESSON = find_lesson(1)
@@ -85,9 +86,15 @@ def test_values_of_no_kind_that_a_check_expects_cost_the_check(values):
 
 
 def test_what_a_check_cannot_make_sense_of_is_told_with_the_function_and_the_place():
-    result = checked([])
+    def of_pairs(case):
+        _, _ = case.call("luminance", 1.0, 0.0, 0.0)
+
+    submission = Submission(LESSON.exercise, TEXT.encode())
+    result = run_check(
+        of_pairs, LESSON, CHECK, submission, Returning([1.0]), 1, draw=False, effort=NO_EFFORT
+    )
     assert result.diagnosis == "not understood"
-    assert "what luminance returned (test_grayscale.py, line" in result.message
+    assert "what luminance returned (test_strange_replies.py, line" in result.message
 
 
 def test_the_machines_faults_are_not_the_students():
@@ -125,12 +132,8 @@ def test_a_finding_may_name_any_line(line, source):
 def test_a_picture_that_no_browser_bears_is_not_kept(tmp_path, sides, shown):
     content = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", *sides) + b"\x08\0\0\0\0"
 
-    class Drawing:
-        def picture(self, deadline):
-            return content
-
     made = evidence.Evidence(LESSON, CHECK, tmp_path)
-    assert bool(made.accesses(Drawing())) is shown
+    assert bool(made.accesses(lambda: content)) is shown
     assert bool(list(tmp_path.rglob("*.png"))) is shown
 
 

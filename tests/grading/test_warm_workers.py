@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import find_lesson
-from lessons.grading.checks.run import run_solutions
-from lessons.grading.confinement.system_calls import is_known
-from lessons.grading.supervisor.warm_workers import WarmWorkers
-from lessons.grading.supervisor.worker_process import WorkerProcess
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.judge.run import run_solutions
+from lessons.grading.judge.warm_workers import WarmWorkers
+from lessons.grading.judge.worker_process import WorkerProcess
+from lessons.grading.walls.submission import Submission
+from lessons.grading.walls.system_calls import is_known
 from tests.grading.grade import grade
 from tests.grading.made_class import SOLUTION
 

@@ -8,10 +8,10 @@ import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
+from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.prove_checks import run
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.allowed_names import MODULES
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.walls.allowed_names import MODULES
+from lessons.grading.walls.submission import Submission
 
 LESSON = find_lesson(15)
 ATTACK = "print('mine')"
@@ -74,6 +74,9 @@ def test_what_is_open_at_the_end_of_a_file_swallows_nothing(end):
         submission = Submission(
             Path("exercise.py"), f"x = 1\n{end}".encode("utf-8", "surrogatepass")
         )
+
+        def go_on_with(self, text):
+            self.submission = self.submission._replace(text=text)
 
     case = Case()
     before = case.submission

@@ -18,17 +18,7 @@ import numpy as np
 from numba import boolean, cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
-from kernels import (
-    adam,
-    backward,
-    encode,
-    histogram,
-    image_ops,
-    matmul,
-    mlp_forward,
-    recording,
-    sampler,
-)
+from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
 from kernels.fast import graph
@@ -48,6 +38,7 @@ from kernels.general import layers as general_layers
 from kernels.inline import learn as inline_learn
 from kernels.inline import paint as inline_paint
 from kernels.inline import scatter as inline_scatter
+from kernels.plumbing import recording
 from kernels.products.double_buffered import product_double_buffered
 from kernels.products.epilogue import product_bias_gelu
 from kernels.products.large_tiles import product_large_tiles

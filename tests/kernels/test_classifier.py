@@ -8,10 +8,9 @@ import pytest
 from kernels.classifier import column_sums, gelu, network, sgd, softmax, training
 from kernels.classifier.digits import Difficulty, draw_digits
 from kernels.classifier.idx_files import read_idx
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.lab import checked_run
 from lessons.reference import classifier as reference
-from tests.engines import Checked
 
 INPUTS, HIDDEN, CLASSES, SAMPLES, BATCH = 11, 19, 5, 14, 6  # the last mini-batch is short
 
@@ -89,16 +88,6 @@ def test_gradient_descent(engine):
 @pytest.mark.gpu
 @pytest.mark.slow
 def test_an_epoch_is_that_of_the_reference(engine):
-    expect_an_epoch(engine)
-
-
-@pytest.mark.slow
-def test_an_epoch_is_that_of_the_reference_on_the_checked_simulator():
-    """All kernels together, quickly."""
-    expect_an_epoch(Checked())
-
-
-def expect_an_epoch(engine):
     images, labels = random(SAMPLES, INPUTS), random_labels(SAMPLES, CLASSES)
     parameters = random_parameters()
     made = network.new_network(parameters, HIDDEN, CLASSES, BATCH, engine.array)

@@ -15,7 +15,7 @@ from kernels.derivatives.registry import FUNCTIONS, derivative_of, differentiabl
 from kernels.derivatives.tape import Tape, backward_steps, needs_gradient
 from kernels.derivatives.writer import write
 from kernels.derivatives.written import arrays_for, module_of, run_backward, run_forward
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons import reference
 from lessons.reference import derivatives as reference_derivatives
 from tests.engines import Checked
@@ -262,17 +262,9 @@ def siren_inputs(batch=40, width=8, layers=2):
     return given
 
 
-def test_siren_has_the_gradients_of_the_equations():
-    check_siren(Checked())
-
-
-@pytest.mark.slow
 @pytest.mark.gpu
-def test_siren_has_the_gradients_of_the_equations_everywhere(engine):
-    check_siren(engine)
-
-
-def check_siren(engine):
+@pytest.mark.slow_on("native")
+def test_siren_has_the_gradients_of_the_equations(engine):
     given = siren_inputs()
     layers = range(1, 4)
     expected = reference_derivatives.siren_backward(

@@ -5,12 +5,14 @@ keeps what it is given.
 """
 
 import types
+from pathlib import Path
 
 import pytest
 from numba import cuda, float32, uint32
 from numba.extending import register_jitable
 
-from kernels import adam, backward, encode, front_end, mlp_forward, sampler
+from kernels import adam, backward, encode, mlp_forward, sampler
+from kernels.plumbing import front_end
 
 
 class Compiled:
@@ -115,18 +117,13 @@ def test_each_instruction_has_its_twin():
     pytest.importorskip("numba.cuda.extending")
     from kernels.fast import ptx, ptx_memory
 
-    text = (front_end_folder() / "fast" / "ptx_successor.py").read_text(encoding="utf-8")
+    fast = Path(ptx.__file__).parent
+    text = (fast / "ptx_successor.py").read_text(encoding="utf-8")
     found = {**vars(ptx), **vars(ptx_memory)}
     names = [name for name, value in found.items() if hasattr(value, "emulation")]
     assert len(names) > 15
     for name in names:
         assert f"\n{name} = " in text or f"\ndef {name}(" in text, f"{name} is missing"
-
-
-def front_end_folder():
-    from pathlib import Path
-
-    return Path(front_end.__file__).parent
 
 
 def test_numba_cuda_comes_first(monkeypatch):

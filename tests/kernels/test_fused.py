@@ -14,7 +14,6 @@ from numba import cuda, float32, uint32
 
 from kernels.adam import bias_corrections
 from kernels.config import Config
-from kernels.errors import InputError
 from kernels.fast.adam import CELLS_AT_ONCE, rows_to_sum
 from kernels.fast.arrays import flat_with_four_channels, fused_arrays, settings_of
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
@@ -27,6 +26,7 @@ from kernels.fast.sample import FIXED_POINT, draw_sample
 from kernels.fast.sizes import FEATURE_PITCH, network_size
 from kernels.fast.step import make_fused_step
 from kernels.files.psnr import psnr
+from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training import choose_backend, devices, gpu_backends
 from kernels.training.cpu_backend import CpuBackend, cpu_backend

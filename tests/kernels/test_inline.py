@@ -8,7 +8,6 @@ from kernels.inline.model import Stages, initial_parameters, learning_step, make
 from kernels.inline.sizes import CHANNELS, WEIGHTS_SHAPE, grid_shape
 from lessons import reference
 from lessons.reference import inline as reference_inline
-from tests.engines import ENGINES
 
 pytestmark = pytest.mark.gpu
 
@@ -117,22 +116,6 @@ def loss_with(image, grid, weights, moved, place, by):
     loss = reference_inline.backward(image, grid, weights).loss
     moved.flat[place] = before
     return loss
-
-
-@pytest.mark.slow
-def test_one_step_on_the_checked_simulator():
-    image = random(5, 18, 3, low=0)
-    arrays = make_arrays(image, 3, np.array)
-    before = arrays.parameters.copy()
-    learning_step(Stages(), arrays, 1, ENGINES["checked"]().launch)
-    expected = reference_inline.backward(image, *parts(before, arrays.grid.shape))
-    assert arrays.loss_sum[0] == pytest.approx(expected.loss, rel=1e-5)
-    # Adam's first step is against the gradient's sign.
-    gradient = np.concatenate([expected.grad_grid.ravel(), expected.grad_weights.ravel()])
-    sure = np.abs(gradient) > 1e-5
-    moved = arrays.parameters - before
-    np.testing.assert_allclose(moved[sure], -0.03 * np.sign(gradient[sure]), rtol=0.02)
-    assert sure.sum() > 100
 
 
 def test_a_picture_of_512_pixels_has_16062_parameters():

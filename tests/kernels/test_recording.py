@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from kernels import recording
 from kernels.adam import bias_corrections, launch_adam_weights
 from kernels.classifier import network as classifier
 from kernels.classifier.training import train_epoch
 from kernels.config import PUBLISHED_RATES
 from kernels.derivatives.learner import WrittenSiren
 from kernels.inline.model import LearningSteps, Stages, make_arrays
+from kernels.plumbing import recording
 from kernels.siren.network import Siren
 from lessons.capstones.device import cuda_device, native_device
 from tests.engines import Checked

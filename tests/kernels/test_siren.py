@@ -7,7 +7,7 @@ the single kernels are slow.
 import numpy as np
 import pytest
 
-from kernels.recording import OneByOne
+from kernels.plumbing.recording import OneByOne
 from kernels.siren import layers, network, positions, sums
 from lessons import reference
 from lessons.reference import siren as reference_siren

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
-from kernels.errors import InputError
 from kernels.fast.arrays import flat_with_four_channels
 from kernels.fast.wide import make_train_wide, make_wide_gradients, wide_fits
 from kernels.fast.wide_paint import make_paint_wide
+from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training import choose_backend, devices
 from kernels.training.cpu_backend import CpuBackend, cpu_backend

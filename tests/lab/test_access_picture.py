@@ -8,10 +8,15 @@ from kernels.files.style import INK, PAPER, font
 from lessons.lab.errors import InputError
 from lessons.lab.simulator import picture
 from lessons.lab.simulator.events import AccessEvent
-from lessons.lab.simulator.picture import HEADER_HEIGHT, draw_accesses
-from lessons.lab.simulator.picture_array import ArrayDrawing
-from lessons.lab.simulator.picture_cells import BLOCK_COLOURS, CELL, GAP, UNTOUCHED
-from lessons.lab.simulator.picture_rows import ARRAY_LEFT, MARGIN, Instruction, wrapped
+from lessons.lab.simulator.picture import (
+    ARRAY_LEFT,
+    HEADER_HEIGHT,
+    MARGIN,
+    Instruction,
+    draw_accesses,
+    wrapped,
+)
+from lessons.lab.simulator.picture_array import BLOCK_COLOURS, CELL, GAP, UNTOUCHED, ArrayDrawing
 
 
 def event(touches, shape, array="data", space="global", kind="write", phase=0, order=0, line=7):

@@ -12,8 +12,7 @@ import pytest
 from numba import cuda, float32
 
 from lessons.lab import checked_run, native
-from lessons.lab.bfloat16 import of_bits, rounded
-from lessons.lab.bfloat16_functions import FUNCTIONS
+from lessons.lab.bfloat16 import FUNCTIONS, of_bits, rounded
 from lessons.lab.errors import InputError
 from tests.lab.helpers import clean, expect
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lessons.lab import checked_run, native
-from lessons.lab.cells import file_label
+from lessons.lab.source import file_label
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_A_TERMINAL = "<ipython-input-5-06d831702804>"

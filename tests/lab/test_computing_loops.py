@@ -7,7 +7,7 @@ import pytest
 from numba import cuda, float32, int32, uint32
 
 from lessons.lab import checked_run
-from lessons.lab.simulator import computing_loops
+from lessons.lab.simulator import loops
 from tests.lab.helpers import floats
 
 LIMIT = 40
@@ -75,12 +75,12 @@ ONE_QUICK = [pytest.param(k, marks=[pytest.mark.slow] * (k is not hashes)) for k
 def test_compiled_loops_are_as_the_interpreted_ones(kernel, monkeypatch):
     results = []
     for busy_seconds in (math.inf, 0):
-        monkeypatch.setattr(computing_loops, "BUSY_SECONDS", busy_seconds)
+        monkeypatch.setattr(loops, "BUSY_SECONDS", busy_seconds)
         out = np.zeros(80, np.float32)
         compiled = []
-        keep = computing_loops.ComputingLoops.run
+        keep = loops.ComputingLoops.run
         monkeypatch.setattr(
-            computing_loops.ComputingLoops,
+            loops.ComputingLoops,
             "run",
             lambda *a, keep=keep, compiled=compiled: compiled.append(1) or keep(*a),
         )
@@ -102,7 +102,7 @@ def never_ends(out):
 
 @pytest.mark.slow
 def test_a_compiled_loop_keeps_to_the_budget(monkeypatch):
-    monkeypatch.setattr(computing_loops, "BUSY_SECONDS", 0)
+    monkeypatch.setattr(loops, "BUSY_SECONDS", 0)
     report = checked_run(never_ends, 1, 32, np.zeros(32, np.int32), budget=5000)
     assert [finding.kind for finding in report.problems] == ["endless"]
     assert "budget of 5,000" in report.problems[0].message

@@ -7,8 +7,8 @@ import pytest
 from numba import cuda
 
 from lessons.lab import checked_run
+from lessons.lab.simulator.memory.access import layout_of, row_major
 from lessons.lab.simulator.memory.arrays import wrap_global_arrays
-from lessons.lab.simulator.memory.layout import layout_of, row_major
 
 WHOLE = np.zeros((12, 20), np.float32)
 VIEWS = {

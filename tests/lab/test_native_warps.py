@@ -6,7 +6,7 @@ from numba import cuda, float32, int32
 from numba.extending import register_jitable
 
 from lessons.lab import native
-from lessons.lab.compiled.refusal import NativeRefusal
+from lessons.lab.compiled.messages import NativeRefusal
 from tests.lab.helpers import line_of_comment
 
 FULL = 0xFFFFFFFF

@@ -13,9 +13,15 @@ from lessons.lab.simulator import events
 from lessons.lab.simulator.findings import Finding
 from lessons.lab.simulator.replay import data
 from lessons.lab.simulator.replay.annotate import holds, with_wrong_result
-from lessons.lab.simulator.replay.encode import encode_values, encode_whole_numbers
+from lessons.lab.simulator.replay.data import (
+    encode_values,
+    encode_whole_numbers,
+    linear,
+    shown_steps,
+    shown_threads,
+    threads_of,
+)
 from lessons.lab.simulator.replay.page import replay_page
-from lessons.lab.simulator.replay.sample import linear, shown_steps, shown_threads, threads_of
 from tests.lab.helpers import block_sum, floats, line_of_comment, no_guard
 
 MEGABYTE = 1_000_000

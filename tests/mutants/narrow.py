@@ -7,8 +7,8 @@ from a language whose indices have 32 bits, it is right in every small test.
 import ast
 import inspect
 
-from tests.mutants.generate import SourceText, functions_of_kernel, make_mutant, nodes_in_order
-from tests.mutants.generate import replace_node as edit_of
+from lessons.grading.explain.mutations.source import Change, Source
+from tests.mutants.generate import counted, functions_of_kernel, mutant_of, nodes_in_order
 
 OPERATOR = "narrow"
 POSITIONS = ("cuda.grid(1)", "cuda.gridsize(1)")
@@ -19,15 +19,11 @@ IMPORT = "\nfrom numba import int32\n"
 
 def narrow_mutants(module, kernel):
     """List of `Mutant`: one per whole number of the kernel's own that depends on where it is."""
-    text = inspect.getsource(module)
-    source, found, seen = SourceText(text), [], {}
-    for function in functions_of_kernel(ast.parse(text), kernel):
-        for edit in narrowings(source, function):
-            mutant = make_mutant(source, kernel, edit)
-            occurrence = seen.get(mutant.key, 0)
-            seen[mutant.key] = occurrence + 1
-            found.append(mutant._replace(occurrence=occurrence, text=mutant.text + IMPORT))
-    return found
+    source = Source(inspect.getsource(module))
+    functions = functions_of_kernel(source.tree, kernel)
+    changes = [change for function in functions for change in narrowings(source, function)]
+    found = counted(mutant_of(source, kernel, OPERATOR, change) for change in changes)
+    return [mutant._replace(text=mutant.text + IMPORT) for mutant in found]
 
 
 def narrowings(source, function):
@@ -44,17 +40,17 @@ def narrowings(source, function):
 
 
 def narrowed(source, node):
-    text = source.of(node)
-    return edit_of(OPERATOR, source, node, f"int32({text})", f"`{text}` made an int32")
+    text = f"int32({source.text_of(node)})"
+    return Change(*source.span(node), text, node.lineno, OPERATOR, "")
 
 
 def narrowed_axes(source, node):
     """x, y = cuda.grid(2): one of the two."""
-    for axis, target in enumerate(node.targets[0].elts):
+    for axis in range(2):
         parts = [f"cuda.grid(2)[{i}]" for i in range(2)]
         parts[axis] = f"int32({parts[axis]})"
-        what = f"`{source.of(target)}` made an int32"
-        yield edit_of(OPERATOR, source, node.value, ", ".join(parts), what)
+        text = ", ".join(parts)
+        yield Change(*source.span(node.value), text, node.lineno, OPERATOR, "")
 
 
 # ---------------------------------------------------------------- what is a whole number

@@ -50,29 +50,26 @@ def helper_of_nobody(sums):
 '''
 
 TOY_MUTANTS = [
-    ("barrier", 12, "cuda.syncthreads()", "pass"),
     ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]: return", "pass"),
-    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if y >= table.shape[0]"),
-    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if x >= table.shape[1]"),
-    ("guard", 14, "if x < 4 and y == 0", "if True"),
-    ("guard", 14, "if x < 4 and y == 0", "if y == 0"),
-    ("guard", 14, "if x < 4 and y == 0", "if x < 4"),
-    ("guard", 15, "tile[y, x + 1] if x < 3 else float32(0)", "tile[y, x + 1]"),
-    ("swap", 11, "tile[y, x]", "tile[x, y]"),
-    ("swap", 11, "table[y, x]", "table[x, y]"),
-    ("swap", 15, "tile[y, x + 1]", "tile[x + 1, y]"),
-    ("swap", 16, "at = y, x", "at = x, y"),
-    ("off by one", 11, "tile[y, x]", "tile[y + 1, x]"),
-    ("off by one", 11, "tile[y, x]", "tile[y, x + 1]"),
-    ("off by one", 15, "tile[y, x + 1]", "tile[y + 1, x + 1]"),
-    ("off by one", 15, "tile[y, x + 1]", "tile[y, x + 1 + 1]"),
+    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if ((x >= table.shape[1]))"),
+    ("guard", 9, "if x >= table.shape[1] or y >= table.shape[0]", "if ((y >= table.shape[0]))"),
     ("initialisation", 11, "tile[y, x] = table[y, x]", "pass"),
+    ("off by one", 11, "tile[y, x]", "tile[(y + 1), x]"),
+    ("swap", 11, "tile[y, x]", "tile[x, y]"),
+    ("off by one", 11, "tile[y, x]", "tile[y, (x + 1)]"),
+    ("swap", 11, "table[y, x]", "table[x, y]"),
+    ("barrier", 12, "cuda.syncthreads()", "pass"),
     ("initialisation", 13, "total = float32(0)", "pass"),
+    ("guard", 14, "if x < 4 and y == 0", "if ((x < 4))"),
+    ("guard", 14, "if x < 4 and y == 0", "if ((y == 0))"),
+    ("guard", 14, "if x < 4 and y == 0", "if True"),
+    ("off by one", 15, "tile[y, x + 1]", "tile[(y + 1), x + 1]"),
+    ("swap", 15, "tile[y, x + 1]", "tile[x + 1, y]"),
+    ("off by one", 15, "tile[y, x + 1]", "tile[y, (x + 1 + 1)]"),
+    ("guard", 15, "tile[y, x + 1] if x < 3 else float32(0)", "tile[y, x + 1]"),
+    ("swap", 16, "y, x", "x, y"),
     ("atomic", 22, "cuda.atomic.add( sums, (x, 0), value, )", "sums[x, 0] += value"),
-    (
-        "swap", 23,
-        "cuda.atomic.add( sums, (x, 0), value, )", "cuda.atomic.add( sums, (0, x), value, )",
-    ),
+    ("swap", 23, "(x, 0)", "(0, x)"),
 ]  # fmt: skip
 
 
@@ -104,7 +101,7 @@ def test_mutants_that_read_the_same_are_told_apart_by_their_occurrence():
 
 
 def test_a_loaded_mutant_is_a_kernel_whose_source_can_be_read():
-    mutant = mutants_of(TOY, "toy")[0]
+    mutant = next(one for one in mutants_of(TOY, "toy") if one.operator == "barrier")
     module = load(mutant.text, "toy_module", "<mutant 0 of toy.py>")
     table, sums = judge.stages.random(3, 8), judge.stages.random(8, 1)
     report = checked_run(module.toy, 1, (8, 4), table, sums)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kernels.errors import InputError
 from kernels.files import atomic as files
 from kernels.files import pictures, plot, style
 from kernels.files.psnr import psnr_label
+from kernels.plumbing.errors import InputError
 
 SHAPES = [(1, 1), (2, 3), (1, 500), (500, 1), (550, 800)]
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)

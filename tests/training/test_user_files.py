@@ -25,16 +25,24 @@ import numpy as np
 import pytest
 
 import train
-from kernels.errors import InputError
 from kernels.files import folder_lock
 from kernels.files.atomic import write_atomically
 from kernels.files.folder_lock import locked
 from kernels.files.images import load_image
+from kernels.plumbing.errors import InputError
 from kernels.state import State, initial_state
-from kernels.training import checkpoint, option_rules
+from kernels.training import checkpoint, command_line
 from kernels.training.cpu_backend import CpuBackend
 from kernels.training.run_folder import files_of_run, is_file_of_a_run, read_record
-from tests.training.test_train import TINY, TINY_CONFIG, assert_complaint, command, pixels, save
+from tests.training.test_train import (
+    TINY,
+    TINY_CONFIG,
+    assert_complaint,
+    command,
+    pixels,
+    press_control_c,
+    save,
+)
 
 ROOT = Path(train.__file__).parent
 SHORT = [*TINY, "--steps", "4", "--checkpoint-every", "2"]
@@ -64,20 +72,6 @@ def place(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path, dirs_exist_ok=True, symlinks=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def press_control_c(patch, call):
-    """Press Ctrl-C in the n-th call of the backend. The first only compiles."""
-    calls, run_backend = 0, CpuBackend.run
-
-    def run_and_press(*arguments):
-        nonlocal calls
-        calls += 1
-        run_backend(*arguments)
-        if calls == call:
-            signal.raise_signal(signal.SIGINT)
-
-    patch.setattr(CpuBackend, "run", run_and_press)
 
 
 def files(folder):
@@ -163,10 +157,9 @@ def test_commands_that_are_refused(place, line):
     refuse(place, arguments, BAD_COMMANDS[line])
 
 
-def test_the_table_knows_every_option():
+def test_every_option_that_is_not_for_training_alone_is_one():
     every = vars(train.parse(["--steps", "1", "--batch", "1"])).keys()
-    in_both = {"backend", "use", "force", "quiet", "render", "overwrite"}
-    assert every == option_rules.MODES.keys() | in_both
+    assert command_line.IN_BOTH | command_line.FOR_RENDERING <= every
 
 
 def test_render_replaces_a_file_when_it_is_told_to(place):
@@ -880,12 +873,12 @@ def test_the_layout_is_that_of_a_state():
 
 PROGRAM = """
 import sys
-from kernels.program import prepare, run
+from kernels.plumbing.program import prepare, run
 prepare()
 import os, signal, time
 from contextlib import suppress
 from pathlib import Path
-from kernels.training.interruption import Interruption
+from kernels.plumbing.program import Interruption
 
 def prints():
     print("one line")

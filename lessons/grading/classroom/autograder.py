@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.errors import InputError
 from kernels.files.atomic import write_atomically
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, ROOT, find_lessons
 
 GRADESCOPE = LESSONS / "grading" / "gradescope"
@@ -16,7 +16,13 @@ SCRIPTS = ("setup.sh", "run_autograder", "Dockerfile")
 OPTIONS = "grade_options.txt"
 FOLDERS = ("kernels", "lessons")
 FILES = ("requirements-cpu.txt", "pyproject.toml", "LICENSE", "images/lake.png")
-LEFT_OUT = ("__pycache__", ".progress.json", ".ipynb_checkpoints", "naive", "right", "wrong")
+LEFT_OUT = (
+    "__pycache__",
+    ".progress.json",
+    ".ipynb_checkpoints",
+    "mistakes.diff",
+    "other_ways.diff",
+)
 EXECUTABLE, ORDINARY = 0o100755, 0o100644
 WHEN = (2020, 1, 1, 0, 0, 0)  # of every file, so that the same project gives the same zip
 

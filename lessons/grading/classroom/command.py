@@ -9,11 +9,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from kernels.errors import InputError
 from kernels.files.atomic import make_output_folder, remove_unfinished
 from kernels.files.folder_lock import locked
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, find_lessons, lessons
-from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, FULL_EFFORT
 from lessons.grading.classroom import environment
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
@@ -21,7 +20,8 @@ from lessons.grading.classroom.intake import Handed, handed_in
 from lessons.grading.classroom.journal import Journal, Run
 from lessons.grading.classroom.outputs import SUMMARY, pictures_in, write_class, write_student
 from lessons.grading.classroom.roster import Roster, read_roster
-from lessons.grading.exchange.text import one_line
+from lessons.grading.judge.explain_failure import EFFORT_FOR_A_CLASS, FULL_EFFORT
+from lessons.grading.worker.text import one_line
 
 DEFAULT_OUT = "grades"
 SECONDS_PER_SUBMISSION = 600.0

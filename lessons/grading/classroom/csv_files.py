@@ -8,7 +8,7 @@ from pathlib import Path
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Lesson
 from lessons.grading.classroom.gradebook import Grade
-from lessons.grading.exchange.text import printable
+from lessons.grading.worker.text import printable
 
 # How a cell begins that a spreadsheet would compute; also with Asian keyboards' wide signs.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")

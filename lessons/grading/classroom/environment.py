@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lessons.course.lesson import LESSONS, Lesson
-from lessons.grading.confinement.confine import what_is_enforced
+from lessons.grading.walls.confine import what_is_enforced
 
 PACKAGES = ("numba", "numba-cuda", "numpy")
 

@@ -9,11 +9,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from kernels.files.atomic import write_atomically
-from lessons.grading.checks.result import Result
 from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.journal import Run
-from lessons.grading.exchange.text import printable
+from lessons.grading.judge.result import Result
 from lessons.grading.report import VERSION
+from lessons.grading.worker.text import printable
 
 
 def write_exports(folder: Path, grade: Grade, run: Run) -> None:

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.checks.case import CheckFunction
-from lessons.grading.checks.explain import EFFORT_FOR_A_CLASS, Effort
-from lessons.grading.checks.result import Result
-from lessons.grading.checks.run import checks_of, run_check, run_solutions, runs_our_kernels
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import GRADER_FAILED, Journal
-from lessons.grading.pictures.evidence import picture_path
-from lessons.grading.supervisor.warm_workers import WarmWorkers
-from lessons.grading.supervisor.worker_errors import WorkerLost
-from lessons.grading.supervisor.worker_pool import WorkerPool
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.explain.evidence import picture_path
+from lessons.grading.judge.case import CheckFunction
+from lessons.grading.judge.explain_failure import EFFORT_FOR_A_CLASS, Effort
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import checks_of, run_check, run_solutions, runs_our_kernels
+from lessons.grading.judge.warm_workers import WarmWorkers
+from lessons.grading.judge.worker_errors import WorkerLost
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
 
 Functions = Mapping[str, Mapping[str, CheckFunction]]  # lesson -> check -> function
 WORTH_WARMING = 3  # submissions; for fewer, it would cost more than it saves

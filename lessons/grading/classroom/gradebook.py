@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lessons.course.lesson import Lesson
-from lessons.grading.checks.result import NOT_UNDERSTOOD, Result
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import Journal
 from lessons.grading.classroom.roster import Roster, Student
+from lessons.grading.judge.result import NOT_UNDERSTOOD, Result
 from lessons.grading.report import all_results
-from lessons.grading.untrusted.fingerprint import remarks_on
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.walls.fingerprint import remarks_on
+from lessons.grading.walls.submission import Submission
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
 

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.earlier import NEEDED, SOLUTIONS
 from lessons.course.exercises import START, SourceFile, blanked, exercise_text, names_in
 from lessons.course.lesson import LESSONS, ROOT, Lesson, lessons
@@ -21,13 +21,14 @@ from lessons.course.rooms import kernel_modules, rooms
 
 KEPT = (
     "LICENSE", "pyproject.toml", "requirements.txt", "requirements-cpu.txt", ".gitignore",
-    "images/lake.png", "kernels/files", "kernels/training/__init__.py",
-    "kernels/training/devices.py", "kernels/training/driver.py", "lessons",
+    "images/lake.png", "kernels/files", "kernels/plumbing", "kernels/training/__init__.py",
+    "kernels/training/devices.py", "lessons",
 )  # fmt: skip
 LEFT_OUT = (
-    "GRADING.md", "__pycache__", ".progress.json", "wrong", "right", "naive",
+    "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
-    "student_functions.py", "prove_checks.py", "gradescope", "capstones",
+    "student_functions.py", "prove_checks.py", "make_fingerprints.py", "gradescope", "capstones",
+    "mistakes.diff", "other_ways.diff",
 )  # fmt: skip
 README = """# Let's learn a lake in Numba CUDA: the course
 
@@ -169,17 +170,18 @@ def earlier_functions(
     lesson: Lesson, everything: Sequence[Lesson], files: Defined
 ) -> dict[str, dict[str, list[str]]]:
     """Lesson -> module -> names: what is reached of earlier lessons' functions from this one."""
+    # Two lessons may ask for the same function: then the later one's is taken.
     writers = {
         (part.module, name): other
-        for other in everything
+        for other in everything[: everything.index(lesson) + 1]
         for part in other.parts
         for name in part.functions
         if name in other.blank
     }
     found: dict[str, dict[str, list[str]]] = {}
     for module, name in sorted(reached_from(lesson, files)):
-        writer = writers.get((module, name))
-        if writer is not None and everything.index(writer) < everything.index(lesson):
+        writer = writers.get((module, name), lesson)
+        if writer is not lesson:
             found.setdefault(writer.name, {}).setdefault(module, []).append(name)
     return dict(sorted(found.items()))
 

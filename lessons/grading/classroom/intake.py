@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.cells import completed
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import LESSONS, Lesson
@@ -18,15 +18,15 @@ from lessons.grading.classroom.names import lesson_by_path, lessons_in
 from lessons.grading.classroom.notebooks import cells_of, is_exported, work_in
 from lessons.grading.classroom.sources import Item, is_ignored, items_of
 from lessons.grading.classroom.students import Owner, owner_of
-from lessons.grading.exchange.text import one_line
-from lessons.grading.untrusted.submission import Submission
+from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.text import one_line
 
 MOST_NOTES = 40
 SHOWN_FILES = 12  # in a note that says what is there
 MAX_NAME = 1_000  # letters of a path; an archive can hold longer ones
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
-OUR_FOLDERS = {"kernels", "tests", "benchmarks", "naive", "right", "wrong"}
+OUR_FOLDERS = {"kernels", "tests", "benchmarks"}
 OUR_ROOMS = {"lab", "grading", "course", "capstones", "reference"}
 OUR_FILES = {
     "__init__.py", "__main__.py", "conftest.py", "native_backend.py", "notebook.py", "picture.py",

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from kernels.errors import InputError
 from kernels.files.atomic import unwritable
-from lessons.grading.checks.result import Result
+from kernels.plumbing.errors import InputError
+from lessons.grading.judge.result import Result
 
 JOURNAL = "journal.jsonl"
 FORMAT = 1

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.checks.result import Result
 from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.journal import Run
 from lessons.grading.classroom.similarity import Pair
-from lessons.grading.exchange.text import printable
-from lessons.grading.pictures.evidence import picture_path
+from lessons.grading.explain.evidence import picture_path
+from lessons.grading.judge.result import Result
+from lessons.grading.worker.text import printable
 
 MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
 SHOWN_PAIRS = 100

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, tomllib
 
 

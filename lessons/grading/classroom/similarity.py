@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import Lesson
 from lessons.grading.classroom.intake import Handed
-from lessons.grading.untrusted.fingerprint import MIN_RUNS, Fingerprint, fingerprint, similarity
+from lessons.grading.walls.fingerprint import MIN_RUNS, Fingerprint, fingerprint, similarity
 
 SHOWN = 0.6  # pairs less alike are not listed
 SOLUTION = "(our solution)"

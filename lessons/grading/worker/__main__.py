@@ -6,7 +6,7 @@ python -m lessons.grading.worker        (started by the judge, which talks to it
 import os
 import threading
 
-from lessons.grading.confinement.limits import leave_with
+from lessons.grading.walls.limits import leave_with
 from lessons.grading.worker.process import (
     answer_requests,
     give_up_rights,

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from kernels.errors import InputError
-from lessons.grading.confinement.limits import MOST_ROUNDS
-from lessons.grading.exchange.reported import Finding, as_sent
+from kernels.plumbing.errors import InputError
+from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.grading.worker.own_kernels import (
     MOST_NUMBERS,
     NoKernel,
@@ -22,6 +21,7 @@ from lessons.grading.worker.own_kernels import (
     function_of,
     require_kernel_of_the_course,
 )
+from lessons.grading.worker.reported import Finding, as_sent
 from lessons.lab.dimensions import Configuration
 from lessons.lab.host.device_array import DeviceArray, garbage_like
 from lessons.lab.host.host_array import plain_array

@@ -4,7 +4,7 @@ The simulator computes all threads at once, statement by statement. So many thre
 cost it less than Numba needs to compile their kernel. Loops with many rounds cost it more.
 """
 
-from lessons.grading.confinement.limits import MOST_ROUNDS
+from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.lab.dimensions import as_dim3, volume
 from lessons.lab.simulator.report import Report
 

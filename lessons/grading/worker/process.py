@@ -9,10 +9,10 @@ from typing import IO
 import numpy as np
 
 from kernels.training.devices import gpu_name
-from lessons.grading.confinement.confine import confine
-from lessons.grading.confinement.limits import limit_resources
-from lessons.grading.exchange.protocol import receive, send
-from lessons.grading.exchange.reported import describe
+from lessons.grading.walls.confine import confine
+from lessons.grading.walls.limits import limit_resources
+from lessons.grading.worker.protocol import receive, send
+from lessons.grading.worker.reported import describe
 from lessons.grading.worker.worker import Worker
 
 # The judge's own: what is expected, in NumPy.

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from kernels.errors import InputError
+from kernels.plumbing.errors import InputError
 from lessons.course.source_text import source_lines
-from lessons.grading.exchange.protocol import Json
-from lessons.grading.untrusted.allowed_names import safe_builtins
-from lessons.grading.untrusted.own_objects import (
+from lessons.grading.walls.allowed_names import safe_builtins
+from lessons.grading.walls.own_objects import (
     GUARD,
     FieldOf,
     OneArgumentType,
     guard_for,
     guarded,
 )
-from lessons.grading.untrusted.plain_code import plain_code
+from lessons.grading.walls.plain_code import plain_code
+from lessons.grading.worker.protocol import Json
 
 MODULE = "exercise"
 

@@ -20,12 +20,8 @@ from numba.cuda.cudadrv.error import CudaSupportError
 
 from kernels.launch import on_gpu
 from kernels.training.devices import why_no_gpu
-from lessons.grading.confinement.limits import MOST_ROUNDS
-from lessons.grading.exchange.computed import Series
-from lessons.grading.exchange.protocol import Json, Packer, Unpacker
-from lessons.grading.exchange.reported import Finding, Row, doubles, problems, rows_of
-from lessons.grading.exchange.stage_calls import LaunchForgotten, StageCalls
-from lessons.grading.untrusted.allowed_names import MODULES, prepare_numba
+from lessons.grading.walls.allowed_names import MODULES, prepare_numba
+from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.grading.worker.host_code import fixed, run_host_code
 from lessons.grading.worker.kernel_math import endless_math
 from lessons.grading.worker.large_launch import gave_up, most_rounds
@@ -35,8 +31,10 @@ from lessons.grading.worker.own_kernels import (
     no_usual_launcher,
     watched,
 )
+from lessons.grading.worker.protocol import Json, Packer, Unpacker
+from lessons.grading.worker.reported import Finding, Row, doubles, problems, rows_of
+from lessons.grading.worker.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.worker.student_file import StudentFile
-from lessons.grading.worker.value_watch import Keeper, Replacer
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
@@ -73,7 +71,6 @@ class Worker:
         self.doubles: list[Finding] = []  # of the last run
         self.counts: list[Row] = []
         self.was_native = False  # whether a launch of the last run was given to the native engine
-        self.watching: Keeper | Replacer | None = None
         self.stages = StageCalls()
         self.gpu_obstacle = why_no_gpu()
         prepare_numba(has_gpu=self.gpu_obstacle is None)
@@ -89,10 +86,6 @@ class Worker:
             return {}, [self.picture()]
         if request["do"] == "replay":
             return {"replay": self.last.replay_data() if self.last else ""}, []
-        if request["do"] == "watch":
-            return self.watch(request, arrays)
-        if request["do"] == "watched":
-            return self.watched()
         if request["do"] == "host":
             return self.run_host_code(request, arrays)
         return self.run(request, arrays)
@@ -147,7 +140,7 @@ class Worker:
             report = checked_run(
                 kernel, blocks, threads, *arguments, measure=measure, record=record,
                 budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
-                ask_numba=request["ask_numba"], watch=self.watching,
+                ask_numba=request["ask_numba"],
             )  # fmt: skip
             self.last = report if record else None
             if measure:
@@ -166,7 +159,6 @@ class Worker:
                 report = checked_run(
                     kernel, blocks, threads, *arguments, measure=False,
                     budget=most_rounds(blocks, threads), ask_numba=request["ask_numba"],
-                    watch=self.watching,
                 )  # fmt: skip
             if report is not None and not gave_up(report):
                 self.look_at(report)
@@ -182,26 +174,6 @@ class Worker:
         if problems(report, self.file.path):
             self.report = report
             raise Found
-
-    def watch(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
-        """From now on, keep the numbers that kernels compute, or put others in their place.
-
-        In the request: "place", of the expression that gets the others, and None to keep them.
-        """
-        if request["place"] is None:
-            self.watching = Keeper(self.file.path)
-        else:
-            self.watching = Replacer(self.file.path, Series(tuple(request["place"]), *arrays))
-        return {}, []
-
-    def watched(self) -> tuple[Json, Arrays]:
-        """What was kept, or which number was replaced by the most different one; then no more."""
-        watching, self.watching = self.watching, None
-        if isinstance(watching, Replacer):
-            return {"places": [], "replaced": watching.replaced}, []
-        series = watching.series() if watching else []
-        arrays = [array for one in series for array in (one.threads, one.values)]
-        return {"places": [one.place for one in series], "replaced": None}, arrays
 
     def picture(self) -> np.ndarray:
         """A PNG of what threads did to memory in the last run with a problem, as uint8.

@@ -1,23 +1,102 @@
-"""What stands in a rewritten function for the names of `numba.cuda`."""
+"""What the names of `numba.cuda` become."""
 
 import ast
 import copy
 import operator
 from types import FunctionType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
+from numba.core import types
+
+from ..compile_checks import problem_of_size, shape_argument, sizes_of
 from ..frozen_globals import device_array
 from ..names import ARGUMENT_NAMES, KNOWN_PATHS, VECTORS, type_of_numba
 from ..source import Source
-from . import atomics, bits, device_library, half, warps
-from .arrays import array_type
+from . import atomics, bits, half, vectors, warps
 from .compiler import Part
-from .meanings import constant_int
-from .memory import LOCAL, SHARED, array_maker, outside_array
-from .syntax import PREFIX, call, thread, wait
+from .meanings import ALIASES, constant_int
+from .memory import LOCAL, SHARED, array_maker, element_type, outside_array
+from .messages import NativeRefusal, place, refuse
+from .program import PREFIX, call, thread, wait_call
 from .thread import POSITIONS
 from .vectors import vector_maker
 from .waits import WAITS
+
+# ---------------------------------------------------------------- arrays
+
+
+class ArrayType(NamedTuple):
+    """What `cuda.shared.array` and `cuda.local.array` are told."""
+
+    shape: tuple[int, ...]  # (0,) for dynamic shared memory
+    element: types.Type | None  # None if it depends on an argument, as in `x.dtype`
+    expression: ast.expr  # of the type
+
+
+def array_type(source: Source, call: ast.Call, scope: dict[str, Any]) -> ArrayType:
+    """What a call of an array maker asks for. scope: values of names. Raises `NativeRefusal`."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    kind = call.args[1] if len(call.args) > 1 else named.get("dtype")
+    shape = shape_argument(call)
+    if kind is None or shape is None:
+        refuse(source, call, "an array without a shape and a type")
+    sizes = shape_of(source, call, shape, scope)
+    try:
+        value = constant(source, kind, scope)
+    except (NameError, AttributeError):  # of an argument: known when the kernel is compiled
+        return ArrayType(sizes, None, kind)
+    element = element_type(value)
+    if element is None:
+        refuse(source, call, f"an array of type {ast.unparse(kind)}")
+    return ArrayType(sizes, element, kind)
+
+
+def shape_of(
+    source: Source, call: ast.Call, shape: ast.expr, scope: dict[str, Any]
+) -> tuple[int, ...]:
+    for size in sizes_of(shape):
+        if isinstance(size, ast.Name) and size.id in ALIASES.get(source.tree, {}):
+            continue  # the caller has passed a number
+        problem = problem_of_size(source, size)
+        if problem:
+            raise NativeRefusal(
+                f"{place(source, call)}: the size `{ast.unparse(size)}` of an array {problem}"
+            )
+    value = constant(source, shape, scope)
+    sizes = tuple(value) if isinstance(value, tuple) else (value,)
+    if min(sizes, default=0) < 0:
+        refuse(source, call, f"an array of {sizes}")
+    return sizes
+
+
+def constant(source: Source, node: ast.expr, scope: dict[str, Any]) -> Any:
+    """Value of an expression of literals, names from outside, and local names for either."""
+    passed = ALIASES.get(source.tree, {})
+    scope = {**scope, **passed}
+    if isinstance(node, ast.Name):
+        node = assigned_in(source).get(node.id, node)
+    if any(
+        isinstance(part, ast.Name)
+        and part.id in source.function.__code__.co_varnames
+        and part.id not in passed
+        for part in ast.walk(node)
+    ):
+        raise NameError(f"{ast.unparse(node)} is known only when the kernel runs")
+    expression = ast.Expression(copy.deepcopy(node))
+    return eval(compile(ast.fix_missing_locations(expression), "<size>", "eval"), scope)
+
+
+def assigned_in(source: Source) -> dict[str, ast.expr]:
+    """What a function last assigns to each of its variables."""
+    assigned: dict[str, ast.expr] = {}
+    for statement in ast.walk(source.tree):
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            assigned[statement.targets[0].id] = statement.value
+    return assigned
+
+
+# ---------------------------------------------------------------- calls
+
 
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
 LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")  # with a hint for the cache
@@ -143,19 +222,19 @@ def named(writer: Writer, value: object) -> ast.Name:
 
 
 def of_device_library(writer: Writer, node: ast.Call, name: str) -> ast.expr:
-    given, results = device_library.types_of(name)
+    given, results = vectors.types_of(name)
     if len(node.args) != len(given) or node.keywords:
         writer.refuse(node, f"cuda.libdevice.{name} of {len(node.args)} numbers")
     passed: list[ast.expr] = [
         ast.Call(named(writer, kind), [writer.visit(argument)], [])
         for kind, argument in zip(given, node.args, strict=True)
     ]
-    function = device_library.by_math(name)
+    function = vectors.by_math(name)
     if function:
         found = ast.Call(named(writer, function), [*passed], [])
         return ast.Call(named(writer, results[0]), [found], [])
     found_all = [
-        ast.Call(named(writer, device_library.by_numpy(name, number)), copy.deepcopy(passed), [])
+        ast.Call(named(writer, vectors.by_numpy(name, number)), copy.deepcopy(passed), [])
         for number in range(len(results))
     ]
     return found_all[0] if len(results) == 1 else ast.Tuple([*found_all], ast.Load())
@@ -189,7 +268,7 @@ def waiting(writer: Writer, node: ast.Call, path: str) -> ast.expr:
     if node.keywords:
         writer.refuse(node, f"cuda.{path} with arguments by name")
     arguments = [writer.visit(argument) for argument in node.args]
-    code = wait(WAITS[path])
+    code = wait_call(WAITS[path])
     if path in ("syncthreads", "grid_group.sync"):
         return code
     if path in warps.VOTES_OF_A_BLOCK:

@@ -22,12 +22,11 @@ import numpy as np
 from numba._dispatcher import compute_fingerprint
 from numba.core import types
 
-from ..cells import file_label
 from ..compile_verdict import compile_verdict
 from ..dimensions import MAX_THREADS, Dim3, as_dim3, volume
 from ..errors import InputError, refuse_names
 from ..signatures import converted
-from ..source import Source, python_function, read_source
+from ..source import Source, file_label, python_function, read_source
 from ..uninterrupted import uninterrupted
 from . import half
 from .compiler import compile_entry
@@ -36,13 +35,13 @@ from .driver import Driver
 from .memory import DYNAMIC_LIMIT, LOCAL_LIMIT, SHARED_LIMIT
 from .messages import (
     NativeCompileError,
+    NativeRefusal,
     compile_error,
     endless_message,
     index_message,
     stuck_message,
 )
 from .program import Rewritten
-from .refusal import NativeRefusal
 from .rewrite import rewrite
 from .thread import LOCAL, NOTE_WORDS, SHARED
 from .warps import GRID, ROWS

@@ -1,14 +1,26 @@
-"""What went wrong, in one line with the place in the student's file."""
+"""What the native engine says where something cannot be done, or went wrong."""
 
 import ast
 import re
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from ..cells import file_label
 from ..errors import InputError, without_colours
-from ..source import Source
+from ..source import Source, file_label
+
+
+class NativeRefusal(InputError):
+    """The kernel does something that this engine cannot do."""
+
+
+def refuse(source: Source, node: ast.expr | ast.stmt, what: str) -> NoReturn:
+    raise NativeRefusal(f"{place(source, node)}: the native engine cannot do {what}")
+
+
+def place(source: Source, node: ast.expr | ast.stmt) -> str:
+    return f"{file_label(source.filename)}, line {node.lineno}"
+
 
 PLACE = re.compile(r'File "(.*?)", line (\d+)')
 

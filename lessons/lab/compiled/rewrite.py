@@ -21,7 +21,7 @@ from ..names import CudaName, type_of_numba
 from ..overloads import templates_of
 from ..signatures import Signature, signatures_of
 from ..source import MISSING, Source, is_raw_instruction
-from . import cuda_calls, remainders, warps
+from . import bits, cuda_calls, warps
 from .compiler import Part, with_thread
 from .meanings import (
     constant_index,
@@ -36,10 +36,8 @@ from .meanings import (
     touches_arrays_or_cuda,
     with_arguments,
 )
-from .overloaded import overloaded
-from .program import NAMES, Program, Rewritten
-from .refusal import refuse
-from .syntax import PREFIX, THREAD, call, thread, wait
+from .messages import refuse
+from .program import NAMES, PREFIX, THREAD, Program, Rewritten, call, overloaded, thread, wait_call
 from .waits import is_spinning, waits_in
 
 UNPOLLED = 1 << 16  # rounds that a loop may make before it has to ask whether the host wants an end
@@ -135,7 +133,10 @@ class Writer(ast.NodeTransformer):
         site = self.program.site(self.source, node, f"while {ast.unparse(node.test)}")
         self.with_bodies(node)
         if spinning:
-            statements = [ast.Expr(call("spin", thread(), site)), ast.Expr(wait(warps.SPINNING))]
+            statements = [
+                ast.Expr(call("spin", thread(), site)),
+                ast.Expr(wait_call(warps.SPINNING)),
+            ]
             node.body[:0] = [ast.copy_location(statement, node) for statement in statements]
         return self.polled(node)
 
@@ -262,9 +263,9 @@ class Writer(ast.NodeTransformer):
             return ast.copy_location(call("round_to", *map(self.visit, node.args)), node)
         if target is breakpoint:
             return ast.copy_location(ast.Constant(None), node)
-        if isinstance(target, Hashable) and target in remainders.FUNCTIONS:
+        if isinstance(target, Hashable) and target in bits.REMAINDERS:
             arguments = [self.visit(argument) for argument in node.args]
-            function = cuda_calls.named(self, remainders.FUNCTIONS[target])
+            function = cuda_calls.named(self, bits.REMAINDERS[target])
             return ast.copy_location(ast.Call(function, arguments, []), node)
         if target is MISSING or type_of_numba(target) is not None:
             node.func = self.visit(node.func)

@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..cells import file_label
 from ..errors import InputError, OneLineParser
 from ..files import write_whole
 from ..simulator.findings import KINDS, wanted_kinds
-from ..simulator.run import BUDGET
+from ..simulator.options import BUDGET
+from ..source import file_label
 from .instead_of_gpu import instead_of_gpu
 from .places import is_users
 from .session import Session

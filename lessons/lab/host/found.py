@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Collection
 from os import PathLike
 
-from ..cells import file_label
 from ..errors import InputError
 from ..simulator.findings import Finding, Findings
 from ..simulator.report import Report
 from ..simulator.sarif import sarif_log
+from ..source import file_label
 
 
 class Found(Findings):

@@ -11,11 +11,10 @@ import numba
 from numba import cuda
 from numba.core import config
 
-from ..simulator.run import BUDGET
+from ..simulator.options import BUDGET
 from .device_array import DeviceArray
 from .launches import jit_replacement, kernel_methods
-from .reduction import ufunc_replacement
-from .replacements import host_functions
+from .replacements import host_functions, ufunc_replacement
 from .session import Session, SessionOptions
 
 MISSING = object()  # in the place of an attribute that was not there

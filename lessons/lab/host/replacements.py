@@ -1,4 +1,4 @@
-"""What stands in the place of each host function of `numba.cuda` while there is no GPU."""
+"""What stands for each function of `numba.cuda`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,12 +8,75 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from .device_array import DeviceArray, garbage, garbage_like
+from ..source import python_function
+from .device_array import DeviceArray, garbage, garbage_like, plain
 from .devices import Context, Device, Devices, nothing_to_do
 from .host_array import plain_array, watched
 from .order import ALL_STREAMS, DEFAULT
-from .reduction import reduce_replacement
 from .streams import Event, Stream
+
+# ---------------------------------------------------------------- reductions and ufuncs
+
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def reduce_replacement(session: "Session") -> Callable:
+    """`cuda.reduce`: makes a reduction of a function of two numbers."""
+
+    def reduce(functor: Callable) -> Callable:
+        combine = python_function(functor)
+
+        def reduction(
+            arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
+        ) -> Any:
+            values = np.asarray(plain_array(plain(arr)))
+            total = init
+            with np.errstate(over="ignore"):
+                for value in values[:size]:
+                    total = values.dtype.type(combine(total, value))
+            if res is None:
+                return total
+            res[0] = total
+            return None
+
+        return reduction
+
+    return reduce
+
+
+def ufunc_replacement(session: "Session", original: Callable) -> Callable:
+    """`numba.vectorize` or `numba.guvectorize`, whose target "cuda" is compiled for the CPU."""
+
+    def vectorize(*arguments: Any, **options: Any) -> Any:
+        if options.get("target") != "cuda":
+            return original(*arguments, **options)
+        decorate = original(*arguments, **{**options, "target": "cpu"})
+        if not callable(arguments[0]):
+            return lambda function: on_device(session, decorate(function))
+        return on_device(session, decorate)
+
+    return vectorize
+
+
+def on_device(session: "Session", ufunc: Callable) -> Callable:
+    """A ufunc that takes arrays of the device, and returns one if it was given any."""
+
+    def call(*arguments: Any, out: Any = None, stream: Any = 0) -> Any:
+        outputs = {} if out is None else {"out": plain_array(plain(out))}
+        result = ufunc(*(plain_array(plain(argument)) for argument in arguments), **outputs)
+        if out is not None:
+            return out
+        if any(isinstance(argument, DeviceArray) for argument in arguments):
+            return DeviceArray(session, np.asarray(result))
+        return result
+
+    return call
+
+
+# ---------------------------------------------------------------- replacements
+
 
 if TYPE_CHECKING:
     from .session import Session

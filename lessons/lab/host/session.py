@@ -9,7 +9,8 @@ import numpy as np
 
 from ..dimensions import Configuration, volume
 from ..simulator.findings import Finding, wanted_kinds
-from ..simulator.run import BUDGET, checked_run
+from ..simulator.options import BUDGET
+from ..simulator.run import checked_run
 from .arguments import Prepared, memory_of, places_of, prepare, types_of
 from .device_array import DeviceArray, garbage_like, plain
 from .found import Found

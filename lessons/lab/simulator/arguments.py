@@ -1,10 +1,10 @@
-"""The arguments that a kernel is called with: checked, copied, and as the interpreter sees them."""
+"""A kernel's arguments: checked, copied and wrapped; outputs and arrays of garbage."""
 
 import ast
 import ctypes
 import enum
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 
 import numpy as np
@@ -12,11 +12,18 @@ import numpy as np
 from ..bfloat16 import scalar_of_ml_dtypes
 from ..numba_types import typed
 from ..source import Source, read_source
-from .memory.arrays import ArrayView, wrap_global_arrays
-from .memory.extent import end_byte, first_byte, overlapping
-from .memory.written import mark_written
+from .findings import Place
+from .memory.arrays import (
+    ArrayView,
+    end_byte,
+    first_byte,
+    mark_written,
+    overlapping,
+    wrap_global_arrays,
+    written_now,
+)
 from .report import Report
-from .teams import Options
+from .teams import LaunchOptions
 from .values import enum_value
 
 KINDS = "iufbcVMmSU"  # of the elements of an array: numbers, records, times, texts
@@ -60,7 +67,7 @@ MOST_INDICES = 99
 
 
 def wrap_arguments(
-    report: Report, arguments: Sequence[object], options: Options
+    report: Report, arguments: Sequence[object], options: LaunchOptions
 ) -> tuple[list[object], dict[str, ArrayView]]:
     """Views for arrays, typed numbers for numbers; and all the arrays, by name.
 
@@ -218,3 +225,57 @@ def restore(arguments: Iterable[object], before: Iterable[object]) -> None:
             own_elements(np.asarray(value))[...] = own_elements(np.asarray(old))
         elif isinstance(value, tuple) and isinstance(old, tuple):
             restore(value, old)
+
+
+# ---------------------------------------------------------------- outputs, and arrays of garbage
+
+
+def expected_outputs(
+    source: Source, arguments: Sequence[object], names: str | Iterable[str]
+) -> tuple[str, ...]:
+    """The names, each of an array. Raises `ValueError`."""
+    names = (names,) if isinstance(names, str) else tuple(names)
+    arrays = arrays_of(source, arguments)
+    for name in names:
+        if name not in arrays:
+            raise ValueError(
+                f"{source.function.__name__} has no array argument {name!r}; it has "
+                f"{', '.join(arrays) or 'none'}"
+            )
+    return names
+
+
+def garbage_arrays(
+    source: Source,
+    arguments: Sequence[object],
+    arrays: str | Iterable[str] | Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """name -> which elements are written already. Raises `ValueError`."""
+    names = expected_outputs(source, arguments, arrays)
+    here = arrays_of(source, arguments)
+    if not isinstance(arrays, Mapping):
+        return {name: np.zeros(here[name].shape, bool) for name in names}
+    for name, written in arrays.items():
+        if written.shape != here[name].shape or written.dtype != np.bool_:
+            raise ValueError(f"what is written of {name} must be bool, of shape {here[name].shape}")
+    return dict(arrays)
+
+
+def report_unwritten(
+    report: Report, arrays: Mapping[str, ArrayView], expected: Iterable[str]
+) -> None:
+    """Add a finding for each array of which some elements were to be written and are not."""
+    for name in expected:
+        unwritten = np.argwhere(~written_now(arrays[name]))
+        if not len(unwritten):
+            continue
+        first = tuple(int(i) for i in unwritten[0])
+        others = f" and {len(unwritten) - 1:,} more" if len(unwritten) > 1 else ""
+        report.add(
+            "unwritten",
+            report.source.tree.lineno,
+            f"nobody writes {name}[{', '.join(map(str, first))}]{others}, of "
+            f"{arrays[name].size:,} elements: is the grid too small, or a guard too strict?",
+            name,
+            place=Place(array=name, index=first),
+        )

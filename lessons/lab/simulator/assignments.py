@@ -5,12 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from ..bfloat16 import BFloat16
-from ..bfloat16_functions import operate
+from ..bfloat16 import BFloat16, operate
 from ..numba_types import Number, TypeProblem, binary
 from .context import Context
+from .expressions.arithmetic_advice import Narrowing
 from .expressions.evaluate import Expressions
-from .expressions.narrowing import Narrowing
 from .memory.arrays import ArrayView
 from .stops import Unsupported
 from .teams import Mask

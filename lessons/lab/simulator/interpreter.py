@@ -18,15 +18,14 @@ import numpy as np
 
 from ..source import Source
 from .assignments import Assignments
-from .choices import Choice, groups_of
 from .context import context_of
 from .expressions.evaluate import Expressions
 from .frames import Frame, Variable
-from .loop_watch import LoopWatch
-from .loops import Loops
+from .loops import Loops, LoopWatch
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, first_of
+from .values import Choice, groups_of
 
 MAX_DEPTH = 30
 # Statements that do something, and so nothing for no thread.

@@ -1,21 +1,415 @@
-"""Loops: they go on until the last thread has had enough."""
+"""`while` and `for`: which loop waits for others, has used up its budget, or can be compiled."""
 
 import ast
+import functools
 import itertools
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from ..uninterrupted import uninterrupted
 from .assignments import Assignments
-from .computing_loops import ComputingLoops
 from .context import Context
 from .expressions.evaluate import Expressions
 from .expressions.python_functions import range_limits
-from .frames import Loop
-from .loop_watch import LoopWatch
-from .stops import Stop
-from .teams import Mask
+from .frames import CallStack, Loop, Variable
+from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
+from .reporter import Reporter
+from .scheduler import Scheduler, Wait
+from .stops import Stop, Stuck
+from .teams import WARP, Launch, Mask, Team, first_of
+from .whereabouts import Whereabouts
+
+# ---------------------------------------------------------------- loops that wait, and the budget
+
+# A loop waits if a round of it reads memory that others can write, changes none, and leaves every
+# variable that matters as it was: then each further round is the same, until another thread writes.
+# So such a team is set aside until somebody has written; if nobody can any more, it is a deadlock.
+# Where it reads no such memory, it is endless. All other loops may run as long as the budget lasts.
+
+
+ROUNDS_BEFORE_GIVING_WAY = 16
+ROUNDS_BETWEEN_LOOKS = 256  # at a loop that changes memory, or looks at none
+LONGEST_CYCLE = 32  # rounds of an endless loop that are noticed
+
+
+class Waiting:
+    """What one loop of a team looked like when its last round began."""
+
+    def __init__(self, launch: Launch, team: Team) -> None:
+        self.rounds = 0
+        self.changes = launch.changes
+        self.looks = team.looks
+        self.phase = launch.phase
+        self.running = 0  # threads; 0 if that round cannot be compared with
+        self.state: dict[str, Variable] = {}
+        self.alone = False  # whether nothing has been asked of memory or of others since
+
+
+class LoopWatch:
+    """Looks at every round of a team's `while` loops."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        team: Team,
+        stack: CallStack,
+        reporter: Reporter,
+        whereabouts: Whereabouts,
+        scheduler: Scheduler,
+    ) -> None:
+        self.launch = launch
+        self.team = team
+        self.stack = stack
+        self.reporter = reporter
+        self.whereabouts = whereabouts
+        self.scheduler = scheduler
+
+    def enter(self) -> Waiting:
+        return Waiting(self.launch, self.team)
+
+    def begin_round(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """The threads `running` begin another round of a loop.
+
+        Raises `Stuck` where smaller teams may get further, and `Stop` where nobody can go on, or
+        the budget is used up.
+        """
+        last.rounds += 1
+        self.spend_round(node, running, last.rounds)
+        looked, changed = self.team.looks != last.looks, self.launch.changes != last.changes
+        met = self.launch.phase != last.phase
+        last.looks, last.changes, last.phase = (
+            self.team.looks,
+            self.launch.changes,
+            self.launch.phase,
+        )
+        if looked and last.rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
+            self.scheduler.give_way(self.team)
+        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
+        if not looked and not changed and not met and not asks_others(node):
+            self.look_for_endless(node, running, last)
+            return
+        last.alone = False
+        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
+        if not looked or (changed and not often):
+            last.running = 0
+            return
+        same = self.is_same_state(node, running, last)
+        self.remember(node, running, last)
+        if not same:
+            return
+        others = self.team.present & ~running & (self.whereabouts.exit_line == 0)
+        if changed:
+            # It may change memory back and forth, and wait all the same, as at a semaphore.
+            if others.any() and self.launch.may_divide:
+                raise Stuck
+        else:
+            message = self.explain(node, running, last.rounds)
+            place = self.reporter.place_of(first_of(running))
+            wait = Wait(node.lineno, bool(others.any()), message, place)
+            self.scheduler.wait_for_change(self.team, wait)
+
+    def look_for_endless(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """A loop that asks nothing of memory or of others: does it come back to where it was?"""
+        since = last.rounds % ROUNDS_BETWEEN_LOOKS
+        if since == 0:
+            self.remember(node, running, last)
+            last.alone = True
+        elif since <= LONGEST_CYCLE and last.alone and self.is_same_state(node, running, last):
+            again = "each round is like the one before" if since == 1 else "it goes in a circle"
+            self.report_endless(node, running, last.rounds, again)
+            raise Stop
+
+    def remember(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """Note how a round begins."""
+        variables = self.stack.frame.variables
+        last.running = int(np.count_nonzero(running))
+        last.state = {n: variables[n] for n in names_that_matter(node) if n in variables}
+
+    def is_same_state(self, node: ast.While, running: Mask, last: Waiting) -> bool:
+        """Whether a round begins as the one did that is remembered."""
+        variables = self.stack.frame.variables
+        state = {n: variables[n] for n in names_that_matter(node) if n in variables}
+        return (
+            int(np.count_nonzero(running)) == last.running
+            and state.keys() == last.state.keys()
+            and all(is_same(last.state[n], variable, running) for n, variable in state.items())
+        )
+
+    def explain(self, node: ast.While, running: Mask, rounds: int) -> str:
+        return (
+            f"{self.reporter.name_all(running)} went round {rounds:,} times waiting for "
+            f"`{waits_for(node)}` to change, and no other thread changes it any more"
+        )
+
+    def spend_round(
+        self, node: ast.While | ast.For, running: Mask, rounds: int, count: int = 1
+    ) -> None:
+        """Count one round of a loop, or more. Raises `Stop` when the budget is used up."""
+        launch = self.launch
+        launch.rounds_left -= count
+        if launch.rounds_left >= 0 and not launch.cancelled:
+            return
+        launch.report.budget_used_up |= launch.rounds_left < 0
+        if not launch.cancelled and not launch.lost:
+            why = f"the budget of {launch.budget:,} rounds of loops is used up"
+            self.report_endless(node, running, rounds, why)
+        raise Stop
+
+    def report_endless(
+        self, node: ast.While | ast.For, running: Mask, rounds: int, why: str
+    ) -> None:
+        ends = "ends it"
+        if isinstance(node, ast.While) and not isinstance(node.test, ast.Constant):
+            ends = f"makes `{ast.unparse(node.test)}` false"
+        larger = ""
+        if self.launch.rounds_left < 0:
+            larger = " If it only takes long, try a smaller input, or a larger budget="
+        self.reporter.add(
+            "endless",
+            node,
+            f"{self.reporter.name_all(running)} went round {rounds:,} times, and {why}. "
+            f"Is there anything in this loop that {ends}?{larger}",
+            place=self.reporter.place_of(first_of(running)),
+        )
+
+
+def is_same(before: Variable, now: Variable, running: Mask) -> bool:
+    """Whether a variable still has the value it had, in the threads that run."""
+    old, new = before.value, now.value
+    if old is new:
+        return True
+    if not (
+        isinstance(old, (np.generic, np.ndarray)) and isinstance(new, (np.generic, np.ndarray))
+    ):
+        return False
+    return bool((~running | (old == new)).all())
+
+
+def waits_for(node: ast.While) -> str:
+    """The condition that a loop waits for: its own, or the one before its first `break`."""
+    if not isinstance(node.test, ast.Constant):
+        return ast.unparse(node.test)
+    for part in ast.walk(node):
+        if isinstance(part, ast.If) and any(isinstance(s, ast.Break) for s in part.body):
+            return ast.unparse(part.test)
+    return ast.unparse(node.test)
+
+
+# ---------------------------------------------------------------- which variables matter
+
+
+@functools.lru_cache(maxsize=1024)
+def names_that_matter(loop: ast.While) -> frozenset[str]:
+    """Variables that decide what a round of a loop does; a mere counter of rounds is none."""
+    needs: dict[str, set[str]] = {}  # name -> names that its value is made of
+    matter: set[str] = set()
+    for part in ast.walk(loop):
+        if isinstance(part, ast.Assign) and all(isinstance(t, ast.Name) for t in part.targets):
+            for target in part.targets:
+                needs.setdefault(ast.unparse(target), set()).update(names_in(part.value))
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            needs.setdefault(part.target.id, set()).update(names_in(part.value))
+        elif isinstance(part, (ast.While, ast.If, ast.IfExp)):
+            matter.update(names_in(part.test))
+        elif isinstance(part, ast.For):
+            matter.update(names_in(part.iter))
+        elif isinstance(
+            part, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Subscript, ast.Return)
+        ):
+            matter.update(names_in(part))
+        elif isinstance(part, ast.Call) and not is_nap(part):
+            matter.update(names_in(part))
+    pending = list(matter)
+    while pending:
+        for name in needs.get(pending.pop(), set()) - matter:
+            matter.add(name)
+            pending.append(name)
+    return frozenset(matter)
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+@functools.lru_cache(maxsize=1024)
+def asks_others(loop: ast.While) -> bool:
+    """Whether a loop waits for other threads, or gets values from them, without memory."""
+    names = (part.attr for part in ast.walk(loop) if isinstance(part, ast.Attribute))
+    return any("sync" in name or name == "activemask" for name in names)
+
+
+def is_nap(call: ast.Call) -> bool:
+    """Whether a call only takes time."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "nanosleep"
+
+
+# ---------------------------------------------------------------- loops that only compute
+
+# A loop that touches no memory has nothing that must be checked in each of its rounds. Once every
+# statement of it has been interpreted, with all checks, Numba can run the rounds that remain.
+# Compiling takes longer than most loops do, so only a loop is compiled that has kept the
+# interpreter busy for a while, in this run or in those before.
+
+
+BUSY_SECONDS = 0.5  # that are worth compiling for
+FIRST_ROUND = 4
+EVERY_ROUNDS = 16
+CHUNK = 1024  # rounds between two looks at the budget
+
+# (file, line) of a loop -> seconds that the interpreter has spent in it
+seconds_spent: dict[tuple[str, int], float] = {}
+
+
+class Progress:
+    """One run of a loop of a team. rounds: so far."""
+
+    def __init__(self, place: tuple[str, int], plan: Plan | None) -> None:
+        self.place = place
+        self.plan = plan
+        self.rounds = 0
+        self.since = time.thread_time() if plan else 0.0
+
+    def is_due(self) -> bool:
+        """Count a round. Returns whether it is time to look for a faster way."""
+        if self.plan is None:
+            return False
+        self.rounds += 1
+        if self.rounds != FIRST_ROUND and self.rounds % EVERY_ROUNDS:
+            return False
+        now = time.thread_time()
+        seconds_spent[self.place] = seconds_spent.get(self.place, 0.0) + now - self.since
+        self.since = now
+        return seconds_spent[self.place] >= BUSY_SECONDS
+
+
+class ComputingLoops:
+    """Finishes loops of a team in compiled code."""
+
+    def __init__(self, context: Context, watch: LoopWatch) -> None:
+        self.launch = context.launch
+        self.team = context.team
+        self.stack = context.stack
+        self.recorder = context.recorder
+        self.watch = watch
+
+    def enter(self, node: AnyLoop) -> Progress:
+        plans = self.launch.plans
+        if node not in plans:
+            watched = self.launch.watch is not None  # it has to see every round
+            plans[node] = None if watched else plan_of(node, self.stack.source)
+        return Progress((self.stack.source.filename, node.lineno), plans[node])
+
+    def finish(
+        self,
+        running: Mask,
+        loop: Loop,
+        progress: Progress,
+        limits: tuple[Any, ...] = (),
+    ) -> bool:
+        """Do all rounds that remain for the threads `running`; False if that is not possible.
+
+        limits: of a `for`: the next value, the end and the step, each one for all or one per
+        thread. Raises `Stop` if the budget is used up.
+        """
+        plan = progress.plan
+        if plan is None or not self.launch.seen.issuperset(plan.must_be_seen):
+            return False
+        kinds = self.kinds(plan, running)
+        if kinds is None:
+            return False
+        compiled = uninterrupted(partial(compile_loop, plan, kinds))
+        if compiled is None:
+            return False
+        self.run(plan, compiled, kinds, running, loop, progress, limits)
+        return True
+
+    def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
+        """The variables as they are; None if one is not a number, or has no value somewhere."""
+        kinds = []
+        for name in (*plan.read, *plan.written):
+            variable = self.stack.frame.variables.get(name)
+            if variable is None or not isinstance(variable.value, (np.generic, np.ndarray)):
+                return None
+            if variable.defined is not None and (running & ~variable.defined).any():
+                return None
+            is_vector = name in plan.written or isinstance(variable.value, np.ndarray)
+            kinds.append((name, variable.value.dtype, is_vector))
+        return tuple(kinds)
+
+    def run(
+        self,
+        plan: Plan,
+        compiled: Any,
+        kinds: tuple[Kind, ...],
+        running: Mask,
+        loop: Loop,
+        progress: Progress,
+        limits: tuple[Any, ...],
+    ) -> None:
+        positions = np.flatnonzero(running)
+        values = [self.value(name, positions, is_vector) for name, _, is_vector in kinds]
+        ends = [self.team.full(limit)[positions].astype(np.int64) for limit in limits]
+        branches = np.zeros((len(plan.branches), 2), np.int64)
+        going_on = np.arange(len(positions))
+        while len(going_on):
+            status, rounds = np.zeros((2, len(going_on)), np.int64)
+            parts = [v[going_on] if np.ndim(v) else v for v in (*ends, *values)]
+            warps = positions[going_on] // WARP
+            next_rounds = partial(compiled, CHUNK, warps, status, rounds, branches, *parts)
+            if compiled.signatures:
+                next_rounds()
+            else:  # Numba compiles at the first call
+                uninterrupted(next_rounds)
+            for whole, part in zip((*ends, *values), parts, strict=True):
+                if np.ndim(whole):
+                    whole[going_on] = part
+            broken = positions[going_on[status == 2]]
+            if len(broken):
+                loop.broken = loop.broken.copy()
+                loop.broken[broken] = True
+            still_there = self.team.nobody.copy()
+            still_there[positions[going_on]] = True
+            progress.rounds += int(rounds.max())
+            self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
+            going_on = going_on[status == 0]
+        for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
+            self.keep(name, positions, value)
+        self.count_branches(plan, branches)
+
+    def value(self, name: str, positions: np.ndarray, is_vector: bool) -> Any:
+        value: Any = self.stack.frame.variables[name].value
+        return self.team.full(value)[positions] if is_vector else value
+
+    def keep(self, name: str, positions: np.ndarray, value: np.ndarray) -> None:
+        """Give a variable its values after the loop."""
+        variables = self.stack.frame.variables
+        former = variables[name]
+        if (
+            len(positions) == len(np.flatnonzero(self.stack.frame.live))
+            and (value == value[0]).all()
+        ):
+            variables[name] = Variable(value[0], former.defined, former.line)
+            return
+        before: Any = former.value
+        vector = np.array(self.team.full(before))
+        vector[positions] = value
+        variables[name] = Variable(vector, former.defined, former.line)
+
+    def count_branches(self, plan: Plan, branches: np.ndarray) -> None:
+        if not self.launch.measure:
+            return
+        for node, (warps, divergent) in zip(plan.branches, branches.tolist(), strict=True):
+            traffic = self.recorder.traffic_of_line(node)
+            traffic.branches += warps
+            traffic.divergent += divergent
+
+
+# ---------------------------------------------------------------- loops
+
 
 # Runs statements. Returns the mask of the threads that reach the end of them.
 RunBody: TypeAlias = Callable[[Sequence[ast.stmt], Mask], Mask]

@@ -4,8 +4,7 @@ import ast
 
 import numpy as np
 
-from ..cells import file_label
-from ..source import Source
+from ..source import Source, file_label
 from .findings import NOWHERE, Place
 from .frames import CallStack
 from .stops import NotSimulated, Unsupported

@@ -1,40 +1,23 @@
-"""Run any kernel without a GPU, and see every bug it has.
-
-    from lessons.lab import checked_run
-
-    report = checked_run(kernel, grid, block, *arrays)
-    print(report)
-
-takes the same `@cuda.jit` kernel that a GPU would run, with NumPy arrays in place of device arrays.
-It runs the kernel for all threads in lock step (see `interpreter`), checks every access to memory
-(see `memory.checker`), and computes with the types Numba would use (see `lab.numba_types`).
-
-Honest limits. Only what runs is checked: a branch that no thread takes on your input is not looked
-at, except for what the compiler would refuse. A write is seen by everybody at once, while a GPU may
-show it late to other blocks; what is not put in order by a barrier, or by a fence and an atomic
-(see `memory.fences`), is reported as a race. A fence before the atomic that tells of data is asked
-for; one behind the atomic that hears of them is not. Two threads that store the same value are not
-reported. A multiply and an add are rounded twice here, once on a GPU. Speed is not simulated: the
-table counts traffic, not time.
-"""
+"""Run a kernel on the checked simulator: `checked_run`, and the syntax of a launch."""
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
-
-import numpy as np
+from typing import Any
 
 from ..compile_verdict import Verdict, compile_verdict
-from ..dimensions import Dim3, as_dim3, volume
+from ..dimensions import Configuration, Dim3, as_dim3, configuration, forall_configuration, volume
+from ..errors import refuse_names
 from ..frozen_globals import Values, changes_since_compiled
 from ..numba_compiler import fingerprint
-from ..numba_types import Number
 from ..signatures import converted
 from ..source import read_source
 from .arguments import (
     check_arguments,
     copies,
+    expected_outputs,
+    garbage_arrays,
+    report_unwritten,
     restore,
     wrap_arguments,
 )
@@ -42,28 +25,23 @@ from .events import Recording
 from .findings import wanted_kinds
 from .interpreter import Interpreter
 from .limits import check_limits
-from .memory.written import written_now
-from .orders import Order, Orders, as_orders, compare_results, ordered_teams
-from .outputs import expected_outputs, garbage_arrays, report_unwritten
+from .memory.arrays import written_now
+from .options import Dimensions, Options, as_options
 from .report import Report
 from .scheduler import MAX_TEAMS, Alone, Scheduler, TakeTurns
+from .schedules import as_schedules, compare_results, scheduled_teams
 from .stops import Stop, Stuck
 from .teams import (
     WARP,
     Division,
     Launch,
-    Options,
+    LaunchOptions,
     Team,
     team_per_block,
     team_per_thread,
     team_per_warp,
     whole_grid,
 )
-from .watch import Computed
-
-BUDGET = 3_000_000
-
-Dimensions: TypeAlias = int | tuple[int, ...]
 
 
 def checked_run(
@@ -71,20 +49,7 @@ def checked_run(
     grid: Dimensions,
     block: Dimensions,
     *arguments: object,
-    schedule: Order | Orders | None = None,
-    other_shapes: Iterable[tuple[Dimensions, Dimensions]] = (),
-    same_bits: bool = False,
-    measure: bool = True,
-    record: bool = False,
-    budget: int = BUDGET,
-    dynamic_shared: int = 0,
-    kinds: Iterable[str] | None = None,
-    without: Iterable[str] = (),
-    expect_written: str | Iterable[str] = (),
-    uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = (),
-    only_blocks: range | None = None,
-    ask_numba: bool = True,
-    watch: Callable[[Computed], Number] | None = None,
+    **options: Any,
 ) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
 
@@ -92,72 +57,56 @@ def checked_run(
     tuples of up to three. arguments: NumPy arrays, numbers, and NamedTuples of them; a Python int
     or float counts as int64 or float64, as it would in a launch.
 
-    schedule: None lets all threads run in step. "reverse" or a number (the seed of a random order
-    of warps, blocks and threads) runs that order as well, and a list of these runs them all; a
-    result that depends on the order becomes a finding of kind "order". The arrays keep the
-    result of the first order. other_shapes: more (grid, block) pairs that should give the same
-    result; if one does not, that is a finding of kind "order" too. same_bits: whether sums of
-    floats that differ by rounding in another order are such a finding as well.
-
-    measure: count the traffic for `report.table()`. record: keep the first accesses for
-    `report.picture(path)` and `report.html(path)`. budget: rounds of loops, of all threads together
-    in step, before the kernel counts as endless. dynamic_shared: bytes of dynamic shared memory.
-
-    kinds: the kinds of findings to keep, None for all; without: kinds to leave out, such as "slow".
-    A kind that is left out is only counted.
-
-    expect_written: names of array arguments ("out", "parameters.grid") of which the kernel should
-    write every element; those that it does not are a finding. uninitialised: names of arrays that
-    hold garbage, as those of `cuda.device_array` do; reading an element before it is written is a
-    finding. A dict gives, for each such array, a bool array of its shape that says which elements
-    have been written already; it is brought up to date.
-
-    only_blocks: numbers of the blocks to run, of a launch that is too large to run whole; x runs
-    fastest. With inputs made by `np.broadcast_to`, which take no memory, this shows what happens at
-    index 2^31. Results are those of a part of a launch, so there is nothing to record or compare.
-
-    ask_numba: let Numba's own compiler say, where it is installed, whether the kernel compiles; it
-    is asked once for each kernel and types of arguments, which takes some tens of milliseconds.
-    Without it, the lab's rules decide.
-
-    watch: is called with each number that the kernel computes; the kernel goes on with the number
-    that it returns. Loops are then never compiled.
+    options: see `options.Options`, such as schedule, measure, record, dynamic_shared,
+    expect_written, uninitialised, kinds and without.
 
     Raises `InputError` if the kernel's source cannot be read, `TypeError` for arguments that cannot
     be passed to a kernel, and `ValueError` for dimensions that are no dimensions, for names of
     arguments that are no arrays, and for blocks that the grid has not. Sizes beyond the hardware's
     limits are findings.
     """
+    return run_with(as_options(options), kernel, grid, block, arguments)
+
+
+def run_with(
+    options: Options,
+    kernel: Callable,
+    grid: Dimensions,
+    block: Dimensions,
+    arguments: Sequence[object],
+) -> Report:
+    """`checked_run`, with all options in one object."""
     source = read_source(kernel)
     arguments, types = converted(kernel, arguments)
-    wanted = wanted_kinds(kinds, without)
-    report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"), wanted)
-    report.recording = Recording() if record else None
+    kinds = wanted_kinds(options.kinds, options.without)
+    report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"), kinds)
+    report.recording = Recording() if options.record else None
     check_arguments(source, arguments)
-    expected = expected_outputs(source, arguments, expect_written)
-    garbage = garbage_arrays(source, arguments, uninitialised)
-    blocks = blocks_to_run(report.grid, only_blocks)
-    if only_blocks is not None and (record or expected or other_shapes):
+    expected = expected_outputs(source, arguments, options.expect_written)
+    garbage = garbage_arrays(source, arguments, options.uninitialised)
+    blocks = blocks_to_run(report.grid, options.only_blocks)
+    if options.only_blocks is not None and (options.record or expected or options.other_shapes):
         raise ValueError("record, expect_written and other_shapes need all blocks, not only_blocks")
-    check_limits(report, arguments, dynamic_shared, len(blocks))
-    report_refusals(report, compile_verdict(kernel, source, arguments, types, ask_numba))
+    check_limits(report, arguments, options.dynamic_shared, len(blocks))
+    verdict = compile_verdict(kernel, source, arguments, types, options.ask_numba)
+    report_refusals(report, verdict)
     if report.findings or report.left_out:
         return report
 
-    options = Options(
-        measure=measure,
-        record=record,
-        budget=budget,
-        dynamic_shared=dynamic_shared,
+    of_launch = LaunchOptions(
+        measure=options.measure,
+        record=options.record,
+        budget=options.budget,
+        dynamic_shared=options.dynamic_shared,
         expect_written=expected,
         written_before=garbage,
         compiles=report.compiler_not_asked is None,
         debug=bool(getattr(kernel, "targetoptions", {}).get("debug")),
         frozen=frozen_values(report, arguments),
         blocks=blocks,
-        watch=watch,
+        watch=options.watch,
     )
-    run_and_compare(report, arguments, options, as_orders(schedule), other_shapes, same_bits)
+    run_and_compare(report, arguments, of_launch, options)
     return report
 
 
@@ -220,12 +169,11 @@ def frozen_values(report: Report, arguments: Sequence[object]) -> Values:
 def run_and_compare(
     report: Report,
     arguments: Sequence[object],
-    options: Options,
-    orders: Sequence[Order],
-    other_shapes: Iterable[tuple[Dimensions, Dimensions]],
-    same_bits: bool,
+    options: LaunchOptions,
+    asked: Options,
 ) -> None:
-    """Run in step; if nothing is wrong, in other orders and shapes, and compare the results."""
+    """Run in step; if nothing is wrong, under other schedules and shapes; compare the results."""
+    schedules = as_schedules(asked.schedule)
     written_before = {name: marks.copy() for name, marks in options.written_before.items()}
     before = copies(arguments)
     division = run_in_step(report, arguments, options)
@@ -236,19 +184,20 @@ def run_and_compare(
     quiet = options._replace(
         measure=False, record=False, expect_written=(), written_before=written_before, watch=None
     )
-    for order in orders:
+    for schedule in schedules:
         again = copies(before)
-        run_teams(report, again, quiet, partial(ordered_teams, order=order, division=division))
-        how = f"in another order of threads ({order})"
-        compare_results(report, arguments, again, how, same_bits)
-    for grid, block in other_shapes:
+        teams = partial(scheduled_teams, schedule=schedule, division=division)
+        run_teams(report, again, quiet, teams)
+        how = f"in another order of threads ({schedule})"
+        compare_results(report, arguments, again, how, asked.same_bits)
+    for grid, block in asked.other_shapes:
         again = copies(before)
         run_other_shape(report, again, quiet, grid, block)
         how = f"with a grid of {grid} blocks of {block} threads"
         compare_results(report, arguments, again, how)
 
 
-def run_in_step(report: Report, arguments: Sequence[object], options: Options) -> Division:
+def run_in_step(report: Report, arguments: Sequence[object], options: LaunchOptions) -> Division:
     """Run with as few teams as possible. Returns the function that divided the threads."""
     before = copies(arguments)
     finer_divisions: list[Division] = []
@@ -279,7 +228,7 @@ def run_in_step(report: Report, arguments: Sequence[object], options: Options) -
 def run_other_shape(
     report: Report,
     arguments: Sequence[object],
-    options: Options,
+    options: LaunchOptions,
     grid: Dimensions,
     block: Dimensions,
 ) -> None:
@@ -294,7 +243,7 @@ def run_other_shape(
 def run_teams(
     report: Report,
     arguments: Sequence[object],
-    options: Options,
+    options: LaunchOptions,
     division: Division,
     may_divide: bool = False,
 ) -> None:
@@ -324,3 +273,41 @@ def run_teams(
             "signed",
             topic="signed index",
         )
+
+
+# ---------------------------------------------------------------- the syntax of a launch
+
+
+def checked(kernel: Callable, **options: Any) -> "CheckedKernel":
+    """A form of `kernel` that is launched as on a GPU, and returns a `Report`.
+
+    kernel, options: as for `checked_run`. The stream is not used: the launch is over when it
+    returns. `checked(kernel)[grid, block](*arrays).raise_if_problems()` is a test.
+    """
+    return CheckedKernel(kernel, options)
+
+
+class CheckedKernel:
+    """What `checked` returns: a kernel that waits for its grid and block."""
+
+    def __init__(self, kernel: Callable, options: dict[str, Any]) -> None:
+        self.kernel = kernel
+        self.options = options
+
+    def __getitem__(self, dimensions: tuple) -> Callable[..., Report]:
+        return self.configured(configuration(dimensions))
+
+    def forall(
+        self, tasks: int, threads: int = 0, stream: object = 0, shared_bytes: int = 0
+    ) -> Callable[..., Report]:
+        """As many blocks as it takes to have a thread per task. threads: per block; 0: 128."""
+        return self.configured(forall_configuration(tasks, threads, stream, shared_bytes))
+
+    def configured(self, chosen: Configuration) -> Callable[..., Report]:
+        options = {"dynamic_shared": chosen.shared_bytes, **self.options}
+
+        def launch(*arguments: object, **by_name: object) -> Report:
+            refuse_names(by_name)
+            return checked_run(self.kernel, chosen.grid, chosen.block, *arguments, **options)
+
+        return launch

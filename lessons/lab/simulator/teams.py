@@ -22,8 +22,8 @@ ROUNDS_WHEN_LOST = 1000  # of loops, after an index outside an array
 Mask: TypeAlias = np.ndarray  # (team.size,) bool: some of a team's threads
 
 
-class Options(NamedTuple):
-    """What a run counts and keeps, and what it has to do with; see `run.checked_run`."""
+class LaunchOptions(NamedTuple):
+    """What a launch counts and keeps, and what it starts from; made of `options.Options`."""
 
     measure: bool
     record: bool
@@ -52,7 +52,7 @@ class Launch:
         report: Report,
         grid: Dim3,
         block: Dim3,
-        options: Options,
+        options: LaunchOptions,
         may_divide: bool,
     ) -> None:
         self.report = report

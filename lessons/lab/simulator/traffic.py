@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..cells import file_label
+from ..source import file_label
 
 SECTOR_BYTES = 32
 BANKS = 32

@@ -11,45 +11,52 @@ from ..context import Context
 from ..stops import Unsupported
 from ..teams import Mask
 from .arguments import in_order
-from .arrays import constant_array, local_array, shared_array
-from .atomics import (
+from .arrays import (
     OPERATIONS,
     atomic,
     cas,
     compare_and_swap,
+    constant_array,
+    local_array,
+    shared_array,
 )
-from .barriers import (
-    fence,
-    fence_of_block,
-    grid_sync,
-    nothing,
-    syncthreads,
-    syncthreads_and,
-    syncthreads_count,
-    syncthreads_or,
-    this_grid,
-)
-from .bits import brev, cbrt, clz, ffs, fma, popc, selp
-from .positions import grid, gridsize
-from .vectors import (
+from .numbers import (
+    brev,
     call_bfloat16,
     call_device_library,
     call_half,
+    cbrt,
+    clz,
+    ffs,
+    fma,
     load_with_hint,
     make_vector,
+    popc,
+    selp,
     store_with_hint,
 )
-from .warps import (
+from .threads import (
     activemask,
     all_sync,
     any_sync,
     ballot,
     eq_sync,
+    fence,
+    fence_of_block,
+    grid,
+    grid_sync,
+    gridsize,
     lanemask_lt,
     match_all,
     match_any,
+    nothing,
     shuffle,
+    syncthreads,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
     syncwarp,
+    this_grid,
 )
 
 # (context, where the call is, arguments, threads that call) -> the call's value

@@ -1,36 +1,40 @@
-"""Calls in a kernel: functions of cuda, of mathematics, of Python, and device functions."""
+"""Calls: functions of `cuda`, `math`, Python's own, device functions."""
 
 import ast
 import builtins
 import operator
 import types
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numba.core import types as kinds
+from numba.core.errors import NumbaError
 from numba.core.types import Type
+from numba.np.numpy_support import from_dtype
 
-from ...bfloat16_functions import call_math
+from ...bfloat16 import call_math
 from ...math_functions import call_any_math, complex_of, is_math
 from ...names import UNROLL, CudaName
 from ...numba_types import Number, convert, dtype_of_type, is_number
+from ...overloads import implementation_of, templates_of
 from ...signatures import Signature, dtype_of, signatures_of
 from ...source import Source, called_source
 from ..context import Context
 from ..cuda_functions.table import call_cuda
 from ..frames import Frame
+from ..memory.arrays import ArrayView
+from ..memory.checker import atomic_add
 from ..stops import Unsupported
-from ..teams import Mask
+from ..teams import WARP, Mask, Team
 from ..values import InnerFunction, Method, as_number
-from .double_precision import DoublePrecision
-from .emulation import call_emulation
+from .arithmetic_advice import DoublePrecision, Narrowing
+from .attributes import Methods
 from .evaluator import Evaluator
-from .methods import Methods
-from .narrowing import Narrowing
+from .indexing import WholeArrays
 from .numpy_functions import NumpyFunctions
-from .overloads import overload_of
 from .python_functions import PythonFunctions
-from .whole_arrays import WholeArrays
 
 Result = TypeVar("Result")
 
@@ -279,3 +283,109 @@ def fits(signature: Signature, arguments: Sequence[object]) -> bool:
 def convert_to(kind: Type, value: object) -> object:
     dtype = dtype_of(kind)
     return convert(value, dtype) if dtype is not None and is_number(value) else value
+
+
+# ---------------------------------------------------------------- functions with @overload
+
+
+def overload_of(
+    function: object, arguments: list[Any], keywords: dict[str, Any]
+) -> Callable | None:
+    """The Python function that stands for another with these arguments; None if there is none."""
+    if not isinstance(function, FunctionType) or not templates_of(function):
+        return None
+    given = [numba_type(argument) for argument in arguments]
+    named = {name: numba_type(value) for name, value in keywords.items()}
+    return implementation_of(function, given, named)
+
+
+def numba_type(value: object) -> Any:
+    """The type that Numba gives a value of a kernel."""
+    try:
+        if is_number(value):
+            return from_dtype(value.dtype)
+        if isinstance(value, ArrayView):
+            return kinds.Array(from_dtype(value.dtype), len(value.shape), "C")
+    except (NumbaError, NotImplementedError):
+        return kinds.undefined
+    if isinstance(value, tuple):
+        return kinds.BaseTuple.from_types([numba_type(item) for item in value])
+    if isinstance(value, str):
+        return kinds.unicode_type
+    if isinstance(value, np.dtype):
+        return kinds.DType(from_dtype(value))
+    return kinds.none if value is None else kinds.undefined
+
+
+# -------------------------------------------------------- raw instructions with an emulation
+
+# An instruction such as those of `kernels/fast/ptx.py` has an attribute `emulation`: a function
+# that takes and returns (warps, 32) tables, one row per warp and one column per lane.
+
+
+def call_emulation(
+    context: Context, node: ast.Call, emulation: Callable, arguments: Sequence[object], mask: Mask
+) -> object:
+    """Value of a call of a raw instruction: a number per thread, a tuple of them, or None."""
+    team = context.team
+    tables = [as_table(context, node, argument, mask) for argument in arguments]
+    result = emulation(*tables)
+    if result is None:
+        return None
+    if isinstance(result, tuple):
+        return tuple(map(team.from_lanes, result))
+    return team.from_lanes(result)
+
+
+def as_table(
+    context: Context, node: ast.Call, argument: object, mask: Mask
+) -> "np.ndarray | WarpArray":
+    if is_number(argument):
+        return context.team.by_lane(argument)
+    if isinstance(argument, ArrayView):
+        return WarpArray(context, argument, mask, node)
+    raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers and arrays")
+
+
+class WarpArray:
+    """An array as an emulation sees it: indexed with tables, and checked like any access."""
+
+    def __init__(self, context: Context, view: ArrayView, mask: Mask, node: ast.Call) -> None:
+        self.team: Team = context.team
+        self.memory = context.memory
+        self.happens_before = context.launch.happens_before
+        self.view = view
+        self.mask = mask
+        self.node = node
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        value = self.memory.load(self.view, self.indices(index), self.mask, self.node)
+        if not is_number(value):
+            raise Unsupported(self.node, f"{self.view.memory.name} needs an index per dimension")
+        return self.team.by_lane(value)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        indices, vector = self.indices(index), self.per_thread(value)
+        self.memory.store(self.view, indices, vector, self.mask, self.node)
+
+    def add(self, index: Any, value: Any) -> np.ndarray | None:
+        """Add atomically. Returns what was there before, unless nobody looks at it."""
+        indices, vector = self.indices(index), self.per_thread(value)
+        old = self.memory.change(self.view, indices, vector, atomic_add, self.mask, self.node)
+        return None if old is None else self.team.by_lane(old)
+
+    def release(self, index: Any, value: Any) -> None:
+        """Add atomically; whoever acquires what was added knows what this block did before."""
+        order, threads = self.happens_before, self.team.threads[self.mask]
+        order.fences.fence(order, threads, only_block=False)
+        self.add(index, value)
+
+    def acquire(self, index: Any) -> np.ndarray | None:
+        """Read atomically what others release."""
+        return self.add(index, self.view.dtype.type(0))
+
+    def indices(self, index: Any) -> list[Number]:
+        return [self.per_thread(part) for part in (index if isinstance(index, tuple) else (index,))]
+
+    def per_thread(self, table: Any) -> np.ndarray:
+        return self.team.from_lanes(np.broadcast_to(table, (self.team.size // WARP, WARP)))

@@ -1,12 +1,13 @@
-"""Evaluate expressions: each value is a number for all threads, or a vector with one for each."""
+"""Expressions of a kernel, each for all threads at once."""
 
 import ast
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from ...bfloat16_functions import operate
+from ...bfloat16 import operate
 from ...numba_types import (
     Condition,
     Number,
@@ -20,20 +21,78 @@ from ...numba_types import (
     typed,
     unary,
 )
+from ...source import Source
 from ..context import Context
+from ..frames import Frame
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
 from ..values import InnerFunction, as_number
 from ..watch import Computed
+from .arithmetic_advice import DoublePrecision
 from .attributes import Attributes
 from .calls import Calls, DeviceCall
 from .comparisons import compare_others
-from .double_precision import DoublePrecision
-from .indexing import Indexing
-from .inner_functions import inner_function
+from .indexing import Indexing, WholeArrays
 from .variables import Variables
-from .whole_arrays import WholeArrays
+
+# ---------------------------------------------------------------- inner functions
+
+
+def inner_function(
+    frame: Frame,
+    node: ast.FunctionDef | ast.Lambda,
+    defaults: Sequence[object],
+    keyword_defaults: dict[str, object],
+) -> InnerFunction:
+    """The function that a `def` or `lambda` makes in this call."""
+    code = code_of(frame, node)
+    if code is None:
+        raise Unsupported(node, "this function cannot be defined here")
+    if isinstance(node, ast.Lambda):
+        result = ast.copy_location(ast.Return(node.body), node.body)
+        tree = ast.FunctionDef("lambda", node.args, [result], [], None, None)
+        tree = ast.copy_location(tree, node)
+    else:
+        tree = node
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    outer = frame.source.function
+    arguments = (code, outer.__globals__, code.co_name, tuple(defaults) or None, cells)
+    function = types.FunctionType(*arguments)
+    function.__kwdefaults__ = keyword_defaults
+    return InnerFunction(Source(function, tree, frame.source.filename, frame.source.lines), frame)
+
+
+def code_of(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> types.CodeType | None:
+    """The compiled form of a function inside the one that runs."""
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    alike = [code for code in codes_in(frame.source.function.__code__)
+             if code.co_name == name and names_of(code) == parameters(node)]  # fmt: skip
+    on_line = [code for code in alike if code.co_firstlineno == first_line(node)]
+    found = on_line or alike
+    return found[0] if found else None
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (item for item in code.co_consts if isinstance(item, types.CodeType))
+
+
+def names_of(code: types.CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def parameters(node: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return tuple(argument.arg for argument in every)
+
+
+def first_line(node: ast.FunctionDef | ast.Lambda) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+# ---------------------------------------------------------------- expressions
 
 
 class Expressions:

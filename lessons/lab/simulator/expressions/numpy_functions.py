@@ -15,7 +15,7 @@ from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
 from ..values import as_number
-from .whole_arrays import WholeArrays
+from .indexing import WholeArrays
 
 MAKERS = {np.empty: 0, np.zeros: 0, np.ones: 1}
 

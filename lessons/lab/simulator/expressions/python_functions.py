@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bfloat16 import BFloat16
-from ...bfloat16_functions import operate
+from ...bfloat16 import BFloat16, operate
 from ...names import CudaName
 from ...numba_types import (
     BINARY,
@@ -33,10 +32,10 @@ from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
 from ..values import EnumValue, Iteration, as_number
+from .arithmetic_advice import DoublePrecision
 from .comparisons import compare_others
-from .double_precision import DoublePrecision
 from .evaluator import Evaluator
-from .whole_arrays import WholeArrays
+from .indexing import WholeArrays
 
 # operator.add -> "Add", operator.lt -> "Lt", operator.neg -> "USub"
 NAMES = {

@@ -1,13 +1,70 @@
-"""Arrays as a kernel sees them, and the memory behind them."""
+"""Arrays as a kernel sees them, the bytes they cover, and which elements have been written."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from .extent import address_on_gpu, end_byte, first_byte, overlapping, pitch_of, span
-from .history import History
+from .history import NEVER, History
+
+# ---------------------------------------------------------------- which bytes an array covers
+
+
+Key = TypeVar("Key")
+
+
+def overlapping(arrays: Iterable[tuple[Key, np.ndarray]]) -> Iterator[list[tuple[Key, np.ndarray]]]:
+    """Groups of arrays that overlap in memory, each in the order of their first bytes."""
+    group: list[tuple[Key, np.ndarray]] = []
+    group_end = 0
+    for key, array in sorted(arrays, key=lambda item: first_byte(item[1])):
+        if group and first_byte(array) >= group_end:
+            yield group
+            group, group_end = [], 0
+        group.append((key, array))
+        group_end = max(group_end, end_byte(array))
+    if group:
+        yield group
+
+
+def first_byte(array: np.ndarray) -> int:
+    steps = zip(array.shape, array.strides, strict=True)
+    backward = sum((n - 1) * step for n, step in steps if step < 0 and n > 0)
+    return array.__array_interface__["data"][0] + backward
+
+
+def end_byte(array: np.ndarray) -> int:
+    return first_byte(array) + (span(array) - 1) * pitch_of(array) + array.itemsize
+
+
+def pitch_of(array: np.ndarray) -> int:
+    """Bytes from one element of the flat window to the next: all elements are on this raster."""
+    return math.gcd(array.itemsize, *array.strides) or 1
+
+
+def span(array: np.ndarray) -> int:
+    """Number of elements, on the raster, from the first to the last that an array reaches."""
+    if array.size == 0:
+        return 0
+    steps = zip(array.shape, array.strides, strict=True)
+    return sum((n - 1) * abs(step) for n, step in steps) // pitch_of(array) + 1
+
+
+def address_on_gpu(array: np.ndarray) -> int:
+    """Where an array would begin on a GPU, in bytes: at 0, unless it is a view.
+
+    A GPU's allocations are aligned to 256 bytes, NumPy's to 16 or so; counting sectors from where
+    NumPy happened to put an array would give other figures in every run.
+    """
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    return max(0, first_byte(array) - first_byte(root))
+
+
+# ---------------------------------------------------------------- memory, and views of it
+
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -300,3 +357,39 @@ def wrap_overlapping(group: Sequence[tuple[str, np.ndarray]]) -> dict[str, Array
         offset = sum((n - 1) * -step for n, step in steps if step < 0 and n > 0)
         views[name] = ArrayView(memory, offset, array.shape, strides)
     return views
+
+
+# ---------------------------------------------------------------- which elements have been written
+
+
+def mark_written(view: ArrayView, written: np.ndarray) -> None:
+    """From now on, reading an element that is not `written` and that nobody has written since is
+    a finding. written: bool, with the array's shape."""
+    flags = np.zeros(view.memory.data.size, bool)
+    in_shape(view, flags)[...] = written
+    view.memory.initialised = flags
+
+
+def written_now(view: ArrayView) -> np.ndarray:
+    """Bool, with the array's shape: which elements the kernel has written, atomics included."""
+    memory = view.memory
+    return in_shape(view, written_elements(memory))
+
+
+def written_elements(memory: Memory) -> np.ndarray:
+    """(size,) bool: of the elements of a memory of the whole grid."""
+    history = memory.history
+    assert history is not None
+    written = history.write_tick != NEVER
+    if history.changers is not None:
+        written |= history.changers.tick[0] != NEVER
+    cells = memory.cells(np.arange(memory.data.size))
+    elements: np.ndarray = written[cells].any(axis=1)
+    return elements
+
+
+def in_shape(view: ArrayView, flags: np.ndarray) -> np.ndarray:
+    """Flags of the elements of a memory, as a view with the shape of an array in it."""
+    strides = tuple(int(stride) * flags.itemsize for stride in view.strides)
+    shape = tuple(int(length) for length in view.shape)
+    return np.lib.stride_tricks.as_strided(flags[int(np.max(view.offset)) :], shape, strides)

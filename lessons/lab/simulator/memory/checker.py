@@ -1,8 +1,8 @@
-"""Loads, stores and atomics of a team, with every check there is."""
+"""Loads, stores and atomics: bounds, uninitialised reads, and what they leave in memory."""
 
 import ast
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,15 +12,132 @@ from ..reporter import Reporter
 from ..stops import Unsupported
 from ..teams import Launch, Mask, Team, first_of
 from .access import Access, Kind, name_element, place_of_element, written_around
-from .arrays import ArrayView, Memory
-from .dynamic_shared import check_dynamic
-from .in_turn import Operation, atomic_add, change_in_turn
-from .meetings import meets_later
-from .parts import is_outside
+from .arrays import ArrayView, DynamicShared, Memory
+from .out_of_bounds import (
+    Wanted,
+    counts_from_end,
+    index_of,
+    is_outside,
+    meets_later,
+    numbers_in,
+    taken_apart,
+    way_back_inside,
+    where_outside,
+)
 from .races import RaceChecker
 from .recorder import Recorder
-from .signs import Wanted, counts_from_end, index_of, numbers_in, way_back_inside, where_outside
-from .taken_apart import taken_apart
+
+# ---------------------------------------------------------------- what atomics leave
+
+
+# (old, new, position of the thread) -> what an atomic leaves; all are NumPy scalars.
+Operation: TypeAlias = Callable[[Any, Any, Any], Any]
+
+FEW = 8
+
+
+def atomic_add(old: Any, new: Any, position: Any) -> Any:
+    return old + new
+
+
+class Swap:
+    """The `Operation` of a compare-and-swap. expected: (team.size,) what each thread looks for."""
+
+    def __init__(self, expected: np.ndarray) -> None:
+        self.expected = expected
+
+    def __call__(self, old: Any, new: Any, position: Any) -> Any:
+        return new if old == self.expected[position] else old
+
+
+def change_in_turn(
+    data: np.ndarray,
+    places: np.ndarray,
+    values: np.ndarray,
+    operation: Operation,
+    positions: np.ndarray,
+) -> np.ndarray:
+    """Change data[place] with each value in turn. Returns (n,) what each thread found there.
+
+    places, values, positions: (n,).
+    """
+    if len(places) > FEW and (places == places[0]).all():
+        if operation is atomic_add:
+            return add_to_one(data, int(places[0]), values)
+        if isinstance(operation, Swap):
+            return swap_one(data, int(places[0]), values, operation.expected[positions])
+    found = np.empty(len(places), data.dtype)
+    for number, (place, position) in enumerate(zip(places, positions, strict=True)):
+        found[number] = data[place]
+        data[place] = operation(data[place], values[number], position)
+    return found
+
+
+def add_to_one(data: np.ndarray, place: int, values: np.ndarray) -> np.ndarray:
+    """All threads add to one element: they find the running sums, rounded after each step."""
+    sums = np.concatenate([data[place : place + 1], values])
+    np.add.accumulate(sums, out=sums, dtype=data.dtype)
+    data[place] = sums[-1]
+    return sums[:-1]
+
+
+def swap_one(data: np.ndarray, place: int, values: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """All threads compare and swap one element: between two that succeed, all find the same."""
+    found = np.empty(len(values), data.dtype)
+    begin = 0
+    while begin < len(values):
+        matches = np.flatnonzero(expected[begin:] == data[place])
+        end = begin + int(matches[0]) + 1 if len(matches) else len(values)
+        found[begin:end] = data[place]
+        if len(matches):
+            data[place] = values[end - 1]
+        begin = end
+    return found
+
+
+# ---------------------------------------------------------------- dynamic shared memory
+
+
+def check_dynamic(
+    access: Access, dynamic: DynamicShared, launch: Launch, reporter: Reporter
+) -> None:
+    """Look for reads of what nobody has written, or was written through another of the arrays."""
+    memory = access.memory
+    number = memory.dynamic_number
+    writer = dynamic.writer[memory.cells(access.element)] if access.kind != "write" else None
+    if access.kind == "write" or writer is None:
+        dynamic.writer[memory.cells(access.element)] = number
+        return
+    strange = (writer != number).any(axis=1)
+    if not strange.any():
+        return
+    first = first_of(strange)
+    owner = int(writer[first][writer[first] != number][0])
+    place = place_of_element(launch.place_of(access.thread[first]), memory, access.element[first])
+    what = (
+        f"{name_element(memory, access.element[first])} is read by "
+        f"{launch.name_thread(access.thread[first])}, but "
+    )
+    if owner == 0:
+        what += (
+            "nobody has written it yet; shared memory starts with garbage on a GPU: is a barrier "
+            "or a store missing?"
+        )
+    elif not dynamic.same_function(owner, number):
+        return  # a device function that reaches for the memory of its caller means to share it
+    else:
+        name, other = memory.name, dynamic.memories[owner - 1].name
+        what += (
+            f"what lies there was written through {other}: arrays of size 0 all begin at the first "
+            "byte of dynamic shared memory. Divide it: "
+            f"{name} = cuda.shared.array(0, ...)[:n], {other} = cuda.shared.array(0, ...)[n:]"
+        )
+    reporter.add("uninitialised", access.node, what, memory.name, access=first, place=place)
+    dynamic.writer[memory.cells(access.element)[np.flatnonzero(strange)]] = number
+
+
+# ---------------------------------------------------------------- the checker
+
 
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ...names import CudaName, resolve
 from ...source import Source
-from .changes import ADDS, ATOMICS, UPDATES, change_of, one_step
-from .changes import call as atomic_call
-from .places import Side, barriers_in, parents_in, parents_of, statement_at, subscripts
+from .atomic_advice import ADDS, ATOMICS, UPDATES, change_of, one_step
+from .atomic_advice import call as atomic_call
+from .race_sides import Side, barriers_in, parents_in, parents_of, statement_at, subscripts
 
 KEPT_ATOMICALLY = ("atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin")
 

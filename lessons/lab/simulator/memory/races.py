@@ -11,9 +11,9 @@ from ..findings import Place
 from ..reporter import Reporter, name_of
 from ..teams import Launch, Mask, first_of
 from .access import Access, Kind, name_element, place_of_element
+from .data_flow import chosen_by_data
 from .history import Conflict, History
-from .origins import chosen_by_data
-from .places import Side
+from .race_sides import Side
 from .remedies import all_in_one_warp, is_shift, remedy, remedy_of_stores
 
 NOTHING_TO_READ = "nobody has written before what is read here: is it the element that was meant?"

@@ -1,18 +1,23 @@
-"""What to do about a race: the advice that fits the two places."""
+"""What to do about a race: the advice that fits its two sides."""
 
 import ast
 
 import numpy as np
 
 from ...numba_compiler import is_of_user
-from .block_steps import block_wide_step
-from .changes import atomic_advice, change_of, changed_atomically, old_value_stored
-from .clearing import clears_for_all, clears_where_others_change
-from .given_values import new_value_given
+from .atomic_advice import (
+    atomic_advice,
+    change_of,
+    changed_atomically,
+    changed_in_two_steps,
+    new_value_given,
+    old_value_stored,
+)
+from .data_flow import block_left_out, made_of_array
 from .history import HappensBefore
-from .origins import block_left_out, made_of_array
+from .loop_advice import block_wide_step, has_two, in_kernel, next_round_too_early, no_turns
 from .pairs import pair_advice
-from .places import (
+from .race_sides import (
     Side,
     apart_by_return,
     barrier_left_out,
@@ -21,6 +26,9 @@ from .places import (
     common_loop,
     in_two_branches,
     line_of,
+    parents_in,
+    parents_of,
+    sets_a_constant,
     shared_parents,
     statement_at,
     subscripts,
@@ -29,9 +37,37 @@ from .places import (
     waiting_loops,
     where_between,
 )
-from .stored_back import changed_in_two_steps
-from .turns import in_kernel, next_round_too_early
-from .two_buffers import has_two, no_turns
+
+# ---------------------------------------------------------------- elements cleared for others
+
+
+def clears_for_all(now: Side, former: Side) -> bool:
+    """Whether one thread sets in a loop what each thread reads once: it cleans up for others."""
+    stored, read = (now, former) if now.kind == "write" else (former, now)
+    if not sets_a_constant(stored):
+        return False
+    parents = parents_in(stored.source.tree)
+    in_a_loop = [
+        any(isinstance(parent, (ast.For, ast.While)) for parent in parents_of(parents, side.node))
+        for side in (stored, read)
+    ]
+    return in_a_loop == [True, False]
+
+
+def clears_where_others_change(now: Side, former: Side) -> bool:
+    """Whether one thread sets to a constant what another one changes by what it holds."""
+    stored, read = (now, former) if now.kind == "write" else (former, now)
+    change = change_of(statement_at(read))
+    return sets_a_constant(stored) and change is not None and is_part(read.node, change[0])
+
+
+def is_part(node: ast.AST, element: ast.Subscript) -> bool:
+    """Whether what is read is the element itself, or the same again in the statement."""
+    return isinstance(node, ast.Subscript) and ast.unparse(node) == ast.unparse(element)
+
+
+# ---------------------------------------------------------------- the advice
+
 
 SWAPS = ("cas", "exch", "compare_and_swap")  # atomics of locks and flags
 

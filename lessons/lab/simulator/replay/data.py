@@ -1,7 +1,7 @@
 """What the replay page shows, as JSON: sources, arrays, findings, and the steps of the run.
 
     {"kernel", "grid", "block", "summary", "notes",
-     "lists": whole numbers, see `encode.Lists`; below, "list" means a place in it
+     "lists": whole numbers, see `Lists`; below, "list" means a place in it
      "sources": [{"name", "file", "first": number of the first line, "lines"}],
      "arrays": [{"name", "space", "shape", "type", "itemsize", "address", "strides", "initial",
                  "aliases": arrays in the same memory}],
@@ -14,8 +14,7 @@
 Threads are numbers in the launch, block by block. The elements of an array stand one instance
 after another: one per block if it is shared, one per thread if it is local. What is empty is left
 out of a step. A finding's "step" is -1 if it belongs to none; "other" is the step of the other
-access of a race.
-"""
+access of a race."""
 
 import json
 import math
@@ -24,14 +23,165 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...cells import file_label
 from ...dimensions import Dim3, volume
-from ...source import Source
+from ...source import Source, file_label
 from ..events import ArrayFacts, Recording, Step
 from ..findings import KINDS, Finding
 from ..traffic import WARP
-from .encode import Lists, encode_values
-from .sample import Limits, only, shown_steps, shown_threads, threads_of, unpadded
+
+# ---------------------------------------------------------------- lists of numbers as short JSON
+
+
+MOST_TEXT = 12  # characters of a value that is no number
+
+Json = object
+
+
+class Lists:
+    """Lists of whole numbers, each kept once. Most are regular: thread i touches element i."""
+
+    def __init__(self) -> None:
+        self.encoded: list[Json] = []
+        self.numbers: dict[bytes, int] = {}  # bytes of a list -> its place in `encoded`
+
+    def place_of(self, values: np.ndarray) -> int:
+        """Where a list stands in `encoded`; it is put there if it is new."""
+        values = np.ascontiguousarray(values, np.int64)
+        key = values.tobytes()
+        if key not in self.numbers:
+            self.numbers[key] = len(self.encoded)
+            self.encoded.append(encode_whole_numbers(values))
+        return self.numbers[key]
+
+
+def encode_whole_numbers(values: np.ndarray) -> Json:
+    """A plain list, or {"runs": [first, step, count, first, step, count, ...]} if that is shorter.
+
+    values: (n,) int.
+    """
+    plain: list[int] = values.tolist()
+    runs: list[int] = []
+    begin = 0
+    while begin < len(plain) and len(runs) < len(plain):
+        step = plain[begin + 1] - plain[begin] if begin + 1 < len(plain) else 0
+        end = begin + 1
+        while end < len(plain) and plain[end] - plain[end - 1] == step:
+            end += 1
+        runs += [plain[begin], step, end - begin]
+        begin = end
+    return {"runs": runs} if len(runs) < len(plain) else plain
+
+
+def encode_values(values: np.ndarray) -> Json:
+    """Values of elements, rounded to four digits; {"same": value, "count": n} if they are equal."""
+    plain = [plain_value(value) for value in values.tolist()]
+    if len(plain) > 2 and plain.count(plain[0]) == len(plain):
+        return {"same": plain[0], "count": len(plain)}
+    return plain
+
+
+def plain_value(value: object) -> Json:
+    """A number, or a short text."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if abs(value) < 2**53 else f"{value:.3e}"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        return float(f"{value:.4g}")
+    if isinstance(value, complex):
+        return f"{value.real:.3g}{value.imag:+.3g}j"
+    text = str(value)
+    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
+
+
+# ---------------------------------------------------------------- which threads and steps are shown
+
+
+class Limits(NamedTuple):
+    """How much of a run to show at most."""
+
+    threads: int
+    steps: int
+
+
+def threads_of(finding: Finding, grid: Dim3, block: Dim3) -> list[int]:
+    """Numbers in the launch of the threads that a finding is about: the one, then the other."""
+    found = []
+    for thread, in_block in (
+        (finding.thread, finding.block),
+        (finding.other_thread, finding.other_block),
+    ):
+        if thread is not None and in_block is not None:
+            found.append(linear(in_block, grid) * volume(block) + linear(thread, block))
+    return found
+
+
+def linear(coordinates: Dim3, sizes: Dim3) -> int:
+    """(x, y, z) as one number, x running fastest."""
+    x, y, z = coordinates
+    return x + sizes[0] * (y + sizes[1] * z)
+
+
+def shown_threads(
+    steps: Sequence[Step], important: Sequence[int], per_block: int, most: int
+) -> np.ndarray:
+    """(n,) int, sorted: whole blocks, first those of the important threads, up to `most` threads.
+
+    important: numbers in the launch. per_block: threads of a block. At least one block is shown;
+    of a block with more than `most` threads, its first ones and the warps of the important ones.
+    """
+    seen = [np.unique(step.thread // per_block) for step in steps]
+    blocks = [thread // per_block for thread in important]
+    blocks += np.unique(np.concatenate(seen)).tolist() if seen else []
+    chosen = list(dict.fromkeys(blocks))[: max(1, most // per_block)]
+    if len(chosen) == 1 and per_block > most:
+        first = chosen[0] * per_block
+        of_warps = [thread // 32 * 32 for thread in important if thread // per_block == chosen[0]]
+        parts = [np.arange(first, first + most)]
+        parts += [np.arange(warp, min(warp + 32, first + per_block)) for warp in of_warps[:4]]
+        return np.unique(np.concatenate(parts))
+    parts = [np.arange(block * per_block, (block + 1) * per_block) for block in sorted(chosen)]
+    return np.concatenate(parts) if parts else np.arange(0)
+
+
+def shown_steps(important: Sequence[int], count: int, most: int) -> list[int]:
+    """Numbers of at most `most` of `count` steps: the first, and those before important ones."""
+    if count <= most:
+        return list(range(count))
+    chosen: set[int] = set()
+    if important:
+        each = max(2, most // 2 // len(important))
+        for number in important[: most // 2]:
+            chosen.update(range(max(0, number - each + 2), min(count, number + 2)))
+    for number in range(count):
+        if len(chosen) >= most:
+            break
+        chosen.add(number)
+    return sorted(chosen)
+
+
+def unpadded(step: Step, padded: int, per_block: int) -> Step:
+    """With threads numbered without those that fill up a block's last warp."""
+    return step._replace(thread=step.thread // padded * per_block + step.thread % padded)
+
+
+def only(step: Step, threads: np.ndarray) -> Step:
+    """What these threads do in a step."""
+    mine = np.isin(step.thread, threads)
+    if mine.all():
+        return step
+    return step._replace(
+        thread=step.thread[mine],
+        element=None if step.element is None else step.element[mine],
+        values=[values[mine] for values in step.values],
+        wanted=None if step.wanted is None else step.wanted[mine],
+    )
+
+
+# ---------------------------------------------------------------- the page's data
+
 
 MAX_BYTES = 1_700_000  # the page's own files come on top
 MOST_THREADS, FEWEST_THREADS, MOST_STEPS = 2048, 256, 1200

@@ -1,0 +1,1 @@
+"""What programs need around the kernels: compilers, errors, signals, recorded launches."""

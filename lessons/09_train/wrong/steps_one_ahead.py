@@ -1,8 +1,0 @@
-"""The first step has first_step + 1."""
-# caught by: several_steps
-# diagnosis: not from first_step
-
-
-def training_steps(stages, arrays, config, first_step, learning_rates, launch):
-    for step, (learning_rate_mlp, learning_rate_grid) in enumerate(learning_rates, first_step + 1):
-        training_step(stages, arrays, config, step, learning_rate_mlp, learning_rate_grid, launch)

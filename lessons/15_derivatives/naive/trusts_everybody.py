@@ -1,6 +1,0 @@
-"""No derivative is ever wrong."""
-# points: 9
-
-
-def disagrees(function, derivative, inputs):
-    return False

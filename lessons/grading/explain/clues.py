@@ -1,0 +1,128 @@
+"""What a student's file tells about a mistake, besides its results: read from its text."""
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from lessons.course.exercises import exercise_text
+from lessons.course.lesson import Lesson
+from lessons.course.source_text import syntax_tree
+from lessons.grading.walls.submission import code_of
+from lessons.grading.worker.output import Output
+from lessons.grading.worker.protocol import Student
+
+OF_BLOCKS = ("grid", "blockIdx")
+GIVEN_LAUNCHES: dict[str, dict[str, str]] = {}  # lesson -> those that its exercise came with
+MOST_NAMES = 3  # that a sentence lists
+
+
+class Clues(NamedTuple):
+    own_launch: bool = False  # whether the launch function is not the one that was given
+    counts_blocks: bool = False  # whether the kernel asks for the number of its block
+    racing_sum: bool = False  # whether it adds to elements with +=, where no race would be seen
+    adds_atomically: bool = False  # whether it has cuda.atomic.add
+    stores_in_loops: bool = True  # whether it has a loop
+    has_conditions: bool = True  # whether it has an `if`
+    lengths: frozenset[int] = frozenset()  # of all axes of the arrays that the last run was given
+
+
+NO_CLUES = Clues()
+
+
+def clues_of(
+    lines: Sequence[str], lesson: Lesson, ran: Iterable[str], needs: Iterable[str], checked: bool
+) -> Clues:
+    """The clues of a run.
+
+    lines: of the file. ran: the functions that were run; if the file has none of them, needs: those
+    of the check. checked: whether the simulator ran them, where a race is a finding of its own.
+    """
+    text = "\n".join(lines)
+    functions = functions_of(text, ran) or functions_of(text, needs)
+    names = [names_in(one) for one in functions]
+    nodes = [node for one in functions for node in ast.walk(one)]
+    return Clues(
+        own_launch=own_launch(text, lesson),
+        counts_blocks=any(not one.isdisjoint(OF_BLOCKS) for one in names),
+        racing_sum=not checked and any(map(adds_to_an_element, nodes)),
+        adds_atomically=any({"atomic", "add"} <= one for one in names),
+        stores_in_loops=any(isinstance(node, (ast.For, ast.While)) for node in nodes),
+        has_conditions=any(isinstance(node, ast.If) for node in nodes),
+    )
+
+
+def adds_to_an_element(node: ast.AST) -> bool:
+    """Whether this is `array[i] += ...`, in which others' additions can get lost."""
+    return isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript)
+
+
+def own_launch(text: str, lesson: Lesson) -> bool:
+    """Whether a launch function of the file is not as the exercise came with it."""
+    mine = launch_functions(text)
+    if lesson.name not in GIVEN_LAUNCHES:
+        GIVEN_LAUNCHES[lesson.name] = launch_functions(exercise_text(lesson))
+    given = GIVEN_LAUNCHES[lesson.name]
+    return any(mine[name] != given[name] for name in mine if name in given)
+
+
+def launch_functions(text: str) -> dict[str, str]:
+    """name -> the code of the functions `launch_...`, without comments and formatting."""
+    functions = functions_in(text)
+    return {name: code_of(node) for name, node in functions.items() if name.startswith("launch_")}
+
+
+def functions_in(text: str) -> dict[str, ast.FunctionDef]:
+    """name -> function, of a file."""
+    tree = syntax_tree(text)
+    body = tree.body if tree else []
+    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def functions_of(text: str, names: Iterable[str]) -> list[ast.FunctionDef]:
+    """Those of a file with these names, and all of the file that they use."""
+    functions = functions_in(text)
+    waiting, found = list(names), dict[str, ast.FunctionDef]()
+    while waiting:
+        name = waiting.pop()
+        if name in functions and name not in found:
+            found[name] = functions[name]
+            waiting += names_in(functions[name])
+    return list(found.values())
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """All names in some code, and all that stands behind a point."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
+
+
+def changed_input(
+    lines: Sequence[str], function: str, arguments: Sequence[object], changed: object
+) -> str:
+    """A sentence on an input, `changed`, that the student's function has written to."""
+    names = names_of_arguments(functions_in("\n".join(lines)), function, arguments)
+    pairs = list(zip(names, arguments, strict=True))
+    inputs = [name for name, argument in pairs if argument is changed]
+    outputs = [name for name, argument in pairs if isinstance(argument, Output)]
+    what = f"{inputs[0]}, the" if inputs else "the"
+    shape = getattr(changed, "shape", ())
+    sentence = f"an input was changed, {what} array of shape {shape}: inputs are only read"
+    if not 1 <= len(outputs) <= MOST_NAMES:
+        return sentence
+    return f"{sentence}. Results go into {' and '.join(outputs)}"
+
+
+def names_of_arguments(
+    functions: dict[str, ast.FunctionDef], function: str, arguments: Sequence[object]
+) -> list[str]:
+    """A name for each argument; those of a kernel that the function is handed."""
+    parameters = {name: [one.arg for one in node.args.args] for name, node in functions.items()}
+    count = len(arguments)
+    names = parameters.get(function, [])[:count]
+    handed = [place for place, value in enumerate(arguments) if isinstance(value, Student)]
+    kernel = arguments[handed[0]].name if len(handed) == 1 else ""  # type: ignore[attr-defined]
+    if kernel and len(parameters.get(kernel, [])) == count - 1:
+        names = list(parameters[kernel])
+        names.insert(handed[0], kernel)
+    return [*names, *(f"argument {number}" for number in range(len(names) + 1, count + 1))]

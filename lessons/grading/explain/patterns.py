@@ -1,0 +1,445 @@
+"""Say in a sentence what is probably wrong with a result: the pattern first, then its usual cause.
+
+`diagnose` tries one pattern after another, the most telling first; none of them knows a lesson. A
+pattern counts only if it explains nearly every element that is wrong. If none does, the diagnosis
+is "wrong", which is better than a false one.
+"""
+
+import itertools
+
+import numpy as np
+
+from lessons.grading.explain.clues import NO_CLUES, Clues
+from lessons.grading.explain.comparison import ALMOST_ALL, Comparison, Threads
+from lessons.grading.explain.unwritten import (
+    UNWRITTEN,
+    Diagnosis,
+    left_as_it_was,
+    never_written,
+    partly_written,
+    written_in_steps,
+)
+
+UNKNOWN = "The values are wrong, in no pattern that is known here."
+NEARLY_RIGHT = 0.003  # of each value's size
+MOST_UNCHANGED = 0.1  # of the elements
+FEWEST_VALUES = 5  # different ones, that a pattern has to explain, so that it is no accident
+LEVELS = 255, 256, 100, 10, 1
+POWERS = {
+    2.0: "the square of what it should be",
+    0.5: "the square root of what it should be",
+    2.2: "what it should be to the power 2.2, as if colours were made linear light",
+    1 / 2.2: "what it should be to the power 1 / 2.2, as if linear light were made colours",
+}
+
+
+def diagnose(
+    expected: np.ndarray,
+    got: np.ndarray,
+    sentinel: float,
+    tolerance: float,
+    threads: Threads | None = None,
+    guards_intact: bool = True,
+    clues: Clues = NO_CLUES,
+    initial: np.ndarray | None = None,
+) -> Diagnosis:
+    """The `Diagnosis` of a result that is not as expected.
+
+    expected, got: arrays of the same shape. sentinel: what `got` was filled with beforehand, or
+    initial: what it held. tolerance: absolute. threads: see `Threads`; None if it is not so simple.
+    guards_intact: False if something was written beside the array. clues: what the student's file
+    tells.
+    """
+    comparison = Comparison(expected, got, sentinel, tolerance, threads, clues)
+    for pattern in PATTERNS if expected.ndim else ():  # a single number has no pattern
+        found = pattern(comparison)
+        if found:
+            return found
+    left = left_as_it_was(initial, comparison) if initial is not None and expected.ndim else None
+    if left:
+        return left
+    if not guards_intact:
+        return Diagnosis(
+            "written outside",
+            "Memory beside the array was changed: an index is too large or negative. Is a guard "
+            "missing or off by one, or is the index computed of the wrong numbers?",
+        )
+    return Diagnosis("wrong", UNKNOWN + how_near(comparison) + which_are_right(comparison))
+
+
+def how_near(comparison: Comparison) -> str:
+    """More to say of values in no known pattern if each of them is nearly right; else nothing."""
+    expected, got = (array[comparison.wrong] for array in (comparison.expected, comparison.got))
+    if not got.size or not np.isfinite(got).all() or not np.abs(expected).all():
+        return ""
+    share = float(np.max(np.abs(got - expected) / np.abs(expected)))
+    if share > NEARLY_RIGHT:
+        return ""
+    return (
+        f" But each is nearly right, off by at most {share:.1g} of itself: a constant with too few "
+        "digits does that, a small term that is missing, or a difference of two numbers that are "
+        "nearly equal, of which only the last digits are left."
+    )
+
+
+def which_are_right(comparison: Comparison) -> str:
+    """More to say of values in no known pattern if whole columns are right; else nothing."""
+    shape = comparison.wrong.shape
+    if len(shape) < 2 or not 2 <= shape[-1] <= 16:
+        return ""
+    wrong = comparison.wrong.reshape(-1, shape[-1])
+    of_columns = np.asarray(wrong.any(axis=0))
+    if len(wrong) < 4 or of_columns.all():
+        return ""
+    names = [f"[{':, ' * (len(shape) - 1)}{column}]" for column in range(shape[-1])]
+    right = [name for name, is_wrong in zip(names, of_columns, strict=True) if not is_wrong]
+    rest = [name for name in names if name not in right]
+    if len(right) <= len(rest):
+        return f" All of {' and '.join(right)} is right: look at what makes the others."
+    return f" Only {' and '.join(rest)} is wrong: look at what makes that."
+
+
+# ---------------------------------------------------------------- no numbers, old numbers, zeros
+
+
+def not_a_number(comparison: Comparison) -> Diagnosis | None:
+    bad = np.isnan(comparison.got) & ~np.isnan(comparison.expected)
+    if not bad.any():
+        return None
+    return Diagnosis(
+        "nan",
+        "There are NaNs: zero was divided by zero, a root or logarithm was taken of a negative "
+        "number, there were numbers too large for float32, or memory was read that nobody had "
+        "written.",
+    )
+
+
+def added_to_garbage(comparison: Comparison) -> Diagnosis | None:
+    """Expected values on top of the sentinel, up to what float32 can hold there."""
+    wrong = comparison.wrong
+    # One sum may be so small that it adds nothing; where many are, nobody has written them.
+    if not wrong.any() or np.mean(comparison.got[wrong] == comparison.sentinel) > MOST_UNCHANGED:
+        return None
+    room = max(comparison.tolerance, abs(comparison.sentinel) * 1e-5)
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(comparison.got - comparison.sentinel - comparison.expected) <= room
+    if not fits[wrong].all() or np.abs(comparison.expected).max() <= room:
+        return None
+    then = (
+        "let one thread add up all terms of an element in a variable, and store it with `=`; where "
+        "several threads add to it, it has to be zero before."
+        if comparison.clues.adds_atomically
+        else "store them with `=` (what is a sum of several rounds is first added up in a "
+        "variable), or set each element to zero first."
+    )
+    return Diagnosis(
+        "not begun at zero", f"The right values were added to what the array held before: {then}"
+    )
+
+
+def all_zero(comparison: Comparison) -> Diagnosis | None:
+    if (comparison.got != 0).any() or not comparison.wrong.any():
+        return None
+    return Diagnosis(
+        "all zero",
+        "Every value is zero: was nothing added up, was it cleared afterwards, or were numbers "
+        "below 1 made whole ones?",
+    )
+
+
+def zero_in_a_part(comparison: Comparison) -> Diagnosis | None:
+    """All that is wrong is zero, and lies side by side along each axis."""
+    wrong, shape = comparison.wrong, comparison.got.shape
+    if np.count_nonzero(wrong) < 3 or wrong.all() or (comparison.got[wrong] != 0).any():
+        return None
+    indices = [np.unique(places) for places in np.nonzero(wrong)]
+    if any(len(one) != one[-1] - one[0] + 1 for one in indices):
+        return None
+    part = np.ix_(*indices)
+    if not (wrong[part] | comparison.close(comparison.expected[part], np.zeros(()))).all():
+        return None
+    where = " and ".join(
+        f"from index {one[0]} to {one[-1]} of axis {axis}"
+        for axis, one in enumerate(indices)
+        if len(one) < shape[axis]
+    )
+    if not where:
+        return None
+    return Diagnosis(
+        "zero in a part",
+        f"Every value is zero {where}, and all others are right. What is done there in another "
+        "way: is 0 stored, is nothing added up, are zeros fetched, or is it cleared afterwards?",
+    )
+
+
+# ---------------------------------------------------------------- right numbers in other places
+
+
+def transposed(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if expected.ndim < 2:
+        return None
+    # Of a matrix that is not square, the same numbers in the same memory, counted down the columns.
+    if comparison.explains(expected.swapaxes(0, 1).reshape(expected.shape)):
+        return Diagnosis(
+            "transposed",
+            "Rows and columns are exchanged: the first index of an array is the row, y.",
+        )
+    height, width = expected.shape[:2]
+    side = min(height, width)
+    square = comparison.of(expected[:side, :side], comparison.got[:side, :side])
+    if height == width or side < 4 or not square.explains(square.expected.swapaxes(0, 1)):
+        return None
+    return Diagnosis(
+        "transposed",
+        "Rows and columns are exchanged: element [i, j] is what [j, i] should be, wherever there "
+        "are both.",
+    )
+
+
+def flipped(comparison: Comparison) -> Diagnosis | None:
+    for axis in range(min(comparison.got.ndim, 2)):
+        if comparison.explains(np.flip(comparison.expected, axis)):
+            return Diagnosis(
+                "flipped",
+                f"The order is reversed along axis {axis}: an index runs from the wrong end.",
+            )
+    return None
+
+
+def shifted(comparison: Comparison) -> Diagnosis | None:
+    for axis, length in enumerate(comparison.got.shape):
+        for way, step in (("late", 1), ("early", -1)):
+            if length < 3:
+                continue
+            here, there = np.arange(1, length), np.arange(length - 1)
+            if step == -1:
+                here, there = there, here
+            taken = (one.take(here, axis) for one in (comparison.expected, comparison.got))
+            if comparison.of(*taken).explains(comparison.expected.take(there, axis)):
+                return Diagnosis(
+                    "shifted",
+                    f"Everything is one place too {way} along axis {axis}: an index is off by one.",
+                )
+    return None
+
+
+def swapped_channels(comparison: Comparison) -> Diagnosis | None:
+    expected = comparison.expected
+    if comparison.threads is None or expected.ndim < 2 or expected.shape[-1] not in (3, 4):
+        return None
+    for first, second in itertools.combinations(range(expected.shape[-1]), 2):
+        order = list(range(expected.shape[-1]))
+        order[first], order[second] = second, first
+        if comparison.explains(expected[..., order]):
+            return Diagnosis("swapped channels", f"Channels {first} and {second} are exchanged.")
+    return None
+
+
+def of_another_index(comparison: Comparison) -> Diagnosis | None:
+    """Each wrong row, or column, is that of another index."""
+    shape = comparison.got.shape
+    for axis, length in enumerate(shape):
+        row = comparison.got.size // max(1, length)
+        if len(shape) < 2 or length < 2 or row < 3 or row * length**2 > 4_000_000:
+            continue
+        taken = taken_from(comparison, axis)
+        if taken:
+            first = "; ".join(f"index {i} holds what belongs to index {j}" for i, j in taken[:2])
+            more = f" (and {len(taken) - 2} more)" if len(taken) > 2 else ""
+            return Diagnosis(
+                "of another index",
+                f"Along axis {axis}, {first}{more}: which index is stored, and which one is read?",
+            )
+    return None
+
+
+def taken_from(comparison: Comparison, axis: int) -> list[tuple[int, int]]:
+    """Pairs of an index that is wrong and the one whose numbers it has; or none at all."""
+    got = np.moveaxis(comparison.got, axis, 0).reshape(comparison.got.shape[axis], -1)
+    expected = np.moveaxis(comparison.expected, axis, 0).reshape(got.shape)
+    taken = []
+    for i in np.flatnonzero(~comparison.close(got, expected).all(axis=1)):
+        same = np.flatnonzero(comparison.close(got[i], expected).all(axis=1))
+        if len(same) != 1:  # several are alike, and tell nothing
+            return []
+        taken.append((int(i), int(same[0])))
+    return taken
+
+
+# ---------------------------------------------------------------- the same change of every number
+
+
+def constant_factor(comparison: Comparison) -> Diagnosis | None:
+    expected, got = comparison.expected, comparison.got
+    use = np.abs(expected) > 100 * comparison.tolerance
+    if np.count_nonzero(use) < 4 or not np.isfinite(got).all():
+        return None
+    factor = float(np.median(got[use] / expected[use]))
+    room = comparison.tolerance * max(1.0, abs(factor))
+    if abs(factor - 1) < 1e-4 or abs(factor) < 1e-6:
+        return None
+    if not comparison.explains(factor * expected, room):
+        return None
+    if abs(factor - 255) < 0.01:
+        return Diagnosis(
+            "0-255", "The values go up to 255; here colours and brightness go from 0 to 1."
+        )
+    if abs(factor + 1) < 1e-4:
+        return Diagnosis(
+            "wrong sign",
+            "Every value has the opposite sign: is something subtracted, and should be added?",
+        )
+    times = "twice" if abs(factor - 2) < 1e-4 else f"{nice_factor(factor)} times"
+    again = " Or is something added twice?" if times == "twice" else ""
+    return Diagnosis(
+        "constant factor",
+        f"Every value is {times} what it should be: is there a factor or a divisor too many "
+        f"or too few, such as the number of what is added up?{again}",
+    )
+
+
+def nice_factor(factor: float) -> str:
+    """A factor as 1/3 where it is that, else as a decimal number."""
+    if 0 < factor < 1 and abs(1 / factor - round(1 / factor)) < 1e-3 / factor:
+        return f"1/{round(1 / factor)}"
+    return f"{factor:.4g}"
+
+
+def constant_offset(comparison: Comparison) -> Diagnosis | None:
+    tolerance = comparison.tolerance
+    if comparison.got.size < 4 or not np.isfinite(comparison.got).all():
+        return None
+    difference = comparison.got - comparison.expected
+    offset = float(np.median(difference))
+    if abs(offset) <= tolerance or np.ptp(comparison.expected) <= tolerance:
+        return None
+    if np.mean(np.abs(difference - offset) <= 2 * tolerance) < ALMOST_ALL:
+        return None
+    return Diagnosis(
+        "constant offset",
+        f"Every value is off by {offset:.4g}: is something added or subtracted once too often, "
+        "or added to what was there before?",
+    )
+
+
+def another_range(comparison: Comparison) -> Diagnosis | None:
+    """A factor and an addend, the same for all."""
+    if not enough_values(comparison):
+        return None
+    factor, addend = np.polyfit(comparison.expected.ravel(), comparison.got.ravel(), 1)
+    if abs(factor) < 1e-3 or not comparison.fits(factor * comparison.expected + addend):
+        return None
+    if abs(factor + 1) < 1e-3:
+        sentence = f"Every value is subtracted from {addend:.4g}: is the order turned round?"
+        return Diagnosis("turned round", sentence)
+    return Diagnosis(
+        "another range",
+        f"Every value is multiplied by {factor:.4g}, and {addend:.4g} is added: is a range changed "
+        "here, such as -1 to 1 into 0 to 1, that should stay as it is?",
+    )
+
+
+def to_a_power(comparison: Comparison) -> Diagnosis | None:
+    if not enough_values(comparison):
+        return None
+    for power, words in POWERS.items():
+        if not power.is_integer() and (comparison.expected < 0).any():
+            continue
+        if comparison.fits(comparison.expected**power):
+            return Diagnosis(
+                "to a power", f"Every value is {words}: nothing asks for that step here."
+            )
+    return None
+
+
+def signs_lost(comparison: Comparison) -> Diagnosis | None:
+    """All sizes are right, and nothing is negative."""
+    got, expected = np.abs(comparison.got), np.abs(comparison.expected)
+    if not enough_values(comparison) or (comparison.got < 0).any():
+        return None
+    if not comparison.close(got, expected).all():
+        return None
+    return Diagnosis(
+        "signs lost",
+        "Every value has the right size, and none is negative: is the sign taken away, by abs, "
+        "by a root of a square, or because the smaller or larger of two is taken?",
+    )
+
+
+def cut_off(comparison: Comparison) -> Diagnosis | None:
+    """Values beyond a limit have become that limit."""
+    got, wrong = comparison.got, comparison.wrong
+    if not enough_values(comparison) or np.count_nonzero(wrong) < 3 or wrong.all():
+        return None
+    should = comparison.expected[wrong]
+    for side, limit, beyond in (
+        ("above", got.max(), should > got.max()),
+        ("below", got.min(), should < got.min()),
+    ):
+        if beyond.all() and (got[wrong] == limit).all():
+            return Diagnosis(
+                "cut off",
+                f"All values {side} {limit:.4g} have become {limit:.4g}: max, min or a ReLU cuts "
+                "them off, and they should stay as they are.",
+            )
+    return None
+
+
+def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
+    """Values between the levels of a picture file, or between whole numbers, are gone."""
+    if not enough_values(comparison):
+        return None
+    off = float(np.abs(comparison.got - comparison.expected).max()) - comparison.tolerance
+    for levels in LEVELS:
+        if off * levels <= 1 and on_levels(comparison, levels):
+            name = "whole numbers" if levels == 1 else f"multiples of 1 / {levels}"
+            sentence = f"The values are rounded to {name}: keep what is behind the point."
+            return Diagnosis("rounded", sentence)
+    return None
+
+
+def on_levels(comparison: Comparison, levels: int) -> bool:
+    """Whether what came lies on so many levels, several of them, and what was expected does not."""
+    room = 1e-5 * levels * max(1.0, float(np.abs(comparison.got).max()))
+    if room > 0.1:
+        return False
+    off, should = (
+        np.abs(one * levels - np.rint(one * levels))
+        for one in (comparison.got, comparison.expected)
+    )
+    several = len(np.unique(np.rint(comparison.got * levels))) > 2
+    return bool(several and (off <= room).all() and np.mean(should > 2 * room) > 0.5)
+
+
+def enough_values(comparison: Comparison) -> bool:
+    """Whether there are so many different ones that a step can be told from an accident."""
+    expected, got = comparison.expected, comparison.got
+    if not comparison.wrong.any() or not np.isfinite(got).all() or not np.isfinite(expected).all():
+        return False
+    apart = max(comparison.tolerance, 1e-12)
+    return len(np.unique(np.round(expected / apart))) >= FEWEST_VALUES
+
+
+def lost_updates(comparison: Comparison) -> Diagnosis | None:
+    """Sums that came out nearer to zero, and none larger, where threads add with +=."""
+    if not comparison.clues.racing_sum or comparison.wrong.sum() < 4:
+        return None
+    got, expected = comparison.got[comparison.wrong], comparison.expected[comparison.wrong]
+    nearer = (np.sign(got) == np.sign(expected)) | (np.abs(got) <= comparison.tolerance)
+    if not np.isfinite(got).all() or not (nearer & (np.abs(got) < np.abs(expected))).all():
+        return None
+    return Diagnosis(
+        "lost updates",
+        "Every wrong sum is too small. Do several threads add to one element with +=? Then some "
+        "additions get lost; cuda.atomic.add does not lose any.",
+    )
+
+
+# The most telling first.
+PATTERNS = (
+    not_a_number, never_written, added_to_garbage, *UNWRITTEN, transposed, written_in_steps,
+    partly_written, all_zero, flipped, shifted, swapped_channels, constant_factor, constant_offset,
+    to_a_power, signs_lost, cut_off, rounded_to_levels, another_range, lost_updates,
+    of_another_index, zero_in_a_part,
+)  # fmt: skip

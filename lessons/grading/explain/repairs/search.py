@@ -1,0 +1,211 @@
+"""Search for the slip in a file that fails a check: change one place, and see whether it passes.
+
+A place is named only if the file has passed with that place changed, with two seeds, and if no
+other check of the function fails then that has passed before. In this order:
+
+1. one line as in the right function that is most like the student's;
+2. any one small change, the likeliest first;
+3. up to three lines of one function as in a right one;
+4. the function as a whole.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from lessons.grading.explain.mutations.source import Source
+from lessons.grading.explain.repairs.beside import (
+    Compared,
+    Difference,
+    Place,
+    beside_right_ones,
+)
+from lessons.grading.explain.repairs.familiar import candidates, names_called
+from lessons.grading.explain.repairs.tries import Held, OutOfTries, Tries
+
+MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
+MOST_PLACES = 3  # that are told; more are no slip
+MOST_DIFFERENCES = 12  # lines that are tried together
+TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
+# Of what is searched: comparing it takes the square of its size.
+MOST_SUSPECTS = 40  # functions
+MOST_NODES = 2_500  # of a function
+MOST_STATEMENTS = 200
+LONGEST_LINE = 400  # letters
+
+
+class Found(NamedTuple):
+    """Where the mistake is."""
+
+    places: tuple[Place, ...]
+    all_of_them: bool  # whether they have to be changed together; else one of them is enough
+    function: str = ""  # if no place is known, but only the function
+    helpers: tuple[str, ...] = ()  # functions of the student's own that it calls
+    partly: bool = False  # whether other checks of the function still fail
+
+    @property
+    def only_removes(self) -> bool:
+        return bool(self.places) and all(one.words == "without this line" for one in self.places)
+
+
+def find_slip(
+    text: str,
+    given: str,
+    right: Sequence[str],
+    needs: Sequence[str],
+    blank: Sequence[str],
+    lines: Tries,
+    small: Tries | None,
+    held: Callable[[str], Held] = lambda text: Held.ALL,
+) -> Found | None:
+    """Where a text that fails a check would have to be changed to pass it; None if not found.
+
+    given: the exercise as it was at the beginning. right: files that pass, as far as there are.
+    needs: the functions that the check runs. blank: all that the student writes. lines: runs texts
+    with lines of `right`. small: runs those with any small change; None to leave them out. held:
+    what other checks say of a text that passes.
+    """
+    source = Source(text)
+    functions = suspects(source, Source(given), needs, blank)
+    if not functions or len(source.content) > MOST_BYTES:
+        return None
+    search = Search(source, functions, right, lines, held)
+    found = search.one_line()
+    if found is None and small is not None:
+        found = search.one_small_change(small)
+    return found or search.few_lines() or search.partly or search.one_function()
+
+
+def suspects(
+    source: Source, given: Source, needs: Sequence[str], blank: Sequence[str]
+) -> list[ast.FunctionDef]:
+    """The functions that a mistake can be in: those needed, then helpers, then changed ones."""
+    as_given = {name: ast.dump(node) for name, node in given.functions().items()}
+    other = set(blank) - set(needs)
+    found = [
+        node
+        for name, node in source.functions().items()
+        if name not in other and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
+    ]
+    found.sort(key=lambda node: needs.index(node.name) if node.name in needs else len(needs))
+    return found[:MOST_SUSPECTS]
+
+
+def is_bearable(function: ast.FunctionDef, source: Source) -> bool:
+    """Whether a function is of a size that is searched in a second or so."""
+    nodes = list(ast.walk(function))
+    statements = sum(isinstance(node, ast.stmt) for node in nodes)
+    longest = max(map(len, source.text_of(function).splitlines()))
+    return len(nodes) <= MOST_NODES and statements <= MOST_STATEMENTS and longest <= LONGEST_LINE
+
+
+class Search:
+    """One search; what was found out so far.
+
+    functions: those that the mistake can be in. lines: runs texts with lines of `right`.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        functions: Sequence[ast.FunctionDef],
+        right: Sequence[str],
+        lines: Tries,
+        held: Callable[[str], Held],
+    ) -> None:
+        self.source, self.functions, self.right = source, functions, right
+        self.lines, self.held = lines, held
+        self.partly: Found | None = None  # after which other checks still fail
+        known = {name for text in right for name in Source(text).functions()}
+        self.helpers = set(source.functions()) - known  # that only the student's file has
+        self.compared = beside_right_ones(source, functions, right)
+        # With all of these lines as in a right file, the check passes.
+        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+
+    def passes(self, one: Compared, chosen: Sequence[Difference], sure: bool = False) -> bool:
+        try:
+            return self.lines(one.with_changes(chosen), sure)
+        except OutOfTries:
+            return False
+
+    def one_line(self) -> Found | None:
+        """A line that has to be as in a right function."""
+        for one in self.guilty:
+            for difference in one.without_new_names()[:MOST_DIFFERENCES]:
+                if self.passes(one, [difference]):
+                    found = self.confirmed(one, [difference])
+                    if found:
+                        return found
+        return None
+
+    def few_lines(self) -> Found | None:
+        """The fewest lines of one function that have to be as in a right one."""
+        for one in self.guilty:
+            needed = one.without_new_names()
+            if len(needed) > MOST_DIFFERENCES or not self.passes(one, needed):
+                continue
+            for difference in list(needed):
+                fewer = [other for other in needed if other is not difference]
+                if fewer and self.passes(one, fewer):
+                    needed = fewer
+            if len(needed) <= MOST_PLACES:
+                found = self.confirmed(one, needed)
+                if found:
+                    return found
+        return None
+
+    def confirmed(self, one: Compared, chosen: Sequence[Difference]) -> Found | None:
+        """What is told of lines with which the check passes, if it does with another seed, too.
+
+        Not where a helper of the student's is no longer called: the mistake may be in that.
+        """
+        text = one.with_changes(chosen)
+        changed = Source(text).functions().get(one.function.name)
+        if changed is None or not self.passes(one, chosen, sure=True):
+            return None
+        if (names_called(one.function) - names_called(changed)) & self.helpers:
+            return None
+        places = {difference.place.line: difference.place for difference in chosen}
+        found = Found(tuple(places[line] for line in sorted(places)), True)
+        held = self.held(text)
+        if held == Held.SOME and not self.partly:
+            self.partly = found._replace(partly=True)
+        return found if held == Held.ALL else None
+
+    def one_small_change(self, tries: Tries) -> Found | None:
+        """The first small change with which the check passes, and others that do as well."""
+        names = {one.function.name for one in self.guilty}
+        functions = [one for one in self.functions if one.name in names] or self.functions
+        found: dict[Held, list[Place]] = {held: [] for held in Held}
+        try:
+            for change in candidates(self.source, functions, self.lines_as_ours(), self.right):
+                if max(map(len, found.values())) > MOST_PLACES:
+                    break
+                if any(change.line == place.line for place in found[Held.ALL]):
+                    continue
+                text = self.source.changed(change)
+                if tries(text) and tries(text, sure=True):
+                    found[self.held(text)].append(Place(change.line, change.words))
+                    tries.left = min(tries.left, TRIES_AFTER_ONE)
+        except OutOfTries:
+            pass
+        places, partly = (tuple(found[held]) for held in (Held.ALL, Held.SOME))
+        if not places and 1 <= len(partly) <= MOST_PLACES:
+            self.partly = self.partly or Found(partly, False, partly=True)
+        return Found(places, False) if 1 <= len(places) <= MOST_PLACES else None
+
+    def lines_as_ours(self) -> set[int]:
+        """Lines that are tried later, since they are as in a right function."""
+        found: set[int] = set()
+        for one in self.compared:
+            different = {index for difference in one.differences for index in difference.mine}
+            found |= {line.number for i, line in enumerate(one.mine) if i not in different}
+        return found
+
+    def one_function(self) -> Found | None:
+        """The function, where several are looked at, and one of them is to blame."""
+        if len(self.guilty) != 1 or len(self.functions) == 1:
+            return None
+        mine = self.guilty[0].function
+        helpers = tuple(sorted(names_called(mine) & self.helpers))
+        return Found((), False, mine.name, helpers=helpers)

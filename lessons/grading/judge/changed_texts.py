@@ -1,0 +1,154 @@
+"""Runs checks on changed texts of a student's file, in a worker of their own; for no points."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from lessons.course.lesson import Check, Lesson
+from lessons.grading.explain.repairs.tries import Held, OutOfTries
+from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.result import Attempt, CheckEnded
+from lessons.grading.judge.runs import Engines, Runs
+from lessons.grading.judge.verdict import Terse
+from lessons.grading.judge.worker_errors import WorkerError, WorkerLost
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
+
+PASSED = ""  # in place of a diagnosis
+STRANGE = "strange"  # values that no check is written for
+# Of these another mistake is told, or none: they say nothing of a changed text.
+OF_ANOTHER_KIND = ("slow", "double", "endless or too slow", "waits")
+OF_DOUBLES = ("slow", "double")  # but who has none is not told to make some
+
+
+class Runner(NamedTuple):
+    """What it takes to run checks of a lesson on changed texts."""
+
+    lesson: Lesson
+    path: Path
+    pool: WorkerPool
+
+    def run(
+        self, function: CheckFunction, check: Check, text: str, seed: int, until: float, quick: bool
+    ) -> str:
+        """With what diagnosis a check ends: "" if it passes.
+
+        until: seconds of `time.monotonic()`. quick: without asking Numba's compiler.
+        """
+        self.pool.ready()
+        attempt = Attempt(self.lesson, check, Submission(self.path, text.encode("utf-8")), seed)
+        runs = Runs(attempt, self.pool, Engines(until, only_checked=True, ask_numba=not quick))
+        case = Case(attempt, runs, Terse(attempt, runs))
+        try:
+            function(case)
+        except CheckEnded as ended:
+            return ended.diagnosis
+        except (WorkerError, WorkerLost):
+            return STRANGE
+        except Exception:  # values that no check is written for
+            return STRANGE
+        return PASSED
+
+
+class FailedCheck:
+    """Runs the check that has failed; raises `OutOfTries` when the time is up.
+
+    seconds: for all texts, from the first on. longest: for one.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        function: CheckFunction,
+        check: Check,
+        seed: int,
+        seconds: float,
+        longest: float,
+    ) -> None:
+        self.runner = runner
+        self.function = function
+        self.check = check
+        self.seed = seed
+        self.seconds = seconds
+        self.longest = longest
+        self.end: float | None = None
+
+    def passes(self, text: str, sure: bool) -> bool:
+        """Whether it passes; sure: with other random numbers, and asking Numba's compiler."""
+        now = time.monotonic()
+        self.end = self.end or now + self.seconds
+        if now > self.end:
+            raise OutOfTries
+        until, seed = now + self.longest, self.seed + sure
+        return self.runner.run(self.function, self.check, text, seed, until, not sure) == PASSED
+
+
+class OtherChecks:
+    """Runs the other checks of the functions that a failed one has run.
+
+    functions: name -> check. mine: the text of the student's file. most: runs, and seconds: for all
+    of them; when they are used up, a text is not doubted.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        functions: Mapping[str, CheckFunction],
+        failed: Check,
+        mine: str,
+        seed: int,
+        most: int,
+        seconds: float,
+        longest: float,
+    ) -> None:
+        self.runner = runner
+        self.functions = functions
+        self.failed = failed
+        self.mine = mine
+        self.seed = seed
+        self.left = most
+        self.seconds = seconds
+        self.longest = longest
+        self.known: dict[tuple[str, str], str | None] = {}
+        checks = [check for check in runner.lesson.checks if self.is_asked(check)]
+        self.checks = sorted(checks, key=lambda check: check.timeout)  # the quick ones first
+
+    def is_asked(self, check: Check) -> bool:
+        other = check.name != self.failed.name and not check.gpu
+        return other and not set(check.needs).isdisjoint(self.failed.needs)
+
+    def held(self, text: str) -> Held:
+        """What they say of a text that passes the failed check."""
+        found = Held.ALL
+        for check in self.checks:
+            ended = self.ended(check, text)
+            if ended in OF_DOUBLES and self.ended(check, self.mine) == PASSED:
+                return Held.BREAKS
+            if ended in (None, PASSED, *OF_ANOTHER_KIND):
+                continue
+            if self.ended(check, self.mine) == PASSED:
+                return Held.BREAKS
+            if set(check.needs) <= set(self.failed.needs):
+                found = Held.SOME
+        return found
+
+    def ended(self, check: Check, text: str) -> str | None:
+        """As `Runner.run`; None if there is no time for it."""
+        key = check.name, text
+        if key not in self.known:
+            if self.left <= 0 or self.seconds <= 0:
+                return None
+            began = time.monotonic()
+            function = self.functions[check.name]
+            until = began + min(self.longest, self.seconds + 1.0)
+            self.known[key] = self.runner.run(function, check, text, self.seed, until, quick=True)
+            self.left -= 1
+            self.seconds -= time.monotonic() - began
+        return self.known[key]
+
+
+def checks_beside(function: CheckFunction) -> dict[str, CheckFunction]:
+    """name -> check, of all that stand in the same file."""
+    found = (one for one in function.__globals__.values() if hasattr(one, "check_name"))
+    return {one.check_name: one for one in found}

@@ -1,0 +1,113 @@
+"""Run a check for its numbers: what each comparison has found, right or wrong, to its end.
+
+With one of two public seeds, the same file leaves the same numbers whoever runs it, and whenever:
+so a student's mistake can be looked up among known ones. No points depend on it.
+"""
+
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lessons.course.lesson import Check, Lesson
+from lessons.grading.explain.comparison import Threads
+from lessons.grading.explain.known import Named, Observer, Recording, look_up, read
+from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
+from lessons.grading.judge.runs import Engines, Runs
+from lessons.grading.judge.verdict import Verdict
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.output import Output
+
+PUBLIC_SEEDS = 1_000_003, 2_000_003  # grades are decided on the run's own seed
+SECONDS = 10.0  # of one recording; a file that needs more is not looked up
+
+
+class Recorder(Verdict):
+    """Keeps what is wrong, and lets the check go on. Budgets and other demands are not looked at.
+
+    A finding of the simulator, an exception or the time limit still ends it.
+    """
+
+    def __init__(self, attempt: Attempt, runs: Runs) -> None:
+        super().__init__(attempt, runs)
+        self.observer = Observer()
+
+    def expect(
+        self,
+        got: object,
+        expected: ArrayLike,
+        name: str,
+        threads: Threads | None,
+        tolerance: float | None,
+        reason: str,
+    ) -> None:
+        expected = np.asarray(expected)
+        values = self.as_array(got, expected, name)
+        tolerance = self.usual_tolerance(expected) if tolerance is None else tolerance
+        if isinstance(got, Output) and not got.guards_intact:
+            self.fail("written outside")
+        self.observer.compare(name, values, expected, tolerance)
+        self.runs.small_only = self.observer.places > 0
+
+    def nothing(self, *_: object, **__: object) -> None:
+        """In place of what a check demands besides right numbers."""
+
+    keep_within = compare = require = require_many_threads = nothing
+
+
+def record(
+    function: CheckFunction,
+    lesson: Lesson,
+    check: Check,
+    submission: Submission,
+    workers: WorkerPool,
+    seed: int,
+    seconds: float = SECONDS,
+) -> Recording:
+    """What a file leaves in a check. workers: see `known_mistake`."""
+    attempt = Attempt(lesson, check, submission, seed)
+    for only_checked in (False, True):
+        workers.ready()
+        engines = Engines(time.monotonic() + seconds, only_checked=only_checked, ask_numba=False)
+        runs = Runs(attempt, workers, engines)
+        recorder = Recorder(attempt, runs)
+        try:
+            function(Case(attempt, runs, recorder))
+        except EngineRefused:
+            continue
+        except CheckEnded as ended:
+            return recorder.observer.recording(ended.diagnosis)
+        except Exception:  # values that no check is written for
+            return recorder.observer.recording(NOT_UNDERSTOOD)
+        return recorder.observer.recording()
+    return Recording(0, {}, NOT_UNDERSTOOD)
+
+
+def known_mistake(
+    function: CheckFunction,
+    lesson: Lesson,
+    check: Check,
+    submission: Submission,
+    workers: WorkerPool,
+) -> Named | None:
+    """The known or generated mistake that leaves the same numbers as a file; None if none does.
+
+    The file must have failed the check with wrong numbers. workers: gives what starts a worker; its
+    own one is left alone.
+    """
+    mistakes = read(lesson)
+    if not any(one.check == check.name for one in mistakes):
+        return None
+    pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
+    recordings: list[Recording] = []
+    try:
+        for seed in PUBLIC_SEEDS:
+            recordings.append(record(function, lesson, check, submission, pool, seed))
+            named = look_up(check.name, recordings, mistakes, sure=len(recordings) > 1)
+            if named is None:  # the first seed is enough to say that
+                return None
+    finally:
+        pool.stop()
+    return named

@@ -1,0 +1,305 @@
+"""The verdict of a check: what is compared, what is asked for, and what a failure says."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lessons.grading.explain.clues import Clues, clues_of, own_launch
+from lessons.grading.explain.comparison import Threads, block_shape, differing, first_wrong
+from lessons.grading.explain.evidence import Evidence
+from lessons.grading.explain.messages import quoted, short_number
+from lessons.grading.explain.patterns import diagnose
+from lessons.grading.explain.replay import replay_of_wrong
+from lessons.grading.judge.result import Attempt, CheckEnded, WrongNumbers
+from lessons.grading.judge.runs import LastRun, Returned, Runs, replay_of
+from lessons.grading.worker.counts import Counts
+from lessons.grading.worker.output import Output, sentinel_of
+
+MOST_ROWS = 4096  # of a result, for which the calls are looked for that have returned them
+BY_ALL = (
+    "all threads of the launch store, also those beyond the edge, which have no element of their "
+    "own. A guard has to send these home: they return, and are not given an element of another "
+    "thread."
+)
+BY_SEVERAL = (
+    "several threads do the same work, or a thread stores again in each round of a loop that goes "
+    "over something else. A thread should write its own element, once."
+)
+IN_A_LOOP = (
+    "by all threads, so each of them goes through all elements in a loop. A thread should write "
+    "its own element, once."
+)
+
+
+class Verdict:
+    """Compares what the last run has left, and ends the check if it is wrong."""
+
+    def __init__(self, attempt: Attempt, runs: Runs) -> None:
+        self.lesson, self.check, self.submission, _, pictures = attempt
+        self.evidence = Evidence(self.lesson, self.check, pictures)
+        self.runs = runs
+        self.notes: list[str] = []  # how a check that passes compares with ours
+        self.right_run = ""  # the last run that was compared, and is right
+        self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
+
+    @property
+    def last(self) -> LastRun:
+        return self.runs.last
+
+    # ---------------------------------------------------------------- numbers
+
+    def expect(
+        self,
+        got: object,
+        expected: ArrayLike,
+        name: str,
+        threads: Threads | None,
+        tolerance: float | None,
+        reason: str,
+    ) -> None:
+        """End the check unless `got` is near `expected`; see the words of a `Case`."""
+        self.last_compared = got, threads
+        intact = got.guards_intact if isinstance(got, Output) else True
+        expected = np.asarray(expected)
+        values = self.as_array(got, expected, name)
+        if tolerance is None:
+            tolerance = self.usual_tolerance(expected)
+        wrong = differing(values, expected, tolerance)
+        if not wrong.any() and intact:
+            self.right_run, self.last.answers = self.last.what, []
+            return
+        initial = got.initial if isinstance(got, Output) else None
+        diagnosis = diagnose(
+            expected, values, sentinel_of(values.dtype), tolerance, threads,
+            guards_intact=intact, clues=self.clues(), initial=initial,
+        )  # fmt: skip
+        facts = []
+        if wrong.any():
+            allowed = f"(allowed: {tolerance:.2g}; {reason or self.usual_reason(tolerance)})"
+            facts.append(
+                f"{wrong.sum():,} of {wrong.size:,} elements of {name} are wrong {allowed}"
+            )
+            facts += self.examples(name, expected, values, tolerance, threads)
+        evidence = partial(self.evidence_of, name, expected, values, wrong, tolerance, threads)
+        raise WrongNumbers(*diagnosis, [self.last.what, *facts], evidence)
+
+    def examples(
+        self,
+        name: str,
+        expected: np.ndarray,
+        values: np.ndarray,
+        tolerance: float,
+        threads: Threads | None,
+    ) -> list[str]:
+        """The first wrong elements, with the threads that own them, or the calls they are of."""
+        calls = calls_of_rows(values, self.last.answers)
+        if calls:
+            self.last.what = calls[np.argwhere(differing(values, expected, tolerance))[0][0]]
+        of_rows = [f" ({call})" for call in calls]
+        sentinel = sentinel_of(values.dtype)
+        found = first_wrong(
+            name, expected, values, tolerance, threads, sentinel=sentinel, of_rows=of_rows
+        )
+        return ["  " + line for line in found]
+
+    def evidence_of(
+        self,
+        name: str,
+        expected: np.ndarray,
+        values: np.ndarray,
+        wrong: np.ndarray,
+        tolerance: float,
+        threads: Threads | None,
+        sentence: str,
+    ) -> list[str]:
+        """Draws the picture, writes the replay, and tells of a run that came out right."""
+        lines = self.right_before()
+        sentinel = sentinel_of(values.dtype)
+        lines += self.evidence.picture(name, expected, values, sentinel, tolerance, threads)
+        return lines + self.evidence.replay(
+            replay_of(self.last.recorded_by),
+            lambda data: replay_of_wrong(data, name, wrong, sentence),
+        )
+
+    def right_before(self) -> list[str]:
+        """What to compare a wrong run with: one of the same function that came out right."""
+        before, now = (run.partition("(")[0] for run in (self.right_run, self.last.what))
+        if not self.right_run or before != now:
+            return []
+        if self.right_run == self.last.what:
+            return ["An earlier run of the same sizes, with other numbers, came out right."]
+        return [f"This came out right: {self.right_run}. What is different here?"]
+
+    def usual_tolerance(self, expected: np.ndarray) -> float:
+        largest = np.abs(expected).max(initial=0.0) if expected.dtype.kind in "fiu" else 0.0
+        return self.check.tolerance * max(1.0, float(largest))
+
+    def usual_reason(self, tolerance: float) -> str:
+        exact = tolerance == 0 and self.check.tolerance > 0
+        return "it is the same to the last bit" if exact else self.check.tolerance_reason
+
+    def as_array(self, got: object, expected: np.ndarray, name: str) -> np.ndarray:
+        """`got` as an array of numbers, of the expected shape; or the end of the check."""
+        try:
+            values = got.array if isinstance(got, Output) else np.asarray(got)
+        except ValueError:
+            values = np.asarray(None)
+        if values.dtype.kind not in "fiub":
+            self.fail("wrong type", f"{name} is not made of numbers")
+        if values.shape != expected.shape:
+            self.fail("wrong shape", f"{name} has the shape {values.shape}, not {expected.shape}")
+        return values
+
+    # ---------------------------------------------------------------- what the file tells
+
+    def clues(self) -> Clues:
+        """What the code of the last run tells of a mistake."""
+        names = re.findall(r"\w+", self.last.what)
+        return clues_of(
+            self.submission.lines, self.lesson, names, self.check.needs,
+            checked=self.last.backend == "checked",
+        )._replace(lengths=lengths_of(self.last.arguments))  # fmt: skip
+
+    def own_launch(self) -> bool:
+        return own_launch("\n".join(self.submission.lines), self.lesson)
+
+    # ---------------------------------------------------------------- properties and budgets
+
+    def require(self, ok: bool, diagnosis: str, sentence: str, line: int | None = None) -> None:
+        if not ok:
+            code = quoted(line, self.submission.lines)
+            self.fail(diagnosis, f"{diagnosis}: {sentence}", *code)
+
+    def keep_within(
+        self,
+        what: str,
+        yours: float,
+        ours: float,
+        allowed: float,
+        diagnosis: str,
+        sentence: str | Callable[[], str],
+        line: int = 0,
+    ) -> None:
+        """End the check if `yours` is more than `allowed`; see `Case.budget`."""
+        if yours <= allowed:
+            return
+        sentence = sentence() if callable(sentence) else sentence
+        code = quoted(line, self.submission.lines)
+        self.fail(
+            diagnosis,
+            f"{diagnosis}: {sentence}",
+            f"{compared(what, yours, ours)} (allowed: {short_number(allowed)})",
+            *code,
+            *self.evidence.budget(what, yours, ours, allowed, sentence, code),
+        )
+
+    def compare(self, what: str, yours: float, ours: float) -> None:
+        figures = compared(what, yours, ours)
+        if figures not in self.notes:
+            self.notes.append(figures)
+
+    def require_many_threads(
+        self, counts: Counts, result: Output, threads: Threads | None = None
+    ) -> None:
+        """End the check if one thread has written all of a result, or each thread has."""
+        written, line = counts.of(result), counts.busiest_line("writes", result)
+        if written.writes >= 64:
+            launch = " Or does your launch start blocks of a few threads?" * self.own_launch()
+            self.keep_within(
+                "times that 32 threads write together, per 32 elements",
+                yours=32 * written.requests / written.writes,
+                ours=1,
+                allowed=16,
+                diagnosis="one thread for all",
+                sentence="of the threads of a warp only one, or a few, have work at a time: is "
+                f"there a loop over what the threads of the grid should share?{launch}",
+                line=line,
+            )
+        times = written.writes / max(1, result.array.size)
+        compared_one, compared_with = self.last_compared
+        owners = threads or (compared_with if compared_one is result else None)
+        average = " on average" * (times != round(times))
+        self.keep_within(
+            "writes per element",
+            yours=times,
+            ours=1,
+            allowed=16,
+            diagnosis="same work again",
+            sentence=lambda: (
+                f"each element is written {times:.0f} times{average}: "
+                + why_again(written.writes, result.array.shape, owners)
+            ),
+            line=line,
+        )
+
+    def fail(self, diagnosis: str, *lines: str) -> NoReturn:
+        raise CheckEnded("failed", diagnosis, self.last.what, *lines)
+
+
+class Terse(Verdict):
+    """Says that something is wrong, and not what: nobody reads why a changed text fails."""
+
+    def expect(
+        self,
+        got: object,
+        expected: ArrayLike,
+        name: str,
+        threads: Threads | None,
+        tolerance: float | None,
+        reason: str,
+    ) -> None:
+        expected = np.asarray(expected)
+        values = self.as_array(got, expected, name)
+        room = self.usual_tolerance(expected) if tolerance is None else tolerance
+        intact = got.guards_intact if isinstance(got, Output) else True
+        if not intact or differing(values, expected, room).any():
+            self.fail("wrong")
+        self.last_compared = got, threads
+
+
+def compared(what: str, yours: float, ours: float) -> str:
+    return f"{what}: yours {short_number(yours)}, ours {short_number(ours)}"
+
+
+def why_again(writes: float, shape: tuple[int, ...], threads: Threads | None) -> str:
+    """Who writes an array of this shape so often, in all."""
+    if threads is None or len(shape) < len(block_shape(threads)):
+        return BY_SEVERAL
+    blocks = block_shape(threads)
+    launched = math.prod(-(-n // size) * size for n, size in zip(shape, blocks, strict=False))
+    if writes == launched * math.prod(shape[len(blocks) :]):
+        return BY_ALL
+    own = math.prod(shape[: len(blocks)])
+    if writes in (launched * math.prod(shape), own * math.prod(shape)):
+        return IN_A_LOOP
+    return BY_SEVERAL
+
+
+def lengths_of(arguments: Sequence[object]) -> frozenset[int]:
+    """How long the axes of the arrays among the arguments are."""
+    arrays = [argument for argument in arguments if isinstance(argument, (Output, np.ndarray))]
+    return frozenset(length for array in arrays for length in array.shape)
+
+
+def calls_of_rows(values: np.ndarray, answers: Sequence[Returned]) -> list[str]:
+    """The calls that have returned the rows of an array, one by one; none if they have not."""
+    if not values.ndim or not 1 < len(values) <= MOST_ROWS:
+        return []
+    for begin in range(len(answers) - len(values) + 1):
+        part = answers[begin : begin + len(values)]
+        if all(is_row(row, answer) for row, answer in zip(values, part, strict=True)):
+            return [answer.call for answer in part]
+    return []
+
+
+def is_row(row: np.ndarray, answer: Returned) -> bool:
+    try:
+        returned = np.asarray(answer.value, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return np.array_equal(returned, np.asarray(row, np.float64), equal_nan=True)

@@ -1,0 +1,175 @@
+"""Make `fingerprints.json` of lessons: run their known mistakes, and generated ones, and keep sums.
+
+    python -m lessons mistakes fingerprints 4 --jobs 8
+
+A lesson whose file fits its checks, its known mistakes and our functions is left out: so who was
+interrupted begins where it ended. Without its file, or with an old one, a lesson's mistakes have
+fewer names; no wrong ones, since the numbers are then others.
+"""
+
+import functools
+import hashlib
+import json
+import multiprocessing.util
+import zipfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from kernels.plumbing.errors import InputError
+from lessons.course.exercises import exercise_text, solution_text
+from lessons.course.lesson import ROOT, Lesson, find_lesson, lessons
+from lessons.course.mistakes import MISTAKES, entries_of_kind, file_of
+from lessons.grading.explain.known import FILE, Mistake, Recording, as_text, look_up
+from lessons.grading.explain.mutations.generated import Generated, generated
+from lessons.grading.judge.recorded import PUBLIC_SEEDS, record
+from lessons.grading.judge.run import checks_of
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
+
+OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
+ARCHIVE = "fingerprints.zip"  # of all files, in the folder that `--out` names
+MOST_CHECKS = 3  # of a function, that are tried with a generated mistake of it
+SECONDS_OF_GENERATED = 4.0  # for one run
+MOST_GENERATED = 250  # per lesson, the likeliest
+
+
+class Tried(NamedTuple):
+    """A file with a mistake, and the checks that it may fail, in order."""
+
+    name: str
+    sentence: str
+    text: str
+    checks: tuple[str, ...]
+    generated: bool
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("lessons", nargs="*", metavar="N", help="their numbers (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (default: 1)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help=f"write all files into {ARCHIVE} there"
+    )
+
+
+def write_fingerprints(options: Namespace) -> int:
+    """The command; returns 0. Raises `InputError` for a lesson that does not exist."""
+    if options.jobs < 1:
+        raise InputError(f"--jobs {options.jobs}: at least 1")
+    chosen = [find_lesson(number) for number in options.lessons] or lessons()
+    old = [lesson for lesson in chosen if not is_fresh(lesson)]
+    for lesson in chosen:
+        if lesson not in old:
+            print(f"{lesson.name}: fits already")
+    with ProcessPoolExecutor(options.jobs) as processes:
+        waiting = [(lesson, begun(lesson, processes)) for lesson in old]
+        for lesson, futures in waiting:
+            text = as_text(key_of(lesson), distinct(futures))
+            path = keep(lesson, text, options.out)
+            count = text.count("\n") - 2
+            print(f"{path}: {count} mistakes, {len(text.encode()):,} bytes", flush=True)
+    return 0
+
+
+def keep(lesson: Lesson, text: str, out: Path | None) -> Path:
+    path = lesson.folder / FILE
+    if out is None:
+        path.write_text(text, encoding="utf-8")
+        return path.relative_to(ROOT)
+    out.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(out / ARCHIVE, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(path.relative_to(ROOT).as_posix(), text)
+    return out / ARCHIVE
+
+
+# ---------------------------------------------------------------- what is tried
+
+
+def tried(lesson: Lesson) -> Iterator[Tried]:
+    """The known mistakes, and then the generated ones."""
+    for entry in entries_of_kind(lesson, "wrong"):
+        yield Tried(entry.name, entry.sentence, file_of(lesson, entry), (entry.check,), False)
+    changes = generated(solution_text(lesson), exercise_text(lesson), lesson.blank)
+    for change in list(changes)[:MOST_GENERATED]:
+        yield Tried(change.kind, change.sentence, change.text, checks_for(lesson, change), True)
+
+
+def checks_for(lesson: Lesson, change: Generated) -> tuple[str, ...]:
+    """The first checks that run a function."""
+    found = [one.name for one in lesson.checks if change.function in one.needs and not one.gpu]
+    return tuple(found[:MOST_CHECKS])
+
+
+def key_of(lesson: Lesson) -> str:
+    """Another one for other checks, known mistakes or functions of ours."""
+    paths = [file for name in OF_A_LESSON for file in lesson.folder.glob(name)]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(paths)]
+    texts += [solution_text(lesson)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def is_fresh(lesson: Lesson) -> bool:
+    """Whether the file of a lesson fits what it was made of."""
+    path = lesson.folder / FILE
+    return path.exists() and json.loads(path.read_text(encoding="utf-8"))["key"] == key_of(lesson)
+
+
+# ---------------------------------------------------------------- runs
+
+
+def begun(lesson: Lesson, processes: ProcessPoolExecutor) -> list[tuple[Tried, Future]]:
+    return [(one, processes.submit(found_by, lesson.number, one)) for one in tried(lesson)]
+
+
+def found_by(number: str, one: Tried) -> tuple[str, list[Recording]] | None:
+    """(check, a recording per seed) of the first check that finds wrong numbers; None without."""
+    lesson = find_lesson(number)
+    functions, submission = checks(number), Submission(Path("exercise.py"), one.text.encode())
+    seconds = (SECONDS_OF_GENERATED,) if one.generated else ()
+    for name in one.checks:
+        what = functions[name], lesson, lesson.check(name), submission, workers()
+        first = record(*what, PUBLIC_SEEDS[0], *seconds)
+        if first.places:
+            rest = [record(*what, seed, *seconds) for seed in PUBLIC_SEEDS[1:]]
+            complete = all(recording.places for recording in rest)
+            return (name, [first, *rest]) if complete else None
+        if first.ended:
+            return None
+    return None
+
+
+def distinct(futures: Iterable[tuple[Tried, Future]]) -> list[Mistake]:
+    """What was found, but for generated mistakes that leave what one before them leaves."""
+    kept: list[Mistake] = []
+    for one, future in futures:
+        found = future.result()
+        if found is None:
+            continue
+        check, recordings = found
+        rows = tuple(recording.row() for recording in recordings)
+        mistake = Mistake(one.name, check, one.sentence, rows, one.generated)
+        if one.generated and look_up(check, recordings, kept):
+            continue
+        kept.append(mistake)
+    return kept
+
+
+@functools.cache
+def checks(number: str) -> dict:
+    return checks_of(find_lesson(number))
+
+
+@functools.cache
+def workers() -> WorkerPool:
+    """Of this process; they end with it."""
+    pool = WorkerPool(trusted=True)
+    multiprocessing.util.Finalize(None, pool.stop, exitpriority=1)
+    return pool
+
+
+if __name__ == "__main__":
+    options = ArgumentParser(prog="python -m lessons.grading.make_fingerprints")
+    add_options(options)
+    write_fingerprints(options.parse_args())

@@ -1,0 +1,208 @@
+"""Where a kernel's numbers come from, by its text: memory, a thread's number or a block's."""
+
+import ast
+import functools
+from collections.abc import Callable
+
+from ...names import resolve
+from ...source import Source, called_source
+from .race_sides import Side, parents_in, parents_of
+
+# What differs from thread to thread: positions, arrays of its own, what others have given to it.
+OF_A_THREAD = ("threadIdx", "grid", "laneid", "local", "atomic")
+GRID_BY_HAND = (
+    "cuda.blockIdx.x * cuda.blockDim.x", "cuda.blockDim.x * cuda.blockIdx.x",
+    "blockIdx.x * blockDim.x", "blockDim.x * blockIdx.x",
+)  # fmt: skip
+PLAIN_CALLS = ("range", "int", "min", "max", "abs", "int32", "int64", "uint32", "uint64", "divmod")
+
+
+def chosen_by_data(source: Source, element: ast.Subscript) -> bool:
+    """Whether an index comes from memory, as that of a histogram does: any thread may have it."""
+    return comes_from(element.slice, loaded_names(source.tree), is_load)
+
+
+def added_by_all(side: Side, element: ast.Subscript, value: ast.expr) -> bool:
+    """Whether all threads of a block add the same numbers from memory, which then count often.
+
+    side: where they do. element, value: to what, and what is added. Constants do not count:
+    `count[0] += 1` is right where each thread counts for itself.
+    """
+    tree, asks = side.source.tree, begins_of_threads(side.source)
+    if not any(map(is_load, ast.walk(value))):
+        return False
+    around = parents_of(parents_in(tree), side.node)
+    tests = (parent.test for parent in around if isinstance(parent, (ast.If, ast.While)))
+    names = names_that_may_differ(side)
+    return not any(comes_from(part, names, asks) for part in (value, element.slice, *tests))
+
+
+def names_that_may_differ(side: Side) -> frozenset[str]:
+    """Names whose values may differ from thread to thread.
+
+    Each thread may have called a function with numbers of its own, and come to a line or not.
+    """
+    tree, asks = side.source.tree, begins_of_threads(side.source)
+    given = tree.args
+    parameters = (part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    found = frozenset() if side.source is side.kernel else frozenset(parameters)
+    while True:
+        more = names_from(tree, asks, known=found)
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.If, ast.While)) and comes_from(node.test, more, asks):
+                more |= names_given_in(node)
+            elif isinstance(node, ast.For) and comes_from(node.iter, more, asks):
+                more |= names_given_in(node)
+        if more == found:
+            return found
+        found = more
+
+
+def begins_of_threads(source: Source) -> Callable[[ast.AST], bool]:
+    """Whether a node gives another value in each thread, or may, as somebody's own function."""
+
+    def begins(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
+            return True
+        return is_of_thread(node)
+
+    return begins
+
+
+def first_thread_of_block(tree: ast.FunctionDef) -> str:
+    """What is true of one thread of a block, along the axes that a function asks for."""
+    text = ast.unparse(tree)
+    asked = {"y": ("threadIdx.y", "grid(2)", "grid(3)"), "z": ("threadIdx.z", "grid(3)")}
+    axes = [axis for axis, signs in asked.items() if any(sign in text for sign in signs)]
+    return " and ".join(f"cuda.threadIdx.{axis} == 0" for axis in ("x", *axes))
+
+
+def depends_on_thread(tree: ast.FunctionDef, node: ast.AST) -> bool:
+    return comes_from(node, names_of_threads(tree), is_of_thread)
+
+
+def depends_on_block(tree: ast.FunctionDef, node: ast.AST) -> bool:
+    """Whether an expression may differ from block to block."""
+    return comes_from(node, names_from(tree, is_of_block), is_of_block)
+
+
+def in_pieces_of_blocks(tree: ast.FunctionDef, index: ast.expr) -> bool:
+    """Whether an index begins at a place that is the block's, and not at the number in the grid."""
+    if set(GRID_BY_HAND) & {ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.BinOp)}:
+        return False
+    return comes_from(index, names_from(tree, is_number_of_block), is_number_of_block)
+
+
+def block_left_out(side: Side) -> str:
+    """A hint where an index counts threads, and blocks come to the same elements; else ""."""
+    if not isinstance(side.node, ast.Subscript) or chosen_by_data(side.source, side.node):
+        return ""
+    tree, index = side.source.tree, side.node.slice
+    given = {argument.arg for argument in tree.args.args}
+    names = {part.id for part in ast.walk(index) if isinstance(part, ast.Name)}
+    if names & given or not depends_on_thread(tree, index) or depends_on_block(tree, index):
+        return ""
+    return ". Or should each block have elements of its own? The index is the same in all blocks"
+
+
+def made_of_array(tree: ast.FunctionDef, value: ast.expr, array: str) -> bool:
+    """Whether a value is computed from elements of an array, by way of names and a thread's arrays.
+
+    Not by way of another shared or global array: with that, there are two already.
+    """
+
+    def is_of_array(node: ast.AST) -> bool:
+        return isinstance(node, ast.Subscript) and ast.unparse(node.value) == array
+
+    return comes_from(value, names_from(tree, is_of_array, own_arrays(tree)), is_of_array)
+
+
+def own_arrays(tree: ast.FunctionDef) -> frozenset[str]:
+    """Names of the arrays that a thread has for itself."""
+    return frozenset(
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and "local.array" in ast.unparse(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def loaded_names(tree: ast.FunctionDef) -> frozenset[str]:
+    """Names whose values come from memory."""
+    return names_from(tree, is_load)
+
+
+@functools.lru_cache(maxsize=64)
+def names_of_threads(tree: ast.FunctionDef) -> frozenset[str]:
+    """Names whose values differ from thread to thread."""
+    return names_from(tree, is_of_thread)
+
+
+def names_from(
+    tree: ast.FunctionDef,
+    begins: Callable[[ast.AST], bool],
+    arrays: frozenset[str] = frozenset(),
+    known: frozenset[str] = frozenset(),
+) -> frozenset[str]:
+    """Names that are given a value in which `begins` is true of a part, or of such a name.
+
+    arrays: of these also the name, if an element is given such a value. known: names of which that
+    is known already.
+    """
+    found = known
+    while True:
+        more = found
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
+                value = node.value
+            else:
+                value = node.iter if isinstance(node, ast.For) else None
+            if value is not None and comes_from(value, more, begins):
+                targets = node.target if isinstance(node, ast.For) else node
+                more |= names_given_in(targets) | (arrays_given_in(targets) & arrays)
+        if more == found:
+            return found
+        found = more
+
+
+def comes_from(node: ast.AST, names: frozenset[str], begins: Callable[[ast.AST], bool]) -> bool:
+    parts = list(ast.walk(node))
+    used = {part.id for part in parts if isinstance(part, ast.Name)}
+    return bool(used & names) or any(map(begins, parts))
+
+
+def is_load(node: ast.AST) -> bool:
+    """Whether it reads an element: `values[i]`, and not `values.shape[0]`."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
+
+
+def is_of_thread(node: ast.AST) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name in OF_A_THREAD or str(name).startswith("shfl")
+
+
+def is_number_of_block(node: ast.AST) -> bool:
+    return "blockIdx" in (getattr(node, "attr", ""), getattr(node, "id", ""))
+
+
+def is_of_block(node: ast.AST) -> bool:
+    """Whether it tells the block, or may: a function of somebody's own can ask for it, too."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if name in ("blockIdx", "grid", "atomic"):
+        return True
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id not in PLAIN_CALLS
+
+
+def arrays_given_in(node: ast.AST) -> frozenset[str]:
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
+    return frozenset(ast.unparse(part.value) for part in parts if isinstance(part.ctx, ast.Store))
+
+
+def names_given_in(node: ast.AST) -> frozenset[str]:
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in names if isinstance(part.ctx, ast.Store))

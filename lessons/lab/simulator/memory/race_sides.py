@@ -1,0 +1,205 @@
+"""The two sides of a race in the text of the kernel, and what lies between them."""
+
+import ast
+import functools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...names import CudaName, resolve
+from ...source import Source
+from .access import Kind
+from .arrays import Memory
+
+OF_WARPS = ("syncwarp", "laneid", "shfl", "ballot_sync", "all_sync", "any_sync", "match", "activem")
+
+
+class Side(NamedTuple):
+    """One of the two accesses of a race."""
+
+    thread: int  # its number in the launch
+    kind: Kind
+    source: Source
+    node: ast.AST
+    memory: Memory  # of which both touch an element
+    kernel: Source | None = None  # that runs; `source` may be a function that it calls
+
+    @property
+    def atomic(self) -> bool:
+        return self.kind == "atomic"
+
+
+@functools.lru_cache(maxsize=64)
+def parents_in(tree: ast.FunctionDef) -> dict[ast.AST, ast.AST]:
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def parents_of(parents: dict[ast.AST, ast.AST], node: ast.AST) -> Iterator[ast.AST]:
+    """From the innermost to the outermost."""
+    while node in parents:
+        node = parents[node]
+        yield node
+
+
+def statement_at(side: Side) -> ast.stmt | None:
+    """The statement that one side of a race is in."""
+    for parent in parents_of(parents_in(side.source.tree), side.node):
+        if isinstance(parent, ast.stmt):
+            return parent
+    return None
+
+
+def begins_a_sum(now: Side, former: Side) -> bool:
+    """Whether one thread stores a constant where others add: an exchange would lose as much."""
+    changed, stored = (now, former) if now.atomic else (former, now)
+    call = changed.node
+    if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(".add"):
+        return False
+    asks = not call.args or ast.unparse(call.args[-1]) == "0"  # of a flag
+    return not asks and sets_a_constant(stored)
+
+
+def sets_a_constant(stored: Side) -> bool:
+    statement = statement_at(stored)
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    parts = value.args if isinstance(value, ast.Call) else [value]  # float32(0), or 0
+    return all(isinstance(part, ast.Constant) for part in parts)
+
+
+def shared_parents(now: Side, former: Side) -> list[ast.AST]:
+    """What both places are in, in one function; from the innermost to the outermost."""
+    parents = parents_in(now.source.tree)
+    others = set(parents_of(parents, former.node))
+    return [parent for parent in parents_of(parents, now.node) if parent in others]
+
+
+def where_between(now: Side, former: Side) -> str:
+    """Behind which `if` or loop, and before which one, a barrier between two places belongs."""
+    first, second = sorted((now, former), key=lambda side: line_of(side.node))
+    behind, before = own_block(first, second), own_block(second, first)
+    words = [f"behind {behind}"] * bool(behind) + [f"before {before}"] * bool(before)
+    return ", " + " and ".join(words) if words else ""
+
+
+def own_block(one: Side, other: Side) -> str:
+    """The outermost `if` or loop that one place is in, and the other is not; in words."""
+    shared = set(shared_parents(one, other))
+    own = [
+        parent
+        for parent in parents_of(parents_in(one.source.tree), one.node)
+        if parent not in shared and isinstance(parent, (ast.If, ast.For, ast.While))
+    ]
+    if not own:
+        return ""
+    return f"the {'`if`' if isinstance(own[-1], ast.If) else 'loop'} of line {line_of(own[-1])}"
+
+
+def in_two_branches(now: Side, former: Side) -> bool:
+    """Whether one place is under an `if`, and the other under its `else`."""
+    nearest = next(iter(shared_parents(now, former)), None)
+    if not isinstance(nearest, ast.If):
+        return False
+    parents = parents_in(now.source.tree)
+    tops = [{node, *parents_of(parents, node)} for node in (now.node, former.node)]
+    sides = [[part for part in nearest.orelse if part in top] for top in tops]
+    return bool(sides[0]) != bool(sides[1])
+
+
+def apart_by_return(now: Side, former: Side) -> bool:
+    """Whether one place is in an `if` that ends with `return`, and the other is not in it."""
+    parents = parents_in(now.source.tree)
+    shared = shared_parents(now, former)
+    return any(
+        isinstance(parent, ast.If)
+        and parent not in shared
+        and isinstance(parent.body[-1], ast.Return)
+        and not parent.orelse
+        for node in (now.node, former.node)
+        for parent in parents_of(parents, node)
+    )
+
+
+def common_loop(now: Side, former: Side) -> ast.For | ast.While | None:
+    for parent in shared_parents(now, former):
+        if isinstance(parent, (ast.For, ast.While)):
+            return parent
+    return None
+
+
+def barriers_in(node: ast.AST) -> Iterator[int]:
+    """Lines of the barriers of a block in some code."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads"):
+            yield part.lineno
+
+
+def barrier_left_out(now: Side, former: Side) -> tuple[int, int] | None:
+    """Of a loop around both, all of whose barriers are in an `if`: its line, and a barrier's."""
+    parents = parents_in(now.source.tree)
+    for loop in shared_parents(now, former):
+        lines = list(barriers_in(loop)) if isinstance(loop, (ast.For, ast.While)) else []
+        if lines and all(under_a_condition(part, loop, parents) for part in ast.walk(loop)):
+            return line_of(loop), lines[0]
+    return None
+
+
+def under_a_condition(part: ast.AST, loop: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether a part of a loop is no barrier, or one under an `if` in the loop."""
+    if not (isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads")):
+        return True
+    for parent in parents_of(parents, part):
+        if parent is loop:
+            return False
+        if isinstance(parent, ast.If):
+            return True
+    return False
+
+
+def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
+    return (part for part in ast.walk(node) if isinstance(part, ast.Subscript))
+
+
+def uses_warps(source: Source) -> bool:
+    """Whether a kernel knows of warps: whoever wrote it will know what syncwarp is."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            name = resolve(source, node)
+            if isinstance(name, CudaName) and name.path.startswith(OF_WARPS):
+                return True
+        if asks_for_lane(node):
+            return True
+    return False
+
+
+def asks_for_lane(node: ast.AST) -> bool:
+    """Whether an expression is about a thread's place in its warp: t < 32, t % 32, t & 31."""
+    if isinstance(node, ast.Compare):
+        return any(is_constant(part, 32) for part in node.comparators)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv)):
+        return is_constant(node.right, 32)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return is_constant(node.right, 31)
+    return False
+
+
+def is_constant(node: ast.AST, value: int) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def syncs_grid(source: Source) -> bool:
+    """Whether a kernel waits for its whole grid: `this_grid().sync()`."""
+    names = (node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    return any(node.attr == "this_grid" for node in names)
+
+
+def waiting_loops(source: Source) -> list[ast.While]:
+    """Loops that do nothing but wait."""
+    loops = (node for node in ast.walk(source.tree) if isinstance(node, ast.While))
+    return [
+        loop for loop in loops if all(isinstance(s, (ast.Pass, ast.Continue)) for s in loop.body)
+    ]
+
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))

@@ -1,2 +1,0 @@
-"""No attack: the solution, to compare with."""
-# like: honest
