@@ -15,7 +15,7 @@ OPPOSITES = (
     {"w", "h"}, {"r", "c"}, {"input", "output"}, {"old", "new"}, {"mean", "square"},
 )  # fmt: skip
 ARRAY, WHOLE, NUMBER = "array", "whole number", "number"
-GRID = ("grid", "gridsize", "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
+GRID = {"grid", "gridsize", "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize"}
 WHOLE_CALLS = ("int32", "uint32", "int64", "uint64", "int", "len", "grid", "gridsize", "range")
 WHOLE_OPERATORS = (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 
@@ -23,17 +23,17 @@ WHOLE_OPERATORS = (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, as
 class Scope:
     """The names of one function.
 
-    known: name -> the line that first gives it a value; 0 for arguments and names of the file.
+    known: name -> the line that first gives it a value; 0 for arguments. kinds: name -> what it
+    stands for. of_the_file: constants and functions that the file imports or defines.
     """
 
     def __init__(self, function: ast.FunctionDef, of_the_file: set[str]) -> None:
         arguments = function.args
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        self.parameters = [argument.arg for argument in parameters]
         self.nodes = [node for statement in body_of(function) for node in ast.walk(statement)]
-        self.known = dict.fromkeys(self.parameters, 0)
+        self.known = {argument.arg: 0 for argument in parameters}
         self.of_the_file = of_the_file
-        self.called = {called_name(node) for node in self.nodes if isinstance(node, ast.Call)}
+        self.called = {called_name(node) for node in self.nodes}
         self.kinds: dict[str, str] = {}
         self.dimensions: dict[str, int] = {}
         for node in self.nodes:
@@ -41,27 +41,30 @@ class Scope:
         for _ in range(2):  # what a later line tells of an earlier one
             for node in self.nodes:
                 self.note_value(node)
+        products = [
+            node
+            for node in self.nodes
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+        ]
+        sides = [side for node in products for side in (node.left, node.right)]
+        factors = {side.id for side in sides if isinstance(side, ast.Name) and side.id.isupper()}
+        self.constant_factors = sorted(factors)
 
     def note(self, node: ast.AST) -> None:
         """What the use of a name says of it."""
+        whole: list[ast.expr] = []
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            line = self.known.get(node.id, node.lineno)
-            self.known[node.id] = min(line, node.lineno)
+            self.known[node.id] = min(self.known.get(node.id, node.lineno), node.lineno)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             self.kinds[node.value.id] = ARRAY
-            indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            self.dimensions[node.value.id] = len(indices)
-            for index in indices:
-                self.note_whole(index)
+            whole = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            self.dimensions[node.value.id] = len(whole)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.attr in ("shape", "size"):
                 self.kinds.setdefault(node.value.id, ARRAY)
         if isinstance(node, ast.Call) and called_name(node) == "range":
-            for argument in node.args:
-                self.note_whole(argument)
-
-    def note_whole(self, node: ast.expr) -> None:
-        for inner in ast.walk(node):
+            whole = node.args
+        for inner in (inner for part in whole for inner in ast.walk(part)):
             if isinstance(inner, ast.Name):
                 self.kinds.setdefault(inner.id, WHOLE)
 
@@ -70,9 +73,7 @@ class Scope:
         if isinstance(node, ast.For) and called_name(node.iter) == "range":
             for name in names_in(node.target):
                 self.kinds.setdefault(name, WHOLE)
-        if not isinstance(node, ast.Assign):
-            return
-        for target, value in pairs_of(node):
+        for target, value in pairs_of(node) if isinstance(node, ast.Assign) else ():
             kind = self.kind_of(value)
             if kind and isinstance(target, ast.Name):
                 self.kinds.setdefault(target.id, kind)
@@ -84,47 +85,36 @@ class Scope:
         if isinstance(node, ast.Name):
             return self.kinds.get(node.id, "")
         if isinstance(node, ast.Attribute):
-            return WHOLE if set(names_in(node)) & set(GRID) or node.attr == "size" else ""
+            return WHOLE if GRID & set(names_in(node)) or node.attr == "size" else ""
         if isinstance(node, ast.Subscript):
             shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
             return WHOLE if shape else NUMBER
         if isinstance(node, ast.Call):
             name = called_name(node)
-            if name == "array":
-                return ARRAY
-            return WHOLE if name in WHOLE_CALLS else ""
-        if isinstance(node, ast.BinOp):
-            return self.kind_of_sum(node)
-        return ""
-
-    def kind_of_sum(self, node: ast.BinOp) -> str:
-        if isinstance(node.op, WHOLE_OPERATORS):
-            return WHOLE
-        if isinstance(node.op, ast.Div):
-            return NUMBER
+            return ARRAY if name == "array" else WHOLE if name in WHOLE_CALLS else ""
+        if not isinstance(node, ast.BinOp):
+            return ""
+        if isinstance(node.op, (ast.Div, *WHOLE_OPERATORS)):
+            return NUMBER if isinstance(node.op, ast.Div) else WHOLE
         kinds = {self.kind_of(node.left), self.kind_of(node.right)}
         return NUMBER if NUMBER in kinds else WHOLE if kinds == {WHOLE} else ""
 
     def alike(self, name: str, line: int) -> list[str]:
         """The names that could stand in this line for `name`, the nearest first."""
-        kind = self.kinds.get(name, "")
-        found = []
-        for other, since in self.known.items():
-            if other == name or since > line or other in self.called or other == "_":
-                continue
-            theirs = self.kinds.get(other, "")
-            if ARRAY in (kind, theirs) and kind != theirs:
-                continue
-            if kind == theirs == ARRAY and not self.same_dimensions(name, other):
-                continue
-            if kind and theirs and kind != theirs:
-                continue
-            found.append(other)
+        found = [
+            other
+            for other, since in self.known.items()
+            if since <= line and other not in (name, "_", *self.called) and self.fit(name, other)
+        ]
         return sorted(found, key=lambda other: distance(name, other))[:MOST_ALIKE]
 
-    def same_dimensions(self, name: str, other: str) -> bool:
-        mine, theirs = self.dimensions.get(name), self.dimensions.get(other)
-        return mine is None or theirs is None or mine == theirs
+    def fit(self, name: str, other: str) -> bool:
+        """Whether two names may stand for the same kind of thing."""
+        mine, theirs = self.kinds.get(name, ""), self.kinds.get(other, "")
+        if mine == theirs == ARRAY:
+            dimensions = {self.dimensions.get(name), self.dimensions.get(other)} - {None}
+            return len(dimensions) < 2
+        return mine == theirs or (ARRAY not in (mine, theirs) and "" in (mine, theirs))
 
 
 def distance(name: str, other: str) -> int:
@@ -146,11 +136,10 @@ def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
 
 def called_name(node: ast.AST) -> str:
     """The last part of the name that a call calls, such as "grid" of cuda.grid(1); "" if none."""
-    if not isinstance(node, ast.Call):
-        return ""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
+    called = node.func if isinstance(node, ast.Call) else None
+    if isinstance(called, ast.Attribute):
+        return called.attr
+    return called.id if isinstance(called, ast.Name) else ""
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
@@ -166,7 +155,7 @@ def pairs_of(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     for target in node.targets:
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        if len(values) == 1 < len(targets):
+        if len(values) == 1:
             values = values * len(targets)
         if len(values) == len(targets):
             yield from zip(targets, values, strict=True)

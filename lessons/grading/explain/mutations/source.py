@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from lessons.course.source_text import syntax_tree
 
-Proposal = tuple[str, str, str]  # new text, kind, words
 COMPOUND = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple,
     ast.UnaryOp,
@@ -43,6 +42,12 @@ class Source:
         start = self.starts[node.lineno - 1] + node.col_offset
         return start, self.starts[node.end_lineno - 1] + node.end_col_offset
 
+    def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
+        """As `span`, for the whole lines of a statement."""
+        assert statement.end_lineno, "a parsed node has an end"
+        end = min(self.starts[statement.end_lineno], len(self.content))
+        return self.starts[statement.lineno - 1], end
+
     def between(self, start: int, end: int) -> str:
         return self.content[start:end].decode("utf-8", "replace")
 
@@ -54,11 +59,16 @@ class Source:
         text = self.text_of(node)
         return f"({text})" if isinstance(node, COMPOUND) else text
 
-    def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
-        """As `span`, for the whole lines of a statement."""
-        assert statement.end_lineno, "a parsed node has an end"
-        end = min(self.starts[statement.end_lineno], len(self.content))
-        return self.starts[statement.lineno - 1], end
+    def replaced(self, node: ast.expr, begin: int, end: int, new: str) -> str:
+        """The text of a node, with `new` in place of what stands from `begin` to `end`."""
+        start, behind = self.span(node)
+        return self.between(start, begin) + new + self.between(end, behind)
+
+    def change(
+        self, node: ast.expr | ast.stmt, new: str, kind: str, words: str, line: int = 0
+    ) -> Change:
+        """Another text in place of a node, which its own line is told of, or another one."""
+        return Change(*self.span(node), new, line or node.lineno, kind, words)
 
     def changed(self, change: Change) -> str:
         """The whole text with this change."""
@@ -69,13 +79,3 @@ class Source:
         """name -> the functions at the top of the file."""
         body = self.tree.body if self.tree else []
         return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-
-    def imports(self) -> dict[str, str]:
-        """name -> the statement that imports it, at the top of the file."""
-        found = {}
-        for node in self.tree.body if self.tree else []:
-            for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-                renamed = f" as {alias.asname}" if alias.asname else ""
-                source = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
-                found[alias.asname or alias.name] = f"{source}import {alias.name}{renamed}"
-        return found
