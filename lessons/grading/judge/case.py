@@ -10,10 +10,11 @@
 The function of a check runs here, in the judge. `case.run` and `case.call` run the student's
 functions in a worker; `case.expect` compares what came back with what the judge has computed.
 
-A case has three parts, each of which knows its own work: `inputs` draws numbers, `runs` runs the
-student's functions, `verdict` compares and ends the check. Another verdict may be put in its place.
+A case has two parts, each of which knows its own work: `runs` runs the student's functions,
+`verdict` compares and ends the check. Another verdict may be put in its place.
 """
 
+import functools
 import zlib
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
@@ -21,11 +22,12 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from kernels.files.images import load_image
+from lessons.course.lesson import ROOT
 from lessons.grading.explain.comparison import Threads
-from lessons.grading.judge.inputs import Inputs
 from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.runs import Runs
-from lessons.grading.judge.verdict import Verdict
+from lessons.grading.judge.verdict import Budget, Verdict
 from lessons.grading.worker.counts import Counts
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
@@ -47,6 +49,12 @@ def check(name: str) -> Callable[[CheckFunction], CheckFunction]:
     return mark
 
 
+@functools.cache
+def the_lake() -> np.ndarray:
+    """The photograph of the course, (height, width, 3) float32 in [0, 1]."""
+    return load_image(ROOT / "images" / "lake.png")
+
+
 class Case:
     """The words of a check. verdict: None for the one that grades are decided by."""
 
@@ -54,8 +62,7 @@ class Case:
         self.lesson, self.check, self.submission, self.seed, _ = attempt
         # The same numbers for the same seed, whichever checks are run, and others in each check.
         name = f"{self.lesson.name} {self.check.name}".encode()
-        self.inputs = Inputs([self.seed, zlib.crc32(name)])
-        self.rng = self.inputs.rng
+        self.rng = np.random.default_rng([self.seed, zlib.crc32(name)])
         self.runs = runs
         self.verdict = verdict or Verdict(attempt, runs)
 
@@ -74,11 +81,17 @@ class Case:
         dtype: DTypeLike = np.float32,
     ) -> np.ndarray:
         """An array of uniform random numbers in [low, high)."""
-        return self.inputs.random(shape, low, high, dtype)
+        return self.rng.uniform(low, high, shape).astype(dtype)
 
     def photo(self, shape: tuple[int, int, int]) -> np.ndarray:
         """A part of the lake, float32 in [0, 1], a little noisy: no two pixels are the same."""
-        return self.inputs.photo(shape)
+        height, width, channels = shape
+        lake = the_lake()
+        rows = (np.arange(height) + 0.5) / height * lake.shape[0]
+        columns = (np.arange(width) + 0.5) / width * lake.shape[1]
+        picture = lake[rows.astype(int)][:, columns.astype(int), :channels]
+        noise = self.rng.uniform(0, 1, shape)
+        return (0.7 * picture + 0.3 * noise).astype(np.float32)
 
     def output(
         self,
@@ -177,6 +190,7 @@ class Case:
         diagnosis: str,
         sentence: str | Callable[[], str],
         line: int = 0,
+        noted: bool = True,
     ) -> None:
         """End the check with this diagnosis if `yours` is more than `allowed`.
 
@@ -185,25 +199,17 @@ class Case:
         that are as good. sentence: or what makes it, which may wait until then. line: the line of
         the student's file with most of it; see `Counts.busiest_line`.
         """
-        self.verdict.keep_within(what, yours, ours, allowed, diagnosis, sentence, line)
-        self.verdict.compare(what, yours, ours)
+        budget = Budget(what, yours, ours, allowed, diagnosis, sentence, line)
+        self.verdict.keep_within(budget)
+        if noted:
+            self.verdict.note(budget.figures)
 
-    def keep_within(
-        self,
-        what: str,
-        yours: float,
-        ours: float,
-        allowed: float,
-        diagnosis: str,
-        sentence: str | Callable[[], str],
-        line: int = 0,
-    ) -> None:
-        """As `budget`, of which nothing is said if it is kept."""
-        self.verdict.keep_within(what, yours, ours, allowed, diagnosis, sentence, line)
+    # As `budget`, of which nothing is said if it is kept.
+    keep_within = functools.partialmethod(budget, noted=False)
 
     def compare(self, what: str, yours: float, ours: float) -> None:
         """Note, for a check that passes, how often something was done: nothing is asked for."""
-        self.verdict.compare(what, yours, ours)
+        self.verdict.note(Budget(what, yours, ours, yours, "", "").figures)
 
     def require_many_threads(
         self, counts: Counts, result: Output, threads: Threads | None = None

@@ -6,19 +6,14 @@ so a student's mistake can be looked up among known ones. No points depend on it
 
 import time
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.explain.comparison import Threads
 from lessons.grading.explain.known import Named, Observer, Recording, look_up, read
 from lessons.grading.judge.case import Case, CheckFunction
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.runs import Engines, Runs
-from lessons.grading.judge.verdict import Verdict
+from lessons.grading.judge.verdict import Compared, Verdict
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
-from lessons.grading.worker.output import Output
 
 PUBLIC_SEEDS = 1_000_003, 2_000_003  # grades are decided on the run's own seed
 SECONDS = 10.0  # of one recording; a file that needs more is not looked up
@@ -34,27 +29,16 @@ class Recorder(Verdict):
         super().__init__(attempt, runs)
         self.observer = Observer()
 
-    def expect(
-        self,
-        got: object,
-        expected: ArrayLike,
-        name: str,
-        threads: Threads | None,
-        tolerance: float | None,
-        reason: str,
-    ) -> None:
-        expected = np.asarray(expected)
-        values = self.as_array(got, expected, name)
-        tolerance = self.usual_tolerance(expected) if tolerance is None else tolerance
-        if isinstance(got, Output) and not got.guards_intact:
+    def decide_on(self, one: Compared) -> None:
+        if not one.guards_intact:
             self.fail("written outside")
-        self.observer.compare(name, values, expected, tolerance)
+        self.observer.compare(one.name, one.values, one.expected, one.tolerance)
         self.runs.small_only = self.observer.places > 0
 
     def nothing(self, *_: object, **__: object) -> None:
         """In place of what a check demands besides right numbers."""
 
-    keep_within = compare = require = require_many_threads = nothing
+    keep_within = note = require = require_many_threads = nothing
 
 
 def record(

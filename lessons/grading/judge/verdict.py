@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,46 @@ IN_A_LOOP = (
 )
 
 
+class Compared(NamedTuple):
+    """A result beside what was expected; for the rest see `Case.expect`."""
+
+    name: str
+    got: object
+    values: np.ndarray  # those of `got`
+    expected: np.ndarray
+    tolerance: float
+    threads: Threads | None
+    reason: str
+
+    @property
+    def wrong(self) -> np.ndarray:
+        return differing(self.values, self.expected, self.tolerance)
+
+    @property
+    def guards_intact(self) -> bool:
+        return self.got.guards_intact if isinstance(self.got, Output) else True
+
+    @property
+    def sentinel(self) -> float:
+        return sentinel_of(self.values.dtype)
+
+
+class Budget(NamedTuple):
+    """What a check counts; see `Case.budget`."""
+
+    what: str
+    yours: float
+    ours: float
+    allowed: float
+    diagnosis: str
+    sentence: str | Callable[[], str]
+    line: int = 0
+
+    @property
+    def figures(self) -> str:
+        return f"{self.what}: yours {short_number(self.yours)}, ours {short_number(self.ours)}"
+
+
 class Verdict:
     """Compares what the last run has left, and ends the check if it is wrong."""
 
@@ -63,68 +103,54 @@ class Verdict:
         reason: str,
     ) -> None:
         """End the check unless `got` is near `expected`; see the words of a `Case`."""
-        self.last_compared = got, threads
-        intact = got.guards_intact if isinstance(got, Output) else True
         expected = np.asarray(expected)
         values = self.as_array(got, expected, name)
-        if tolerance is None:
-            tolerance = self.usual_tolerance(expected)
-        wrong = differing(values, expected, tolerance)
-        if not wrong.any() and intact:
+        room = self.usual_tolerance(expected) if tolerance is None else tolerance
+        self.last_compared = got, threads
+        self.decide_on(Compared(name, got, values, expected, room, threads, reason))
+
+    def decide_on(self, one: Compared) -> None:
+        wrong = one.wrong
+        if not wrong.any() and one.guards_intact:
             self.right_run, self.last.answers = self.last.what, []
             return
-        initial = got.initial if isinstance(got, Output) else None
         diagnosis = diagnose(
-            expected, values, sentinel_of(values.dtype), tolerance, threads,
-            guards_intact=intact, clues=self.clues(), initial=initial,
+            one.expected, one.values, one.sentinel, one.tolerance, one.threads,
+            guards_intact=one.guards_intact, clues=self.clues(),
+            initial=one.got.initial if isinstance(one.got, Output) else None,
         )  # fmt: skip
         facts = []
         if wrong.any():
-            allowed = f"(allowed: {tolerance:.2g}; {reason or self.usual_reason(tolerance)})"
+            reason = one.reason or self.usual_reason(one.tolerance)
             facts.append(
-                f"{wrong.sum():,} of {wrong.size:,} elements of {name} are wrong {allowed}"
+                f"{wrong.sum():,} of {wrong.size:,} elements of {one.name} are wrong "
+                f"(allowed: {one.tolerance:.2g}; {reason})"
             )
-            facts += self.examples(name, expected, values, tolerance, threads)
-        evidence = partial(self.evidence_of, name, expected, values, wrong, tolerance, threads)
-        raise WrongNumbers(*diagnosis, [self.last.what, *facts], evidence)
+            facts += self.examples(one)
+        raise WrongNumbers(*diagnosis, [self.last.what, *facts], partial(self.evidence_of, one))
 
-    def examples(
-        self,
-        name: str,
-        expected: np.ndarray,
-        values: np.ndarray,
-        tolerance: float,
-        threads: Threads | None,
-    ) -> list[str]:
+    def examples(self, one: Compared) -> list[str]:
         """The first wrong elements, with the threads that own them, or the calls they are of."""
-        calls = calls_of_rows(values, self.last.answers)
+        calls = calls_of_rows(one.values, self.last.answers)
         if calls:
-            self.last.what = calls[np.argwhere(differing(values, expected, tolerance))[0][0]]
+            self.last.what = calls[np.argwhere(one.wrong)[0][0]]
         of_rows = [f" ({call})" for call in calls]
-        sentinel = sentinel_of(values.dtype)
         found = first_wrong(
-            name, expected, values, tolerance, threads, sentinel=sentinel, of_rows=of_rows
-        )
+            one.name, one.expected, one.values, one.tolerance, one.threads,
+            sentinel=one.sentinel, of_rows=of_rows,
+        )  # fmt: skip
         return ["  " + line for line in found]
 
-    def evidence_of(
-        self,
-        name: str,
-        expected: np.ndarray,
-        values: np.ndarray,
-        wrong: np.ndarray,
-        tolerance: float,
-        threads: Threads | None,
-        sentence: str,
-    ) -> list[str]:
+    def evidence_of(self, one: Compared, sentence: str) -> list[str]:
         """Draws the picture, writes the replay, and tells of a run that came out right."""
-        lines = self.right_before()
-        sentinel = sentinel_of(values.dtype)
-        lines += self.evidence.picture(name, expected, values, sentinel, tolerance, threads)
-        return lines + self.evidence.replay(
-            replay_of(self.last.recorded_by),
-            lambda data: replay_of_wrong(data, name, wrong, sentence),
+        picture = self.evidence.picture(
+            one.name, one.expected, one.values, one.sentinel, one.tolerance, one.threads
         )
+        replay = self.evidence.replay(
+            replay_of(self.last.recorded_by),
+            lambda data: replay_of_wrong(data, one.name, one.wrong, sentence),
+        )
+        return [*self.right_before(), *picture, *replay]
 
     def right_before(self) -> list[str]:
         """What to compare a wrong run with: one of the same function that came out right."""
@@ -175,17 +201,9 @@ class Verdict:
             code = quoted(line, self.submission.lines)
             self.fail(diagnosis, f"{diagnosis}: {sentence}", *code)
 
-    def keep_within(
-        self,
-        what: str,
-        yours: float,
-        ours: float,
-        allowed: float,
-        diagnosis: str,
-        sentence: str | Callable[[], str],
-        line: int = 0,
-    ) -> None:
+    def keep_within(self, budget: Budget) -> None:
         """End the check if `yours` is more than `allowed`; see `Case.budget`."""
+        what, yours, ours, allowed, diagnosis, sentence, line = budget
         if yours <= allowed:
             return
         sentence = sentence() if callable(sentence) else sentence
@@ -193,13 +211,13 @@ class Verdict:
         self.fail(
             diagnosis,
             f"{diagnosis}: {sentence}",
-            f"{compared(what, yours, ours)} (allowed: {short_number(allowed)})",
+            f"{budget.figures} (allowed: {short_number(allowed)})",
             *code,
             *self.evidence.budget(what, yours, ours, allowed, sentence, code),
         )
 
-    def compare(self, what: str, yours: float, ours: float) -> None:
-        figures = compared(what, yours, ours)
+    def note(self, figures: str) -> None:
+        """Tell this of a check that passes."""
         if figures not in self.notes:
             self.notes.append(figures)
 
@@ -209,33 +227,24 @@ class Verdict:
         """End the check if one thread has written all of a result, or each thread has."""
         written, line = counts.of(result), counts.busiest_line("writes", result)
         if written.writes >= 64:
+            together = 32 * written.requests / written.writes
             launch = " Or does your launch start blocks of a few threads?" * self.own_launch()
-            self.keep_within(
-                "times that 32 threads write together, per 32 elements",
-                yours=32 * written.requests / written.writes,
-                ours=1,
-                allowed=16,
-                diagnosis="one thread for all",
-                sentence="of the threads of a warp only one, or a few, have work at a time: is "
-                f"there a loop over what the threads of the grid should share?{launch}",
-                line=line,
+            sentence = (
+                "of the threads of a warp only one, or a few, have work at a time: is there a loop "
+                f"over what the threads of the grid should share?{launch}"
             )
+            what = "times that 32 threads write together, per 32 elements"
+            self.keep_within(Budget(what, together, 1, 16, "one thread for all", sentence, line))
         times = written.writes / max(1, result.array.size)
         compared_one, compared_with = self.last_compared
         owners = threads or (compared_with if compared_one is result else None)
         average = " on average" * (times != round(times))
-        self.keep_within(
-            "writes per element",
-            yours=times,
-            ours=1,
-            allowed=16,
-            diagnosis="same work again",
-            sentence=lambda: (
-                f"each element is written {times:.0f} times{average}: "
-                + why_again(written.writes, result.array.shape, owners)
-            ),
-            line=line,
-        )
+
+        def why() -> str:
+            cause = why_again(written.writes, result.array.shape, owners)
+            return f"each element is written {times:.0f} times{average}: {cause}"
+
+        self.keep_within(Budget("writes per element", times, 1, 16, "same work again", why, line))
 
     def fail(self, diagnosis: str, *lines: str) -> NoReturn:
         raise CheckEnded("failed", diagnosis, self.last.what, *lines)
@@ -244,26 +253,9 @@ class Verdict:
 class Terse(Verdict):
     """Says that something is wrong, and not what: nobody reads why a changed text fails."""
 
-    def expect(
-        self,
-        got: object,
-        expected: ArrayLike,
-        name: str,
-        threads: Threads | None,
-        tolerance: float | None,
-        reason: str,
-    ) -> None:
-        expected = np.asarray(expected)
-        values = self.as_array(got, expected, name)
-        room = self.usual_tolerance(expected) if tolerance is None else tolerance
-        intact = got.guards_intact if isinstance(got, Output) else True
-        if not intact or differing(values, expected, room).any():
+    def decide_on(self, one: Compared) -> None:
+        if not one.guards_intact or one.wrong.any():
             self.fail("wrong")
-        self.last_compared = got, threads
-
-
-def compared(what: str, yours: float, ours: float) -> str:
-    return f"{what}: yours {short_number(yours)}, ours {short_number(ours)}"
 
 
 def why_again(writes: float, shape: tuple[int, ...], threads: Threads | None) -> str:
