@@ -1,7 +1,6 @@
 """Findings that have one cause are told once, and a second barrier not where rounds take turns."""
 
-from lessons.grading.explain.alike_findings import TWO_STEPS
-from lessons.grading.explain.messages import lines_of_findings
+from lessons.grading.explain.messages import TWO_STEPS, lines_of_findings
 from lessons.grading.worker.outcome import Found
 
 UNWRITTEN = "in total (exercise.py): {}[0, {}] is read by thread 0, but nobody has written it yet"

@@ -2,8 +2,8 @@
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
+from lessons.grading.explain.clues import given_function_at
 from lessons.grading.explain.messages import lines_of_findings
-from lessons.grading.walls.given_code import given_function_at
 from lessons.grading.worker.outcome import Found
 
 LESSON = find_lesson("11")

@@ -17,7 +17,7 @@ from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
 from lessons.grading.classroom.roster import Student, read_roster
 from lessons.grading.judge.verdict import CheckEnded
-from lessons.grading.judge.worker_errors import WorkerLost
+from lessons.grading.judge.worker_process import WorkerLost
 from tests.grading import made_class
 from tests.grading.made_class import put
 

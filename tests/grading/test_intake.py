@@ -13,9 +13,8 @@ from lessons.course.exercises import solution_text
 from lessons.course.source_text import as_utf8, syntax_tree
 from lessons.grading.classroom import intake, sources
 from lessons.grading.classroom.intake import handed_in
-from lessons.grading.classroom.names import lesson_by_name, lessons_in
+from lessons.grading.classroom.names import lesson_by_name, lessons_in, owner_of
 from lessons.grading.classroom.notebooks import work_in
-from lessons.grading.classroom.students import owner_of
 from lessons.grading.walls.submission import Submission
 from tests.grading import made_class
 

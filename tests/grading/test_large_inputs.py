@@ -10,7 +10,7 @@ from lessons.course.lesson import find_lesson
 from lessons.course.mistakes import entries_of_kind, file_of
 from lessons.grading.judge.run import run_solutions
 from lessons.grading.judge.warm_workers import WarmWorkers
-from lessons.grading.worker.large_launch import MOST_WORK, gave_up, most_rounds
+from lessons.grading.worker.worker import MOST_WORK, gave_up, most_rounds
 from lessons.lab import compile_verdict
 from lessons.lab.simulator.run import checked_run
 from tests.grading.grade import grade

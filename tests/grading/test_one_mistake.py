@@ -16,8 +16,7 @@ from lessons.grading.explain.messages import (
 from lessons.grading.judge.result import Result
 from lessons.grading.judge.waiting import endless_before, not_begun_either, told_once
 from lessons.grading.walls.fingerprint import remarks_on
-from lessons.grading.worker.counts import Counts, read_rows
-from lessons.grading.worker.outcome import Found
+from lessons.grading.worker.outcome import Counts, Found, read_rows
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
 from lessons.lab.simulator.traffic import SUMS

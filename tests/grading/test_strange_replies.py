@@ -18,12 +18,11 @@ from lessons.grading.judge import worker_pool
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.warm_workers import NotForked, WarmWorkers
-from lessons.grading.judge.worker_errors import WorkerLost
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import WorkerLost
 from lessons.grading.walls.fingerprint import fingerprint
 from lessons.grading.walls.submission import Submission
-from lessons.grading.worker.counts import read_rows
-from lessons.grading.worker.outcome import Found, read_findings
+from lessons.grading.worker.outcome import Found, read_findings, read_rows
 from lessons.grading.worker.protocol import whole
 from lessons.lab.simulator.traffic import SUMS
 

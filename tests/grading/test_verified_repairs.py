@@ -6,8 +6,7 @@ import pytest
 
 from lessons.course.lesson import find_lesson
 from lessons.grading.explain.repairs.beside import Place
-from lessons.grading.explain.repairs.search import Found, find_slip
-from lessons.grading.explain.repairs.tries import Held, Tries
+from lessons.grading.explain.repairs.search import Found, Held, Tries, find_slip
 from lessons.grading.judge.changed_texts import OtherChecks, checks_beside
 from lessons.grading.judge.explain_failure import (
     TOLD_BY_BLOCKS,

@@ -17,8 +17,8 @@ from lessons.grading.judge.explain_failure import EFFORT_FOR_A_CLASS, Effort
 from lessons.grading.judge.result import Result
 from lessons.grading.judge.run import checks_of, run_check, run_solutions, runs_our_kernels
 from lessons.grading.judge.warm_workers import WarmWorkers
-from lessons.grading.judge.worker_errors import WorkerLost
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import WorkerLost
 from lessons.grading.walls.submission import Submission
 
 Functions = Mapping[str, Mapping[str, CheckFunction]]  # lesson -> check -> function

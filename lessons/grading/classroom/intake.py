@@ -14,10 +14,9 @@ from lessons.course.cells import completed
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import LESSONS, Lesson
 from lessons.course.source_text import source_text, syntax_tree
-from lessons.grading.classroom.names import lesson_by_path, lessons_in
+from lessons.grading.classroom.names import Owner, lesson_by_path, lessons_in, owner_of
 from lessons.grading.classroom.notebooks import cells_of, is_exported, work_in
 from lessons.grading.classroom.sources import Item, is_ignored, items_of
-from lessons.grading.classroom.students import Owner, owner_of
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.text import one_line
 

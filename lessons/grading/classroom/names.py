@@ -1,10 +1,11 @@
-"""Which lesson a file is for: by its name, by the folder it is in, by the functions it holds."""
+"""Which lesson a file is for, and whose it is: by its name, its folder, the functions it holds."""
 
 import ast
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from lessons.course.lesson import Lesson
 from lessons.course.source_text import syntax_tree
@@ -14,6 +15,13 @@ WORDS = "lesson|lektion|lecture|exercise|assignment|homework|task|lab|part|hw|ex
 NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}}[a-z]?)(?=_|$)")
 NUMBER_AND_LETTERS = re.compile(r"(?<![0-9])0*([1-9][0-9]*|0)([a-z]+)")
 NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2}[a-z]?)(?=_|$)")
+# How Canvas, Moodle and people name what a student has handed in.
+MOODLE = re.compile(r"^(?P<student>.+?)_\d+_assignsubmission_\w*$")
+CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_\d+_\d+_(?P<file>.+)$")
+SEPARATOR = re.compile(r"[\s_.-]+")
+LESSON_WORD = re.compile(rf"(?:^|[\s_.-]+)(?:{WORDS})$", re.IGNORECASE)
+NUMBER = re.compile(r"(?:^|[\s_.-]+)0*[0-9]{1,2}$")
+SOURCES = (".py", ".py.txt", ".ipynb")
 
 
 def lesson_by_path(path: str, lessons: Sequence[Lesson]) -> tuple[Lesson, int] | None:
@@ -72,3 +80,58 @@ def lessons_in(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
         for lesson in lessons
         if found[lesson.name] and not any(found[lesson.name] < other for other in found.values())
     ]
+
+
+# ---------------------------------------------------------------- whose it is
+
+
+class Owner(NamedTuple):
+    """An entry of a class's folder, and whose it is."""
+
+    path: Path
+    student: str  # "" if its name tells nobody
+    file: str = ""  # what the student called this file; "" if the entry is more than one file
+    late: bool = False  # its name says so
+
+
+def owner_of(path: Path, lessons: Sequence[Lesson]) -> Owner:
+    """Whose this is. A lesson's own name, such as "04_encode", is nobody's."""
+    name = path.name
+    moodle = MOODLE.match(name)
+    if moodle:
+        return Owner(path, moodle["student"])
+    is_source = name.lower().endswith(SOURCES) and not path.is_dir()
+    canvas = CANVAS.match(name)
+    if canvas and not path.is_dir():
+        file = canvas["file"] if is_source else ""
+        return Owner(path, canvas["student"], file, bool(canvas["late"]))
+    if is_source:
+        return owner_of_file(path, lessons)
+    stem = name.removesuffix(".zip") if not path.is_dir() else name
+    if not path.is_dir() and not name.lower().endswith(".zip"):
+        return Owner(path, "", name)
+    return Owner(path, "" if is_only_a_lesson(stem, lessons) else stem)
+
+
+def owner_of_file(path: Path, lessons: Sequence[Lesson]) -> Owner:
+    """Of a loose file such as "alice_04_encode.py" or "mary-jane lesson1.py"."""
+    stem = path.name.partition(".")[0]
+    for found in reversed(list(SEPARATOR.finditer(stem))):
+        rest = stem[found.end() :]
+        if lesson_by_name(rest, lessons) is None:
+            continue
+        student = stem[: found.start()]
+        for ending in (NUMBER, LESSON_WORD):
+            student = ending.sub("", student)
+        return Owner(path, student, path.name[len(student) :].lstrip(" _.-"))
+    return Owner(path, "", path.name)
+
+
+def is_only_a_lesson(name: str, lessons: Sequence[Lesson]) -> bool:
+    """Whether a name is a lesson's and nothing else, such as "04_encode" or "Lesson 4"."""
+    lesson = lesson_by_name(name, lessons)
+    if lesson is None:
+        return name.lower() in ("lessons", "kernels")
+    left = name.lower().replace(lesson.name.partition("_")[2], "")
+    left = re.sub(rf"{WORDS}|[0-9\s_.-]", "", left)
+    return not left

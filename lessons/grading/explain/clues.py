@@ -126,3 +126,28 @@ def names_of_arguments(
         names = list(parameters[kernel])
         names.insert(handed[0], kernel)
     return [*names, *(f"argument {number}" for number in range(len(names) + 1, count + 1))]
+
+
+# ---------------------------------------------------------------- given functions
+
+
+def given_function_at(line: int, text: str, lesson: Lesson) -> str:
+    """The name of the given function that a line of a file is in; "" if it is the student's own.
+
+    No mistake is in a function that is as the exercise came with it.
+    """
+    for name, node in functions_in(text).items():
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        if first <= line <= (node.end_lineno or node.lineno) and name not in lesson.blank:
+            given = functions_in(exercise_text(lesson)).get(name)
+            return name if given and statements_of(node) == statements_of(given) else ""
+    return ""
+
+
+def statements_of(function: ast.FunctionDef) -> str:
+    """What it does, without its docstring."""
+    body = function.body
+    if len(body) > 1 and ast.get_docstring(function) is not None:
+        body = body[1:]
+    bare = ast.FunctionDef(**{**dict(ast.iter_fields(function)), "body": body})
+    return code_of(ast.copy_location(bare, function))

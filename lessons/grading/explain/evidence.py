@@ -10,6 +10,7 @@ from lessons.course.lesson import ROOT, Check, Lesson
 from lessons.grading.explain.budget_picture import draw_budget
 from lessons.grading.explain.comparison import Threads
 from lessons.grading.explain.picture import draw_check
+from lessons.lab.simulator.replay.annotate import with_wrong_result
 from lessons.lab.simulator.replay.page import write_replay
 
 SECONDS_TO_DRAW = 20
@@ -105,3 +106,17 @@ def can_be_shown(picture: bytes) -> bool:
 def picture_path(folder: Path, lesson: Lesson, check: Check) -> Path:
     """Where the picture of a failed check goes."""
     return folder / lesson.short_name / f"{check.name}.png"
+
+
+def replay_of_wrong(data: str, name: str, wrong: np.ndarray, sentence: str) -> str:
+    """The worker's data of a replay, with what the judge knows.
+
+    wrong: bool, which elements of the result `name` are wrong. sentence: the diagnosis. Raises
+    `ValueError` if the data is not of a replay.
+    """
+    if not wrong.any():
+        return data
+    first = int(np.argmax(wrong))
+    index = ", ".join(str(int(i)) for i in np.unravel_index(first, wrong.shape))
+    message = f"{name}[{index}] is wrong. {sentence}"
+    return with_wrong_result(data, message, name, wrong.shape, first)

@@ -28,7 +28,7 @@ from lessons.grading.explain.comparison import Threads
 from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.runs import Runs
 from lessons.grading.judge.verdict import Budget, Verdict
-from lessons.grading.worker.counts import Counts
+from lessons.grading.worker.outcome import Counts
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
 from lessons.grading.worker.stage_calls import StageCall

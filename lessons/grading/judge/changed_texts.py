@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
-from lessons.grading.explain.repairs.tries import Held, OutOfTries
+from lessons.grading.explain.repairs.search import Held, OutOfTries
 from lessons.grading.judge.case import Case, CheckFunction
 from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Terse
-from lessons.grading.judge.worker_errors import WorkerError, WorkerLost
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import WorkerError, WorkerLost
 from lessons.grading.walls.submission import Submission
 
 PASSED = ""  # in place of a diagnosis

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, NoReturn, TypeVar
 
 from lessons.course.earlier import earlier_files
-from lessons.grading.explain.clues import changed_input
+from lessons.grading.explain.clues import changed_input, given_function_at
 from lessons.grading.explain.comparison import same_bits
 from lessons.grading.explain.evidence import SECONDS_TO_DRAW, Evidence
 from lessons.grading.explain.messages import (
@@ -18,12 +18,14 @@ from lessons.grading.explain.messages import (
     told_error,
 )
 from lessons.grading.judge.result import Attempt, CheckEnded, EngineRefused
-from lessons.grading.judge.worker_errors import WorkerError, WorkerStopped, WorkerTimeout
 from lessons.grading.judge.worker_pool import WorkerPool
-from lessons.grading.judge.worker_process import WorkerProcess
-from lessons.grading.walls.given_code import given_function_at
-from lessons.grading.worker.counts import Counts
-from lessons.grading.worker.outcome import Found
+from lessons.grading.judge.worker_process import (
+    WorkerError,
+    WorkerProcess,
+    WorkerStopped,
+    WorkerTimeout,
+)
+from lessons.grading.worker.outcome import Counts, Found
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.stage_calls import StageCall
 

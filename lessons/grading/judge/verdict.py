@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.explain.clues import Clues, clues_of, own_launch
 from lessons.grading.explain.comparison import Threads, block_shape, differing, first_wrong
-from lessons.grading.explain.evidence import Evidence
+from lessons.grading.explain.evidence import Evidence, replay_of_wrong
 from lessons.grading.explain.messages import quoted, short_number
 from lessons.grading.explain.patterns import diagnose
-from lessons.grading.explain.replay import replay_of_wrong
 from lessons.grading.judge.result import Attempt, CheckEnded, WrongNumbers
 from lessons.grading.judge.runs import LastRun, Returned, Runs, replay_of
-from lessons.grading.worker.counts import Counts
+from lessons.grading.worker.outcome import Counts
 from lessons.grading.worker.output import Output, sentinel_of
 
 MOST_ROWS = 4096  # of a result, for which the calls are looked for that have returned them

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from lessons.course.earlier import Earlier
-from lessons.grading.judge.worker_errors import WorkerLost, WorkerTimeout
-from lessons.grading.judge.worker_process import WorkerProcess
+from lessons.grading.judge.worker_process import WorkerLost, WorkerProcess, WorkerTimeout
 from lessons.grading.walls.submission import Submission
 
 WAITS = 1.0, 5.0  # seconds, before a worker that could not be started is tried again

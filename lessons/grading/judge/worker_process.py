@@ -17,21 +17,15 @@ from contextlib import suppress
 
 import numpy as np
 
+from kernels.plumbing.errors import InputError
 from lessons.course.earlier import Earlier
-from lessons.grading.judge.worker_errors import (
-    WorkerError,
-    WorkerLost,
-    WorkerStopped,
-    WorkerTimeout,
-)
 from lessons.grading.judge.worker_start import (
     StartProcess,
     fresh_process,
     private_folder,
     remove_folder,
 )
-from lessons.grading.worker.counts import Counts, read_rows
-from lessons.grading.worker.outcome import Outcome, read_findings
+from lessons.grading.worker.outcome import Counts, Outcome, read_findings, read_rows
 from lessons.grading.worker.protocol import Json, Packer, Unpacker, receive, send, whole
 from lessons.grading.worker.stage_calls import read_calls
 from lessons.grading.worker.text import printable
@@ -49,6 +43,30 @@ KIND = re.compile(r"[A-Z]\w{0,59}")  # names of exceptions; "grader" is not a st
 NO_ANSWER = "it sent something that is no answer"
 
 Reply = tuple[Json, list[np.ndarray]]
+
+
+class WorkerStopped(Exception):
+    """The worker ended, or sent what is no answer."""
+
+
+class WorkerTimeout(Exception):
+    """The worker did not answer in time."""
+
+
+class WorkerLost(InputError):
+    """A worker could not be started, or has gone with the one that it was forked from.
+
+    That is the machine's fault, and not the file's.
+    """
+
+
+class WorkerError(Exception):
+    """The student's code raised an exception. Has its `kind`, and the `line`, None if unknown."""
+
+    def __init__(self, kind: str, message: str, line: int | None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.line = line
 
 
 class WorkerProcess:

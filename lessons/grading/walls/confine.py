@@ -1,7 +1,7 @@
 """What a worker can no longer do once it has a student's file, where the system can see to that.
 
 On Linux there are four walls, one behind the other, and each process builds them around itself:
-another user, or no rights of root (`as_nobody`); no writing outside of one folder and no reading
+another user, or no rights of root (`give_up_root`); no writing outside of one folder and no reading
 of other people's files (Landlock, here); no processes, sockets, signals (`system_calls`); and
 limits on memory and files (`limits.limit_resources`).
 
@@ -12,13 +12,13 @@ import ctypes
 import functools
 import json
 import os
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lessons.grading.walls.as_nobody import give_up_root
 from lessons.grading.walls.system_calls import refuse_calls
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -42,6 +42,16 @@ WRITABLE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
 SYSTEM = ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev")
 OF_THE_PROJECT = ("lessons/lab", "lessons/grading")
 SECONDS_TO_PROBE = 60
+# No user has to exist: a number that nobody has is enough. Each worker takes another one, so that
+# workers cannot reach each other either.
+FIRST_USER, USERS = 61_184, 4_000  # numbers that systems leave free
+PR_CAPBSET_DROP, LAST_CAPABILITY = 24, 63
+CAPABILITY_VERSION = 0x20080522
+NEEDED = (ROOT / "kernels" / "config.py", ROOT / "lessons" / "lab" / "source.py")
+
+
+class CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("process", ctypes.c_int)]
 
 
 class Ruleset(ctypes.Structure):
@@ -78,6 +88,47 @@ def confine(folder: Path) -> list[str]:
         lines += [] if known >= 4 else ["NOT enforced: TCP"]
         lines += [] if known >= 6 else ["NOT enforced: signals"]
     return lines
+
+
+def give_up_root(folder: Path) -> str:
+    """Become another user if this is root, or at least without rights; returns a line on it.
+
+    folder: what it will own. The user has to be able to read Python and the project: where these
+    are in root's own home, nobody else can.
+    """
+    if os.geteuid() != 0:
+        return "a worker has the rights of this account, which is not root's"
+    needed = [*NEEDED, Path(ctypes.__file__), Path(sys.executable).resolve(), folder.parent]
+    needed += [Path(entry) for entry in sys.path if entry and os.path.exists(entry)]
+    if all(is_for_everybody(path) for path in needed):
+        user = FIRST_USER + os.getpid() % USERS
+        os.chown(folder, user, user)
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        return "a worker is another user, who owns nothing"
+    if all(path.stat().st_uid == 0 for path in needed) and drop_capabilities():
+        return "a worker is root without root's rights (another user could not read Python here)"
+    return "NOT enforced: another user (it could not read Python and this project)"
+
+
+def is_for_everybody(path: Path) -> bool:
+    """Whether anybody can read a file or a folder, and pass through all folders above it."""
+    known = path.stat()
+    above = [path, *path.parents] if stat.S_ISDIR(known.st_mode) else path.parents
+    if not known.st_mode & stat.S_IROTH:
+        return False
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in above)
+
+
+def drop_capabilities() -> bool:
+    """Give up all that root may do and others may not, for good. Returns whether that worked."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for capability in range(LAST_CAPABILITY + 1):
+        library.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # those that do not exist fail
+    header = CapabilityHeader(CAPABILITY_VERSION, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    return bool(library.capset(ctypes.byref(header), nothing) == 0)
 
 
 def restrict_files(folder: Path, known: int) -> Iterator[str]:

@@ -8,8 +8,10 @@ judge ends it, and begins with a new one.
 
 import importlib.util
 import linecache
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import math
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,6 @@ from kernels.training.devices import why_no_gpu
 from lessons.grading.walls.allowed_names import MODULES, prepare_numba
 from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.grading.worker.host_code import fixed, run_host_code
-from lessons.grading.worker.kernel_math import endless_math
-from lessons.grading.worker.large_launch import gave_up, most_rounds
 from lessons.grading.worker.own_kernels import (
     ConductedKernels,
     OwnKernels,
@@ -36,6 +36,7 @@ from lessons.grading.worker.reported import Finding, Row, doubles, problems, row
 from lessons.grading.worker.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
+from lessons.lab.dimensions import as_dim3, volume
 from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
@@ -51,6 +52,14 @@ for module_name in sorted(MODULES):
         linecache.getlines(str(importlib.import_module(module_name).__file__))
 
 PICTURE = "accesses.png"
+# Functions that raise `OverflowError` in Python. NumPy's give infinity, in their argument's type.
+ENDLESS: dict[str, Callable[..., object]] = {
+    "exp": np.exp, "expm1": np.expm1, "sinh": np.sinh, "cosh": np.cosh, "pow": np.power,
+}  # fmt: skip
+# Rounds of loops times threads: three to six seconds, in vain if the kernel then has to run on the
+# native engine. No clock decides: the same file gets the same engine on a busy machine, too.
+MOST_WORK = 80_000_000
+THREADS_FOR_NOTHING = 6000  # what a round costs beside its threads, in threads
 
 Arrays = list[np.ndarray]
 Launcher = Callable[..., None]
@@ -250,3 +259,48 @@ def plain(value: object) -> object:
     if isinstance(value, (tuple, list)):
         return tuple(plain(item) for item in value)
     return value
+
+
+# ---------------------------------------------------------------- math as it is in a kernel
+
+
+@contextmanager
+def endless_math(module: types.ModuleType) -> Iterator[None]:
+    """Within this, functions of `math` do not overflow, also those that a module has imported.
+
+    A device function is called as plain Python. There `math.exp(1000.0)` is an error, and on a GPU
+    it is infinity, with which 1 / (1 + exp(-x)) is right.
+    """
+    replaced = [
+        (place, name, function)
+        for place in (math, module)
+        for name, function in list(vars(place).items())
+        if any(function is getattr(math, known, None) for known in ENDLESS)
+    ]
+    for place, name, function in replaced:
+        setattr(place, name, ENDLESS[function.__name__])
+    try:
+        yield
+    finally:
+        for place, name, function in replaced:
+            setattr(place, name, function)
+
+
+# ---------------------------------------------------------------- which engine for a large launch
+
+
+def most_rounds(blocks: object, threads: object) -> int:
+    """How many rounds of loops the simulator is given. Raises `ValueError` for no dimensions.
+
+    It computes all threads at once, statement by statement. So many threads that do little cost it
+    less than Numba needs to compile their kernel. Loops with many rounds cost it more.
+    """
+    together = volume(as_dim3(blocks, "grid")) * volume(as_dim3(threads, "block"))
+    return min(MOST_ROUNDS, MOST_WORK // (together + THREADS_FOR_NOTHING))
+
+
+def gave_up(report: Report) -> bool:
+    """Whether the simulator has found no more than that the launch is too large for it."""
+    kinds = {finding.kind for finding in report.findings if not finding.advice}
+    too_long = {"endless"} if report.budget_used_up else set()
+    return bool(kinds) and kinds <= {"unsupported"} | too_long

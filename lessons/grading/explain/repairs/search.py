@@ -11,6 +11,7 @@ other check of the function fails then that has passed before. In this order:
 
 import ast
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 from lessons.grading.explain.mutations.source import Source
@@ -21,7 +22,6 @@ from lessons.grading.explain.repairs.beside import (
     beside_right_ones,
 )
 from lessons.grading.explain.repairs.familiar import candidates, names_called
-from lessons.grading.explain.repairs.tries import Held, OutOfTries, Tries
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip
@@ -32,6 +32,38 @@ MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
 MOST_STATEMENTS = 200
 LONGEST_LINE = 400  # letters
+
+
+class Held(IntEnum):
+    """What other checks say of a changed text that passes the one which has failed."""
+
+    BREAKS = 0  # one that the student's text passes fails
+    SOME = 1  # one that the student's text fails, too, still fails
+    ALL = 2
+
+
+class OutOfTries(Exception):
+    """As many changed texts were run as may be, or the time is up."""
+
+
+class Tries:
+    """Runs changed texts, each once, and counts them.
+
+    passes: (text, sure) -> whether the check passes; sure: with other random numbers as well.
+    """
+
+    def __init__(self, passes: Callable[[str, bool], bool], most: int) -> None:
+        self.passes = passes
+        self.left = most
+        self.known: dict[tuple[str, bool], bool] = {}
+
+    def __call__(self, text: str, sure: bool = False) -> bool:
+        if (text, sure) not in self.known:
+            if self.left <= 0:
+                raise OutOfTries
+            self.left -= 1
+            self.known[text, sure] = self.passes(text, sure)
+        return self.known[text, sure]
 
 
 class Found(NamedTuple):
