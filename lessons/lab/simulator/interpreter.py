@@ -141,7 +141,7 @@ class Interpreter:
     # ------------------------------------------------------------ statements
 
     def expression(self, node: ast.Expr, mask: Mask) -> Mask:
-        self.memory.unused_result = node.value
+        self.memory.unused_results.add(node.value)
         self.expressions.evaluate(node.value, mask)
         return mask
 

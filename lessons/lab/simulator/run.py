@@ -264,7 +264,7 @@ def run_teams(
     for name, written in options.written_before.items():
         written |= written_now(arrays[name])
     if launch.signed_index is not None:
-        line, text = launch.signed_index
+        file, line, text = launch.signed_index
         report.add(
             "slow",
             line,
@@ -272,6 +272,7 @@ def run_teams(
             "count from the end; in a kernel that only moves memory, uint32(...) is faster",
             "signed",
             topic="signed index",
+            file=file,
         )
 
 

@@ -87,8 +87,8 @@ class Launch:
         self.place_of_tick: dict[int, tuple[Source, ast.expr, tuple[Source, int] | None]] = {}
         self.phase = 0  # barriers so far
         self.instruction = 0  # memory instructions so far
-        # line and text of the first access by a signed index
-        self.signed_index: tuple[int, str] | None = None
+        # file, line and text of the first access by a signed index
+        self.signed_index: tuple[str, int, str] | None = None
 
     def lose_track(self) -> None:
         """An index is outside its array: what comes after that is looked at only for a while."""

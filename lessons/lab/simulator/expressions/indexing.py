@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...numba_compiler import is_of_user
 from ...numba_types import INT64, Condition, Number, convert, is_number
 from ..context import Context
 from ..memory.arrays import ArrayView, Memory, row_major_strides
@@ -145,10 +146,15 @@ class Indexing:
         return value, indices
 
     def note_signed(self, node: ast.Subscript, view: ArrayView, indices: list[Number]) -> None:
-        """Remember the first global access by a signed index that differs between threads."""
+        """Remember the first global access by a signed index that differs between threads.
+
+        Nobody can change one in a function of Numba's own.
+        """
         if self.launch.signed_index is None and view.memory.space == "global":
-            if any(np.ndim(index) and index.dtype.kind == "i" for index in indices):
-                self.launch.signed_index = (node.lineno, ast.unparse(node))
+            source = self.reporter.stack.source
+            signed = any(np.ndim(index) and index.dtype.kind == "i" for index in indices)
+            if signed and is_of_user(source.filename):
+                self.launch.signed_index = (source.filename, node.lineno, ast.unparse(node))
 
     def slice(self, node: ast.Subscript, view: ArrayView, mask: Mask) -> ArrayView:
         parts = without_ellipsis(index_parts(node.slice), len(view.shape))

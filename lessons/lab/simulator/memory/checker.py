@@ -166,7 +166,7 @@ class MemoryChecker:
         self.reporter = reporter
         self.recorder = recorder
         self.races = RaceChecker(launch, reporter)
-        self.unused_result: ast.expr | None = None  # a call whose result nobody looks at
+        self.unused_results: set[ast.expr] = set()  # calls whose result nobody looks at
         self.converted: dict[int, tuple[np.ndarray, Any]] = {}  # id -> an index, and as int64
         self.known_mask: Mask | None = None
         self.known_positions: np.ndarray | None = None
@@ -256,7 +256,7 @@ class MemoryChecker:
             return old
         touched = self.team.full(element)[active]
         values = self.team.full(convert(value, memory.data.dtype))
-        unused = node is self.unused_result
+        unused = node in self.unused_results
         self.check(memory, touched, self.positions(mask), "atomic", node, acquires=not unused)
         if memory.space == "shared" and memory.data.dtype.kind == "f":
             self.reporter.add(
