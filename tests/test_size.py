@@ -25,7 +25,7 @@ lessons/course             .py                  1700
 lessons/grading            .py                 13605
 lessons/lab                .py                 23400
 lessons/reference          .py                  1100
-tests                      .py                 39500
+tests                      .py                 39760
 benchmarks                 .py                  2650
 images                     .py                   800
 """
