@@ -15,7 +15,7 @@ from lessons.course.lesson import ROOT, find_lesson
 from lessons.grading.classroom import command, grade_class
 from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
-from lessons.grading.classroom.roster import Student, read_roster
+from lessons.grading.classroom.roster import read_roster
 from lessons.grading.judge.verdict import CheckEnded
 from lessons.grading.judge.worker_process import WorkerLost
 from tests.grading import made_class
@@ -161,6 +161,28 @@ def test_grades_do_not_go_among_the_submissions(tmp_path, ran):
     assert sorted(path.name for path in made.iterdir()) == ["ann"]
 
 
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("grades.csv", "mine"), ("summary.html", "mine"), ("students/ann/index.html", "mine"),
+        ("journal.jsonl", "my diary, of one line"), ("journal.jsonl", "my diary\n" * 9),
+        ("journal.jsonl", "[1]\n"),
+    ],
+)  # fmt: skip
+def test_nothing_of_somebody_elses_is_replaced(tmp_path, ran, name, content):
+    made = a_class(tmp_path / "in", ann=TEXT)
+    foreign = tmp_path / "out" / name
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text(content)
+    with pytest.raises(InputError, match=r"give another --out, or add --overwrite"):
+        grade(made, tmp_path / "out")
+    assert foreign.read_text() == content
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {name.partition("/")[0]}
+    grade(made, tmp_path / "out", "--overwrite")
+    assert table(tmp_path / "out" / "grades.csv")[1][:2] == ["ann", "10"]
+    grade(made, tmp_path / "out")  # these are our own
+
+
 def test_grades_of_another_seed_are_not_mixed(tmp_path, ran):
     made = a_class(tmp_path / "in", ann=TEXT)
     grade(made, tmp_path / "out", "--seed", 1)
@@ -216,8 +238,38 @@ def test_a_roster_that_cannot_be_used_is_told(tmp_path, text, words):
 
 
 def test_free_late_days_are_used_in_order():
-    roster = command.Roster({"a": Student("a", late={"01": 2, "02": 2})}, 3, 0.1)
-    assert roster.after_lateness("a", {"01": 10, "02": 10}) == {"01": 10.0, "02": 9.0}
+    roster = command.Roster((), 3, 0.1)
+    late = {"01": 2, "02": 2}
+    assert roster.after_lateness(late, {"01": 10, "02": 10}) == {"01": 10.0, "02": 9.0}
+
+
+def test_students_of_one_name_are_told_apart_by_their_numbers(tmp_path, ran):
+    """A student is who the platform says: the number, then the name."""
+    folder = tmp_path / "in"
+    a_class(folder)
+    for path, text in (
+        ("Ann Lee_17_assignsubmission_file_/01_grayscale.py", TEXT),
+        ("Ann Lee_18_assignsubmission_file_/01_grayscale.py", TEXT + "# her own\n"),
+        ("leebo_LATE_21_901_01_grayscale.py", TEXT),
+        ("leebo_22_902_01_grayscale.py", TEXT),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (tmp_path / "roster.toml").write_text(
+        '[[student]]\nname = "Ann Lee"\nid = 17\nlate = {"01_grayscale" = 1}\n'
+        '[[student]]\nname = "Ann Lee"\nid = 18\n[[student]]\nname = "Ann Lee"\nid = 19\n'
+    )
+    with open(tmp_path / "roster.toml", "a") as file:
+        file.write("[[student]]\nname = 'leebo'\nid = 22\nfull_name = 'Bo Lee'\n")
+    grade(folder, tmp_path / "out", "--roster", tmp_path / "roster.toml")
+    rows = {row[0]: row for row in table(tmp_path / "out" / "grades.csv")}
+    names = {"Ann Lee (17)", "Ann Lee (18)", "Ann Lee (19)", "leebo (21)", "leebo (22)"}
+    assert set(rows) == {"student", *names}
+    assert rows["Ann Lee (17)"][1] == rows["Ann Lee (18)"][1] == "10"
+    assert "nothing was handed in" in rows["Ann Lee (19)"][-1]
+    canvas = {row[0]: row for row in table(tmp_path / "out" / "canvas.csv")}
+    assert canvas["Bo Lee"][1] == "22"
+    assert len(list((tmp_path / "out" / "students").iterdir())) == 4
 
 
 def test_folders_of_students_are_distinct_on_every_system():

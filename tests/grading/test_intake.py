@@ -168,6 +168,30 @@ def test_owners_by_names_of_loose_files(tmp_path):
         assert owner_of(tmp_path / name, LESSONS).student == student
 
 
+def test_one_number_is_one_student_whatever_the_name(tmp_path):
+    made_class.put(tmp_path / "leeann_7_901_01_grayscale.py", made_class.SOLUTION[1])
+    made_class.put(tmp_path / "leeanna_LATE_7_902_04_encode.py", made_class.SOLUTION[4])
+    made_class.put(tmp_path / "leeann_01_grayscale.py", made_class.SOLUTION[1] + "# longer\n" * 9)
+    (one,) = handed_in(tmp_path, LESSONS)
+    assert (one.student, one.id, set(one.files)) == ("leeann", "7", {"01_grayscale", "04_encode"})
+    assert b"longer" not in one.files["01_grayscale"].text
+
+
+@pytest.mark.parametrize("folder", ["bob/01_grayscale.py", "bob.zip"])
+def test_a_loose_file_takes_the_place_of_none_in_a_folder(tmp_path, folder):
+    """Anybody can call a file by somebody's name."""
+    right = made_class.SOLUTION[1]
+    half = right.replace("blocks_for(", "blocks_for_")  # worse, and shorter
+    content = made_class.zipped({"01_grayscale.py": half}) if folder.endswith("zip") else half
+    made_class.put(tmp_path / folder, content)
+    made_class.put(tmp_path / "bob_01_grayscale.py", right)
+    made_class.put(tmp_path / "bob_lesson4.py", made_class.SOLUTION[4])
+    (bob,) = handed_in(tmp_path, LESSONS)
+    assert bob.files["01_grayscale"].text.decode() == half
+    assert "not 01_grayscale.py (a loose file)" in " ".join(bob.notes)
+    assert "lesson4.py: a loose file beside a folder: is it this student's?" in bob.notes
+
+
 def test_names_of_any_length_are_read_in_time(tmp_path):
     names = ["0" * 60_000 + ".py", "l" + "0" * 60_000 + ".py", "a/" * 30_000 + "b.py"]
     files = {name: made_class.SOLUTION[1] for name in names}

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.files.atomic import write_atomically
+from kernels.files.atomic import refuse_to_replace, write_atomically
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, ROOT, find_lessons
 
@@ -33,6 +33,9 @@ def add_options(parser: ArgumentParser) -> None:
         "--lessons", metavar="N,N", help="grade these lessons only, such as 1,2 (default: all)"
     )
     parser.add_argument(
+        "--overwrite", action="store_true", help="replace an older file (default: refuse)"
+    )
+    parser.add_argument(
         "--seed", type=int, metavar="N",
         help="what the inputs of the whole class follow from (default: a new one)",
     )  # fmt: skip
@@ -40,6 +43,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def write_autograder(options: Namespace) -> int:
     """The command; returns 0. Raises `InputError` if the zip cannot be written."""
+    refuse_to_replace(options.zip, options.overwrite)
     if not GRADESCOPE.exists():
         raise InputError("this copy of the course has no autograder: use the whole project")
     chosen = ["--seed", str(secrets.randbits(32) if options.seed is None else options.seed)]
@@ -53,7 +57,7 @@ def write_autograder(options: Namespace) -> int:
         add(archive, OPTIONS, "".join(f"{word}\n" for word in chosen).encode(), False)
         for path in project_files():
             add(archive, path.relative_to(ROOT).as_posix(), path.read_bytes(), False)
-    write_atomically(options.zip, lambda file: file.write(memory.getvalue()))
+    write_atomically(options.zip, lambda file: file.write(memory.getvalue()), options.overwrite)
     print(f"{options.zip}: upload it as the autograder of a programming assignment on Gradescope")
     return 0
 

@@ -18,7 +18,13 @@ from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
 from lessons.grading.classroom.intake import Handed, handed_in
 from lessons.grading.classroom.journal import Journal, Run
-from lessons.grading.classroom.outputs import SUMMARY, pictures_in, write_class, write_student
+from lessons.grading.classroom.outputs import (
+    SUMMARY,
+    pictures_in,
+    refuse_foreign,
+    write_class,
+    write_student,
+)
 from lessons.grading.classroom.roster import Roster, read_roster
 from lessons.grading.judge.explain_failure import EFFORT_FOR_A_CLASS, FULL_EFFORT
 from lessons.grading.worker.text import one_line
@@ -71,6 +77,11 @@ def add_options(parser: ArgumentParser) -> None:
         help="SUBMISSIONS is what one student handed in (default: a class)",
     )
     parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files in --out that no grading has made (default: refuse)",
+    )
+    parser.add_argument(
         "--list",
         action="store_true",
         help="show what was handed in, without grading (default: grade)",
@@ -94,6 +105,7 @@ def grade_class(options: Namespace) -> int:
     out = make_output_folder(options.out)
     with locked(out):
         remove_unfinished(out)
+        refuse_foreign(out, options.overwrite)
         return grade_into(out, class_, chosen, roster, options)
 
 

@@ -12,15 +12,18 @@ from lessons.grading.worker.text import printable
 
 # How a cell begins that a spreadsheet would compute; also with Asian keyboards' wide signs.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+CSV_FILES = "grades.csv", "checks.csv", "canvas.csv", "moodle.csv"
 
 Cell = str | int | float
 
 
 def write_csv_files(folder: Path, grades: Sequence[Grade], lessons: Sequence[Lesson]) -> None:
-    write_table(folder / "grades.csv", grades_table(grades, lessons))
-    write_table(folder / "checks.csv", checks_table(grades))
-    write_table(folder / "canvas.csv", canvas_table(grades, lessons))
-    write_table(folder / "moodle.csv", moodle_table(grades, lessons))
+    tables = (
+        grades_table(grades, lessons), checks_table(grades), canvas_table(grades, lessons),
+        moodle_table(grades, lessons),
+    )  # fmt: skip
+    for name, table in zip(CSV_FILES, tables, strict=True):
+        write_table(folder / name, table)
 
 
 def grades_table(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterable[Sequence[Cell]]:

@@ -16,6 +16,7 @@ from lessons.grading.walls.submission import Submission
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names on Windows
 
+ABSENT = ["nothing was handed in"]
 OF_THIS_MACHINE = ("picture: ", "replay: ", "stuck? ")  # how lines of a message begin
 
 
@@ -55,8 +56,9 @@ def gradebook(
     class_: Sequence[Handed], lessons: Sequence[Lesson], journal: Journal, roster: Roster
 ) -> list[Grade]:
     """The grades so far, also of the roster's students who handed in nothing."""
-    absent = sorted(set(roster.students) - {handed.student for handed in class_})
-    everybody = [*class_, *(Handed(name, {}, ["nothing was handed in"]) for name in absent)]
+    present = {roster.student(handed.student, handed.id)[:3] for handed in class_}
+    absent = [one for one in roster.students if one[:3] not in present]
+    everybody = [*class_, *sorted(Handed(roster.label(one), {}, ABSENT, one.id) for one in absent)]
     folders = folders_of([handed.student for handed in everybody])
     return [
         grade_of(handed, lessons, journal, roster, folders[handed.student]) for handed in everybody
@@ -83,8 +85,8 @@ def grade_of(
         if (file := handed.files.get(lesson.name))
         if (lines := lines_to_read(file, lesson, rows))
     }
-    student = roster.student(handed.student)
-    late = roster.after_lateness(handed.student, scores)
+    student = roster.student(handed.student, handed.id)
+    late = roster.after_lateness(student.late, scores)
     known = {(row.lesson, row.check) for row in done}
     finished = all((row.lesson, row.check) in known for row in rows if row.lesson in handed.files)
     return Grade(student, handed, folder, rows, scores, late, remarks, finished)

@@ -39,6 +39,7 @@ class Handed(NamedTuple):
     student: str
     files: dict[str, Submission]  # name of a lesson -> its file; only lessons that have one
     notes: list[str]  # what a person should know: versions, wrong names, what was not read
+    id: str = ""  # the platform's number of the student, if it gives one
 
 
 class Candidate(NamedTuple):
@@ -49,12 +50,13 @@ class Candidate(NamedTuple):
     path: str
     text: str
     note: str
+    is_loose: bool = False  # beside a folder of the same student, see `one_of`
 
     @property
-    def preference(self) -> tuple[int, int, int, str]:
-        """The smallest is graded: most written, best named, least deep."""
+    def preference(self) -> tuple[bool, int, int, int, str]:
+        """The smallest is graded: not loose, most written, best named, least deep."""
         missing = len(unwritten(self.text, self.lesson.blank))
-        return missing, self.distance, self.path.count("/"), self.path
+        return self.is_loose, missing, self.distance, self.path.count("/"), self.path
 
 
 def handed_in(
@@ -78,10 +80,24 @@ def handed_in(
     if single or folder.is_file() or not any(owner.student for owner in owners):
         student = owner_of(folder, lessons).student or folder.stem
         return [sort_out(student, items_of(folder), lessons, wanted)]
+    students = by_student(owners)
+    return [one_of(student, students[student], lessons, wanted) for student in sorted(students)]
+
+
+def by_student(owners: Sequence[Owner]) -> dict[str, list[Owner]]:
+    """What belongs to whom. A student is who the platform's number says, and then the name.
+
+    Of two students of one name, each has the number behind the name. What has that name and no
+    number is a third one's: nobody can tell which of the two it is.
+    """
+    names = {owner.id: owner.student for owner in reversed(owners) if owner.id}
+    of_one_name = Counter(names.values())
     students: dict[str, list[Owner]] = {}
     for owner in owners:
-        students.setdefault(owner.student or "(nobody)", []).append(owner)
-    return [one_of(student, students[student], lessons, wanted) for student in sorted(students)]
+        name = names.get(owner.id, owner.student) or "(nobody)"
+        label = f"{name} ({owner.id})" if owner.id and of_one_name[name] > 1 else name
+        students.setdefault(label, []).append(owner)
+    return students
 
 
 def entries_of(folder: Path) -> list[Path]:
@@ -97,16 +113,24 @@ def entries_of(folder: Path) -> list[Path]:
 def one_of(
     student: str, owners: Sequence[Owner], lessons: Sequence[Lesson], wanted: Sequence[Lesson]
 ) -> Handed:
-    """What one student handed in, perhaps in several files and folders."""
+    """What one student handed in, perhaps in several files and folders.
+
+    Anybody can call a file by a student's name. So a loose file counts only for a lesson for which
+    there is nothing in the student's own folder, or under the platform's number.
+    """
     alone = len(owners) == 1
     items = (
-        item._replace(path=owner.file or (item.path if alone else f"{owner.path.name}/{item.path}"))
+        item._replace(
+            path=owner.file or (item.path if alone else f"{owner.path.name}/{item.path}"),
+            is_loose=owner.is_loose and not all(one.is_loose for one in owners),
+        )
         for owner in owners
         for item in items_of(owner.path)
     )
     handed = sort_out(student, items, lessons, wanted)
     late = [f"{owner.path.name}: its name says that it was late" for owner in owners if owner.late]
-    return handed._replace(notes=late + handed.notes)
+    id = next((owner.id for owner in owners if owner.id), "")
+    return handed._replace(notes=late + handed.notes, id=id)
 
 
 def sort_out(
@@ -140,7 +164,7 @@ def files_of(
             notes.append(f"{one_line(item.path)}: a name of {len(item.path):,} letters: not read")
             continue
         found, problem = candidates_of(item.path, item.content, lessons)
-        candidates += found
+        candidates += [candidate._replace(is_loose=item.is_loose) for candidate in found]
         notes += [f"{one_line(item.path)}: {problem}"] if problem else []
     files = {}
     for lesson in wanted:
@@ -215,7 +239,13 @@ def notes_on(lesson: Lesson, mine: Sequence[Candidate]) -> list[str]:
     notes = [f"{one_line(best.path)}: {best.note}"] if best.note else []
     if best.distance == 1 and not best.note:
         notes.append(f"{one_line(best.path)}: taken for lesson {lesson.number}, {lesson.name}")
-    others = [one_line(other.path) for other in mine[1:] if other.text != best.text]
+    if best.is_loose:
+        notes.append(f"{one_line(best.path)}: a loose file beside a folder: is it this student's?")
+    others = [
+        one_line(other.path) + " (a loose file)" * other.is_loose
+        for other in mine[1:]
+        if other.text != best.text
+    ]
     if others:
         notes.append(
             f"lesson {lesson.number}: {len(others) + 1} versions; graded is {one_line(best.path)}, "

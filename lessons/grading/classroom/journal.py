@@ -16,6 +16,7 @@ from lessons.grading.judge.result import Result
 
 JOURNAL = "journal.jsonl"
 FORMAT = 1
+BEGINNING = b'{"format": '
 GRADER_FAILED = "grader"  # the diagnosis of a row that is nobody's fault; such a check runs again
 FIXED = ("format", "seed", "checks", "patience")  # what all rows of a journal have in common
 
@@ -32,6 +33,16 @@ class Run(NamedTuple):
 
     def header(self) -> dict[str, Any]:
         return {"format": FORMAT, **self._asdict()}
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is a journal, or the beginning of one."""
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(len(BEGINNING))
+    except OSError:
+        return False
+    return first == BEGINNING[: len(first)]
 
 
 class Journal:

@@ -16,8 +16,8 @@ NUMBERED = re.compile(rf"(?:^|_)(?:{WORDS})_?0*([0-9]{{1,2}}[a-z]?)(?=_|$)")
 NUMBER_AND_LETTERS = re.compile(r"(?<![0-9])0*([1-9][0-9]*|0)([a-z]+)")
 NUMBER_FIRST = re.compile(r"^0*([0-9]{1,2}[a-z]?)(?=_|$)")
 # How Canvas, Moodle and people name what a student has handed in.
-MOODLE = re.compile(r"^(?P<student>.+?)_\d+_assignsubmission_\w*$")
-CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_\d+_\d+_(?P<file>.+)$")
+MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_\w*$")
+CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<file>.+)$")
 SEPARATOR = re.compile(r"[\s_.-]+")
 LESSON_WORD = re.compile(rf"(?:^|[\s_.-]+)(?:{WORDS})$", re.IGNORECASE)
 NUMBER = re.compile(r"(?:^|[\s_.-]+)0*[0-9]{1,2}$")
@@ -92,6 +92,12 @@ class Owner(NamedTuple):
     student: str  # "" if its name tells nobody
     file: str = ""  # what the student called this file; "" if the entry is more than one file
     late: bool = False  # its name says so
+    id: str = ""  # the number that the platform gives this student; "" if the name has none
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether only what somebody called the file says whose it is."""
+        return bool(self.file) and not self.id
 
 
 def owner_of(path: Path, lessons: Sequence[Lesson]) -> Owner:
@@ -99,12 +105,12 @@ def owner_of(path: Path, lessons: Sequence[Lesson]) -> Owner:
     name = path.name
     moodle = MOODLE.match(name)
     if moodle:
-        return Owner(path, moodle["student"])
+        return Owner(path, moodle["student"], id=moodle["id"])
     is_source = name.lower().endswith(SOURCES) and not path.is_dir()
     canvas = CANVAS.match(name)
     if canvas and not path.is_dir():
         file = canvas["file"] if is_source else ""
-        return Owner(path, canvas["student"], file, bool(canvas["late"]))
+        return Owner(path, canvas["student"], file, bool(canvas["late"]), canvas["id"])
     if is_source:
         return owner_of_file(path, lessons)
     stem = name.removesuffix(".zip") if not path.is_dir() else name

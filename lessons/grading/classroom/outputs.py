@@ -3,16 +3,34 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson
-from lessons.grading.classroom.csv_files import write_csv_files, write_table
+from lessons.grading.classroom.csv_files import CSV_FILES, write_csv_files, write_table
 from lessons.grading.classroom.exports import write_exports
 from lessons.grading.classroom.gradebook import Grade
-from lessons.grading.classroom.journal import Run
+from lessons.grading.classroom.journal import JOURNAL, Run, is_journal
 from lessons.grading.classroom.pages import write_student_page, write_summary
 from lessons.grading.classroom.similarity import Pair, similar_pairs
 
 SUMMARY = "summary.html"
+CLASS_FILES = (SUMMARY, "similarity.csv", *CSV_FILES)
 STUDENTS = "students"  # folder with a folder per student
+
+
+def refuse_foreign(out: Path, overwrite: bool) -> None:
+    """Raise `InputError` if a folder without a journal holds what a grading would replace.
+
+    overwrite: remove a journal that is none; nothing else needs to be said.
+    """
+    if is_journal(out / JOURNAL):
+        return
+    foreign = [name for name in (JOURNAL, *CLASS_FILES, STUDENTS) if (out / name).exists()]
+    if foreign and not overwrite:
+        raise InputError(
+            f"{out} holds {foreign[0]}, which no grading has made: give another --out, or add "
+            "--overwrite to replace it"
+        )
+    (out / JOURNAL).unlink(missing_ok=True)
 
 
 def folder_of(out: Path, student_folder: str) -> Path:

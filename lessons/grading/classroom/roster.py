@@ -1,6 +1,6 @@
 """Who is in a class, and who was late: a TOML file of the instructor's (see lessons/GRADING.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +21,24 @@ class Student(NamedTuple):
 
 
 class Roster(NamedTuple):
-    students: dict[str, Student]  # by name; {} without a roster
+    students: tuple[Student, ...]  # () without a roster
     late_days: int = 0  # that each student may be late in all, without loss
     lost_per_late_day: float = 0.0  # share of a lesson's points, for each day beyond these
 
-    def student(self, name: str) -> Student:
-        return self.students.get(name, Student(name))
+    def student(self, name: str, id: str = "") -> Student:
+        """The entry of who has this number, else of who has this name; else one of its own."""
+        by_id = [one for one in self.students if id and one.id == id]
+        by_name = [one for one in self.students if one.name == name]
+        found = by_id or by_name
+        return found[0] if len(found) == 1 else Student(name)
 
-    def after_lateness(self, name: str, scores: dict[str, int]) -> dict[str, float]:
+    def label(self, student: Student) -> str:
+        """The name, with the number behind it if another one has this name."""
+        alone = sum(one.name == student.name for one in self.students) == 1
+        return student.name if alone else f"{student.name} ({student.id})"
+
+    def after_lateness(self, late: Mapping[str, int], scores: dict[str, int]) -> dict[str, float]:
         """The points of each lesson less what is lost for days late; free days go in order."""
-        late = self.student(name).late
         free = self.late_days
         left = {}
         for lesson, score in scores.items():
@@ -45,18 +53,18 @@ class Roster(NamedTuple):
 def read_roster(path: Path | None, lessons: Sequence[Lesson]) -> Roster:
     """The roster of a file; an empty one for None. Raises `InputError` if it cannot be used."""
     if path is None:
-        return Roster({})
+        return Roster(())
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         students = [student_in(entry, lessons) for entry in content.get("student", [])]
         roster = Roster(
-            {student.name: student for student in students},
+            tuple(students),
             int(content.get("late_days", 0)),
             float(content.get("lost_per_late_day", 0.0)),
         )
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"the roster {path} cannot be used: {error}") from None
-    if len(roster.students) < len(students):
+    if len({(student.name, student.id) for student in students}) < len(students):
         raise InputError(f"the roster {path} names a student twice")
     if roster.late_days < 0 or not 0 <= roster.lost_per_late_day <= 1:
         raise InputError(f"{path}: late_days is 0 or more, lost_per_late_day from 0 to 1")

@@ -36,6 +36,7 @@ class Item(NamedTuple):
     path: str  # within the submission, with "/"; only to be shown and recognised
     content: bytes | None  # None: of no interest, or not read for the `reason`
     reason: str = ""
+    is_loose: bool = False  # beside a folder of the same student
 
 
 class Budget:
