@@ -25,6 +25,7 @@ from lessons.course.mistakes import MISTAKES, entries_of_kind, file_of
 from lessons.grading.explain.known import FILE, Mistake, Recording, as_text, look_up
 from lessons.grading.explain.mutations.generated import Generated, generated
 from lessons.grading.judge.recorded import PUBLIC_SEEDS, record
+from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.run import checks_of
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
@@ -129,10 +130,11 @@ def found_by(number: str, one: Tried) -> tuple[str, list[Recording]] | None:
     functions, submission = checks(number), Submission(Path("exercise.py"), one.text.encode())
     seconds = (SECONDS_OF_GENERATED,) if one.generated else ()
     for name in one.checks:
-        what = functions[name], lesson, lesson.check(name), submission, workers()
-        first = record(*what, PUBLIC_SEEDS[0], *seconds)
+        attempt = Attempt(lesson, lesson.check(name), submission, PUBLIC_SEEDS[0])
+        first = record(functions[name], attempt, workers(), *seconds)
         if first.places:
-            rest = [record(*what, seed, *seconds) for seed in PUBLIC_SEEDS[1:]]
+            others = (attempt._replace(seed=seed) for seed in PUBLIC_SEEDS[1:])
+            rest = [record(functions[name], other, workers(), *seconds) for other in others]
             complete = all(recording.places for recording in rest)
             return (name, [first, *rest]) if complete else None
         if first.ended:

@@ -120,12 +120,12 @@ def is_told(entry: Entry, result: Result) -> bool:
     return any(text in heard for text in wanted for heard in said)
 
 
-def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool, seed: int = SEED) -> Row:
+def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
     """All checks of an entry that should get so many points."""
     results: list[Result] = []
     text = file_of(lesson, entry)
     for check in lesson.checks:
-        results.append(run(text, lesson, check, workers, results, seed))
+        results.append(run(text, lesson, check, workers, results))
     got = sum(result.score for result in results)
     lost = [result for result in results if result.status != "passed"]
     names = ", ".join(f"{result.check} ({result.diagnosis})" for result in lost)
@@ -140,12 +140,11 @@ def run(
     check: Check,
     workers: WorkerPool,
     before: Sequence[Result] = (),
-    seed: int = SEED,
 ) -> Result:
     function = checks_of(lesson)[check.name]
     submission = Submission(Path("exercise.py"), text.encode("utf-8"))
     return run_check(
-        function, lesson, check, submission, workers, seed, PATIENCE,
+        function, lesson, check, submission, workers, SEED, PATIENCE,
         draw=False, before=before, effort=NO_EFFORT,
     )  # fmt: skip
 

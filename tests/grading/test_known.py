@@ -12,6 +12,7 @@ from lessons.grading.explain import known
 from lessons.grading.explain.known import Mistake, Observer, Recording, look_up
 from lessons.grading.explain.mutations.generated import QUOTED, generated
 from lessons.grading.judge import recorded
+from lessons.grading.judge.result import Attempt
 from lessons.grading.walls.submission import Submission
 from tests.grading.grade import grade
 
@@ -179,8 +180,10 @@ def workers(warm):
 def recorded_of(text, workers, check="every_pixel"):
     function = make_fingerprints.checks("1")[check]
     submission = Submission(LESSON.exercise, text.encode())
-    what = function, LESSON, LESSON.check(check), submission, workers
-    return [recorded.record(*what, seed) for seed in recorded.PUBLIC_SEEDS]
+    attempts = (
+        Attempt(LESSON, LESSON.check(check), submission, seed) for seed in recorded.PUBLIC_SEEDS
+    )
+    return [recorded.record(function, attempt, workers) for attempt in attempts]
 
 
 @pytest.fixture

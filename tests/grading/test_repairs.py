@@ -254,7 +254,7 @@ def test_names_that_are_exchanged_tell_all_lines():
 def test_a_function_is_not_told_where_the_mistake_and_the_call_say_as_much():
     message = "launch_smooth(array (9,)) on the checked simulator\nmean: add them up"
     one: Any = None  # of the lesson nothing is asked here
-    failure = Failure(one, one, one, one, 0, "mean", message)
+    failure = Failure(one, one, "mean", message)
     assert not failure.takes(Found((), False, "smooth"))
     assert failure.takes(Found((), False, "block_sum"))
     assert failure.takes(Found((), False, "smooth", helpers=("part",)))

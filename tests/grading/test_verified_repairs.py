@@ -14,7 +14,7 @@ from lessons.grading.judge.explain_failure import (
     says_nothing,
     suspected,
 )
-from lessons.grading.judge.result import Result
+from lessons.grading.judge.result import Attempt, Result
 from lessons.grading.judge.run import checks_of
 from lessons.grading.judge.waiting import passed_functions
 
@@ -185,7 +185,8 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
 )
 def test_what_is_found_is_told_if_it_says_more(diagnosis, message, found, takes):
     lesson = find_lesson("1")
-    failure = Failure(None, lesson, lesson.checks[0], None, 1, diagnosis, message)
+    attempt = Attempt(lesson, lesson.checks[0], None, 1)
+    failure = Failure(None, attempt, diagnosis, message)
     assert failure.takes(found) == takes
 
 

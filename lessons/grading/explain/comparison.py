@@ -6,6 +6,7 @@ import numpy as np
 
 from lessons.grading.explain.clues import NO_CLUES, Clues
 
+MOST_SHOWN = 3  # wrong elements
 ALMOST_ALL = 0.99  # of the elements that a pattern has to explain
 # How the threads of a launch are laid over an array: ("grid", 1, 128) if thread i, in block
 # i // 128, owns row i, and ("grid", 2, (16, 16)) if thread (x, y) owns element [y, x].
@@ -88,13 +89,12 @@ def first_wrong(
     got: np.ndarray,
     tolerance: float,
     threads: Threads | None = None,
-    count: int = 3,
     sentinel: float | None = None,
     of_rows: Sequence[str] = (),
 ) -> list[str]:
     """Lines such as "gray[3, 5]: expected 0.41, got 0.12 (block (0, 0), thread (5, 3))"."""
     lines = []
-    for place in np.argwhere(differing(got, expected, tolerance))[:count]:
+    for place in np.argwhere(differing(got, expected, tolerance))[:MOST_SHOWN]:
         index = tuple(int(i) for i in place)
         value = got[index]
         wanted, came = with_enough_digits(float(expected[index]), float(value))

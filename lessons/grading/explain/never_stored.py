@@ -98,10 +98,9 @@ def stores_in(
     array: str,
     guard: int,
     helpers: Stored = NO_HELPERS,
-    returns: int = 0,
-    skips: int = 0,
 ) -> Iterator[Store]:
     """helpers: of the file, whose calls are stores, too; see `stored_parameters`."""
+    returns = skips = 0
     for statement in statements:
         if isinstance(statement, ast.If):
             for store in stores_of_both_ways(statement, array, guard, helpers):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Terse
 from lessons.grading.judge.worker_pool import WorkerPool
-from lessons.grading.judge.worker_process import WorkerError, WorkerLost
 from lessons.grading.walls.submission import Submission
 
 PASSED = ""  # in place of a diagnosis
@@ -44,35 +44,25 @@ class Runner(NamedTuple):
             function(case)
         except CheckEnded as ended:
             return ended.diagnosis
-        except (WorkerError, WorkerLost):
-            return STRANGE
-        except Exception:  # values that no check is written for
+        except Exception:  # of a worker, or values that no check is written for
             return STRANGE
         return PASSED
 
 
+@dataclass
 class FailedCheck:
     """Runs the check that has failed; raises `OutOfTries` when the time is up.
 
     seconds: for all texts, from the first on. longest: for one.
     """
 
-    def __init__(
-        self,
-        runner: Runner,
-        function: CheckFunction,
-        check: Check,
-        seed: int,
-        seconds: float,
-        longest: float,
-    ) -> None:
-        self.runner = runner
-        self.function = function
-        self.check = check
-        self.seed = seed
-        self.seconds = seconds
-        self.longest = longest
-        self.end: float | None = None
+    runner: Runner
+    function: CheckFunction
+    check: Check
+    seed: int
+    seconds: float
+    longest: float
+    end: float | None = None
 
     def passes(self, text: str, sure: bool) -> bool:
         """Whether it passes; sure: with other random numbers, and asking Numba's compiler."""
@@ -84,34 +74,26 @@ class FailedCheck:
         return self.runner.run(self.function, self.check, text, seed, until, not sure) == PASSED
 
 
+@dataclass
 class OtherChecks:
     """Runs the other checks of the functions that a failed one has run.
 
     functions: name -> check. mine: the text of the student's file. most: runs, and seconds: for all
-    of them; when they are used up, a text is not doubted.
+    of them, that are left; when they are used up, a text is not doubted.
     """
 
-    def __init__(
-        self,
-        runner: Runner,
-        functions: Mapping[str, CheckFunction],
-        failed: Check,
-        mine: str,
-        seed: int,
-        most: int,
-        seconds: float,
-        longest: float,
-    ) -> None:
-        self.runner = runner
-        self.functions = functions
-        self.failed = failed
-        self.mine = mine
-        self.seed = seed
-        self.left = most
-        self.seconds = seconds
-        self.longest = longest
-        self.known: dict[tuple[str, str], str | None] = {}
-        checks = [check for check in runner.lesson.checks if self.is_asked(check)]
+    runner: Runner
+    functions: Mapping[str, CheckFunction]
+    failed: Check
+    mine: str
+    seed: int
+    most: int
+    seconds: float
+    longest: float
+    known: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checks = [check for check in self.runner.lesson.checks if self.is_asked(check)]
         self.checks = sorted(checks, key=lambda check: check.timeout)  # the quick ones first
 
     def is_asked(self, check: Check) -> bool:
@@ -137,13 +119,13 @@ class OtherChecks:
         """As `Runner.run`; None if there is no time for it."""
         key = check.name, text
         if key not in self.known:
-            if self.left <= 0 or self.seconds <= 0:
+            if self.most <= 0 or self.seconds <= 0:
                 return None
             began = time.monotonic()
             function = self.functions[check.name]
             until = began + min(self.longest, self.seconds + 1.0)
             self.known[key] = self.runner.run(function, check, text, self.seed, until, quick=True)
-            self.left -= 1
+            self.most -= 1
             self.seconds -= time.monotonic() - began
         return self.known[key]
 

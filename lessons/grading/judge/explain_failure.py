@@ -4,10 +4,11 @@ Changed texts run as a student's file does, in a worker of their own, and count 
 """
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from lessons.course.exercises import START, exercise_text, solution_text
-from lessons.course.lesson import Check, Lesson
+from lessons.course.lesson import Lesson
 from lessons.course.mistakes import entries_of_kind, file_of
 from lessons.grading.explain.messages import quoted
 from lessons.grading.explain.mutations.source import Source
@@ -15,10 +16,9 @@ from lessons.grading.explain.repairs.familiar import names_called
 from lessons.grading.explain.repairs.search import Found, Tries, find_slip
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
-from lessons.grading.judge.result import NOT_UNDERSTOOD, Result
+from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result
 from lessons.grading.judge.waiting import about_an_answer, about_values, failed, tells_a_line
 from lessons.grading.judge.worker_pool import WorkerPool
-from lessons.grading.walls.submission import Submission
 
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (
@@ -77,10 +77,7 @@ class Failure(NamedTuple):
     """A check that has failed, and with what."""
 
     function: CheckFunction
-    lesson: Lesson
-    check: Check
-    submission: Submission
-    seed: int
+    attempt: Attempt
     diagnosis: str
     message: str
     passed: frozenset[str] = frozenset()  # the functions of checks that this file has passed
@@ -89,9 +86,9 @@ class Failure(NamedTuple):
         """Whether no earlier check has failed for a function that this one runs, too."""
         if self.message.startswith(("as in ", "waits for ", "not begun")):
             return False
-        needs = set(self.check.needs)
-        earlier = [one for one in failed(self.lesson, before) if one.diagnosis not in TOLD_BY_LINE]
-        return not any(needs & set(self.lesson.check(one.check).needs) for one in earlier)
+        lesson, needs = self.attempt.lesson, set(self.attempt.check.needs)
+        earlier = [one for one in failed(lesson, before) if one.diagnosis not in TOLD_BY_LINE]
+        return not any(needs & set(lesson.check(one.check).needs) for one in earlier)
 
     @property
     def is_general(self) -> bool:
@@ -133,7 +130,8 @@ class Failure(NamedTuple):
 
     def is_a_barrier(self, found: Found) -> bool:
         """Whether the one place is a line that is a barrier."""
-        lines = [self.submission.lines[place.line - 1].strip() for place in found.places]
+        source = self.attempt.submission.lines
+        lines = [source[place.line - 1].strip() for place in found.places]
         return len(lines) == 1 and lines[0].startswith("cuda.syncthreads(")
 
     @property
@@ -159,36 +157,30 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     left_out = effort.only_general and not failure.is_general
     if failure.diagnosis in TOLD_BY_LINE or left_out or not effort.lines:
         return []
+    lesson, check, submission, seed, _ = failure.attempt
     pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
-    share = failure.share
-    seconds, longest = effort.seconds_for_lines, effort.seconds_for_one
-    runner = Runner(failure.lesson, failure.submission.path, pool)
-    failed_check = runner, failure.function, failure.check, failure.seed
-    lines = FailedCheck(*failed_check, seconds, seconds)
-    small = FailedCheck(*failed_check, share * effort.seconds_for_small, longest)
+    share, longest = failure.share, effort.seconds_for_one
+    runner = Runner(lesson, submission.path, pool)
+    failed_check = partial(FailedCheck, runner, failure.function, check, seed)
+    lines = failed_check(effort.seconds_for_lines, effort.seconds_for_lines)
+    small = failed_check(share * effort.seconds_for_small, longest)
     most = int(share * effort.small)
-    mine = "\n".join(failure.submission.lines) + "\n"
+    mine = "\n".join(submission.lines) + "\n"
     others = OtherChecks(
-        runner, checks_beside(failure.function), failure.check, mine, failure.seed,
+        runner, checks_beside(failure.function), check, mine, seed,
         effort.others, effort.seconds_for_others, longest,
     )  # fmt: skip
     try:
         found = find_slip(
-            mine,
-            exercise_text(failure.lesson),
-            right_texts(failure.lesson),
-            failure.check.needs,
-            failure.lesson.blank,
+            mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
             others.held,
-        )
+        )  # fmt: skip
         if found is None or not failure.takes(found):
             return []
         found = found._replace(helpers=suspected(found.helpers, mine, failure.passed))
-        if says_nothing(found, failure.lesson):
-            return []
-        return told(found, failure.submission.lines)
+        return [] if says_nothing(found, lesson) else told(found, submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
     finally:

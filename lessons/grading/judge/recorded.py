@@ -6,14 +6,12 @@ so a student's mistake can be looked up among known ones. No points depend on it
 
 import time
 
-from lessons.course.lesson import Check, Lesson
 from lessons.grading.explain.known import Named, Observer, Recording, look_up, read
 from lessons.grading.judge.case import Case, CheckFunction
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Compared, Verdict
 from lessons.grading.judge.worker_pool import WorkerPool
-from lessons.grading.walls.submission import Submission
 
 PUBLIC_SEEDS = 1_000_003, 2_000_003  # grades are decided on the run's own seed
 SECONDS = 10.0  # of one recording; a file that needs more is not looked up
@@ -42,16 +40,9 @@ class Recorder(Verdict):
 
 
 def record(
-    function: CheckFunction,
-    lesson: Lesson,
-    check: Check,
-    submission: Submission,
-    workers: WorkerPool,
-    seed: int,
-    seconds: float = SECONDS,
+    function: CheckFunction, attempt: Attempt, workers: WorkerPool, seconds: float = SECONDS
 ) -> Recording:
     """What a file leaves in a check. workers: see `known_mistake`."""
-    attempt = Attempt(lesson, check, submission, seed)
     for only_checked in (False, True):
         workers.ready()
         engines = Engines(time.monotonic() + seconds, only_checked=only_checked, ask_numba=False)
@@ -69,27 +60,22 @@ def record(
     return Recording(0, {}, NOT_UNDERSTOOD)
 
 
-def known_mistake(
-    function: CheckFunction,
-    lesson: Lesson,
-    check: Check,
-    submission: Submission,
-    workers: WorkerPool,
-) -> Named | None:
+def known_mistake(function: CheckFunction, attempt: Attempt, workers: WorkerPool) -> Named | None:
     """The known or generated mistake that leaves the same numbers as a file; None if none does.
 
     The file must have failed the check with wrong numbers. workers: gives what starts a worker; its
     own one is left alone.
     """
-    mistakes = read(lesson)
-    if not any(one.check == check.name for one in mistakes):
+    mistakes, check = read(attempt.lesson), attempt.check.name
+    if not any(one.check == check for one in mistakes):
         return None
     pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
     recordings: list[Recording] = []
     try:
         for seed in PUBLIC_SEEDS:
-            recordings.append(record(function, lesson, check, submission, pool, seed))
-            named = look_up(check.name, recordings, mistakes, sure=len(recordings) > 1)
+            with_seed = attempt._replace(seed=seed, pictures=None)
+            recordings.append(record(function, with_seed, pool))
+            named = look_up(check, recordings, mistakes, sure=len(recordings) > 1)
             if named is None:  # the first seed is enough to say that
                 return None
     finally:

@@ -144,11 +144,11 @@ def explained(
     What the simulator found is told as it is. Wrong numbers are looked up among known mistakes;
     of others a pattern is told, and the line of the file that mends them, if one is found.
     """
-    lesson, check, submission, seed, _ = attempt
+    lesson, check = attempt.lesson, attempt.check
     diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
     named = None
     if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
-        named = known_mistake(function, lesson, check, submission, workers)
+        named = known_mistake(function, attempt, workers)
         if named:
             ended = ended.renamed(named.code, named.sentence)
             diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
@@ -156,7 +156,7 @@ def explained(
     if shown and isinstance(ended, WrongNumbers):
         message = ended.message()
     fine = passed_functions(lesson, before)
-    failure = Failure(function, lesson, check, submission, seed, diagnosis, message, fine)
+    failure = Failure(function, attempt, diagnosis, message, fine)
     found: list[str] = []
     if not named and not on_gpu and failure.is_new(before):
         found = lines_on_slip(failure, workers, effort)

@@ -32,9 +32,7 @@ class WarmWorkers:
     survives no fork); elsewhere, and if the warm process ends, `new_pool` gives fresh workers.
     """
 
-    def __init__(self, cores: int = 1) -> None:
-        """cores: how many each worker may use."""
-        self.cores = cores
+    def __init__(self) -> None:
         self.lock = threading.Lock()  # one request at a time
         self.server: WorkerProcess | None = None
         self.socket: socket.socket | None = None

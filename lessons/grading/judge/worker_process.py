@@ -153,15 +153,13 @@ class WorkerProcess:
         orders: Sequence[str | int] = (),
         conducts: bool = False,
         ask_numba: bool = True,
-        in_turn: bool = False,
     ) -> Outcome:
         """Call `function(*arguments, launch=...)`.
 
         record: so that `picture` can draw, if something is found, and `replay` has something.
         measure: count accesses. orders: of threads, in which the bits have to be the same.
         conducts: the function calls launch functions, and computes nothing itself. ask_numba: see
-        `checked_run`. in_turn: run block after block on the native engine, so that the same call
-        leaves the same bits.
+        `checked_run`.
         """
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
@@ -175,7 +173,6 @@ class WorkerProcess:
             "orders": list(orders),
             "conducts": conducts,
             "ask_numba": ask_numba,
-            "in_turn": in_turn,
         }
         most = sum(array.nbytes for array in packer.arrays)
         reply, results = self.ask(request, packer.arrays, deadline, most)

@@ -3,6 +3,7 @@
 import unicodedata
 
 LINE_BREAKS = "\n\t"
+LONGEST = 120  # characters on one line
 
 
 def printable(text: str) -> str:
@@ -16,8 +17,8 @@ def is_printable(character: str) -> bool:
     return unicodedata.category(character)[0] not in "CZ"
 
 
-def one_line(text: str, limit: int = 120) -> str:
+def one_line(text: str) -> str:
     """The text on one line, and not too long: the middle is left out."""
     text = printable(text.replace("\n", "?").replace("\t", " "))
-    half = limit // 2 - 2
-    return text if len(text) <= limit else f"{text[:half]}...{text[-half:]}"
+    half = LONGEST // 2 - 2
+    return text if len(text) <= LONGEST else f"{text[:half]}...{text[-half:]}"

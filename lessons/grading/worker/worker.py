@@ -120,8 +120,7 @@ class Worker:
             return self.run_on_gpu(request, arrays)
         self.report = self.last = None
         self.doubles, self.counts, self.was_native = [], [], False
-        cores = 1 if request["in_turn"] else numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        numba.set_num_threads(cores)
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         launchers = {"native": self.native, "checked": self.checked, "large": self.large}
         with suppress(Found):
             self.launch(request, arrays, launchers[backend](request, arrays))
