@@ -22,18 +22,18 @@ from lessons.grading.judge.worker_pool import WorkerPool
 
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (
-    NOT_UNDERSTOOD, "wrong", "made of something else", "constant factor", "constant offset",
+    NOT_UNDERSTOOD, "wrong", "constant factor", "constant offset",
     "shifted", "flipped", "transposed", "all zero", "zero in a part", "nan", "partly written",
     "never written", "tail not written", "beginning not written", "first block only",
     "border not written", "written in steps", "blocks missing", "written outside", "0-255",
     "TypeError", "ValueError", "IndexError", "KeyError", "AttributeError", "ZeroDivisionError",
     "UnboundLocalError", "OverflowError",
 )  # fmt: skip
-GENERAL_BEGINNINGS = "wrong", "the wrong", "other "  # as in "wrong places", "other waves"
+GENERAL_BEGINNINGS = "wrong", "the wrong"  # as in "wrong shape"
 # Codes that tell what the values look like, and little of why.
 SYMPTOMS = (
-    "of another index", "of all channels", "another range", "turned round", "cut off", "rounded",
-    "signs lost", "lost updates", "terms left out", "terms counted again",
+    "of another index", "another range", "turned round", "cut off", "rounded", "signs lost",
+    "lost updates",
 )  # fmt: skip
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")

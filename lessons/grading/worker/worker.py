@@ -226,7 +226,6 @@ class Worker:
             return
         if not name.startswith("launch_"):
             self.file.find(name)(*arguments, launch=launch)
-            self.stages.at_the_end()
             return
         own = OwnKernels(arrays, self.file.path, name)
         try:
