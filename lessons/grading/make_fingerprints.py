@@ -10,7 +10,6 @@ fewer names; no wrong ones, since the numbers are then others.
 import functools
 import hashlib
 import json
-import multiprocessing.util
 import zipfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
@@ -23,11 +22,11 @@ from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import ROOT, Lesson, find_lesson, lessons
 from lessons.course.mistakes import MISTAKES, entries_of_kind, file_of
 from lessons.grading.explain.known import FILE, Mistake, Recording, as_text, look_up
-from lessons.grading.explain.mutations.generated import Generated, generated
+from lessons.grading.explain.mutations.generated import generated
 from lessons.grading.judge.recorded import PUBLIC_SEEDS, record
 from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.run import checks_of
-from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_pool import workers_of_process
 from lessons.grading.walls.submission import Submission
 
 OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
@@ -94,13 +93,8 @@ def tried(lesson: Lesson) -> Iterator[Tried]:
         yield Tried(entry.name, entry.sentence, file_of(lesson, entry), (entry.check,), False)
     changes = generated(solution_text(lesson), exercise_text(lesson), lesson.blank)
     for change in list(changes)[:MOST_GENERATED]:
-        yield Tried(change.kind, change.sentence, change.text, checks_for(lesson, change), True)
-
-
-def checks_for(lesson: Lesson, change: Generated) -> tuple[str, ...]:
-    """The first checks that run a function."""
-    found = [one.name for one in lesson.checks if change.function in one.needs and not one.gpu]
-    return tuple(found[:MOST_CHECKS])
+        run = [one.name for one in lesson.checks if change.function in one.needs and not one.gpu]
+        yield Tried(change.kind, change.sentence, change.text, tuple(run[:MOST_CHECKS]), True)
 
 
 def key_of(lesson: Lesson) -> str:
@@ -129,12 +123,13 @@ def found_by(number: str, one: Tried) -> tuple[str, list[Recording]] | None:
     lesson = find_lesson(number)
     functions, submission = checks(number), Submission(Path("exercise.py"), one.text.encode())
     seconds = (SECONDS_OF_GENERATED,) if one.generated else ()
+    workers = workers_of_process()
     for name in one.checks:
         attempt = Attempt(lesson, lesson.check(name), submission, PUBLIC_SEEDS[0])
-        first = record(functions[name], attempt, workers(), *seconds)
+        first = record(functions[name], attempt, workers, *seconds)
         if first.places:
             others = (attempt._replace(seed=seed) for seed in PUBLIC_SEEDS[1:])
-            rest = [record(functions[name], other, workers(), *seconds) for other in others]
+            rest = [record(functions[name], other, workers, *seconds) for other in others]
             complete = all(recording.places for recording in rest)
             return (name, [first, *rest]) if complete else None
         if first.ended:
@@ -161,14 +156,6 @@ def distinct(futures: Iterable[tuple[Tried, Future]]) -> list[Mistake]:
 @functools.cache
 def checks(number: str) -> dict:
     return checks_of(find_lesson(number))
-
-
-@functools.cache
-def workers() -> WorkerPool:
-    """Of this process; they end with it."""
-    pool = WorkerPool(trusted=True)
-    multiprocessing.util.Finalize(None, pool.stop, exitpriority=1)
-    return pool
 
 
 if __name__ == "__main__":

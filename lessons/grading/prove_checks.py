@@ -16,7 +16,6 @@ results without what the lesson is about, or cheats, gets the points that it nam
 import argparse
 import functools
 import json
-import multiprocessing.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -31,7 +30,7 @@ from lessons.course.mistakes import Entry, entries, file_of
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.judge.result import Result
 from lessons.grading.judge.run import checks_of, run_check
-from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_pool import WorkerPool, workers_of_process
 from lessons.grading.walls.submission import Submission
 
 SEED = 20260
@@ -53,7 +52,10 @@ def tasks(lesson: Lesson) -> list[Callable[[WorkerPool], Row]]:
     return [
         *(partial(skeleton_row, lesson, check) for check in lesson.checks),
         *(partial(reference_row, lesson, check) for check in lesson.checks),
-        *(partial(entry_row, lesson, entry) for entry in entries(lesson)),
+        *(
+            partial(wrong_row if entry.kind == "wrong" else points_row, lesson, entry)
+            for entry in entries(lesson)
+        ),
     ]
 
 
@@ -83,14 +85,6 @@ def tasks_of(number: str) -> list[Callable[[WorkerPool], Row]]:
     return tasks(find_lesson(number))
 
 
-@functools.cache
-def workers_of_process() -> WorkerPool:
-    """Its workers, which end with it."""
-    workers = WorkerPool(trusted=True)
-    multiprocessing.util.Finalize(None, workers.stop, exitpriority=1)
-    return workers
-
-
 def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
     result = run(exercise_text(lesson), lesson, check, workers)
     return row("(skeleton)", result, result.diagnosis == "not written")
@@ -99,11 +93,6 @@ def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
 def reference_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
     result = run(solution_text(lesson), lesson, check, workers)
     return row("(reference)", result, result.status == "passed")
-
-
-def entry_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
-    make = wrong_row if entry.kind == "wrong" else points_row
-    return make(lesson, entry, workers)
 
 
 def wrong_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:

@@ -13,11 +13,10 @@ from kernels.files.atomic import make_output_folder, remove_unfinished
 from kernels.files.folder_lock import locked
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, find_lessons, lessons
-from lessons.grading.classroom import environment
 from lessons.grading.classroom.grade_class import ClassGrader, Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
 from lessons.grading.classroom.intake import Handed, handed_in
-from lessons.grading.classroom.journal import Journal, Run
+from lessons.grading.classroom.journal import Journal, Run, digest_of_checks, this_place
 from lessons.grading.classroom.outputs import (
     SUMMARY,
     pictures_in,
@@ -133,8 +132,10 @@ def chosen_lessons(text: str | None) -> list[Lesson]:
 
 def lines_on(handed: Handed) -> list[str]:
     held = ", ".join(f"{name} ({file.path})" for name, file in handed.files.items())
-    name = one_line(handed.student)
-    return [f"{name}: {held or 'nothing to grade'}", *("  " + n for n in handed.notes)]
+    return [
+        f"{one_line(handed.student)}: {held or 'nothing to grade'}",
+        *("  " + n for n in handed.notes),
+    ]
 
 
 def grade_into(
@@ -145,8 +146,7 @@ def grade_into(
     options: Namespace,
 ) -> int:
     seed = secrets.randbits(32) if options.seed is None else options.seed
-    place = environment.place(options.jobs, environment.confinement())
-    run = Run(seed, options.patience, environment.digest_of_checks(chosen), place)
+    run = Run(seed, options.patience, digest_of_checks(chosen), this_place(options.jobs))
     journal = Journal(out, run, seed_is_chosen=options.seed is not None)
     run = journal.run
     folders = folders_of([handed.student for handed in class_])

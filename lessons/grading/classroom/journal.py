@@ -4,19 +4,28 @@
 not finished when the power went is left out, and its check runs again.
 """
 
+import hashlib
+import importlib.metadata
 import json
+import os
+import platform
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from kernels.files.atomic import unwritable
 from kernels.plumbing.errors import InputError
+from lessons.course.lesson import LESSONS, Lesson
 from lessons.grading.judge.result import Result
+from lessons.grading.walls.confine import what_is_enforced
 
 JOURNAL = "journal.jsonl"
 FORMAT = 1
 BEGINNING = b'{"format": '
+PACKAGES = ("numba", "numba-cuda", "numpy")
 GRADER_FAILED = "grader"  # the diagnosis of a row that is nobody's fault; such a check runs again
 FIXED = ("format", "seed", "checks", "patience")  # what all rows of a journal have in common
 
@@ -29,7 +38,7 @@ class Run(NamedTuple):
     seed: int
     patience: float
     checks: str  # SHA-256 of the checks and of what they compare with
-    place: dict[str, Any]  # see `environment.place`
+    place: dict[str, Any]  # see `this_place`
 
     def header(self) -> dict[str, Any]:
         return {"format": FORMAT, **self._asdict()}
@@ -131,3 +140,50 @@ class Journal:
 
     def close(self) -> None:
         self.file.close()
+
+
+# ---------------------------------------------------------------- where a class is graded
+
+
+def this_place(jobs: int) -> dict[str, Any]:
+    """What should be known to repeat a grading."""
+    return {
+        "began": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        **{package: version_of(package) for package in PACKAGES},
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "jobs": jobs,
+        "confinement": confinement(),
+    }
+
+
+def version_of(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def digest_of_checks(lessons: Sequence[Lesson]) -> str:
+    """SHA-256 of all that decides a verdict besides the student's file and the engines."""
+    graders = LESSONS.glob("grading/**/*.py")
+    paths = [*LESSONS.glob("reference/*.py"), *(p for p in graders if "classroom" not in p.parts)]
+    for lesson in lessons:
+        paths += [lesson.folder / "lesson.toml", *lesson.folder.glob("test_*.py")]
+    hashed = hashlib.sha256()
+    for path in sorted(paths):
+        hashed.update(path.relative_to(LESSONS).as_posix().encode() + b"\0" + path.read_bytes())
+    return hashed.hexdigest()
+
+
+def confinement() -> list[str]:
+    """What keeps a student's code in its place here, and what does not; one line each."""
+    lines = ["every file runs in processes of its own, which end with their checks"]
+    if os.name == "posix":
+        lines.append("memory and the size of files are limited")
+    else:
+        lines.append("NOT enforced: memory and the size of files")
+    if not sys.platform.startswith("linux"):
+        lines.append("NOT enforced: processes that leave their group are not found")
+    return [*lines, *what_is_enforced(), "use a container for strangers"]

@@ -110,7 +110,8 @@ class Failure(NamedTuple):
         if TOLD_BY_BLOCKS in self.message:
             return False  # what else passes shares the work out in a worse way
         if self.is_finding:
-            if BARRIER in self.message and len(found.places) > 1 and moves_barriers(found):
+            barriers = any("barrier" in place.words for place in found.places)
+            if BARRIER in self.message and len(found.places) > 1 and barriers:
                 return False  # the one that the finding asks for is simpler
             if SECOND_BARRIER in self.message and self.is_a_barrier(found):
                 return False  # the first one is needed, too, where it stands
@@ -143,10 +144,6 @@ class Failure(NamedTuple):
             return SHARE_NEAR_A_LINE
         searched = about_values(self.message) or about_an_answer(self.message)
         return SHARE_IF_NAMED if searched else 0.0
-
-
-def moves_barriers(found: Found) -> bool:
-    return any("barrier" in place.words for place in found.places)
 
 
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:

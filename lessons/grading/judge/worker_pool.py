@@ -1,5 +1,7 @@
 """Which worker runs a file, and when a new one has to be started."""
 
+import functools
+import multiprocessing.util
 import time
 from collections.abc import Callable, Sequence
 
@@ -91,3 +93,11 @@ class WorkerPool:
 
     def printed(self) -> str:
         return self.worker.printed() if self.worker else ""
+
+
+@functools.cache
+def workers_of_process() -> WorkerPool:
+    """Workers for files of our own, one pool for a process that is one of several; it ends them."""
+    workers = WorkerPool(trusted=True)
+    multiprocessing.util.Finalize(None, workers.stop, exitpriority=1)
+    return workers

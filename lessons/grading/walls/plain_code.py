@@ -18,6 +18,10 @@ from typing import NamedTuple
 from lessons.grading.walls.allowed_names import why_not
 from lessons.grading.walls.unusual import FileNames, Names, Reason, module_of
 
+WHAT_RUNS = (
+    "What kernels are made of is run, and no more: numba, numpy, math, and the modules of kernels/"
+)
+
 Statements = list[ast.stmt]
 
 
@@ -49,30 +53,13 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
     if not reasons:
         return PlainCode(tree, [], {})
     leave_out_users(tree.body, names, reasons)
-    refused = {
-        function: why_refused(function, reason)
-        for function, reached_names in needed.items()
-        if (reason := first_reason(reached_names, names, reasons))
-    }
+    refused: dict[str, str] = {}
+    for function, reached_names in needed.items():
+        for node, (reason, *_) in reasons.items():
+            if names[node].given & reached_names:
+                refused.setdefault(function, f"{reason}, and {function} needs it. {WHAT_RUNS}")
     tree.body = [node for node in tree.body if node not in reasons]
     return PlainCode(tree, sorted(set().union(*reasons.values())), refused)
-
-
-def first_reason(
-    reached_names: set[str],
-    names: dict[ast.stmt, Names],
-    reasons: dict[ast.stmt, list[Reason]],
-) -> Reason | None:
-    """Why a function that leads to these names does not run; None if it does."""
-    given = (found[0] for node, found in reasons.items() if names[node].given & reached_names)
-    return next(given, None)
-
-
-def why_refused(function: str, reason: Reason) -> str:
-    return (
-        f"{reason}, and {function} needs it. What kernels are made of is run, and no more: numba, "
-        "numpy, math, and the modules of kernels/"
-    )
 
 
 def one_name_each(node: ast.stmt) -> Statements:

@@ -5,7 +5,7 @@ looks at who reads what before it is there. Here that is done for a check, which
 results come from: each array that the function returns was computed by a kernel, and copied back.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ class HostSession(Session):
         """
         self.reads.stop()
         result = as_plain(returned, self.function)
-        for array in arrays_in(result):
+        for array in (one for one in flat((result,)) if isinstance(one, np.ndarray)):
             self.require_done(array)
             self.order.deliver(array)
             if array.tobytes() in self.known or self.was_read_too_early(array):
@@ -227,12 +227,6 @@ def as_plain(result: object, function: str) -> object:
     if isinstance(result, (tuple, list)):
         return tuple(as_plain(item, function) for item in result)
     return np.asarray(plain_array(result)) if isinstance(result, np.ndarray) else result
-
-
-def arrays_in(result: object) -> Iterator[np.ndarray]:
-    for value in flat((result,)):
-        if isinstance(value, np.ndarray):
-            yield value
 
 
 def name_of(kernel: object) -> str:

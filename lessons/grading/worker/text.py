@@ -2,19 +2,15 @@
 
 import unicodedata
 
-LINE_BREAKS = "\n\t"
+ALLOWED = "\n\t "
 LONGEST = 120  # characters on one line
 
 
 def printable(text: str) -> str:
     """The text with "?" for every character that no page, terminal or XML file should get."""
-    return "".join(c if is_printable(c) else "?" for c in text)
-
-
-def is_printable(character: str) -> bool:
-    if character in LINE_BREAKS or character == " ":
-        return True
-    return unicodedata.category(character)[0] not in "CZ"
+    return "".join(
+        c if c in ALLOWED or unicodedata.category(c)[0] not in "CZ" else "?" for c in text
+    )
 
 
 def one_line(text: str) -> str:

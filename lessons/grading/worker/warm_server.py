@@ -19,7 +19,6 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 from lessons.grading.worker.process import (
@@ -56,7 +55,7 @@ class WarmServer:
 
     def fork_on_request(self) -> None:
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, do_nothing)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # it only has to wake up whoever waits
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         selector = selectors.DefaultSelector()
         selector.register(woken, selectors.EVENT_READ)
@@ -157,17 +156,9 @@ def children() -> list[int]:
     return [int(number) for number in found.split()]
 
 
-def do_nothing(number: int, frame: FrameType | None) -> None:
-    """As the handler of SIGCHLD: so that the signal wakes up whoever waits."""
-
-
-def adopt_orphans() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 def main() -> None:
     requests, replies = private_pipes()
-    adopt_orphans()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become its children
     worker = Worker()
     greet(worker, replies)
     answer_requests(worker, requests, replies)

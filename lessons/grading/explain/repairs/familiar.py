@@ -85,13 +85,11 @@ class Familiar:
         return max(-MOST_GAIN, min(MOST_GAIN, gain))
 
     def strange(self, text: str) -> int:
-        return sum(map(self.strange_in_line, text.splitlines()))
-
-    def strange_in_line(self, line: str) -> int:
-        if line not in self.counted:
-            rows = rows_of_three(WORDS.findall(line.partition("#")[0]))
-            self.counted[line] = sum(row not in self.known for row in rows)
-        return self.counted[line]
+        for line in text.splitlines():
+            if line not in self.counted:
+                rows = rows_of_three(WORDS.findall(line.partition("#")[0]))
+                self.counted[line] = sum(row not in self.known for row in rows)
+        return sum(self.counted[line] for line in text.splitlines())
 
 
 def rows_of_three(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -104,14 +102,9 @@ def idle_names(function: ast.FunctionDef) -> list[str]:
     given = [argument.arg for argument in function.args.args]
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     stored = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
-    used = names_used(function)
+    used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
     names = dict.fromkeys([*given, *stored])
     return [name for name in names if name not in used and not name.startswith("_")]
-
-
-def names_used(function: ast.FunctionDef) -> set[str]:
-    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:

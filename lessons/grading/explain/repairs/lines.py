@@ -65,12 +65,8 @@ def head_of(node: ast.FunctionDef | ast.For | ast.If | ast.While) -> str:
 
 def text_of(lines: Sequence[Line]) -> str:
     """The function that the lines make."""
-    return "\n".join(indented(line) for line in lines) + "\n"
-
-
-def indented(line: Line) -> str:
-    margin = "    " * line.depth
-    return "\n".join(margin + part for part in line.text.splitlines())
+    parts = (("    " * line.depth) + part for line in lines for part in line.text.splitlines())
+    return "\n".join(parts) + "\n"
 
 
 # ---------------------------------------------------------------- which line is which
