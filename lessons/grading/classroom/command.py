@@ -33,58 +33,34 @@ SECONDS_PER_SUBMISSION = 600.0
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "submissions",
-        metavar="SUBMISSIONS",
+    add = parser.add_argument
+    add(
+        "submissions", metavar="SUBMISSIONS",
         help="folder with a folder, a zip or files per student",
-    )
-    parser.add_argument(
+    )  # fmt: skip
+    add(
         "--out", default=DEFAULT_OUT, metavar="FOLDER",
         help="where the grades go; with grades of the same class in it, go on (default: grades)",
     )  # fmt: skip
-    parser.add_argument(
-        "--lessons", metavar="N,N", help="grade these lessons only, such as 1,2,3 (default: all)"
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N",
-        help="how many submissions at the same time (default: the number of cores)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="what random inputs follow from (default: a new one)"
-    )
-    parser.add_argument(
-        "--patience", type=float, default=1.0, metavar="FACTOR",
-        help="multiply all time limits, for a slow or busy machine (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--limit", type=float, default=SECONDS_PER_SUBMISSION, metavar="SECONDS",
-        help=f"for all checks of one submission (default: {SECONDS_PER_SUBMISSION:g})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--roster",
-        metavar="FILE",
-        help="TOML file with students, their numbers, and days late (default: none)",
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="search harder for the line of each mistake (default: where no pattern fits, briefly)",
-    )
-    parser.add_argument(
-        "--single",
-        action="store_true",
-        help="SUBMISSIONS is what one student handed in (default: a class)",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace files in --out that no grading has made (default: refuse)",
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="show what was handed in, without grading (default: grade)",
-    )
+    only = "grade these lessons only, such as 1,2,3 (default: all)"
+    add("--lessons", metavar="N,N", help=only)
+    jobs = "how many submissions at the same time (default: the number of cores)"
+    add("--jobs", type=int, metavar="N", help=jobs)
+    add("--seed", type=int, metavar="N", help="what random inputs follow from (default: a new one)")
+    patience = "multiply all time limits, for a slow or busy machine (default: 1)"
+    add("--patience", type=float, default=1.0, metavar="FACTOR", help=patience)
+    limit = f"for all checks of one submission (default: {SECONDS_PER_SUBMISSION:g})"
+    add("--limit", type=float, default=SECONDS_PER_SUBMISSION, metavar="SECONDS", help=limit)
+    roster = "TOML file with students, their numbers, and days late (default: none)"
+    add("--roster", metavar="FILE", help=roster)
+    harder = "search harder for the line of each mistake (default: where no pattern fits, briefly)"
+    add("--explain", action="store_true", help=harder)
+    single = "SUBMISSIONS is what one student handed in (default: a class)"
+    add("--single", action="store_true", help=single)
+    over = "replace files in --out that no grading has made (default: refuse)"
+    add("--overwrite", action="store_true", help=over)
+    listed = "show what was handed in, without grading (default: grade)"
+    add("--list", action="store_true", help=listed)
 
 
 def grade_class(options: Namespace) -> int:
@@ -132,10 +108,8 @@ def chosen_lessons(text: str | None) -> list[Lesson]:
 
 def lines_on(handed: Handed) -> list[str]:
     held = ", ".join(f"{name} ({file.path})" for name, file in handed.files.items())
-    return [
-        f"{one_line(handed.student)}: {held or 'nothing to grade'}",
-        *("  " + n for n in handed.notes),
-    ]
+    first = f"{one_line(handed.student)}: {held or 'nothing to grade'}"
+    return [first, *("  " + note for note in handed.notes)]
 
 
 def grade_into(

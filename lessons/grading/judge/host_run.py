@@ -67,7 +67,7 @@ def run_host_code(
     """
     runs = case.runs
     backend = "cuda" if runs.on_gpu and not count else engine
-    runs.begin(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
+    runs.note(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
     runs.last.recorded_by = None
     worker = runs.loaded_worker()
     run = runs.ask(lambda: asked(worker, function, arguments, backend, runs.deadline))
@@ -86,12 +86,8 @@ def asked(
     deadline: float,
 ) -> HostRun:
     packer = Packer()
-    request = {
-        "do": "host",
-        "function": function,
-        "arguments": [packer.pack(argument) for argument in arguments],
-        "backend": backend,
-    }
+    packed = [packer.pack(argument) for argument in arguments]
+    request = {"do": "host", "function": function, "arguments": packed, "backend": backend}
     reply, results = worker.ask(request, packer.arrays, deadline, MAX_RETURNED)
     try:
         result = Unpacker(results).unpack(reply["result"])

@@ -26,7 +26,7 @@ from lessons.grading.judge.worker_process import (
     WorkerTimeout,
 )
 from lessons.grading.worker.outcome import Counts, Found
-from lessons.grading.worker.output import Output
+from lessons.grading.worker.protocol import Output
 from lessons.grading.worker.stage_calls import StageCall
 
 LARGE = "large input"
@@ -115,14 +115,12 @@ class Runs:
             raise CheckEnded("failed", LARGE)
         call = call_text(function, arguments)
         first = "checked" if backend == "large" else backend
-        self.begin(first, f"{call} on {ENGINES[first]}")
+        self.note(first, f"{call} on {ENGINES[first]}")
         self.last.arguments, self.last.answers = arguments, []
         worker = self.loaded_worker()
         self.last.recorded_by = worker if self.draw and backend == "checked" else None
-        how = (
-            backend, self.deadline, self.draw, measure, orders, conducts, self.engines.ask_numba,
-        )  # fmt: skip
-        outcome = self.ask(lambda: worker.run(function, arguments, *how))
+        how = self.draw, measure, orders, conducts, self.engines.ask_numba
+        outcome = self.ask(lambda: worker.run(function, arguments, backend, self.deadline, *how))
         self.calls = outcome.calls
         if outcome.was_native and first == "checked":
             self.note("native", f"{call} on {ENGINES['native']}")
@@ -141,7 +139,7 @@ class Runs:
 
     def call(self, function: str, arguments: tuple[object, ...]) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
-        self.begin("checked", call_text(function, arguments))
+        self.note("checked", call_text(function, arguments))
         self.last.arguments, self.last.recorded_by = arguments, None
         worker = self.loaded_worker()
         result = self.ask(lambda: worker.call(function, arguments, self.deadline))
@@ -149,11 +147,8 @@ class Runs:
         self.last.answers.append(Returned(self.last.what, result))
         return result
 
-    def begin(self, backend: str, what: str) -> None:
-        """Note what runs now, and where: a message begins with it."""
-        self.note(backend, what)
-
     def note(self, backend: str, what: str) -> None:
+        """Note what runs now, and where: a message begins with it."""
         self.last.what, self.last.backend = what, backend
         if backend not in self.backends:
             self.backends.append(backend)
@@ -165,7 +160,7 @@ class Runs:
         given = self.given_functions(findings)
         lines = lines_of_findings(findings, self.submission.lines, given)
         lines += self.evidence.accesses(partial(picture_of, worker))
-        lines += self.evidence.replay(replay_of(self.last.recorded_by))
+        lines += self.evidence.replay(partial(replay_of, self.last.recorded_by))
         raise CheckEnded("failed", findings[0].kind, self.last.what, *lines)
 
     def given_functions(self, findings: Sequence[Found]) -> dict[int, str]:
@@ -218,12 +213,8 @@ def picture_of(worker: WorkerProcess) -> bytes:
         return b""  # the check has failed anyway
 
 
-def replay_of(worker: WorkerProcess | None) -> Callable[[], str]:
-    """What asks for the data of the last run's replay; it returns "" if a run has none."""
-
-    def ask() -> str:
-        if worker is None or not worker.alive:
-            return ""
-        return worker.replay(time.monotonic() + SECONDS_TO_DRAW)
-
-    return ask
+def replay_of(worker: WorkerProcess | None) -> str:
+    """The data of the last run's replay; "" if it has none."""
+    if worker is None or not worker.alive:
+        return ""
+    return worker.replay(time.monotonic() + SECONDS_TO_DRAW)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -120,27 +121,23 @@ class WorkerProcess:
         """Give the worker a student's file.
 
         hide: module -> functions of it that are the solution. given: module -> functions that the
-        exercise came with. deadline: here and below, seconds of
-        `time.monotonic()`. earlier: what is loaded before it. Raises what `ask` does.
+        exercise came with. deadline: here and below, seconds of `time.monotonic()`. earlier: what
+        is loaded before it. Raises what `ask` does.
         """
-        path = self.folder / EXERCISE
+        path = self.put(EXERCISE, text)
+        before = [
+            {"path": str(self.put(f"{file.name}.py", file.text)), "functions": file.functions}
+            for file in earlier
+        ]
+        request = {"do": "load", "path": str(path), "hide": hide, "given": given or {}}
+        self.ask({**request, "earlier": before, "any_code": self.any_code}, (), deadline)
+
+    def put(self, name: str, text: bytes) -> Path:
+        """Write a file into the worker's folder, where it may be another user who reads it."""
+        path = self.folder / name
         path.write_bytes(text)
-        path.chmod(READABLE)  # the worker may be another user
-        before = []
-        for file in earlier:
-            place = self.folder / f"{file.name}.py"
-            place.write_bytes(file.text)
-            place.chmod(READABLE)
-            before.append({"path": str(place), "functions": file.functions})
-        request = {
-            "do": "load",
-            "path": str(path),
-            "hide": hide,
-            "given": given or {},
-            "earlier": before,
-            "any_code": self.any_code,
-        }
-        self.ask(request, (), deadline)
+        path.chmod(READABLE)
+        return path
 
     def run(
         self,
@@ -164,19 +161,15 @@ class WorkerProcess:
         packer = Packer()
         packed = [packer.pack(argument) for argument in arguments]
         request = {
-            "do": "run",
-            "function": function,
-            "arguments": packed,
-            "backend": backend,
-            "record": record,
-            "measure": measure,
-            "orders": list(orders),
-            "conducts": conducts,
+            "do": "run", "function": function, "arguments": packed, "backend": backend,
+            "record": record, "measure": measure, "orders": list(orders), "conducts": conducts,
             "ask_numba": ask_numba,
-        }
+        }  # fmt: skip
         most = sum(array.nbytes for array in packer.arrays)
         reply, results = self.ask(request, packer.arrays, deadline, most)
-        self.require_alike(packer.arrays, results)
+        sent, came = ([(one.shape, one.dtype) for one in all_] for all_ in (packer.arrays, results))
+        if sent != came:
+            raise self.stopped("it sent arrays of another shape or type")
         try:
             findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
             counts = Counts(packer.originals, read_rows(reply["counts"]))
@@ -219,11 +212,6 @@ class WorkerProcess:
             return Unpacker(results).unpack(reply["result"])
         except Exception:
             raise self.stopped(NO_ANSWER) from None
-
-    def require_alike(self, sent: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        kinds = [(array.shape, array.dtype) for array in sent]
-        if [(array.shape, array.dtype) for array in results] != kinds:
-            raise self.stopped("it sent arrays of another shape or type")
 
     # ---------------------------------------------------------------- requests and replies
 

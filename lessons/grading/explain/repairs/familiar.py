@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from lessons.grading.explain.mutations.changes import changes_of
 from lessons.grading.explain.mutations.scope import called_name
 from lessons.grading.explain.mutations.source import Change, Source
-from lessons.grading.explain.repairs.lines import WORDS
+from lessons.grading.explain.repairs.beside import WORDS
 
 MOST_GAIN = 2
 SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
