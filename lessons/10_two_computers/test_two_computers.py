@@ -5,7 +5,7 @@ import numpy as np
 from lessons import reference
 from lessons.grading.judge.case import check
 from lessons.grading.judge.host_run import run_host_code
-from lessons.grading.worker.protocol import Output
+from lessons.grading.worker.output import Output
 from lessons.lab.host.steps import FREE, LAUNCH, RECORD, STREAM_WAITS, TIME, TO_DEVICE
 from lessons.reference import transfers as reference_transfers
 

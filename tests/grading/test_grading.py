@@ -19,7 +19,7 @@ from lessons.course.lesson import ROOT, find_lesson
 from lessons.grading.judge.worker_process import WorkerProcess, WorkerStopped
 from lessons.grading.walls.planted import planted_beside
 from lessons.grading.walls.submission import MAX_SOURCE, Submission, unusual_code
-from lessons.grading.worker.protocol import Output
+from lessons.grading.worker.output import Output
 from tests.grading.grade import grade
 
 LESSON = find_lesson(1)

@@ -17,8 +17,8 @@ from lessons.grading.judge.result import Result
 from lessons.grading.judge.waiting import endless_before, not_begun_either, told_once
 from lessons.grading.walls.fingerprint import remarks_on
 from lessons.grading.worker.outcome import Counts, Found, read_rows
+from lessons.grading.worker.output import Output
 from lessons.grading.worker.own_kernels import NoBlocks, NoKernel, OwnKernels, require_kernel
-from lessons.grading.worker.protocol import Output
 from lessons.lab.simulator.traffic import SUMS
 
 LESSON = next(lesson for lesson in lessons() if lesson.name == "01_grayscale")

@@ -8,7 +8,8 @@ from lessons.course.exercises import exercise_text
 from lessons.course.lesson import Lesson
 from lessons.course.source_text import syntax_tree
 from lessons.grading.walls.submission import code_of
-from lessons.grading.worker.protocol import Output, Student
+from lessons.grading.worker.output import Output
+from lessons.grading.worker.protocol import Student
 
 OF_BLOCKS = ("grid", "blockIdx")
 GIVEN_LAUNCHES: dict[str, dict[str, str]] = {}  # lesson -> those that its exercise came with

@@ -20,7 +20,7 @@ import numpy as np
 
 from lessons.course.lesson import Lesson
 from lessons.grading.explain.comparison import differing
-from lessons.grading.worker.protocol import sentinel_of
+from lessons.grading.worker.output import sentinel_of
 
 FILE = "fingerprints.json"
 SUMS = 2  # per group of results, with other random numbers each

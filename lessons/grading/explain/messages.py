@@ -14,7 +14,8 @@ from lessons.grading.explain.never_stored import (
     without_questions,
 )
 from lessons.grading.worker.outcome import Found
-from lessons.grading.worker.protocol import Output, Student, sentinel_of
+from lessons.grading.worker.output import Output, sentinel_of
+from lessons.grading.worker.protocol import Student
 
 MOST_FINDINGS = 4
 LONGEST_LINE = 200  # characters of a quoted line

@@ -29,7 +29,8 @@ from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.runs import Runs
 from lessons.grading.judge.verdict import Budget, Verdict
 from lessons.grading.worker.outcome import Counts
-from lessons.grading.worker.protocol import Output, Student
+from lessons.grading.worker.output import Output
+from lessons.grading.worker.protocol import Student
 from lessons.grading.worker.stage_calls import StageCall
 
 ORDERS = "reverse", 1, 2  # of threads: backwards, and two that are drawn

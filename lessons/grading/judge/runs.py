@@ -26,7 +26,7 @@ from lessons.grading.judge.worker_process import (
     WorkerTimeout,
 )
 from lessons.grading.worker.outcome import Counts, Found
-from lessons.grading.worker.protocol import Output
+from lessons.grading.worker.output import Output
 from lessons.grading.worker.stage_calls import StageCall
 
 LARGE = "large input"

@@ -17,7 +17,7 @@ from lessons.grading.explain.patterns import diagnose
 from lessons.grading.judge.result import Attempt, CheckEnded, WrongNumbers
 from lessons.grading.judge.runs import LastRun, Returned, Runs, replay_of
 from lessons.grading.worker.outcome import Counts
-from lessons.grading.worker.protocol import Output, sentinel_of
+from lessons.grading.worker.output import Output, sentinel_of
 
 MOST_ROWS = 4096  # of a result, for which the calls are looked for that have returned them
 BY_ALL = (

@@ -167,9 +167,7 @@ class WorkerProcess:
         }  # fmt: skip
         most = sum(array.nbytes for array in packer.arrays)
         reply, results = self.ask(request, packer.arrays, deadline, most)
-        sent, came = ([(one.shape, one.dtype) for one in all_] for all_ in (packer.arrays, results))
-        if sent != came:
-            raise self.stopped("it sent arrays of another shape or type")
+        self.require_alike(packer.arrays, results)
         try:
             findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
             counts = Counts(packer.originals, read_rows(reply["counts"]))
@@ -212,6 +210,11 @@ class WorkerProcess:
             return Unpacker(results).unpack(reply["result"])
         except Exception:
             raise self.stopped(NO_ANSWER) from None
+
+    def require_alike(self, sent: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        kinds = [(array.shape, array.dtype) for array in sent]
+        if [(array.shape, array.dtype) for array in results] != kinds:
+            raise self.stopped("it sent arrays of another shape or type")
 
     # ---------------------------------------------------------------- requests and replies
 

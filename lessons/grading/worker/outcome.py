@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lessons.grading.worker.protocol import Output, whole
+from lessons.grading.worker.output import Output
+from lessons.grading.worker.protocol import whole
 from lessons.grading.worker.reported import SHARED, Row
 from lessons.grading.worker.stage_calls import StageCall
 from lessons.grading.worker.text import printable
