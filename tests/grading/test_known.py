@@ -12,7 +12,6 @@ from lessons.grading.explain import known
 from lessons.grading.explain.known import Mistake, Observer, Recording, look_up
 from lessons.grading.explain.mutations.generated import QUOTED, generated
 from lessons.grading.judge import recorded
-from lessons.grading.judge.result import Attempt
 from lessons.grading.walls.submission import Submission
 from tests.grading.grade import grade
 
@@ -178,11 +177,9 @@ def workers(warm):
 
 
 def recorded_of(text, workers, check="every_pixel"):
-    function = make_fingerprints.checks("1")[check]
+    function, of_it = make_fingerprints.checks("1")[check], LESSON.check(check)
     submission = Submission(LESSON.exercise, text.encode())
-    attempts = (
-        Attempt(LESSON, LESSON.check(check), submission, seed) for seed in recorded.PUBLIC_SEEDS
-    )
+    attempts = (recorded.Attempt(LESSON, of_it, submission, n) for n in recorded.PUBLIC_SEEDS)
     return [recorded.record(function, attempt, workers) for attempt in attempts]
 
 

@@ -185,8 +185,7 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
 )
 def test_what_is_found_is_told_if_it_says_more(diagnosis, message, found, takes):
     lesson = find_lesson("1")
-    attempt = Attempt(lesson, lesson.checks[0], None, 1)
-    failure = Failure(None, attempt, diagnosis, message)
+    failure = Failure(None, Attempt(lesson, lesson.checks[0], None, 1), diagnosis, message)
     assert failure.takes(found) == takes
 
 
