@@ -124,11 +124,7 @@ def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
 
 
 def run(
-    text: str,
-    lesson: Lesson,
-    check: Check,
-    workers: WorkerPool,
-    before: Sequence[Result] = (),
+    text: str, lesson: Lesson, check: Check, workers: WorkerPool, before: Sequence[Result] = ()
 ) -> Result:
     function = checks_of(lesson)[check.name]
     submission = Submission(Path("exercise.py"), text.encode("utf-8"))

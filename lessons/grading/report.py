@@ -12,9 +12,7 @@ VERSION = 1  # of the report's format
 
 
 def all_results(
-    selected: Iterable[Lesson],
-    results: list[Result],
-    reason: Callable[[str, str], tuple[str, str]],
+    selected: Iterable[Lesson], results: list[Result], reason: Callable[[str, str], tuple[str, str]]
 ) -> list[Result]:
     """The results, with a row for every check of the selected lessons that has none.
 

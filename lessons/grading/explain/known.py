@@ -229,10 +229,7 @@ def row_from(entry: Sequence[Any]) -> Row:
 
 
 def look_up(
-    check: str,
-    recordings: Sequence[Recording],
-    mistakes: Iterable[Mistake],
-    sure: bool = True,
+    check: str, recordings: Sequence[Recording], mistakes: Iterable[Mistake], sure: bool = True
 ) -> Named | None:
     """The mistake that leaves the same in this check with each public seed; None if none does.
 

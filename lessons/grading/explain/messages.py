@@ -102,9 +102,7 @@ def did_you_mean(message: str, source: Sequence[str]) -> str:
 
 
 def lines_of_findings(
-    findings: Sequence[Found],
-    source: Sequence[str],
-    given: Mapping[int, str] = NOTHING_GIVEN,
+    findings: Sequence[Found], source: Sequence[str], given: Mapping[int, str] = NOTHING_GIVEN
 ) -> list[str]:
     """A line for each finding, and below it the line of the student's file that it speaks of.
 

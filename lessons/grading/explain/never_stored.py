@@ -94,10 +94,7 @@ def stored_parameters(tree: ast.Module) -> Stored:
 
 
 def stores_in(
-    statements: Iterable[ast.stmt],
-    array: str,
-    guard: int,
-    helpers: Stored = NO_HELPERS,
+    statements: Iterable[ast.stmt], array: str, guard: int, helpers: Stored = NO_HELPERS
 ) -> Iterator[Store]:
     """helpers: of the file, whose calls are stores, too; see `stored_parameters`."""
     returns = skips = 0

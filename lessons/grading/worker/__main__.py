@@ -7,12 +7,7 @@ import os
 import threading
 
 from lessons.grading.walls.limits import leave_with
-from lessons.grading.worker.process import (
-    answer_requests,
-    give_up_rights,
-    greet,
-    private_pipes,
-)
+from lessons.grading.worker.process import answer_requests, give_up_rights, greet, private_pipes
 from lessons.grading.worker.worker import Worker
 
 

@@ -11,13 +11,7 @@ from typing import NoReturn
 from kernels.plumbing.errors import InputError
 from lessons.course.source_text import source_lines
 from lessons.grading.walls.allowed_names import safe_builtins
-from lessons.grading.walls.own_objects import (
-    GUARD,
-    FieldOf,
-    OneArgumentType,
-    guard_for,
-    guarded,
-)
+from lessons.grading.walls.own_objects import GUARD, FieldOf, OneArgumentType, guard_for, guarded
 from lessons.grading.walls.plain_code import plain_code
 from lessons.grading.worker.protocol import Json
 

@@ -21,12 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from lessons.grading.worker.process import (
-    answer_requests,
-    give_up_rights,
-    greet,
-    private_pipes,
-)
+from lessons.grading.worker.process import answer_requests, give_up_rights, greet, private_pipes
 from lessons.grading.worker.worker import Worker
 from lessons.lab.compiled.cores import end_workers
 

@@ -15,12 +15,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from lessons.grading.explain.mutations.source import Source
-from lessons.grading.explain.repairs.beside import (
-    Compared,
-    Difference,
-    Place,
-    beside_right_ones,
-)
+from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
 from lessons.grading.explain.repairs.familiar import candidates, names_called
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
