@@ -33,12 +33,9 @@ class Action(NamedTuple):
 
 
 def add_options(command: ArgumentParser) -> None:
-    command.add_argument(
-        "words",
-        nargs=argparse.REMAINDER,
-        metavar="N [NAME] | add N FILE | fingerprints [N ...]",
-        help="list a lesson's mistakes, print one, add one, or make their fingerprints",
-    )
+    words = "N [NAME] | add N FILE | fingerprints [N ...]"
+    what = "list a lesson's mistakes, print one, add one, or make their fingerprints"
+    command.add_argument("words", nargs=argparse.REMAINDER, metavar=words, help=what)
 
 
 def run(options: Namespace) -> int:

@@ -17,12 +17,8 @@ OPTIONS = "grade_options.txt"
 FOLDERS = ("kernels", "lessons")
 FILES = ("requirements-cpu.txt", "pyproject.toml", "LICENSE", "images/lake.png")
 LEFT_OUT = (
-    "__pycache__",
-    ".progress.json",
-    ".ipynb_checkpoints",
-    "mistakes.diff",
-    "other_ways.diff",
-)
+    "__pycache__", ".progress.json", ".ipynb_checkpoints", "mistakes.diff", "other_ways.diff",
+)  # fmt: skip
 EXECUTABLE, ORDINARY = 0o100755, 0o100644
 WHEN = (2020, 1, 1, 0, 0, 0)  # of every file, so that the same project gives the same zip
 

@@ -117,15 +117,11 @@ def classroom50(grade: Grade, environment: Mapping[str, str]) -> dict[str, Any]:
         "score": sum(row.score for row in grade.rows),
         "max-score": grade.max_total,
         "tests": [
-            {
-                "test-name": name_of(row),
-                "passed": row.status == "passed",
-                "score": row.score,
-                "max-score": row.max_score,
-            }
+            {"test-name": name_of(row), "passed": row.status == "passed", "score": row.score,
+             "max-score": row.max_score}
             for row in grade.rows
         ],
-    }
+    }  # fmt: skip
 
 
 def name_of(row: Result) -> str:

@@ -24,31 +24,13 @@ KEPT = (
     "images/lake.png", "kernels/files", "kernels/plumbing", "kernels/training/__init__.py",
     "kernels/training/devices.py", "lessons",
 )  # fmt: skip
+README = Path(__file__).with_name("handout_readme.txt")
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
     "student_functions.py", "prove_checks.py", "make_fingerprints.py", "gradescope", "capstones",
-    "mistakes.diff", "other_ways.diff",
+    README.name,
 )  # fmt: skip
-README = """# Let's learn a lake in Numba CUDA: the course
-
-Ten lessons, from the first thread to a network of your own kernels; then part two, other systems on
-the same stages. With Python 3.10 to 3.13:
-
-    python -m pip install -r requirements-cpu.txt
-    python -m lessons
-
-(`requirements.txt` instead, where there is an NVIDIA GPU.) Begin with
-[lessons/README.md](lessons/README.md), then [lesson 1](lessons/01_grayscale/README.md). You change
-one file per lesson, `exercise.py`, and hand in that.
-
-Later lessons use what you have written in earlier ones. Where that does not pass yet, ask for a
-file to put into the folder `solutions`; it then takes the place of yours.
-
-Some pages tell of files of the whole project that are not here: `train.py`, the notebook
-`start_here.ipynb`, pages for teachers, the scripts that draw the pages' pictures, and the commands
-in which the lessons of part two end, such as `python -m lessons.16_classifier`.
-"""
 NO_COMMAND = """import sys
 
 print(
@@ -80,7 +62,7 @@ def write_handout(options: Namespace) -> int:
         copy_project(out)
         write_kernels(out, everything)
         write_lessons(out, everything)
-        (out / "README.md").write_text(README, encoding="utf-8")
+        shutil.copyfile(README, out / "README.md")
         (out / SOLUTIONS.name).mkdir()
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}") from None

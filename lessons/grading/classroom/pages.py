@@ -20,28 +20,7 @@ from lessons.grading.worker.text import printable
 
 MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
 SHOWN_PAIRS = 100
-
-HEAD = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
- padding: 0 1rem; }}
-table {{ border-collapse: collapse; margin: 1rem 0; }}
-td, th {{ padding: .2rem .7rem; text-align: left; border-bottom: 1px solid #ddd;
- vertical-align: top; }}
-td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-pre {{ white-space: pre-wrap; background: #f5f5f5; padding: .6rem; }}
-img {{ max-width: 100%; }}
-.passed {{ color: #176a2b; }} .failed, .error, .timeout {{ color: #a3182b; }}
-.quiet {{ color: #666; }}
-</style>
-<h1>{title}</h1>
-"""
+HEAD = Path(__file__).with_name("page_head.html")  # TITLE stands for its title
 
 
 def write_student_page(
@@ -69,7 +48,7 @@ def student_page(
     grade: Grade, lessons: Sequence[Lesson], pictures: Path, run: Run
 ) -> Iterator[str]:
     name = grade.student.full_name or grade.student.name
-    yield HEAD.format(title=safe(f"{name}: {grade.total:g} of {grade.max_total} points"))
+    yield head(f"{name}: {grade.total:g} of {grade.max_total} points")
     if not grade.finished:
         yield "<p>Not all checks have run yet.</p>"
     if grade.handed.notes:
@@ -115,7 +94,7 @@ def picture(path: Path) -> str:
 def summary(
     grades: Sequence[Grade], lessons: Sequence[Lesson], pairs: Sequence[Pair], run: Run
 ) -> Iterator[str]:
-    yield HEAD.format(title=f"{len(grades)} students")
+    yield head(f"{len(grades)} students")
     yield f"<h2>Points</h2>{table(points_rows(grades, lessons))}"
     yield f"<h2>Checks</h2>{table(check_rows(grades, lessons))}"
     yield "<h2>Alike</h2>"
@@ -180,6 +159,10 @@ def looks(grade: Grade) -> list[str]:
 
 
 # ---------------------------------------------------------------- parts of a page
+
+
+def head(title: str) -> str:
+    return HEAD.read_text(encoding="utf-8").replace("TITLE", safe(title))
 
 
 def place(run: Run) -> str:

@@ -110,18 +110,11 @@ def run_check(
             )
         else:
             message = not_begun_either(lesson, diagnosis, message, before)
-    return Result(
-        lesson=lesson.name,
-        check=check.name,
-        score=check.points if status == "passed" else 0,
-        max_score=check.points,
-        status=status,
-        message=printable(message),
-        diagnosis=diagnosis,
-        backend="+".join(backends),
-        device=device if backends else "",
-        seconds=round(time.monotonic() - started, 3),
-    )
+    score = check.points if status == "passed" else 0
+    backend, device = "+".join(backends), device if backends else ""
+    seconds = round(time.monotonic() - started, 3)
+    outcome = status, printable(message), diagnosis
+    return Result(lesson.name, check.name, score, check.points, *outcome, backend, device, seconds)
 
 
 def case_on(
@@ -248,13 +241,12 @@ def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> No
     for earlier in earlier_files(lesson):
         missing = unwritten(earlier.text.decode("utf-8", "replace"), earlier.names)
         if missing:
-            raise CheckEnded(
-                "failed",
-                f"needs {earlier.name}",
+            needs = (
                 f"this lesson uses what you write in {earlier.name}, and there is missing: "
                 f"{', '.join(missing)}. Write it first, or ask for a file to put at "
-                f"solutions/{earlier.name}.py",
+                f"solutions/{earlier.name}.py"
             )
+            raise CheckEnded("failed", f"needs {earlier.name}", needs)
 
 
 def printed_lines(workers: WorkerPool) -> list[str]:
