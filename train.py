@@ -79,7 +79,7 @@ def find_backend(options: argparse.Namespace, config: Config) -> ChosenBackend:
             "--octaves, --activation, --output, --biases and --hidden 128"
         )
     if options.use:
-        from lessons.grading.student_backend import student_backend
+        from lessons.student_backend import student_backend
 
         return student_backend(options.use, options.backend, options.force)
     if options.backend == "native" and options.deterministic:

@@ -210,7 +210,7 @@ def what_comes_next(lesson: Lesson) -> str:
     if (lesson.folder / START).exists():
         return "\n".join(next_lines(lesson))
     # Not at the top: it loads the native engine, and most commands should answer at once.
-    from lessons.grading.student_backend import CONTRIBUTIONS
+    from lessons.student_backend import CONTRIBUTIONS
 
     lines = []
     if lesson.number in CONTRIBUTIONS:

@@ -79,7 +79,7 @@ ALLOWED = {
         "lessons.course",
         *GRADING,
     },
-    "lessons.grading": {*KERNELS, "lessons", "lessons.course", *GRADING},
+    "lessons.grading": {*KERNELS, "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.
     "lessons.grading.classroom": {
         *KERNELS,

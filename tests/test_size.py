@@ -22,7 +22,7 @@ lessons/NN                 .py                  6800
 lessons/NN                 .diff               26000
 lessons/capstones          .py                   760
 lessons/course             .py                  1700
-lessons/grading            .py                 13405
+lessons/grading            .py                 13131
 lessons/lab                .py                 23400
 lessons/reference          .py                  1100
 tests                      .py                 39786

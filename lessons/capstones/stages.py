@@ -9,7 +9,7 @@ from typing import Any
 
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, find_lesson
-from lessons.grading.student_functions import failures_of, is_written, load
+from lessons.student_functions import failures_of, is_written, load
 
 
 def our_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:

@@ -12,11 +12,11 @@ from kernels.config import Config
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from lessons import __main__ as tool
+from lessons import student_backend, student_functions
 from lessons.course import doctor, index, progress
 from lessons.course import lesson as lesson_files
 from lessons.course.exercises import assemble, exercise_text, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson
-from lessons.grading import student_backend, student_functions
 
 
 @pytest.fixture

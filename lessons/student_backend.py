@@ -9,8 +9,8 @@ from kernels.training.devices import why_no_gpu
 from kernels.training.staged_backends import CudaBackend, StagedBackend
 from kernels.training_step import Order, Stages
 from lessons.course.lesson import lessons
-from lessons.grading.student_functions import failures_of, is_written, load
 from lessons.native_backend import NativeBackend
+from lessons.student_functions import failures_of, is_written, load
 
 # What each lesson contributes to a training step: field of `Stages` -> function in exercise.py; for
 # lesson 9, field of `Order`.
