@@ -24,7 +24,7 @@ from benchmarks.compare import figures_of
 from benchmarks.cpu_step import multiply_adds_per_sample
 from benchmarks.machine import RESULTS, description
 from kernels.config import COLOURS, Config
-from kernels.fast.persistent import arrive_at_barrier, wait_at_barrier
+from kernels.fast.persistent_two_barriers import arrive_at_barrier, wait_at_barrier
 from kernels.files.images import load_image
 from kernels.files.plot import Sheet
 from kernels.files.style import GRID, INK, MUTED

@@ -4,9 +4,9 @@
 
 The kernel with one barrier per step is compiled once more with clock reads in it, at the places
 below. The first lane of the first warp of each half of a block reads its processor's clock there:
-the *front* does the samples, the *rear* sums gradients. The page with the results is
-`benchmarks/TIMELINE.md`. Reading the clock takes time too, so both speeds are printed: with the
-reads and without.
+the *front* (producers) does the samples, the *rear* (consumers) sums gradients. The page with the
+results is `benchmarks/TIMELINE.md`. Reading the clock takes time too, so both speeds are printed:
+with the reads and without.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from PIL import Image
 
 from benchmarks.machine import RESULTS, description
 from kernels.config import Config
-from kernels.fast import one_barrier
+from kernels.fast import persistent_one_barrier as one_barrier
 from kernels.files.images import load_image
 from kernels.files.plot import Sheet
 from kernels.files.style import GRID, INK, MUTED
@@ -35,7 +35,7 @@ from kernels.training.persistent_backends import OneBarrierBackend
 LAKE = "images/lake.png"
 FIRST_SEEN, STEPS_SEEN, STEPS = 300, 200, 20_000
 HALVES = ("front", "rear")
-FRONT_WARPS = one_barrier.SAMPLES // one_barrier.GROUP
+PRODUCER_WARPS = one_barrier.SAMPLES // one_barrier.GROUP
 SHADES = ((166, 206, 227), (178, 223, 138), (253, 191, 111), (202, 178, 214), (251, 154, 153))
 
 # In the kernel's source: (a line, whether the clock is read before it or after it).
@@ -43,10 +43,10 @@ PLACES = (
     ("            # What the last step has added.", "before"),
     ("            cuda.syncthreads()\n\n            # Forward;", "before"),
     ("            # Forward; meanwhile, for the next steps", "before"),
-    ("            meet_half_way(front, FORWARD_DONE)", "before"),
+    ("            wait_for_producers(producer, FORWARD_DONE)", "before"),
     ("            # Backward; meanwhile the gradients", "before"),
-    ("            meet_half_way(front, BACKWARD_DONE)", "before"),
-    ("            if front:\n                scatter(", "before"),
+    ("            wait_for_producers(producer, BACKWARD_DONE)", "before"),
+    ("            if producer:\n                scatter(", "before"),
     ("            # While others arrive: what is known", "before"),
     ("            wait_at_barrier(counter, i + 2)", "before"),
 )
@@ -78,26 +78,26 @@ def clock(context):
 
 
 @cuda.jit(device=True)
-def note(times, place, i, front, thread):
+def note(times, place, i, producer, thread):
     """times: (blocks, 2, STEPS_SEEN, places) int64."""
     if thread & 31 == 0 and FIRST_SEEN <= i < FIRST_SEEN + STEPS_SEEN:
         warp = thread >> 5
-        if warp == 0 or warp == FRONT_WARPS:
-            times[cuda.blockIdx.x, 0 if front else 1, i - FIRST_SEEN, place] = clock()
+        if warp == 0 or warp == PRODUCER_WARPS:
+            times[cuda.blockIdx.x, 0 if producer else 1, i - FIRST_SEEN, place] = clock()
 
 
 def with_clock_reads():
-    """The module `one_barrier` with a kernel that takes one argument more, `times`."""
+    """The module `persistent_one_barrier` with a kernel that takes one argument more, `times`."""
     source = inspect.getsource(one_barrier)
     head = "def train(arrays, learning_rates, first_step, settings, counter)"
     source = replaced(source, head, head.replace("counter)", "counter, times)"))
     for place, (line, _) in enumerate(PLACES):
-        read = f"            note(times, {place}, i, front, thread)\n"
+        read = f"            note(times, {place}, i, producer, thread)\n"
         source = replaced(source, line, read + line)
     # Numba asks for the source by its file's name.
     name = "one_barrier_with_clock_reads.py"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    names = {"__name__": "kernels.fast.one_barrier_with_clock_reads", "note": note}
+    names = {"__name__": "kernels.fast.persistent_one_barrier_with_clock_reads", "note": note}
     exec(compile(source, name, "exec"), names)
     return names
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = """
 train.py                   .py                   275
 kernels                    .py                 12800
-kernels/fast               .py                  5570
+kernels/fast               .py                  5145
 lessons                    .py                  2600
 lessons/NN                 test_*.py            6000
 lessons/NN                 .py                  6800

@@ -7,6 +7,7 @@ memory takes longer than all of the arithmetic, so each thread first asks for ev
 will need, and only then begins to compute.
 """
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import GRID_CHANNELS
-from kernels.fast.ptx_memory import load_four, store_four
+from kernels.fast.ptx import load_four, store_four
 from kernels.fast.sample import FIXED_POINT
 from kernels.field_math import adam_step
 
@@ -26,15 +27,29 @@ CELLS_AT_ONCE = 2
 # ---------------------------------------------------------------- cells of the grid
 
 
+class CellSums(NamedTuple):
+    """How gradients of a cell are read, as four float32, and cleared."""
+
+    read: Callable
+    clear: Callable
+
+
+@cuda.jit(device=True)
+def read_floats(grad, cell):
+    return load_four(grad, cell)
+
+
 @cuda.jit(device=True)
 def clear_floats(grad, cell):
     store_four(grad, cell, float32(0), float32(0), float32(0), float32(0))
 
 
-def make_read_fixed_point(channels):
+@cache
+def make_cell_sums(channels, deterministic):
+    """`CellSums` of floats, or in fixed point (see `sample.make_add`)."""
+
     @cuda.jit(device=True)
     def read_fixed_point(grad, cell):
-        """Four float32, as `load_four` reads them."""
         unit = float32(1 / FIXED_POINT)
         fourth = float32(grad[cell, 3]) * unit if channels == 4 else float32(0)
         return (
@@ -42,16 +57,14 @@ def make_read_fixed_point(channels):
             float32(grad[cell, 2]) * unit, fourth,
         )  # fmt: skip
 
-    return read_fixed_point
-
-
-def make_clear_fixed_point(channels):
     @cuda.jit(device=True)
     def clear_fixed_point(grad, cell):
         for channel in range(channels):
             grad[cell, channel] = int64(0)
 
-    return clear_fixed_point
+    if deterministic:
+        return CellSums(read_fixed_point, clear_fixed_point)
+    return CellSums(read_floats, clear_floats)
 
 
 @cuda.jit(device=True)
@@ -65,22 +78,29 @@ def corrections_at(corrections, step):
 class CellState(NamedTuple):
     """What Adam keeps about a thread's next cells, those at first and first + stride.
 
-    state: (CELLS_AT_ONCE, numbers) float32, for each cell its parameters, m, v, and how often it
-    has been moved. With three channels, this count is the fourth of grid_v.
+    `shape` of a local array of float32, (CELLS_AT_ONCE, numbers): for each cell its parameters, m,
+    v, and how often it has been moved. With three channels, this count is the fourth of grid_v.
     """
 
-    numbers: int
+    shape: tuple
+    clear: Callable
     read: Callable
     write_averages: Callable
 
 
 @cache
-def cell_state(channels):
+def make_cell_state(channels):
     """`CellState` for a grid of 3 or 4 channels."""
     m, v, count = channels, 2 * channels, 3 * channels
 
     @cuda.jit(device=True)
-    def read_state(arrays, first, stride, state):
+    def clear(state):
+        for i in range(CELLS_AT_ONCE):
+            for number in range(count + 1):
+                state[i, number] = float32(0)
+
+    @cuda.jit(device=True)
+    def read(arrays, first, stride, state):
         for i in range(CELLS_AT_ONCE):
             cell = first + i * stride
             if cell < arrays.feature_grid.shape[0]:
@@ -106,11 +126,13 @@ def cell_state(channels):
                 store_four(arrays.grid_m, cell, state[i, m], state[i, m + 1], state[i, m + 2], m3)
                 store_four(arrays.grid_v, cell, state[i, v], state[i, v + 1], state[i, v + 2], v3)
 
-    return CellState(count + 1, read_state, write_averages)
+    return CellState((CELLS_AT_ONCE, count + 1), clear, read, write_averages)
 
 
-def make_read_gradients(channels, deterministic):
-    read = make_read_fixed_point(channels) if deterministic else load_four
+def make_cell_moves(channels, deterministic):
+    """(read_gradients, move_cells): device functions for a thread's next cells."""
+    sums = make_cell_sums(channels, deterministic)
+    m, v, count = channels, 2 * channels, 3 * channels
 
     @cuda.jit(device=True)
     def read_gradients(arrays, first, stride, gradients):
@@ -119,17 +141,10 @@ def make_read_gradients(channels, deterministic):
             cell = first + i * stride
             red, green, blue, fourth = float32(0), float32(0), float32(0), float32(0)
             if cell < arrays.feature_grid.shape[0]:
-                red, green, blue, fourth = read(arrays.grad_feature_grid, cell)
+                red, green, blue, fourth = sums.read(arrays.grad_feature_grid, cell)
             gradients[i, 0], gradients[i, 1], gradients[i, 2] = red, green, blue
             if channels == 4:
                 gradients[i, 3] = fourth
-
-    return read_gradients
-
-
-def make_move_cells(channels, deterministic):
-    clear = make_clear_fixed_point(channels) if deterministic else clear_floats
-    m, v, count = channels, 2 * channels, 3 * channels
 
     @cuda.jit(device=True)
     def move_cells(arrays, first, stride, gradients, state, learning_rate, rates):
@@ -143,7 +158,7 @@ def make_move_cells(channels, deterministic):
                 or (channels == 4 and gradients[i, 3] != float32(0))
             )
             if touched:
-                clear(arrays.grad_feature_grid, cell)
+                sums.clear(arrays.grad_feature_grid, cell)
                 state[i, count] += float32(1)
                 correction_m, correction_v = corrections_at(
                     arrays.corrections, int32(state[i, count])
@@ -156,7 +171,34 @@ def make_move_cells(channels, deterministic):
                 fourth = state[i, 3] if channels == 4 else float32(0)
                 store_four(arrays.feature_grid, cell, state[i, 0], state[i, 1], state[i, 2], fourth)
 
-    return move_cells
+    return read_gradients, move_cells
+
+
+# ---------------------------------------------------------------- one step in two halves
+
+# For kernels that know a gradient late: half of `field_math.adam_step` before it is there.
+
+
+@cuda.jit(device=True)
+def decay(m, v, rates):
+    """What is known of the next averages before the gradient is."""
+    return rates.beta1 * m, rates.beta2 * v
+
+
+@cuda.jit(device=True)
+def averages(decayed_m, decayed_v, gradient, rates):
+    share = float32(1) - rates.beta2
+    return (
+        cuda.fma(float32(1) - rates.beta1, gradient, decayed_m),
+        cuda.fma(share * gradient, gradient, decayed_v),
+    )
+
+
+@cuda.jit(device=True)
+def moved(parameter, m, v, rate, correction_v, rates):
+    """rate: the learning rate times the correction of m."""
+    step = float32(1) / (math.sqrt(v * correction_v) + rates.epsilon)
+    return cuda.fma(float32(0) - rate * m, step, parameter)
 
 
 # ---------------------------------------------------------------- weights of the network
@@ -232,12 +274,11 @@ def rows_to_sum(blocks, threads):
 
 
 def make_update(threads, deterministic, channels=GRID_CHANNELS):
-    """The second part of a step, for blocks of `threads` threads; see `step`."""
-    numbers, read_state, write_averages = cell_state(channels)
-    read_gradients = make_read_gradients(channels, deterministic)
-    move_cells = make_move_cells(channels, deterministic)
+    """The second part of a step, for blocks of `threads` threads; see `graph`."""
+    cell_state = make_cell_state(channels)
+    read_gradients, move_cells = make_cell_moves(channels, deterministic)
     sum_weights, move_weights = make_weight_updates(threads)
-    rows = threads // WEIGHT_GROUP
+    rows, state_shape = threads // WEIGHT_GROUP, cell_state.shape
 
     @cuda.jit(device=True)
     def update(arrays, step, learning_rate_mlp, learning_rate_grid, rates, state):
@@ -262,13 +303,13 @@ def make_update(threads, deterministic, channels=GRID_CHANNELS):
             move_weights(arrays, group, weight_state, partial_sums, step, learning_rate_mlp, rates)
 
         # What is left, if the grid is large or the blocks are few.
-        rest = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
+        rest = cuda.local.array(state_shape, float32)
         cell += CELLS_AT_ONCE * stride
         while cell < cells:
             read_gradients(arrays, cell, stride, gradients)
-            read_state(arrays, cell, stride, rest)
+            cell_state.read(arrays, cell, stride, rest)
             move_cells(arrays, cell, stride, gradients, rest, learning_rate_grid, rates)
-            write_averages(arrays, cell, stride, rest)
+            cell_state.write_averages(arrays, cell, stride, rest)
             cell += CELLS_AT_ONCE * stride
         group += cuda.gridDim.x
         while group < groups:

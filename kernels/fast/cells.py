@@ -1,11 +1,12 @@
-"""Cells of the grid when whoever reads a cell moves it, in the kernel with one barrier per step.
+"""Cells of the grid when whoever reads a cell moves it, for the kernel with one barrier per step.
 
     copy of a cell, two steps old; its gradients of both steps  ->  the cell as it is now
 
-The idea: an owner would have to move a cell, and all others would have to wait until it has. So a
-reader moves the cell itself, in registers, and forgets it again. The owner does the same for good,
-and leaves a *copy* of what the next readers need: value, Adam's averages and the corrections of
-their bias. See `one_barrier` for who reads and writes which buffer when.
+The idea: one thread would have to move a cell, and all others would have to wait until it has. So a
+reader moves the cell itself, in registers, and forgets it again. One thread, the cell's *owner*,
+does the same for good, one step after the gradients have been added, and leaves a *copy* of what
+the next readers need: value, Adam's averages and the corrections of their bias.
+`persistent_one_barrier` says who reads and writes which buffer when.
 
 A copy is rows of four floats in arrays of their own, its *parts*, so that neighbouring threads
 write neighbouring rows. There are two kinds. A *rounded* copy has two parts: the value is exact,
@@ -14,47 +15,28 @@ cell is rounded, the owner keeps all digits. An *exact* copy has four parts: wit
 interrupted and goes on has the same bits as one that was not.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from numba import cuda, float32, int32, uint32
 
 from kernels.config import COLOURS
-from kernels.fast.adam import clear_floats, make_clear_fixed_point, make_read_fixed_point
-from kernels.fast.ptx import float_as_word, pack_bfloat16, word_as_float
-from kernels.fast.ptx_memory import load_four, store_four
+from kernels.fast.adam import CellSums, averages, decay, make_cell_sums, moved
+from kernels.fast.ptx import float_as_word, load_four, pack_bfloat16, store_four, word_as_float
+from kernels.fast.sizes import GROUP, SHARED_BYTES, TURN_MASK, TURNS, WARP
+from kernels.fast.warp_network import transposed_tiles
+from kernels.fast.weight_tiles import tile_numbers
+
+SAMPLES = 128  # per block
+THREADS = 4 * SAMPLES
+REGISTERS = 128  # per thread: as many as a processor has for one block
+REPLICAS = 4  # of the weights' sums
 
 # What a thread keeps of a cell that it reads ...
 SHARE, VALUE, M, V, RATE, CORRECTION_V, READ_CELL = 0, 1, 4, 7, 10, 11, 12
 # ... and of one that it owns: three values, m and v, how often it was moved, and the corrections of
 # the next move and of the one after it.
 COUNT, CORRECTIONS, OWN_CELL = 9, 10, 14
-
-
-# ---------------------------------------------------------------- Adam, in two halves
-
-
-@cuda.jit(device=True)
-def decay(m, v, rates):
-    """What is known of the next averages before the gradient is."""
-    return rates.beta1 * m, rates.beta2 * v
-
-
-@cuda.jit(device=True)
-def averages(decayed_m, decayed_v, gradient, rates):
-    share = float32(1) - rates.beta2
-    return (
-        cuda.fma(float32(1) - rates.beta1, gradient, decayed_m),
-        cuda.fma(share * gradient, gradient, decayed_v),
-    )
-
-
-@cuda.jit(device=True)
-def moved(parameter, m, v, rate, correction_v, rates):
-    """rate: the learning rate times the correction of m."""
-    step = float32(1) / (math.sqrt(v * correction_v) + rates.epsilon)
-    return cuda.fma(float32(0) - rate * m, step, parameter)
 
 
 @cuda.jit(device=True)
@@ -93,20 +75,22 @@ def write_rounded(copies, row, rows, own):
 
 
 @cuda.jit(device=True)
-def ask_rounded(copies, row, rows, asked):
-    asked[0], asked[1], asked[2], asked[3] = load_four(copies, row)
-    asked[4], asked[5], asked[6], asked[7] = load_four(copies, uint32(rows + row))
+def load_rounded(copies, row, rows, copy):
+    copy[0], copy[1], copy[2], copy[3] = load_four(copies, row)
+    copy[4], copy[5], copy[6], copy[7] = load_four(copies, uint32(rows + row))
 
 
 @cuda.jit(device=True)
-def unpack_rounded(asked, cell, touched):
-    """Leaves value, m and v in `cell`. Returns the corrections of m and v for the next move, and
-    those for the move in the step after it."""
+def unpack_rounded(copy, cell, touched):
+    """Leaves value, m and v in `cell`.
+
+    Returns the corrections of m and v for the next move, and those for the move one step later.
+    """
     for c in range(COLOURS):
-        cell[VALUE + c] = asked[c]
-        cell[M + c], cell[V + c] = both_bfloat16(asked[4 + c])
-    now_m, now_v = both_bfloat16(asked[3])
-    then_m, then_v = both_bfloat16(asked[7] if touched else asked[3])
+        cell[VALUE + c] = copy[c]
+        cell[M + c], cell[V + c] = both_bfloat16(copy[4 + c])
+    now_m, now_v = both_bfloat16(copy[3])
+    then_m, then_v = both_bfloat16(copy[7] if touched else copy[3])
     return now_m, now_v, then_m, then_v
 
 
@@ -123,55 +107,51 @@ def write_exact(copies, row, rows, own):
 
 
 @cuda.jit(device=True)
-def ask_exact(copies, row, rows, asked):
-    asked[0], asked[1], asked[2], asked[3] = load_four(copies, row)
-    asked[4], asked[5], asked[6], asked[7] = load_four(copies, uint32(rows + row))
-    asked[8], asked[9], asked[10], asked[11] = load_four(copies, uint32(2 * rows + row))
-    asked[12], _, _, _ = load_four(copies, uint32(3 * rows + row))
+def load_exact(copies, row, rows, copy):
+    copy[0], copy[1], copy[2], copy[3] = load_four(copies, row)
+    copy[4], copy[5], copy[6], copy[7] = load_four(copies, uint32(rows + row))
+    copy[8], copy[9], copy[10], copy[11] = load_four(copies, uint32(2 * rows + row))
+    copy[12], _, _, _ = load_four(copies, uint32(3 * rows + row))
 
 
 @cuda.jit(device=True)
-def unpack_exact(asked, cell, touched):
+def unpack_exact(copy, cell, touched):
     for c in range(COLOURS):
-        cell[VALUE + c], cell[M + c], cell[V + c] = asked[c], asked[4 + c], asked[8 + c]
-    then_m, then_v = (asked[11] if touched else asked[3]), (asked[12] if touched else asked[7])
-    return asked[3], asked[7], then_m, then_v
-
-
-# ---------------------------------------------------------------- what readers and owners do
+        cell[VALUE + c], cell[M + c], cell[V + c] = copy[c], copy[4 + c], copy[8 + c]
+    then_m, then_v = (copy[11] if touched else copy[3]), (copy[12] if touched else copy[7])
+    return copy[3], copy[7], then_m, then_v
 
 
 class CellKind(NamedTuple):
     """How gradients are added, and what copies are like."""
 
     parts: int  # of a copy
-    asked: int  # floats that a reader gets of one
-    read_gradient: Callable
-    clear_gradient: Callable
+    floats: int  # of a copy that a reader loads
+    sums: CellSums
     write_copy: Callable
-    ask_copy: Callable
+    load_copy: Callable
     unpack_copy: Callable
 
 
-ROUNDED = CellKind(2, 8, load_four, clear_floats, write_rounded, ask_rounded, unpack_rounded)
-EXACT = CellKind(
-    4, 13, make_read_fixed_point(COLOURS), make_clear_fixed_point(COLOURS),
-    write_exact, ask_exact, unpack_exact,
-)  # fmt: skip
+ROUNDED = CellKind(
+    2, 8, make_cell_sums(COLOURS, False), write_rounded, load_rounded, unpack_rounded
+)
+EXACT = CellKind(4, 13, make_cell_sums(COLOURS, True), write_exact, load_exact, unpack_exact)
 
 
 def cell_kind(deterministic):
     return EXACT if deterministic else ROUNDED
 
 
-def make_move_ahead(kind):
-    unpack_copy = kind.unpack_copy
+# ---------------------------------------------------------------- readers
 
+
+def make_move_ahead(kind):
     @cuda.jit(device=True)
-    def move_ahead(learning_rate, next_learning_rate, rates, asked, gradients, cell):
+    def move_ahead(learning_rate, next_learning_rate, rates, copy, gradients, cell):
         """Move a cell by the older of the two gradients, and prepare for the other."""
         touched = is_touched(gradients)
-        correction_m, correction_v, next_m, next_v = unpack_copy(asked, cell, touched)
+        correction_m, correction_v, next_m, next_v = kind.unpack_copy(copy, cell, touched)
         for c in range(COLOURS):
             m, v = cell[M + c], cell[V + c]
             if touched:
@@ -193,6 +173,9 @@ def move_now(gradients, cell, rates):
         for c in range(COLOURS):
             m, v = averages(cell[M + c], cell[V + c], gradients[c], rates)
             cell[VALUE + c] = moved(cell[VALUE + c], m, v, cell[RATE], cell[CORRECTION_V], rates)
+
+
+# ---------------------------------------------------------------- owners
 
 
 @cuda.jit(device=True)
@@ -219,8 +202,9 @@ def write_own(arrays, cell, own):
 
 
 @cuda.jit(device=True)
-def move_own(gradients, next_corrections, own, learning_rate, rates):
-    """Move a cell for good."""
+def move_own(mine, learning_rate, rates):
+    """Move a cell for good. mine: see `Owners`."""
+    own, gradients, next_corrections = mine
     if is_touched(gradients):
         rate = learning_rate * own[CORRECTIONS]
         for c in range(COLOURS):
@@ -231,3 +215,126 @@ def move_own(gradients, next_corrections, own, learning_rate, rates):
         own[COUNT] += float32(1)
         for n in range(4):
             own[CORRECTIONS + n] = next_corrections[n]
+
+
+class OneBarrierSize(NamedTuple):
+    """What depends on the size of the network."""
+
+    threads: int  # per block; SAMPLES of the batch are a block's
+    sum_rows: int  # of the weights' sums, per turn
+    copy_parts: int  # of a cell's copy
+    shared_bytes: int  # per block
+
+
+def one_barrier_size(hidden, layers, deterministic=False):
+    """`OneBarrierSize` for one size of network."""
+    tiles = tile_numbers(hidden, layers).tiles
+    weights, features = 2 * tiles * WARP * 2, SAMPLES * 8
+    transposed = transposed_tiles(hidden, layers) * SAMPLES // GROUP * WARP * 2
+    colours, places = 4 * SAMPLES, 4 * SAMPLES
+    return OneBarrierSize(
+        threads=THREADS,
+        sum_rows=REPLICAS * tiles * WARP,
+        copy_parts=cell_kind(deterministic).parts,
+        shared_bytes=4 * (weights + transposed + features + colours + places),
+    )
+
+
+def fits(hidden, layers, batch, processors):
+    """Whether this kernel can take a batch: one block per processor, one tile of samples each."""
+    small = one_barrier_size(hidden, layers).shared_bytes <= SHARED_BYTES
+    return small and batch <= processors * SAMPLES
+
+
+class Owners(NamedTuple):
+    """What consumers do for the cells from `owner` to `end`, every `THREADS / 2`-th one a thread's.
+
+    mine: local arrays, (own cell, its gradients, its next corrections). Neighbouring threads have
+    neighbouring cells. The first of each thread stays in `mine`; others live in memory.
+    """
+
+    prologue: Callable
+    load: Callable
+    move: Callable
+    epilogue: Callable
+
+
+def make_owners(kind, clear_weights, sum_rows):
+    threads = THREADS // 2
+
+    @cuda.jit(device=True)
+    def clear_sums(arrays, first, rows):
+        row = uint32(threads * cuda.blockIdx.x + (cuda.threadIdx.x & (threads - 1)))
+        while row < rows:
+            clear_weights(arrays.grad_weights, uint32(first + row))
+            row = uint32(row + threads * cuda.gridDim.x)
+
+    @cuda.jit(device=True)
+    def prologue(arrays, owner, end, own):
+        """Copies of all cells for the first two steps; all gradients zero."""
+        cells = uint32(arrays.feature_grid.shape[0])
+        cell = owner
+        while cell < end:
+            read_own(arrays, cell, own)
+            # The turns of steps -3 and -2.
+            for turn in range(1, 3):
+                row = uint32(turn * cells + cell)
+                kind.write_copy(arrays.cell_copies, row, uint32(TURNS * cells), own)
+            for turn in range(TURNS):
+                kind.sums.clear(arrays.grad_cells, uint32(turn * cells + cell))
+            cell = uint32(cell + threads)
+        clear_sums(arrays, 0, TURNS * sum_rows)
+        if owner < end:
+            read_own(arrays, owner, own)
+
+    @cuda.jit(device=True)
+    def load(arrays, i, cell, mine):
+        """Load what step i - 1 has added to an own cell, and what to keep if it moves."""
+        own, gradients, next_corrections = mine
+        before = uint32(((i - 1) & TURN_MASK) * uint32(arrays.feature_grid.shape[0]))
+        gradients[0], gradients[1], gradients[2], _ = kind.sums.read(
+            arrays.grad_cells, uint32(before + cell)
+        )
+        (
+            next_corrections[0], next_corrections[1], next_corrections[2], next_corrections[3],
+        ) = corrections_of(arrays, int32(own[COUNT]) + 1)  # fmt: skip
+
+    @cuda.jit(device=True)
+    def move_one(arrays, i, learning_rate, rates, cell, mine):
+        """Move a cell, leave a copy of it, and clear its gradient of the next step."""
+        cells = uint32(arrays.feature_grid.shape[0])
+        before = uint32(((i - 1) & TURN_MASK) * cells)
+        after = uint32(((i + 1) & TURN_MASK) * cells)
+        kind.sums.clear(arrays.grad_cells, uint32(after + cell))
+        move_own(mine, learning_rate, rates)
+        kind.write_copy(arrays.cell_copies, uint32(before + cell), uint32(TURNS * cells), mine[0])
+
+    @cuda.jit(device=True)
+    def move(arrays, i, learning_rate, rates, owner, end, mine):
+        """mine: of the first cell, from `load`."""
+        if owner < end:
+            move_one(arrays, i, learning_rate, rates, owner, mine)
+        cell = uint32(owner + threads)
+        if cell < end:
+            other = cuda.local.array(OWN_CELL, float32), mine[1], mine[2]
+            while cell < end:
+                read_own(arrays, cell, other[0])
+                load(arrays, i, cell, other)
+                move_one(arrays, i, learning_rate, rates, cell, other)
+                write_own(arrays, cell, other[0])
+                cell = uint32(cell + threads)
+        clear_sums(arrays, ((i + 1) & TURN_MASK) * sum_rows, sum_rows)
+
+    @cuda.jit(device=True)
+    def epilogue(arrays, i, learning_rate, rates, owner, end, mine):
+        """Move all cells by the last gradient, and put them back."""
+        cell = owner
+        while cell < end:
+            if cell != owner:
+                read_own(arrays, cell, mine[0])
+            load(arrays, i, cell, mine)
+            move_own(mine, learning_rate, rates)
+            write_own(arrays, cell, mine[0])
+            cell = uint32(cell + threads)
+
+    return Owners(prologue, load, move, epilogue)

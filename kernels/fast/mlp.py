@@ -3,11 +3,9 @@
     features, target (32 samples per warp)
         ->  gradients of all weights (of a block), of the grid's features (of each sample)
 
-The idea: a tensor core multiplies a 16 x 16 matrix by a 16 x 8 one in a single instruction, if a
-warp holds both in the registers of its 32 lanes, in *fragments* (see `ptx`). The result of one
-layer, packed to 16 bits, has the very layout that the next layer wants on its left side. So
-activations stay in registers from layer to layer, and only weights come from shared memory.
-`tensor_core_forward` shows that part alone.
+The idea is that of `tensor_core_forward`: the result of one layer, packed to 16 bits, has the very
+layout that the next layer wants on its left side. So activations stay in registers from layer to
+layer, and only weights come from shared memory. New is the backward pass.
 
 Forward, operands are halves; where gradients are multiplied, they are bfloat16, whose exponents
 reach as far as those of a float32. Sums are float32 always, and so are the weights that Adam
@@ -20,14 +18,15 @@ layer's deltas overwrite the activations of the layer above, which are no longer
 warps may therefore still read the previous deltas.
 
 Sizes must be known when a kernel is compiled, or arrays of registers would end up in memory.
-Hence `make_...`: functions that make a function for one `NetworkSize`. What they share:
+Hence `make_...`: functions that make a function for one `NetworkSize`. They share these arrays of
+shared memory, as one argument, `shared`:
 
     words         (size.words,) uint32: packed weights
-    rows, staging                       features, and what leaves the network: see `rows`
+    rows, staging                       features, and what leaves the network: see `products`
     transposed    size.transposed_shape uint32: activations and deltas of all warps
     relu_masks    size.relu_masks_shape uint32: which sums were above zero
 
-all of them in shared memory. `thread` is the number of the thread in its block.
+`thread` is the number of the thread in its block.
 
 Sources: the fully fused networks of Mueller et al., "Real-time Neural Radiance Caching for Path
 Tracing", SIGGRAPH 2021; mixed precision, Micikevicius et al., ICLR 2018.
@@ -39,19 +38,17 @@ from numba import cuda, float32, uint32
 
 from kernels.config import COLOURS, FEATURES, OUTPUTS
 from kernels.fast.products import (
-    make_backward_products,
-    make_forward_products,
-    make_weight_gradients,
-)
-from kernels.fast.ptx import pack_halves
-from kernels.fast.relu import make_apply_relu_mask, make_relu, make_relu_and_store
-from kernels.fast.rows import (
     load_features,
     load_output_delta,
+    make_backward_products,
+    make_forward_products,
+    make_relu,
     make_store_columns,
+    make_weight_gradients,
     store_output_delta,
     transpose_features,
 )
+from kernels.fast.ptx import pack_halves
 from kernels.fast.sizes import FEATURE_TILES, SAMPLE_TILES, USED_OUTPUTS
 
 # ---------------------------------------------------------------- weights
@@ -106,8 +103,8 @@ def make_forward(size):
     layers, unit_tiles, k_blocks = size.layers, size.unit_tiles, size.k_blocks
     first_words, middle_words = size.first_words, size.middle_words
     words_before_last = size.words_before_last
-    forward_first, forward_middle, forward_last = make_forward_products(size)
-    relu, store_columns = make_relu(unit_tiles), make_store_columns(COLOURS)
+    products, relu = make_forward_products(size), make_relu(unit_tiles)
+    store_columns = make_store_columns(COLOURS)
 
     @cuda.jit(device=True)
     def forward(words, rows, staging, thread):
@@ -117,12 +114,12 @@ def make_forward(size):
         sums = cuda.local.array((SAMPLE_TILES, unit_tiles, 4), float32)
 
         load_features(rows, operand, warp, lane)
-        forward_first(words, 0, lane, operand, sums)
-        relu(sums, operand)
+        products.first(words, 0, lane, operand, sums)
+        relu.apply(sums, operand)
         for layer in range(1, layers):
-            forward_middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
-            relu(sums, operand)
-        forward_last(words, words_before_last, lane, operand, sums)
+            products.middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
+            relu.apply(sums, operand)
+        products.last(words, words_before_last, lane, operand, sums)
         store_columns(sums, staging, warp, lane)
 
     return forward
@@ -135,27 +132,28 @@ def make_forward_and_store(size):
     layers, unit_tiles, output_deltas = size.layers, size.unit_tiles, size.output_deltas
     first_words, middle_words = size.first_words, size.middle_words
     words_before_last = size.words_before_last
-    forward_first, forward_middle, forward_last = make_forward_products(size)
-    relu_and_store, store_columns = make_relu_and_store(unit_tiles), make_store_columns(COLOURS)
+    products, relu = make_forward_products(size), make_relu(unit_tiles)
+    store_columns = make_store_columns(COLOURS)
 
     @cuda.jit(device=True)
-    def forward_and_store(
-        words, rows, staging, transposed, relu_masks, target, inside, operand, sums, thread
-    ):
-        """`forward`, and all that the way back needs; leaves the deltas of the outputs in operand.
+    def forward_and_store(shared, target, inside, operand, sums, thread):
+        """`forward`, and all that the backward pass needs; leaves the outputs' deltas in operand.
 
         Returns the sum of squared errors of the sample.
         """
+        words, rows, staging, transposed, relu_masks = shared
         warp, lane = thread >> 5, thread & 31
         load_features(rows, operand, warp, lane)
         transpose_features(operand, transposed, warp, lane)
-        forward_first(words, 0, lane, operand, sums)
-        relu_and_store(sums, operand, relu_masks, 0, transposed, FEATURE_TILES, warp, lane)
+        products.first(words, 0, lane, operand, sums)
+        relu.apply_and_store(sums, operand, relu_masks, 0, transposed, FEATURE_TILES, warp, lane)
         for layer in range(1, layers):
-            forward_middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
+            products.middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
             activations = FEATURE_TILES + layer * unit_tiles
-            relu_and_store(sums, operand, relu_masks, layer, transposed, activations, warp, lane)
-        forward_last(words, words_before_last, lane, operand, sums)
+            relu.apply_and_store(
+                sums, operand, relu_masks, layer, transposed, activations, warp, lane
+            )
+        products.last(words, words_before_last, lane, operand, sums)
         store_columns(sums, staging, warp, lane)
         # From fragments to rows and back: other lanes of the warp wrote what a lane reads.
         cuda.syncwarp()
@@ -171,34 +169,34 @@ def make_backward(size):
     layers, unit_tiles, output_deltas = size.layers, size.unit_tiles, size.output_deltas
     first_words, middle_words = size.first_words, size.middle_words
     words_before_last = size.words_before_last
-    backward_first, backward_middle, backward_last = make_backward_products(size)
-    gradients = make_weight_gradients(size)
-    add_middle, add_last = gradients.add_middle, gradients.add_last
-    apply_relu_mask = make_apply_relu_mask(unit_tiles)
-    store_columns = make_store_columns(size.channels)
+    products, relu = make_backward_products(size), make_relu(unit_tiles)
+    gradients, store_columns = make_weight_gradients(size), make_store_columns(size.channels)
 
     @cuda.jit(device=True)
-    def backward(words, staging, transposed, relu_masks, operand, sums, weight_sums, thread):
+    def backward(shared, operand, sums, weight_sums, thread):
         """All gradients but that of the first matrix; those of the grid's go to staging."""
+        words, _, staging, transposed, relu_masks = shared
         warp, lane = thread >> 5, thread & 31
         # Sums over samples need what all warps have put into shared memory.
         cuda.syncthreads()
         activations = FEATURE_TILES + (layers - 1) * unit_tiles
-        add_last(transposed, activations, output_deltas, warp, lane, weight_sums)
-        backward_last(words, words_before_last, lane, operand, sums)
+        gradients.add_last(transposed, activations, output_deltas, warp, lane, weight_sums)
+        products.last(words, words_before_last, lane, operand, sums)
         for step in range(layers - 1):
             layer = layers - 1 - step
             activations = FEATURE_TILES + layer * unit_tiles
             deltas = activations + unit_tiles
-            apply_relu_mask(sums, operand, relu_masks, layer, transposed, deltas, warp, lane)
+            relu.backward(sums, operand, relu_masks, layer, transposed, deltas, warp, lane)
             # Everyone must have written before anyone reads. Beyond this barrier nobody reads the
             # activations of this layer any more: the next deltas may overwrite them.
             cuda.syncthreads()
-            add_middle(layer, transposed, activations - unit_tiles, deltas, warp, lane, weight_sums)
-            backward_middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
+            gradients.add_middle(
+                layer, transposed, activations - unit_tiles, deltas, warp, lane, weight_sums
+            )
+            products.middle(words, first_words + (layer - 1) * middle_words, lane, operand, sums)
         deltas = FEATURE_TILES + unit_tiles
-        apply_relu_mask(sums, operand, relu_masks, 0, transposed, deltas, warp, lane)
-        backward_first(words, 0, lane, operand, sums)
+        relu.backward(sums, operand, relu_masks, 0, transposed, deltas, warp, lane)
+        products.first(words, 0, lane, operand, sums)
         store_columns(sums, staging, warp, lane)
         # For the rows that other lanes have written.
         cuda.syncwarp()
@@ -212,9 +210,7 @@ def make_forward_backward(size):
     forward_and_store, backward = make_forward_and_store(size), make_backward(size)
 
     @cuda.jit(device=True)
-    def forward_backward(
-        words, rows, staging, transposed, relu_masks, target, inside, weight_sums, thread
-    ):
+    def forward_backward(shared, target, inside, weight_sums, thread):
         """Take a warp's samples through the network and back; all warps of the block at once.
 
         One thread is one sample; `target` (three float32) and `inside` (or beyond the batch) are
@@ -225,10 +221,8 @@ def make_forward_backward(size):
         """
         operand = cuda.local.array((SAMPLE_TILES, k_blocks, 4), uint32)
         sums = cuda.local.array((SAMPLE_TILES, unit_tiles, 4), float32)
-        squared_error = forward_and_store(
-            words, rows, staging, transposed, relu_masks, target, inside, operand, sums, thread
-        )
-        backward(words, staging, transposed, relu_masks, operand, sums, weight_sums, thread)
+        squared_error = forward_and_store(shared, target, inside, operand, sums, thread)
+        backward(shared, operand, sums, weight_sums, thread)
         return squared_error
 
     return forward_backward
@@ -236,15 +230,14 @@ def make_forward_backward(size):
 
 @cache
 def make_finish_gradient(size):
-    deltas = FEATURE_TILES + size.unit_tiles
-    add_first = make_weight_gradients(size).add_first
+    deltas, gradients = FEATURE_TILES + size.unit_tiles, make_weight_gradients(size)
 
     @cuda.jit(device=True)
-    def finish_gradient(transposed, weight_sums, thread):
+    def finish_gradient(shared, weight_sums, thread):
         """The gradient of the first matrix."""
+        _, _, _, transposed, _ = shared
         # Again everyone must have written before anyone reads.
         cuda.syncthreads()
-        warp, lane = thread >> 5, thread & 31
-        add_first(transposed, 0, deltas, warp, lane, weight_sums)
+        gradients.add_first(transposed, 0, deltas, thread >> 5, thread & 31, weight_sums)
 
     return finish_gradient

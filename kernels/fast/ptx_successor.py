@@ -1,4 +1,4 @@
-"""The instructions of `ptx` and `ptx_memory` for numba-cuda-mlir, which takes PTX as text.
+"""The instructions of `ptx` and `ptx` for numba-cuda-mlir, which takes PTX as text.
 
 Imported only where that compiler is the front end (`kernels.plumbing.front_end`). What an
 instruction does, its text and its emulation are there. Here are the registers that it goes
@@ -11,7 +11,7 @@ from numba_cuda_mlir import cuda
 from numba_cuda_mlir.cuda import experimental
 from numba_cuda_mlir.types import float32, int32, int64, ptr, uint32
 
-from kernels.fast import ptx, ptx_memory
+from kernels.fast import ptx
 
 BYTES_OF_FOUR = 16
 
@@ -26,7 +26,7 @@ def packing(function):
 
     @cuda.jit(device=True)
     def pack(low, high):
-        return uint32(experimental.inline_ptx(text, "=r", int32(0), "f", high, "f", low))
+        return uint32(experimental.inline_ptx(text, "=r", int32(0), "f", low, "f", high))
 
     return pack
 
@@ -94,8 +94,8 @@ def multiplying(function):
 multiply_halves = multiplying(ptx.multiply_halves)
 multiply_bfloat16 = multiplying(ptx.multiply_bfloat16)
 
-LOAD_FOUR, STORE_FOUR = text_of(ptx_memory.load_four), text_of(ptx_memory.store_four)
-ADD_FOUR = text_of(ptx_memory.add_four)
+LOAD_FOUR, STORE_FOUR = text_of(ptx.load_four), text_of(ptx.store_four)
+ADD_FOUR = text_of(ptx.add_four)
 
 
 @cuda.jit(device=True)
@@ -125,7 +125,7 @@ def add_four(array, row, x, y, z, w):
     )
 
 
-ARRIVE, ARRIVED = text_of(ptx_memory.arrive), text_of(ptx_memory.arrived)
+ARRIVE, ARRIVED = text_of(ptx.arrive), text_of(ptx.arrived)
 
 
 @cuda.jit(device=True)
@@ -150,5 +150,5 @@ def barrier_of_some(function):
     return wait
 
 
-pass_barrier = barrier_of_some(ptx_memory.pass_barrier)
-wait_at_named_barrier = barrier_of_some(ptx_memory.wait_at_named_barrier)
+pass_barrier = barrier_of_some(ptx.pass_barrier)
+wait_at_named_barrier = barrier_of_some(ptx.wait_at_named_barrier)

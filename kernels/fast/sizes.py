@@ -1,12 +1,19 @@
-"""Sizes of the fused kernels, all known before a kernel is compiled.
+"""What the fused kernels are made for, and what they are given.
 
 A tensor core multiplies tiles: 16 samples x 16 inputs by 16 inputs x 8 units. So every matrix is
-cut into such tiles, and how many there are follows from the network's width and depth, once, here.
-Loops over them have constant ends then, and arrays of registers stay registers (see `products`).
+cut into such tiles, and how many there are follows from the network's width and depth, once, here,
+before a kernel is compiled. Loops over them have constant ends then, and arrays of registers stay
+registers (see `products`).
+
+All arrays of a run are one argument, all scalars another.
 """
 
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import cuda
 
 from kernels.config import COLOURS, FEATURES, GRID_CHANNELS, WARP
 
@@ -14,6 +21,7 @@ from kernels.config import COLOURS, FEATURES, GRID_CHANNELS, WARP
 SAMPLE_TILES = 2  # of 16 samples per warp: two chains of products that do not wait for each other
 TILE_UNITS = 8  # units that one instruction computes
 K_BLOCK = 16  # inputs that one instruction sums over
+GROUP = 16  # samples of a warp in later kernels: the rows of one product
 
 FEATURE_TILES = FEATURES // TILE_UNITS
 FEATURE_WORDS = FEATURES // 2  # two features per word
@@ -25,8 +33,22 @@ MOST_UNITS = 8 * TILE_UNITS  # a ReLU mask is one word, with four bits per tile 
 SHARED_BYTES = 48 * 1024  # per block, on every GPU
 
 
-class NetworkSize(NamedTuple):
-    """`layers` hidden layers of `hidden` units, and the warps per block that work on them.
+def fast_math(registers=None):
+    """`cuda.jit` with approximate division and square root. registers: per thread, at most.
+
+    Without link-time optimisation, the default of numba-cuda 0.30: it leaves the approximations out
+    (a tenth of a step). And that wish is heard only where `jit` is called on the function itself.
+    """
+    options: dict[str, Any] = {"fastmath": True}
+    if not numba.config.ENABLE_CUDASIM:
+        options["lto"] = False
+        if registers:
+            options["max_registers"] = registers
+    return partial(cuda.jit, **options)
+
+
+class NetworkSize:
+    """`layers` hidden layers of `hidden` units, and the `warps` per block that work on them.
 
     `channels` are those of the grid: the first features, whose gradients leave the network.
 
@@ -36,86 +58,28 @@ class NetworkSize(NamedTuple):
     and the deltas of the outputs. Each layer's deltas go where the next layer's activations were.
     """
 
-    hidden: int
-    layers: int
-    warps: int
-    channels: int = GRID_CHANNELS
-
-    @property
-    def columns(self):
-        """Columns of `staging`: three colours, or the gradients of the grid's channels."""
-        return max(COLOURS, self.channels)
-
-    @property
-    def threads(self):
-        """Threads per block, and samples."""
-        return self.warps * WARP
-
-    @property
-    def unit_tiles(self):
-        return self.hidden // TILE_UNITS
-
-    @property
-    def k_blocks(self):
-        return self.hidden // K_BLOCK
-
-    @property
-    def pitch(self):
-        return self.hidden + TILE_UNITS
-
-    # Number of weights, as the parameters count them: float32, row-major, matrix after matrix.
-
-    @property
-    def first_weights(self):
-        return FEATURES * self.hidden
-
-    @property
-    def middle_weights(self):
-        return self.hidden * self.hidden
-
-    @property
-    def weights_before_last(self):
-        return self.first_weights + (self.layers - 1) * self.middle_weights
-
-    # The same in words of shared memory.
-
-    @property
-    def first_words(self):
-        return FEATURES // 2 * self.pitch
-
-    @property
-    def middle_words(self):
-        return self.hidden // 2 * self.pitch
-
-    @property
-    def words_before_last(self):
-        return self.first_words + (self.layers - 1) * self.middle_words
-
-    @property
-    def words(self):
-        return self.words_before_last + self.hidden // 2 * USED_OUTPUTS
-
-    # What else lies in shared memory.
-
-    @property
-    def output_deltas(self):
-        """Which tile of `transposed` holds the deltas of the outputs: the last."""
-        return FEATURE_TILES + (self.layers + 1) * self.unit_tiles
-
-    @property
-    def transposed_shape(self):
-        return self.output_deltas + 1, self.warps * SAMPLE_TILES, WARP, 2
-
-    @property
-    def relu_masks_shape(self):
-        return self.layers, SAMPLE_TILES, self.threads
-
-    @property
-    def shared_bytes(self):
+    def __init__(self, hidden, layers, warps, channels):
+        self.hidden, self.layers, self.warps, self.channels = hidden, layers, warps, channels
+        self.threads = warps * WARP  # per block, and its samples
+        # Of `staging`: three colours, or the gradients of the grid's channels.
+        self.columns = max(COLOURS, channels)
+        self.unit_tiles, self.k_blocks = hidden // TILE_UNITS, hidden // K_BLOCK
+        # Number of weights, as the parameters count them: float32, row-major, matrix after matrix.
+        self.first_weights, self.middle_weights = FEATURES * hidden, hidden * hidden
+        self.weights_before_last = self.first_weights + (layers - 1) * self.middle_weights
+        # The same in words of shared memory.
+        self.pitch = hidden + TILE_UNITS
+        self.first_words, self.middle_words = FEATURES // 2 * self.pitch, hidden // 2 * self.pitch
+        self.words_before_last = self.first_words + (layers - 1) * self.middle_words
+        self.words = self.words_before_last + hidden // 2 * USED_OUTPUTS
+        # Which tile of `transposed` holds the deltas of the outputs: the last.
+        self.output_deltas = FEATURE_TILES + (layers + 1) * self.unit_tiles
+        self.transposed_shape = self.output_deltas + 1, warps * SAMPLE_TILES, WARP, 2
+        self.relu_masks_shape = layers, SAMPLE_TILES, self.threads
         transposed = (self.output_deltas + 1) * TILE_UNITS * self.threads * 2
         # Features and deltas, staged columns, ReLU masks; one float when weights are moved.
-        words_per_thread = FEATURE_PITCH + self.columns + SAMPLE_TILES * self.layers + 1
-        return 4 * self.words + transposed + 4 * self.threads * words_per_thread
+        words_per_thread = FEATURE_PITCH + self.columns + SAMPLE_TILES * layers + 1
+        self.shared_bytes = 4 * self.words + transposed + 4 * self.threads * words_per_thread
 
 
 @cache
@@ -125,10 +89,131 @@ def network_size(hidden, layers, channels=GRID_CHANNELS):
     hidden: 16, 32, ... layers: 1 to 4. channels: of the grid, 3 or 4. With 0 warps if none fits,
     or if there are more than MOST_UNITS units.
     """
-    if hidden > MOST_UNITS:
-        return NetworkSize(hidden, layers, 0, channels)
-    for warps in (4, 2, 1):
+    for warps in (4, 2, 1) if hidden <= MOST_UNITS else ():
         size = NetworkSize(hidden, layers, warps, channels)
         if size.shared_bytes <= SHARED_BYTES:
             return size
     return NetworkSize(hidden, layers, 0, channels)
+
+
+# ---------------------------------------------------------------- arguments of the kernels
+
+# Turns of the buffers in the kernel with one barrier per step. Three are in use at once; of four a
+# step's own is a mask away.
+TURNS = 4
+TURN_MASK = TURNS - 1
+
+
+class FusedArrays(NamedTuple):
+    """What the fused kernels work on, in one argument. All float32 unless said."""
+
+    image: Any  # (H * W, 4)
+    feature_grid: Any  # (gh * gw, 4)
+    grad_feature_grid: Any  # (gh * gw, 4); int64 if deterministic
+    grid_m: Any  # (gh * gw, 4)
+    grid_v: Any  # (gh * gw, 4); with three channels the fourth is what `grid_steps` else holds:
+    grid_steps: Any  # (gh * gw,), how often each cell has been moved; empty with three channels
+    weights: Any  # (n,)
+    grad_weights: Any  # (`rows_to_sum` * n,): a sum for each block, other rows zero
+    weights_m: Any  # (n,)
+    weights_v: Any  # (n,)
+    corrections: Any  # (rows, 2), see `adam.bias_corrections`
+    squared_errors: Any  # (threads of all blocks,): summed over steps
+
+
+class StepSettings(NamedTuple):
+    """Scalars of a run, for kernels."""
+
+    seed: np.uint64
+    batch: np.int32
+    image_width: np.int32
+    image_height: np.int32
+    grid_width: np.int32
+    grid_height: np.int32
+    rates: Any  # `AdamRates`
+
+
+def flat_with_four_channels(array):
+    """(h, w, 3 or 4) -> (h * w, 4) float32, a missing channel zero."""
+    height, width, channels = array.shape
+    padded = np.zeros((height, width, 4), np.float32)
+    padded[:, :, :channels] = array
+    return padded.reshape(-1, 4)
+
+
+def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic=False):
+    """`FusedArrays` of NumPy arrays. rows: see `rows_to_sum`. threads: per block."""
+    flat = flat_with_four_channels
+    grid, steps = flat(state.feature_grid), state.grid_steps
+    with_room = state.feature_grid.shape[2] < 4
+    return FusedArrays(
+        image=flat(image),
+        feature_grid=grid,
+        grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
+        grid_m=flat(state.grid_m),
+        grid_v=flat(np.dstack([state.grid_v, steps]) if with_room else state.grid_v),
+        grid_steps=np.zeros(0, np.float32) if with_room else steps.ravel().astype(np.float32),
+        weights=state.weights.copy(),
+        grad_weights=np.zeros(rows * len(state.weights), np.float32),
+        weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(),
+        corrections=corrections,
+        squared_errors=np.zeros(blocks * threads, np.float32),
+    )
+
+
+def moves_of_cells(arrays):
+    """(gh * gw,) float32 on the host: how often each cell has been moved."""
+    if len(getattr(arrays, "grid_steps", ())):
+        return arrays.grid_steps.copy_to_host()
+    return arrays.grid_v.copy_to_host()[:, 3]
+
+
+class OneBarrierArrays(NamedTuple):
+    """The same for the kernel with one barrier per step, whose buffers take `TURNS` turns."""
+
+    image: Any  # (H * W, 4)
+    feature_grid: Any  # (gh * gw, 4)
+    grid_m: Any  # (gh * gw, 4)
+    grid_v: Any  # (gh * gw, 4); the fourth is how often the cell has been moved
+    weights: Any  # (n,)
+    weights_m: Any  # (n,)
+    weights_v: Any  # (n,)
+    cell_copies: Any  # (parts * TURNS * gh * gw, 4), see `cells`
+    grad_cells: Any  # (TURNS * gh * gw, 4); int64 if deterministic
+    grad_weights: Any  # (TURNS * rows, 4), see `weight_tiles`; int64 (..., 2) if deterministic
+    corrections: Any  # (rows, 2), see `adam.bias_corrections`
+    cell_corrections: Any  # (rows, 4): row t has those of moves t + 1 and t + 2
+    squared_errors: Any  # (threads of all blocks,): summed over steps
+
+
+def one_barrier_arrays(image, state, corrections, blocks, size, deterministic=False):
+    """`OneBarrierArrays` of NumPy arrays. size: `OneBarrierSize`."""
+    flat = flat_with_four_channels
+    grid = flat(state.feature_grid)
+    cells = TURNS * len(grid)
+    sums = np.int64 if deterministic else np.float32
+    # Beyond the table both corrections are 1.
+    table = np.vstack([corrections[1:], np.ones((3, 2), np.float32)])
+    return OneBarrierArrays(
+        image=flat(image),
+        feature_grid=grid,
+        grid_m=flat(state.grid_m),
+        grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
+        weights=state.weights.copy(),
+        weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(),
+        cell_copies=np.zeros((size.copy_parts * cells, 4), np.float32),
+        grad_cells=np.zeros((cells, 4), sums),
+        grad_weights=np.zeros((TURNS * size.sum_rows, 2 if deterministic else 4), sums),
+        corrections=corrections,
+        cell_corrections=np.hstack([table[:-1], table[1:]]),
+        squared_errors=np.zeros(blocks * size.threads, np.float32),
+    )
+
+
+def settings_of(config, image):
+    """`StepSettings` for a run; image: (H, W, 3)."""
+    height, width, _ = image.shape
+    sizes = map(np.int32, (config.batch, width, height, config.grid_width, config.grid_height))
+    return StepSettings(np.uint64(config.seed), *sizes, config.adam_rates)

@@ -19,9 +19,14 @@ from typing import NamedTuple
 from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import FEATURES, OUTPUTS
-from kernels.fast.cells import averages, decay, moved
-from kernels.fast.ptx import pack_bfloat16, pack_halves, transpose_8x8
-from kernels.fast.ptx_memory import add_four, load_four, store_four
+from kernels.fast.adam import averages, clear_floats, decay, moved
+from kernels.fast.ptx import (
+    add_four,
+    load_four,
+    pack_bfloat16,
+    pack_halves,
+    transpose_8x8,
+)
 from kernels.fast.sizes import FEATURE_TILES, WARP
 
 TILE_STATE = 12  # floats per lane and tile: four weights, four m, four v
@@ -65,11 +70,6 @@ def add_floats(sums, first, lane, c0, c1, c2, c3):
 @cuda.jit(device=True)
 def read_floats(sums, first, lane):
     return load_four(sums, uint32(first + lane))
-
-
-@cuda.jit(device=True)
-def clear_floats(sums, row):
-    store_four(sums, row, float32(0), float32(0), float32(0), float32(0))
 
 
 # ---------------------------------------------------------------- sums of whole numbers

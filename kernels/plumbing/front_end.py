@@ -89,10 +89,9 @@ def device_function(function: types.FunctionType) -> Any:
 def instruction(value: Any) -> Any:
     """A raw instruction of the kernels, as the successor's. Raises `TypeError` if it has none."""
     other = importlib.import_module("kernels.fast.ptx_successor")
-    for module in ("kernels.fast.ptx", "kernels.fast.ptx_memory"):
-        for name, ours in vars(importlib.import_module(module)).items():
-            if ours is value:
-                return getattr(other, name)
+    for name, ours in vars(importlib.import_module("kernels.fast.ptx")).items():
+        if ours is value and hasattr(other, name):
+            return getattr(other, name)
     raise TypeError(f"{value} has not been said in {SUCCESSOR}'s words: see kernels/fast/ptx.py")
 
 
@@ -131,4 +130,6 @@ def other_value(value: Any) -> Any:
         return translated(value)
     if isinstance(value, types.FunctionType):
         return device_function(value)
+    if hasattr(value, "_fields"):  # a named tuple of functions
+        return type(value)(*map(other_value, value))
     return value

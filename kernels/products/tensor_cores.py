@@ -19,8 +19,7 @@ import numpy as np
 from numba import cuda, float32, int32, uint32
 
 from kernels.config import WARP
-from kernels.fast.ptx import multiply_halves
-from kernels.fast.ptx_copy import begin_copy, wait_for_copies
+from kernels.fast.ptx import begin_copy, multiply_halves, wait_for_copies
 from kernels.launch import blocks_for, on_gpu
 
 DOWN, ACROSS = 2, 4  # warps of a block

@@ -135,8 +135,8 @@ def why_not(name: str, config: Config) -> str | None:
             "tensor cores for bfloat16 come with compute capability 8.0, "
             f"this GPU has {major}.{minor}"
         )
+    from kernels.fast.persistent_wide import wide_fits
     from kernels.fast.sizes import MOST_UNITS, network_size
-    from kernels.fast.wide import wide_fits
 
     if name == "persistent" and wide_fits(config.hidden, config.layers):
         if adds_four_at_once():

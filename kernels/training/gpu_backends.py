@@ -8,10 +8,9 @@ import numpy as np
 from kernels import adam
 from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
-from kernels.fast.arrays import StepSettings, fused_arrays, moves_of_cells, settings_of
-from kernels.fast.graph import make_fused_kernels
-from kernels.fast.paint import add_squared_errors
-from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
+from kernels.fast.graph import add_squared_errors, make_fused_kernels
+from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
+from kernels.fast.sizes import StepSettings, fused_arrays, moves_of_cells, settings_of
 from kernels.launch import blocks_for, on_gpu
 from kernels.plumbing.front_end import compiled_for_gpu, cuda, typeof
 from kernels.state import State
@@ -220,7 +219,7 @@ class PersistentBackend(FusedBackend):
         few = blocks_for(self.config.batch, self.threads) <= 2 * processors()
         # A wide network has no register left over.
         keep_state = few and self.config.hidden <= WIDEST_WITH_STATE
-        train, _ = make_train(*self.variant, keep_state=keep_state)
+        train, _ = make_train_two_barriers(*self.variant, keep_state=keep_state)
         self.train = compiled_for_gpu(train)
         self.kernels = (self.train,)
 

@@ -3,14 +3,11 @@
 import numpy as np
 
 from kernels.config import Config
-from kernels.fast import wide
-from kernels.fast.arrays import one_barrier_arrays
+from kernels.fast import persistent_large_batch, persistent_wide
+from kernels.fast.cells import SAMPLES, fits, one_barrier_size
 from kernels.fast.graph import make_fused_kernels
-from kernels.fast.large_batch import BLOCK_SAMPLES, large_batch_fits, make_train_large_batch
-from kernels.fast.one_barrier import make_train_one_barrier
-from kernels.fast.owners import SAMPLES, fits, one_barrier_size
-from kernels.fast.wide import make_train_wide
-from kernels.fast.wide_paint import make_paint_wide
+from kernels.fast.persistent_one_barrier import make_train_one_barrier
+from kernels.fast.sizes import one_barrier_arrays
 from kernels.launch import blocks_for
 from kernels.plumbing.front_end import compiled_for_gpu
 from kernels.state import State
@@ -58,7 +55,7 @@ class LargeBatchBackend(PersistentBackend):
     def prepare_kernels(self) -> None:
         _, _, paint, self.paint_threads = make_fused_kernels(*self.variant)
         config = self.config
-        train, self.threads = make_train_large_batch(
+        train, self.threads = persistent_large_batch.make_train_large_batch(
             config.hidden, config.layers, self.deterministic, config.channels
         )
         self.paint, self.train = compiled_for_gpu(paint), compiled_for_gpu(train)
@@ -66,7 +63,7 @@ class LargeBatchBackend(PersistentBackend):
 
     @property
     def samples(self) -> int:
-        return BLOCK_SAMPLES
+        return persistent_large_batch.BLOCK_SAMPLES
 
 
 class WideBackend(PersistentBackend):
@@ -78,8 +75,10 @@ class WideBackend(PersistentBackend):
 
     def prepare_kernels(self) -> None:
         config = self.config
-        paint, self.paint_threads = make_paint_wide(config.hidden, config.layers, config.channels)
-        train, self.threads = make_train_wide(
+        paint, self.paint_threads = persistent_wide.make_paint_wide(
+            config.hidden, config.layers, config.channels
+        )
+        train, self.threads = persistent_wide.make_train_wide(
             config.hidden, config.layers, self.deterministic, config.channels
         )
         self.paint, self.train = compiled_for_gpu(paint), compiled_for_gpu(train)
@@ -87,7 +86,7 @@ class WideBackend(PersistentBackend):
 
     @property
     def samples(self) -> int:
-        return wide.BLOCK_SAMPLES
+        return persistent_wide.BLOCK_SAMPLES
 
 
 def persistent_backend(
@@ -104,7 +103,7 @@ def persistent_backend(
 
 def kind_for(config: Config) -> type[PersistentBackend]:
     """The fastest for this GPU, network and batch."""
-    if wide.wide_fits(config.hidden, config.layers):
+    if persistent_wide.wide_fits(config.hidden, config.layers):
         return WideBackend
     if takes_one_barrier(config):
         return OneBarrierBackend
@@ -121,4 +120,8 @@ def takes_one_barrier(config: Config) -> bool:
 def takes_large_batch(config: Config) -> bool:
     """Whether the batch is more than `persistent` can have on the GPU at once."""
     many = config.batch > SAMPLES_AT_ONCE * processors()
-    return adds_four_at_once() and many and large_batch_fits(config.hidden, config.layers)
+    return (
+        adds_four_at_once()
+        and many
+        and persistent_large_batch.large_batch_fits(config.hidden, config.layers)
+    )

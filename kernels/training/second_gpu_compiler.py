@@ -15,10 +15,9 @@ from numba import float32, int32
 
 from kernels import image_ops
 from kernels.config import Config
-from kernels.fast.paint import add_squared_errors, make_paint
+from kernels.fast.graph import add_squared_errors, make_paint
+from kernels.fast.persistent_wide import make_paint_wide, wide_fits
 from kernels.fast.sizes import network_size
-from kernels.fast.wide import wide_fits
-from kernels.fast.wide_paint import make_paint_wide
 from kernels.training.kept_kernels import awaited, keep
 from kernels.training.second_compiler import while_another_runs, worth_it
 from kernels.training.waiting import without_collecting

@@ -13,8 +13,7 @@ from numba import cuda, float32, uint32
 from numba.extending import register_jitable
 
 from kernels.config import WARP
-from kernels.fast.ptx import multiply_halves
-from kernels.fast.ptx_copy import wait_for_copies
+from kernels.fast.ptx import multiply_halves, wait_for_copies
 from kernels.field_math import GELU_CUBE, GELU_SCALE
 from kernels.launch import blocks_for, on_gpu
 from kernels.products.double_buffered import TWO_ROUNDS

@@ -13,7 +13,7 @@ from lessons.course.lesson import ROOT, Lesson
 # Rooms that hold no kernels of a lesson, but what trains and runs with them.
 NO_LESSONS = {"cpu", "fast", "files", "plumbing", "training"}
 # But these files of them solve nothing: raw instructions, which kernels of any room may call.
-INSTRUCTIONS = {f"kernels.fast.{name}" for name in ("ptx", "ptx_copy", "ptx_memory", "ptx_numpy")}
+INSTRUCTIONS = {"kernels.fast.ptx", "kernels.fast.ptx_numpy"}
 
 
 def kernel_modules(everything: Sequence[Lesson], with_checks: bool = False) -> dict[str, Path]:

@@ -22,16 +22,14 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
 from kernels.fast import graph
-from kernels.fast.arrays import fused_arrays, one_barrier_arrays, settings_of
-from kernels.fast.graph import make_fused_kernels
-from kernels.fast.large_batch import large_batch_fits, make_train_large_batch
-from kernels.fast.one_barrier import make_train_one_barrier
-from kernels.fast.owners import fits, one_barrier_size
-from kernels.fast.paint import add_squared_errors
-from kernels.fast.persistent import WIDEST_WITH_STATE, make_train
+from kernels.fast.cells import fits, one_barrier_size
+from kernels.fast.graph import add_squared_errors, make_fused_kernels
+from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch
+from kernels.fast.persistent_one_barrier import make_train_one_barrier
+from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
+from kernels.fast.persistent_wide import make_paint_wide, make_train_wide, wide_fits
+from kernels.fast.sizes import fused_arrays, one_barrier_arrays, settings_of
 from kernels.fast.tensor_core_forward import tensor_core_forward
-from kernels.fast.wide import make_train_wide, wide_fits
-from kernels.fast.wide_paint import make_paint_wide
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers
@@ -236,7 +234,7 @@ def fused_kernels(capability, every_variant=True):
         for keep_state in (True, False) if every_variant else (True,):
             if keep_state and hidden > WIDEST_WITH_STATE:
                 continue
-            train, _ = make_train(*variant, keep_state=keep_state)
+            train, _ = make_train_two_barriers(*variant, keep_state=keep_state)
             name = f"train {variant} {keep_state}"
             yield name, train, (arrays, matrix, int64, settings, uint32[::1])
         new_enough = capability >= VECTOR_ATOMICS_SINCE

@@ -1,4 +1,4 @@
-"""Each barrier of `persistent` and of painting is needed: without it the lab finds a race.
+"""Each barrier of two in a step, and of painting, is needed: without it the lab finds a race.
 
 A barrier is taken out of a copy of `kernels`, in which a process of its own then runs them.
 """
@@ -15,15 +15,14 @@ import pytest
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.fast.adam import rows_to_sum
-from kernels.fast.arrays import fused_arrays, settings_of
-from kernels.fast.paint import make_paint
-from kernels.fast.persistent import make_train
-from kernels.fast.sizes import network_size
+from kernels.fast.graph import make_paint
+from kernels.fast.persistent_two_barriers import make_train_two_barriers
+from kernels.fast.sizes import fused_arrays, network_size, settings_of
 from kernels.state import initial_state
 from lessons.lab import checked_run
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("adam", "mlp", "paint", "persistent", "step")
+FILES = ("adam", "graph", "mlp", "persistent_two_barriers")
 BARRIER = re.compile(r"cuda\.sync(threads|warp)\(\)")
 BLOCKS, SMALL = 2, {"steps": 40, "batch": 300, "grid_width": 31, "grid_height": 29}
 
@@ -36,7 +35,7 @@ def kinds_of_findings(kernel, threads, *arguments):
 def kinds_in_training():
     """Of two steps; a block has more than one tile of samples, and the last one is not full."""
     config = Config(**SMALL)
-    train, threads = make_train(config.hidden, config.layers)
+    train, threads = make_train_two_barriers(config.hidden, config.layers)
     image = np.random.default_rng(1).random((31, 44, 3), dtype=np.float32)
     arrays = fused_arrays(
         image, initial_state(config), bias_corrections(config.beta1, config.beta2), BLOCKS,

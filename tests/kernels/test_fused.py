@@ -14,17 +14,20 @@ from numba import cuda, float32, uint32
 
 from kernels.adam import bias_corrections
 from kernels.config import Config
-from kernels.fast.adam import CELLS_AT_ONCE, rows_to_sum
-from kernels.fast.arrays import flat_with_four_channels, fused_arrays, settings_of
+from kernels.fast.adam import rows_to_sum
+from kernels.fast.graph import add_squared_errors, make_fused_step, make_paint
 from kernels.fast.mlp import make_finish_gradient, make_forward_backward, make_pack_weights
-from kernels.fast.paint import add_squared_errors, make_paint
-from kernels.fast.persistent import make_train
+from kernels.fast.persistent_two_barriers import make_train_two_barriers
 from kernels.fast.products import make_weight_gradients
-from kernels.fast.ptx import pack_halves
-from kernels.fast.ptx_memory import arrive, arrived
-from kernels.fast.sample import FIXED_POINT, draw_sample
-from kernels.fast.sizes import FEATURE_PITCH, network_size
-from kernels.fast.step import make_fused_step
+from kernels.fast.ptx import arrive, arrived, pack_halves
+from kernels.fast.sample import FIXED_POINT
+from kernels.fast.sizes import (
+    FEATURE_PITCH,
+    flat_with_four_channels,
+    fused_arrays,
+    network_size,
+    settings_of,
+)
 from kernels.files.psnr import psnr
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
@@ -79,12 +82,11 @@ def make_network_kernel(hidden, layers, channels):
             )
         cuda.syncthreads()
         colours = target[thread, 0], target[thread, 1], target[thread, 2]
-        errors[thread] = run(
-            words, rows, staging, transposed, relu_masks, colours, thread < count, sums, thread
-        )
+        shared = words, rows, staging, transposed, relu_masks
+        errors[thread] = run(shared, colours, thread < count, sums, thread)
         for channel in range(channels):
             grad_features[thread, channel] = staging[thread, channel]
-        finish(transposed, sums, thread)
+        finish(shared, sums, thread)
         write(sums, thread >> 5, thread & 31, scale, gradient, 0)
 
     return network, threads
@@ -166,16 +168,14 @@ def moves_of(arrays):
 
 
 def run_gradients(config, image, arrays, step, fused, blocks):
-    gradients, samples = fused.gradients, fused.threads
-    prepare_features = fused.prepare_features
+    samples = fused.threads
 
     @cuda.jit
     def first_part(arrays, step, settings):
-        features = cuda.local.array(16, float32)
-        sample = draw_sample(arrays, cuda.blockIdx.x * samples, step, settings)
-        corner = prepare_features(sample, settings, features)
-        arrays.squared_errors[cuda.grid(1)] += gradients(
-            arrays, step, settings, sample, corner, features
+        features = cuda.local.array(8, uint32)
+        drawn = fused.draw(arrays, cuda.blockIdx.x * samples, step, settings, features)
+        arrays.squared_errors[cuda.grid(1)] += fused.gradients(
+            arrays, step, settings, drawn, features
         )
 
     checked(first_part, blocks, samples, arrays, np.int64(step), settings_of(config, image))
@@ -227,8 +227,7 @@ def test_second_part_of_a_step(deterministic, channels):
     """More cells and groups of weights than threads and blocks: Adam, against float64."""
     config = Config(grid_width=23, grid_height=29, channels=channels)
     fused = make_fused_step(32, 2, deterministic, channels=channels)
-    update, blocks = fused.update, 2
-    numbers, read_state, write_averages = fused.cell_state
+    state_shape, blocks = fused.state.shape, 2
     random = np.random.default_rng(11)
     shape = config.grid_height, config.grid_width
     start = initial_state(config)._replace(
@@ -253,11 +252,11 @@ def test_second_part_of_a_step(deterministic, channels):
 
     @cuda.jit
     def second_part(arrays, step, rates):
-        state = cuda.local.array((CELLS_AT_ONCE, numbers), float32)
+        state = cuda.local.array(state_shape, float32)
         cell, stride = cuda.grid(1), cuda.gridsize(1)
-        read_state(arrays, cell, stride, state)
-        update(arrays, step, float32(0.01), float32(0.02), rates, state)
-        write_averages(arrays, cell, stride, state)
+        fused.state.read(arrays, cell, stride, state)
+        fused.update(arrays, step, float32(0.01), float32(0.02), rates, state)
+        fused.state.write_averages(arrays, cell, stride, state)
 
     checked(second_part, blocks, fused.threads, arrays, np.int64(5), config.adam_rates)
     expected, m, v = reference.adam(
@@ -288,7 +287,7 @@ def test_steps_in_one_kernel(keep_state, channels):
     """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
     config = Config(steps=40, batch=200, grid_width=9, grid_height=7, channels=channels)
     image = picture(31, 44)
-    train, threads = make_train(32, 2, channels=channels, keep_state=keep_state)
+    train, threads = make_train_two_barriers(32, 2, channels=channels, keep_state=keep_state)
     arrays = arrays_for(config, image, 2, threads, False)
     cpu = Trainer(image, config, cpu_backend)
     rates = cpu.learning_rates(1, 4)

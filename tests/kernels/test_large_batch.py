@@ -1,7 +1,7 @@
 """The kernel for large batches, in which every warp works by itself.
 
 Without a GPU it runs in the checked simulator, on small sizes, against float64; and the lab notices
-whatever barrier is taken out of it. On a GPU it trains beside `persistent`.
+whatever barrier is taken out of it. On a GPU it trains beside `persistent_two_barriers`.
 """
 
 import functools
@@ -13,14 +13,14 @@ from numba import cuda
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.fast.adam import rows_to_sum
-from kernels.fast.arrays import fused_arrays, settings_of
-from kernels.fast.large_batch import (
+from kernels.fast.persistent_large_batch import (
     THREADS,
     large_batch_fits,
     make_large_batch_gradients,
     make_train_large_batch,
 )
 from kernels.fast.sample import FIXED_POINT
+from kernels.fast.sizes import fused_arrays, settings_of
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
 from kernels.training.trainer import Trainer
@@ -125,38 +125,37 @@ def test_steps_in_one_kernel(deterministic, channels):
 
 # ---------------------------------------------------------------- what may not be left out
 
+KERNEL = "persistent_large_batch"
 # (file, line, what stands in its place)
 WITHOUT = {
     "the barrier before the first product": (
-        "large_batch", "others have packed.\n        cuda.syncthreads()\n", "others have packed.\n",
+        KERNEL, "others have packed.\n        cuda.syncthreads()\n", "others have packed.\n",
     ),
     "the warp's wait for its features": (
-        "large_batch", "what a lane reads.\n            cuda.syncwarp()\n", "what a lane reads.\n",
+        KERNEL, "what a lane reads.\n            cuda.syncwarp()\n", "what a lane reads.\n",
     ),
     "the warp's wait for its gradients": (
-        "large_batch", "            cuda.syncwarp()\n            if first + sample",
+        KERNEL, "            cuda.syncwarp()\n            if first + sample",
         "            if first + sample",
     ),
     "the warp's wait for targets that others still read": (
-        "large_batch", "on the way forward.\n        cuda.syncwarp()\n", "on the way forward.\n",
+        KERNEL, "on the way forward.\n        cuda.syncwarp()\n", "on the way forward.\n",
     ),
     "the warp's wait before the next samples": (
-        "large_batch", "these gradients are.\n            cuda.syncwarp()\n",
+        KERNEL, "these gradients are.\n            cuda.syncwarp()\n",
         "these gradients are.\n",
     ),
     "the wait between two warps' sums": (
-        "warp_gradients", "after the other.\n            cuda.syncthreads()\n",
+        KERNEL, "after the other.\n            cuda.syncthreads()\n",
         "after the other.\n",
     ),
     "the barrier before Adam": (
-        "persistent",
-        "            wait_at_barrier(counter, 2 * i + 1)\n            move_parameters",
-        "            cuda.syncthreads()\n            move_parameters",
+        "persistent_two_barriers", "            wait_at_barrier(counter, 2 * i + 1)\n",
+        "            cuda.syncthreads()\n",
     ),
     "the barrier after Adam": (
-        "persistent",
-        "arrive_at_barrier(counter)\n            wait_at_barrier(counter, 2 * i + 2)\n",
-        "arrive_at_barrier(counter)\n            cuda.syncthreads()\n",
+        "persistent_two_barriers", "            wait_at_barrier(counter, 2 * i + 2)\n",
+        "            cuda.syncthreads()\n",
     ),
 }  # fmt: skip
 
@@ -181,7 +180,7 @@ def test_nothing_is_found_in_the_kernel_as_it_is():
 @pytest.mark.parametrize("what", WITHOUT)
 def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found."""
-    changed = changed_module(monkeypatch, tmp_path, "large_batch", *WITHOUT[what])
+    changed = changed_module(monkeypatch, tmp_path, KERNEL, *WITHOUT[what])
     _, report = two_steps(changed.make_train_large_batch)
     assert "race" in {finding.kind for finding in report.findings if not finding.advice}
 

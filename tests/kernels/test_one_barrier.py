@@ -15,10 +15,10 @@ from numba import cuda
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.fast import weight_tiles
-from kernels.fast.arrays import one_barrier_arrays, settings_of
-from kernels.fast.one_barrier import make_train_one_barrier
-from kernels.fast.owners import REPLICAS, SAMPLES, THREADS, fits, one_barrier_size
+from kernels.fast.cells import REPLICAS, SAMPLES, THREADS, fits, one_barrier_size
+from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from kernels.fast.sample import FIXED_POINT
+from kernels.fast.sizes import one_barrier_arrays, settings_of
 from kernels.fast.weight_tiles import WEIGHT_UNITS
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
@@ -178,46 +178,47 @@ def test_a_deterministic_run_may_be_cut_anywhere():
         np.testing.assert_array_equal(getattr(whole, name), getattr(cut, name), name)
 
 
+KERNEL = "persistent_one_barrier"
 # What can be taken out, and where: (file, line, what stands in its place).
 WITHOUT = {
     "the barrier of the block before the products": (
-        "one_barrier", "                ask_own(arrays, i, owner, own, own_gradients, next_"
-        "corrections)\n            cuda.syncthreads()\n",
-        "                ask_own(arrays, i, owner, own, own_gradients, next_corrections)\n",
+        KERNEL, "                owners.load(arrays, i, owner, of_owner)\n"
+        "            cuda.syncthreads()\n",
+        "                owners.load(arrays, i, owner, of_owner)\n",
     ),
-    "the rear's wait for the way forward": (
-        "one_barrier", "            meet_half_way(front, FORWARD_DONE)\n", "",
+    "the consumers' wait for the way forward": (
+        KERNEL, "            wait_for_producers(producer, FORWARD_DONE)\n", "",
     ),
     "the barrier between two layers": (
-        "one_barrier", "has read now.\n                cuda.syncthreads()\n", "has read now.\n",
+        KERNEL, "have read now.\n                cuda.syncthreads()\n", "have read now.\n",
     ),
-    "the rear's wait for the way back": (
-        "one_barrier", "            meet_half_way(front, BACKWARD_DONE)\n", "",
+    "the consumers' wait for the way back": (
+        KERNEL, "            wait_for_producers(producer, BACKWARD_DONE)\n", "",
     ),
     "the barrier of the grid": (
-        "one_barrier", "            wait_at_barrier(counter, i + 2)\n",
+        KERNEL, "            wait_at_barrier(counter, i + 2)\n",
         "            cuda.syncthreads()\n",
     ),
     "the barrier of the grid at the beginning": (
-        "one_barrier", "        wait_at_barrier(counter, 1)\n",
+        KERNEL, "        wait_at_barrier(counter, 1)\n",
         "        cuda.syncthreads()\n",
     ),
     "clearing the gradients of cells": (
-        "owners", "        clear_gradient(arrays.grad_cells, uint32(after + cell))\n", "",
+        "cells", "        kind.sums.clear(arrays.grad_cells, uint32(after + cell))\n", "",
     ),
     "clearing the gradients of weights": (
-        "owners", "        clear_sums(arrays, ((i + 1) & TURN_MASK) * sum_rows, sum_rows)\n", "",
+        "cells", "        clear_sums(arrays, ((i + 1) & TURN_MASK) * sum_rows, sum_rows)\n", "",
     ),
     "a turn between reading and clearing": (
-        "owners", "uint32(((i + 1) & TURN_MASK) * cells)", "uint32(((i - 2) & TURN_MASK) * cells)",
+        "cells", "uint32(((i + 1) & TURN_MASK) * cells)", "uint32(((i - 2) & TURN_MASK) * cells)",
     ),
     "a turn between reading and writing copies": (
-        "one_barrier", "copy = uint32(((i - 2) & TURN_MASK) * cells)",
-        "copy = uint32(((i - 1) & TURN_MASK) * cells)",
+        KERNEL, "oldest = uint32(((i - 2) & TURN_MASK) * cells)",
+        "oldest = uint32(((i - 1) & TURN_MASK) * cells)",
     ),
     "the copy": (
-        "owners", "        write_copy(arrays.cell_copies, uint32(before + cell), "
-        "uint32(TURNS * cells), own)\n", "",
+        "cells", "        kind.write_copy(arrays.cell_copies, uint32(before + cell), "
+        "uint32(TURNS * cells), mine[0])\n", "",
     ),
 }  # fmt: skip
 
@@ -238,7 +239,7 @@ def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found, or the result is not what it is with it."""
     right, report = six_steps(make_train_one_barrier)
     assert report.ok
-    changed = changed_module(monkeypatch, tmp_path, "one_barrier", *WITHOUT[what])
+    changed = changed_module(monkeypatch, tmp_path, KERNEL, *WITHOUT[what])
     wrong, report = six_steps(changed.make_train_one_barrier)
     same = np.allclose(right.feature_grid, wrong.feature_grid, atol=1e-3) and np.allclose(
         right.weights, wrong.weights, atol=1e-3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba import cuda, int32, uint32
 
-from kernels.fast import ptx, ptx_memory
-from kernels.fast.ptx_copy import begin_copy, wait_for_copies
+from kernels.fast import ptx
+from kernels.fast.ptx import begin_copy, wait_for_copies
 from tests.engines import ENGINES
 
 pytestmark = pytest.mark.gpu
@@ -161,9 +161,9 @@ def test_transposing(run):
 @cuda.jit
 def four_at_a_time(source, copies, sums):
     lane = cuda.threadIdx.x
-    x, y, z, w = ptx_memory.load_four(source, lane)
-    ptx_memory.store_four(copies, 31 - lane, w, z, y, x)
-    ptx_memory.add_four(sums, lane // 8, x, y, z, w)
+    x, y, z, w = ptx.load_four(source, lane)
+    ptx.store_four(copies, 31 - lane, w, z, y, x)
+    ptx.add_four(sums, lane // 8, x, y, z, w)
 
 
 def test_four_floats_at_a_time(run):
@@ -178,9 +178,9 @@ def test_four_floats_at_a_time(run):
 @cuda.jit
 def count_arrivals(counter, seen):
     lane = cuda.threadIdx.x
-    ptx_memory.arrive(counter)
+    ptx.arrive(counter)
     cuda.syncthreads()
-    seen[lane] = ptx_memory.arrived(counter)
+    seen[lane] = ptx.arrived(counter)
 
 
 def test_arrivals_are_counted(run):

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from kernels.config import Config
-from kernels.fast.arrays import flat_with_four_channels
-from kernels.fast.wide import make_train_wide, make_wide_gradients, wide_fits
-from kernels.fast.wide_paint import make_paint_wide
+from kernels.fast.persistent_wide import (
+    make_paint_wide,
+    make_train_wide,
+    make_wide_gradients,
+    wide_fits,
+)
+from kernels.fast.sizes import flat_with_four_channels
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training import choose_backend, devices
@@ -79,32 +83,33 @@ def test_nothing_is_found_in_the_kernel_as_it_is(layers):
     assert report.ok and np.isfinite(arrays.weights).all()
 
 
+KERNEL = "persistent_wide"
 WITHOUT = {
     "the barrier before the first layer": (
-        "wide", "matrices at the ends.\n        cuda.syncthreads()\n", "matrices at the ends.\n",
+        KERNEL, "matrices at the ends.\n        cuda.syncthreads()\n", "matrices at the ends.\n",
     ),
     "the barrier after the first layer": (
-        "wide", "all units of this one.\n            cuda.syncthreads()\n",
+        KERNEL, "all units of this one.\n            cuda.syncthreads()\n",
         "all units of this one.\n",
     ),
     "the barrier after the second layer": (
-        "wide", "So do the outputs.\n                cuda.syncthreads()\n",
+        KERNEL, "So do the outputs.\n                cuda.syncthreads()\n",
         "So do the outputs.\n",
     ),
     "the barrier after the outputs": (
-        "wide", "read the last board are done.\n            cuda.syncthreads()\n",
-        "read the last board are done.\n",
+        KERNEL, "read the last buffer are done.\n            cuda.syncthreads()\n",
+        "read the last buffer are done.\n",
     ),
     "the barrier after the second layer's deltas": (
-        "wide", "            if layers == 2:\n                # A delta of the first layer needs "
+        KERNEL, "            if layers == 2:\n                # A delta of the first layer needs "
         "all deltas of the second.\n                cuda.syncthreads()\n", "",
     ),
     "the barrier after the first layer's deltas": (
-        "wide", "nobody reads any more.\n            cuda.syncthreads()\n",
+        KERNEL, "nobody reads any more.\n            cuda.syncthreads()\n",
         "nobody reads any more.\n",
     ),
     "the warp's wait for its gradients": (
-        "wide", "what a lane reads.\n        cuda.syncwarp()\n", "what a lane reads.\n",
+        KERNEL, "what a lane reads.\n        cuda.syncwarp()\n", "what a lane reads.\n",
     ),
 }  # fmt: skip
 
@@ -113,7 +118,7 @@ WITHOUT = {
 @pytest.mark.parametrize("what", WITHOUT)
 def test_the_lab_notices_what_is_missing(what, monkeypatch, tmp_path):
     """A race is found."""
-    changed = changed_module(monkeypatch, tmp_path, "wide", *WITHOUT[what])
+    changed = changed_module(monkeypatch, tmp_path, KERNEL, *WITHOUT[what])
     _, report = two_steps(changed.make_train_wide)
     assert "race" in {finding.kind for finding in report.findings if not finding.advice}
 

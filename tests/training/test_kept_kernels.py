@@ -33,7 +33,7 @@ from kernels.training import kept_kernels
 kept_kernels.cuda = SimpleNamespace(get_current_device=dispatcher.get_current_device)
 
 from kernels.fast.graph import make_fused_kernels
-from kernels.fast.one_barrier import make_train_one_barrier
+from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from tests.kernels.compile_kernels import SIGNATURES
 from kernels import image_ops
 

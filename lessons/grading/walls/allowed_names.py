@@ -40,8 +40,10 @@ MODULES = {
 ONLY = {
     "dataclasses": {"dataclass", "field"},
     # The instructions, and not what makes one: its emulation would be Python in the simulator.
-    "kernels.fast.ptx": {"multiply_bfloat16", "multiply_halves", "pack_bfloat16", "pack_halves"},
-    "kernels.fast.ptx_copy": {"begin_copy", "wait_for_copies"},
+    "kernels.fast.ptx": {
+        "begin_copy", "multiply_bfloat16", "multiply_halves", "pack_bfloat16", "pack_halves",
+        "wait_for_copies",
+    },
     "kernels.fast.ptx_numpy": set(),
     "functools": {"cache", "lru_cache", "partial", "reduce"},
     "numba.cuda.extending": {"register_jitable"},
