@@ -119,9 +119,8 @@ def test_each_instruction_has_its_twin():
 
     fast = Path(ptx.__file__).parent
     text = (fast / "ptx_successor.py").read_text(encoding="utf-8")
-    names = [name for name, value in vars(ptx).items() if hasattr(value, "emulation")]
-    # No kernel that trains copies in the background.
-    names = [name for name in names if name not in {"begin_copy", "wait_for_copies"}]
+    names = {name for name, value in vars(ptx).items() if hasattr(value, "emulation")}
+    names -= {"begin_copy", "wait_for_copies"}  # no kernel that trains copies in the background
     assert len(names) > 15
     for name in names:
         assert f"\n{name} = " in text or f"\ndef {name}(" in text, f"{name} is missing"

@@ -142,12 +142,10 @@ WITHOUT = {
         KERNEL, "on the way forward.\n        cuda.syncwarp()\n", "on the way forward.\n",
     ),
     "the warp's wait before the next samples": (
-        KERNEL, "these gradients are.\n            cuda.syncwarp()\n",
-        "these gradients are.\n",
+        KERNEL, "these gradients are.\n            cuda.syncwarp()\n", "these gradients are.\n",
     ),
     "the wait between two warps' sums": (
-        KERNEL, "after the other.\n            cuda.syncthreads()\n",
-        "after the other.\n",
+        KERNEL, "after the other.\n            cuda.syncthreads()\n", "after the other.\n",
     ),
     "the barrier before Adam": (
         "persistent_two_barriers", "            wait_at_barrier(counter, 2 * i + 1)\n",

@@ -182,9 +182,8 @@ KERNEL = "persistent_one_barrier"
 # What can be taken out, and where: (file, line, what stands in its place).
 WITHOUT = {
     "the barrier of the block before the products": (
-        KERNEL, "                owners.load(arrays, i, owner, of_owner)\n"
-        "            cuda.syncthreads()\n",
-        "                owners.load(arrays, i, owner, of_owner)\n",
+        KERNEL, "owners.load(arrays, i, owner, of_owner)\n            cuda.syncthreads()\n",
+        "owners.load(arrays, i, owner, of_owner)\n",
     ),
     "the consumers' wait for the way forward": (
         KERNEL, "            wait_for_producers(producer, FORWARD_DONE)\n", "",

@@ -93,8 +93,7 @@ WITHOUT = {
         "all units of this one.\n",
     ),
     "the barrier after the second layer": (
-        KERNEL, "So do the outputs.\n                cuda.syncthreads()\n",
-        "So do the outputs.\n",
+        KERNEL, "So do the outputs.\n                cuda.syncthreads()\n", "So do the outputs.\n",
     ),
     "the barrier after the outputs": (
         KERNEL, "read the last buffer are done.\n            cuda.syncthreads()\n",

@@ -40,10 +40,8 @@ MODULES = {
 ONLY = {
     "dataclasses": {"dataclass", "field"},
     # The instructions, and not what makes one: its emulation would be Python in the simulator.
-    "kernels.fast.ptx": {
-        "begin_copy", "multiply_bfloat16", "multiply_halves", "pack_bfloat16", "pack_halves",
-        "wait_for_copies",
-    },
+    "kernels.fast.ptx": {"begin_copy", "multiply_bfloat16", "multiply_halves", "pack_bfloat16",
+                         "pack_halves", "wait_for_copies"},
     "kernels.fast.ptx_numpy": set(),
     "functools": {"cache", "lru_cache", "partial", "reduce"},
     "numba.cuda.extending": {"register_jitable"},
