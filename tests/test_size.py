@@ -22,10 +22,10 @@ lessons/NN                 .py                  6800
 lessons/NN                 .diff               26000
 lessons/capstones          .py                   760
 lessons/course             .py                  1700
-lessons/grading            .py                 13131
+lessons/grading            .py                 13777
 lessons/lab                .py                 23400
 lessons/reference          .py                  1100
-tests                      .py                 39786
+tests                      .py                 39909
 benchmarks                 .py                  2650
 images                     .py                   800
 """

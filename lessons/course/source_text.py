@@ -2,11 +2,13 @@
 
 import ast
 import codecs
+import functools
 import io
 import threading
 import tokenize
 
 ONE_AT_A_TIME = threading.Lock()
+MOST_NODES = 20_000  # of a syntax tree that is looked at; our longest exercise has some 2,000
 # Encodings in which nobody writes a program: they are slow, or turn one text into another.
 NOT_FOR_SOURCES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 # A mark of UTF-32 begins with one of UTF-16, so it comes first.
@@ -54,6 +56,19 @@ def syntax_tree(text: str) -> ast.Module | None:
         return parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
         return None
+
+
+@functools.lru_cache(maxsize=64)
+def is_too_long(text: str) -> bool:
+    """Whether a text is too long to be read closely: what explains it looks at all pairs of parts.
+
+    Counted are the nodes of its syntax tree, so comments may be as long as they like.
+    """
+    if len(text) < MOST_NODES // 2:  # `a` alone on a line is three nodes, of two letters
+        return False
+    tree = syntax_tree(text)
+    nodes = enumerate(ast.walk(tree) if tree else ())
+    return any(number >= MOST_NODES for number, _ in nodes)
 
 
 def parsed(text: str) -> ast.Module:

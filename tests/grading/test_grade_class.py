@@ -12,7 +12,7 @@ import pytest
 from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.lesson import ROOT, find_lesson
-from lessons.grading.classroom import command, grade_class
+from lessons.grading.classroom import command, grade_submission
 from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
 from lessons.grading.classroom.roster import read_roster
@@ -67,8 +67,8 @@ def ran(monkeypatch):
         return check
 
     functions = {check.name: check_named(check.name) for check in LESSON.checks}
-    monkeypatch.setattr(grade_class, "checks_of", lambda lesson: functions)
-    settings = grade_class.Settings
+    monkeypatch.setattr(grade_submission, "checks_of", lambda lesson: functions)
+    settings = grade_submission.Settings
     monkeypatch.setattr(
         command, "Settings", lambda *a, **k: settings(*a, **{**k, "new_pool": NoWorkers})
     )
@@ -119,6 +119,14 @@ def test_a_lost_worker_costs_nothing_and_nonsense_its_check_which_a_person_is_to
     assert [rows[name][1] for name in ("ann", "bob")] == ["10", str(10 - LOST)]
     assert "every_pixel could not make sense of what came back" in rows["bob"][-1]
     assert "make sense" not in rows["ann"][-1]
+
+
+def test_a_text_that_is_too_long_is_not_run(tmp_path, ran):
+    """The explanation of a failure looks at all pairs of a text's parts: it has an end."""
+    made = a_class(tmp_path / "in", ann=TEXT + "x = 1 + 1\n" * 9_000)
+    grade(made, tmp_path / "out")
+    rows = [row for row in table(tmp_path / "out" / "checks.csv") if row[0] == "ann"]
+    assert {row[6] for row in rows} == {"too long to read"} and not ran
 
 
 def test_an_interrupted_class_goes_on_where_it_was(tmp_path, ran):

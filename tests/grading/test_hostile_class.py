@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
-from lessons.grading.classroom.grade_class import ClassGrader, Settings
+from lessons.grading.classroom.grade_class import ClassGrader
+from lessons.grading.classroom.grade_submission import Settings
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.journal import JOURNAL, Journal, Run
 from lessons.grading.judge.explain_failure import NO_EFFORT
@@ -105,7 +106,9 @@ def graded_by_command(folder, out, *options):
 
 def graded_with(new_pool, folder, out):
     """As the command does it, in this process, with workers of one's own."""
-    settings = Settings([LESSON], 2, 2.0, 40.0, lambda student: out / student, new_pool, NO_EFFORT)
+    settings = Settings(
+        [LESSON], SEED, 2, 2.0, 40.0, lambda student: out / student, new_pool, NO_EFFORT
+    )
     out.mkdir()
     journal = Journal(out, Run(SEED, 2.0, "", {}), seed_is_chosen=True)
     try:

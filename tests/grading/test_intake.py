@@ -10,11 +10,12 @@ import pytest
 
 from kernels.plumbing.errors import InputError
 from lessons.course.exercises import solution_text
-from lessons.course.source_text import as_utf8, syntax_tree
+from lessons.course.source_text import as_utf8, is_too_long, syntax_tree
 from lessons.grading.classroom import intake, sources
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.names import lesson_by_name, lessons_in, owner_of
 from lessons.grading.classroom.notebooks import work_in
+from lessons.grading.walls.fingerprint import remarks_on
 from lessons.grading.walls.submission import Submission
 from tests.grading import made_class
 
@@ -253,3 +254,20 @@ def test_a_notebook_of_too_much_is_not_read(tmp_path, cell, count):
     made_class.put(tmp_path / "alice" / "lesson1.ipynb", made_class.notebook(*[cell] * count))
     (alice,) = handed_in(tmp_path, LESSONS)
     assert "lesson1.ipynb: more than 5,000 cells, or 256 KiB of code: not read" in alice.notes
+
+
+@pytest.mark.parametrize(
+    "text, is_long",
+    [
+        (made_class.SOLUTION[7], False),
+        (made_class.SOLUTION[1] + "# many words of a comment\n" * 9_000, False),
+        (made_class.SOLUTION[1] + "text = '" + "x" * 200_000 + "'\n", False),
+        ("def helper(a):\n" + "    x = a + 1\n" * 4_000, True),
+        ("a = 1" + " + 1" * 900 + "\n" + "b = 1" + " + 1" * 50_000, False),  # Python refuses it
+        ("a = [" + "1, " * 60_000 + "]\n", True),
+    ],
+)
+def test_what_is_too_long_to_be_read_is_told_from_its_code(text, is_long):
+    assert is_too_long(text) is is_long
+    told = remarks_on(text, made_class.LESSONS[1])
+    assert ("too long to be read, by a program or by a person" in told) is is_long

@@ -13,7 +13,9 @@ from kernels.files.atomic import make_output_folder, remove_unfinished
 from kernels.files.folder_lock import locked
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import Lesson, find_lessons, lessons
-from lessons.grading.classroom.grade_class import ClassGrader, Settings
+from lessons.grading.classroom.cluster import ClusterGrader
+from lessons.grading.classroom.grade_class import ClassGrader
+from lessons.grading.classroom.grade_submission import Settings
 from lessons.grading.classroom.gradebook import folders_of, grade_of, gradebook
 from lessons.grading.classroom.intake import Handed, handed_in
 from lessons.grading.classroom.journal import Journal, Run, digest_of_checks, this_place
@@ -46,6 +48,11 @@ def add_options(parser: ArgumentParser) -> None:
     add("--lessons", metavar="N,N", help=only)
     jobs = "how many submissions at the same time (default: the number of cores)"
     add("--jobs", type=int, metavar="N", help=jobs)
+    cluster = (
+        "grade on a Dask cluster, such as tcp://10.0.0.1:8786; local starts one of --jobs processes "
+        "here (default: in threads of this process)"
+    )
+    add("--cluster", metavar="ADDRESS", help=cluster)
     add("--seed", type=int, metavar="N", help="what random inputs follow from (default: a new one)")
     patience = "multiply all time limits, for a slow or busy machine (default: 1)"
     add("--patience", type=float, default=1.0, metavar="FACTOR", help=patience)
@@ -126,6 +133,7 @@ def grade_into(
     folders = folders_of([handed.student for handed in class_])
     settings = Settings(
         chosen,
+        run.seed,
         options.jobs,
         options.patience,
         options.limit,
@@ -142,7 +150,10 @@ def grade_into(
         bar.write(f"{one_line(handed.student)}: {points}", file=sys.stdout)
 
     try:
-        ClassGrader(settings, journal).grade(class_, finished)
+        grader: ClassGrader | ClusterGrader = ClassGrader(settings, journal)
+        if options.cluster:
+            grader = ClusterGrader(options.cluster, settings, journal)
+        grader.grade(class_, finished)
     finally:
         bar.close()
         journal.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 from lessons.course.earlier import earlier_files
 from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
+from lessons.course.source_text import MOST_NODES, is_too_long
 from lessons.grading.explain.evidence import PICTURES
 from lessons.grading.judge.case import Case, CheckFunction
 from lessons.grading.judge.explain_failure import (
@@ -235,7 +236,14 @@ def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> No
     """End a check that the file gives nothing to run for."""
     if submission.text is None:
         raise CheckEnded("failed", "no file", f"there is no file {submission.path}")
-    missing = unwritten(submission.text.decode("utf-8", "replace"), check.needs)
+    text = submission.text.decode("utf-8", "replace")
+    if is_too_long(text):
+        raise CheckEnded(
+            "failed", "too long to read",
+            f"too long to read: the file has more than {MOST_NODES:,} names, numbers and operators "
+            "(comments do not count). Leave out what the lesson does not ask for",
+        )  # fmt: skip
+    missing = unwritten(text, check.needs)
     if missing:
         raise CheckEnded("failed", "not written", f"not written yet: {', '.join(missing)}")
     for earlier in earlier_files(lesson):

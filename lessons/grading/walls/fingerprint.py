@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lessons.course.exercises import START, exercise_text, solution_text
 from lessons.course.lesson import Lesson
-from lessons.course.source_text import syntax_tree
+from lessons.course.source_text import is_too_long, syntax_tree
 from lessons.grading.walls.submission import unusual_code
 
 RUN = 12  # nodes
@@ -23,6 +23,8 @@ Fingerprint = frozenset[int]
 
 def remarks_on(text: str, lesson: Lesson) -> list[str]:
     """Lines about a file that a person should read; none for most files. No point is lost."""
+    if is_too_long(text):
+        return ["too long to be read, by a program or by a person"]
     lines = unusual_code(text)
     if is_our_solution(text, lesson):
         lines.append("the code is that of our solution, but for names and comments")
@@ -48,7 +50,7 @@ def similarity(first: Fingerprint, second: Fingerprint) -> float:
 
 def fingerprint(text: str) -> Fingerprint:
     """The runs of a file's functions; empty for a file that is no Python."""
-    tree = syntax_tree(text)
+    tree = None if is_too_long(text) else syntax_tree(text)
     if tree is None:
         return frozenset()
     runs: set[int] = set()
