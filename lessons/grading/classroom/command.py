@@ -49,8 +49,8 @@ def add_options(parser: ArgumentParser) -> None:
     jobs = "how many submissions at the same time (default: the number of cores)"
     add("--jobs", type=int, metavar="N", help=jobs)
     cluster = (
-        "grade on a Dask cluster, such as tcp://10.0.0.1:8786; local starts one of --jobs processes "
-        "here (default: in threads of this process)"
+        "grade on a Dask cluster, such as tcp://10.0.0.1:8786; local starts one of --jobs "
+        "processes here (default: in threads of this process)"
     )
     add("--cluster", metavar="ADDRESS", help=cluster)
     add("--seed", type=int, metavar="N", help="what random inputs follow from (default: a new one)")
