@@ -39,6 +39,7 @@ OR = " Or, which leaves the same here: "
 ROOM = 3.0  # times what rounding does on average
 SOME, OTHERS = "Some results are as with this mistake:", "Others are wrong in another way."
 OF_DIGITS = 10.0 ** (1 - DIGITS)  # for rounding in the file
+ALL_DIGITS = -math.log2(OF_DIGITS)  # bits of a sum
 
 
 class Row(NamedTuple):
@@ -81,13 +82,15 @@ class Group(NamedTuple):
     sums: tuple[float, ...] = (0.0,) * SUMS
     variance: float = 0.0
     bits: float = 0.0  # in which two runs can differ here
+    most: float = 0.0  # bits, if two runs agree in each digit of the file
 
     def and_also(self, other: "Group") -> "Group":
         sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
         variance = self.variance + other.variance
         most = SUMS * in_bits(sums, variance)
         bits = min(most, self.bits + other.bits)
-        return Group(self.wrong + other.wrong, sums, variance, bits)
+        wrong = self.wrong + other.wrong
+        return Group(wrong, sums, variance, bits, min(SUMS * ALL_DIGITS, self.most + other.most))
 
 
 class Recording(NamedTuple):
@@ -121,6 +124,7 @@ class Observer:
         self.groups: dict[int, Group] = {}
 
     def compare(self, name: str, got: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+        got, expected = np.atleast_1d(got), np.atleast_1d(expected)
         columns = got.shape[-1] if got.ndim > 1 and got.shape[-1] <= MOST_COLUMNS else 1
         for column in range(columns):
             self.numbers.setdefault((name, column), min(len(self.numbers), MOST_GROUPS - 1))
@@ -169,9 +173,10 @@ def without_extremes(values: np.ndarray) -> np.ndarray:
 
 def group_of(sums: np.ndarray, variance: float, wrong: int, integers: bool) -> Group:
     """What the wrong elements of one comparison tell."""
-    bits = min(wrong, SUMS) * in_bits(sums, variance)
-    bits = min(bits, BITS_OF_AN_INTEGER * wrong) if integers else bits
-    return Group(int(wrong), tuple(map(float, sums)), variance, float(bits))
+    bits, most = (min(wrong, SUMS) * each for each in (in_bits(sums, variance), ALL_DIGITS))
+    if integers:
+        bits, most = (min(all_bits, BITS_OF_AN_INTEGER * wrong) for all_bits in (bits, most))
+    return Group(int(wrong), tuple(map(float, sums)), variance, float(bits), float(most))
 
 
 def in_bits(sums: Sequence[float] | np.ndarray, variance: float) -> float:
@@ -219,7 +224,7 @@ def row_in_file(row: Row) -> list[Any]:
 
 def row_from(entry: Sequence[Any]) -> Row:
     places, wrong, *rest = entry
-    ended = rest.pop(0) if isinstance(rest[0], str) else ""
+    ended = rest.pop(0) if rest and isinstance(rest[0], str) else ""
     starts = range(0, len(rest), 1 + SUMS)
     sums = {rest[start]: tuple(rest[start + 1 : start + 1 + SUMS]) for start in starts}
     return Row(places, wrong, ended, sums)
@@ -239,7 +244,7 @@ def look_up(
     enough to tell mistakes apart; without it, only None is an answer.
     """
     known = [one for one in mistakes if one.check == check]
-    if not known or not all(recording.places for recording in recordings):
+    if not known or not any(recording.places for recording in recordings):
         return None
     seen = Seen(recordings, known, needed=1.0 if sure else 0.0)
     alike = seen.alike()
@@ -272,11 +277,12 @@ class Seen:
         self.rows = [recording.row() for recording in recordings]
         self.sums = in_groups(self.rows)
         self.all = np.array([in_groups(one.rows[: len(self.rows)]) for one in known])
-        self.room, self.bits = np.zeros((2, *self.sums.shape[:2]))
+        self.room, self.bits, self.most = np.zeros((3, *self.sums.shape[:2]))
         for seed, recording in enumerate(recordings):
             for number, group in recording.groups.items():
                 self.room[seed, number] = ROOM * math.sqrt(group.variance)
                 self.bits[seed, number] = group.bits
+                self.most[seed, number] = group.most
 
     def near(self, sums: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """In which groups sums are equal: [.., seed, group]."""
@@ -285,18 +291,35 @@ class Seen:
 
     def alike(self) -> list[Mistake]:
         """Which mistakes leave the same everywhere."""
-        bits = self.bits.sum()
         near = np.asarray(self.near(self.all, self.sums).all(axis=(1, 2)))
         return [
             one
-            for one, same in zip(self.known, near, strict=True)
-            if same
-            and bits >= self.needed * (SURE if one.generated else SURE_IF_WRITTEN)
+            for index, one in enumerate(self.known)
+            if near[index]
+            and self.is_sure(index)
             and all(
                 (theirs.places, theirs.ended) == (mine.places, mine.ended)
                 for theirs, mine in zip(one.rows, self.rows, strict=False)
             )
         ]
+
+    def is_sure(self, index: int) -> bool:
+        """Whether so many digits do not agree by accident: within the room, or by more than that.
+
+        The room is wide where a check allows much. Runs that agree in the digits beyond it are the
+        same arithmetic.
+        """
+        bits = self.bits.sum()
+        if self.known[index].generated:
+            return bool(bits >= self.needed * SURE)
+        size, apart = (
+            np.sqrt(np.mean(numbers**2, axis=-1))
+            for numbers in (self.sums, self.all[index] - self.sums)
+        )
+        closest = np.maximum(apart, OF_DIGITS * size)
+        agree = SUMS * np.log2(np.maximum(1.0, size / np.where(size, closest, 1.0)))
+        closely = np.minimum(self.most, agree).sum()
+        return bool(bits >= self.needed * SURE_IF_WRITTEN or closely >= self.needed * SURE)
 
     def pair(self) -> tuple[Mistake, Mistake] | None:
         """Two known mistakes whose sums add up to these."""

@@ -76,7 +76,7 @@ def known_mistake(function: CheckFunction, attempt: Attempt, workers: WorkerPool
             with_seed = attempt._replace(seed=seed, pictures=None)
             recordings.append(record(function, with_seed, pool))
             named = look_up(check, recordings, mistakes, sure=len(recordings) > 1)
-            if named is None:  # the first seed is enough to say that
+            if named is None and recordings[-1].places:  # the first seed is enough to say that
                 return None
     finally:
         pool.stop()

@@ -142,8 +142,10 @@ def next_round_too_early(now: Side, former: Side) -> str:
     barrier = f"put a second cuda.syncthreads() at the end of the loop of line {loop.lineno}"
     name = next(turning_names(now.source.tree, loop), "")
     left_out = lines_without(name, now, former) if name else ""
-    if not left_out or takes_its_own_turns(now, former, loop):
+    if takes_its_own_turns(now, former, loop):
         return f"{why}: {barrier}"
+    if not left_out:
+        return f"{why}: {barrier}, or let every second round use another part of {now.memory.name}"
     return (
         f"{why}. `{name}` changes from round to round, and {left_out} it for {now.memory.name}: "
         f"are two parts of {now.memory.name} to take turns? If not, {barrier}"
