@@ -490,8 +490,7 @@ def function_of(names, formula):
 def expect_slopes(case, suspects):
     found, expected = [], []
     for suspect in suspects:
-        point = suspect.points[0]
-        for position in range(len(point)):
+        for point, position in itertools.product(suspect.points, range(len(suspect.slopes))):
             found.append(slope_at(case, suspect, point, position))
             expected.append(suspect.slopes[position](*map(float, point)))
     sizes = np.maximum(1, np.abs(expected))
