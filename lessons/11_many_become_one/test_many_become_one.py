@@ -110,7 +110,7 @@ def test_levels(case):
     # and 15.4, other rules for a quantile take other pixels.
     find_levels(case, np.array([0, 4, 5, 6, 7]), [200, 409, 500, 437, 700])
     for bins, most in ((10, 40), (256, 9), (1, 40), (300, 5)):
-        find_levels(case, case.rng.integers(0, most, bins), [0, 5, 500, 995, 1000])
+        find_levels(case, case.rng.integers(0, most, bins), [0, 5, 100, 250, 500, 750, 995, 1000])
     counts = case.rng.multinomial(PIXELS, case.rng.dirichlet(np.ones(256)))
     find_levels(case, counts, [5, 995])
     find_levels(case, np.array([0, 0, 3, 0, 5]), [0, 5, 500, 1000])  # nothing in the first bins
@@ -118,8 +118,9 @@ def test_levels(case):
     # More than a float32 can count.
     counts = case.rng.multinomial(2**24 + 3, case.rng.dirichlet(np.ones(256)))
     find_levels(case, counts, [5, 995, 1000])
-    # One pixel decides, and shares as float32 do not tell the two bins apart.
-    find_levels(case, np.array([99_499_999, 1, 500_000]), [5, 995])
+    # One pixel decides, and shares as float32 do not tell the bins beside it apart.
+    shares = np.array([500, 600, 700, 800, 900, 995])
+    find_levels(case, np.diff([0, *(100_000 * shares - 1), 100_000_000]), shares)
     # More parts than a block has threads, which add up the parts before theirs.
     size = case.size(large=260 * BLOCK_VALUES, small=2 * BLOCK_VALUES + 5)
     run_up(case, size, engine="large")
@@ -318,6 +319,11 @@ def max_of(case, values, blocks):
 def require_max_of_infinities(case):
     """Nothing but -inf, in fewer values than threads."""
     largest, _ = max_of(case, np.full(300, -np.inf, np.float32), 2)
+    case.require(
+        largest.array[0] != largest.sentinel,
+        "nothing stored",
+        "the maximum of nothing but -inf is -inf, and a maximum, too: it has to be stored.",
+    )
     case.require(
         largest.array[0] == -np.inf,
         "begun too high",
