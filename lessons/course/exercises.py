@@ -118,6 +118,7 @@ class SourceFile:
         self.tree = parsed(text)
         self.module = module  # dotted name from which the rest of it can be imported
         self.imports = imported_names(self.tree)
+        self.assigned = set(assigned_names(self.tree))
         self.functions = {
             node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)
         }
@@ -139,6 +140,17 @@ class SourceFile:
         return [node for node in self.tree.body[has_docstring:] if not isinstance(node, skipped)]
 
 
+def our_file(name: str, module: str) -> SourceFile:
+    """A file of the project. It is not to be changed: who asks again gets the same one."""
+    return parsed_file((ROOT / name).read_text(encoding="utf-8"), module)
+
+
+# Known mistakes are all made of the same few files.
+@functools.lru_cache(maxsize=64)
+def parsed_file(text: str, module: str) -> SourceFile:
+    return SourceFile(text, module)
+
+
 class Piece(NamedTuple):
     """A part of the file to be made, and where it comes from."""
 
@@ -149,10 +161,7 @@ class Piece(NamedTuple):
 
 def assemble(lesson: Lesson, blank: Sequence[str], replacement: SourceFile | None = None) -> str:
     """A whole file: without the bodies of `blank`, and with the functions of `replacement`."""
-    files = [
-        SourceFile((ROOT / part.file).read_text(encoding="utf-8"), part.module)
-        for part in lesson.parts
-    ]
+    files = [our_file(part.file, part.module) for part in lesson.parts]
     pieces = []
     held = set()
     for part, file in zip(lesson.parts, files, strict=True):
@@ -168,7 +177,7 @@ def assemble(lesson: Lesson, blank: Sequence[str], replacement: SourceFile | Non
             held.add(name)
     if replacement:
         pieces[:0] = additions(replacement, held, files)
-        held |= set(replacement.functions) | set(assigned_names(replacement.tree))
+        held |= {*replacement.functions, *replacement.assigned}
     wanted = {
         found
         for piece in pieces
@@ -267,7 +276,7 @@ def where_from(file: SourceFile, name: str) -> Import | None:
     """The `Import` that makes `name` known in another file, or None for builtins and locals."""
     if name in file.imports:
         return file.imports[name]
-    if file.module and (name in file.functions or name in set(assigned_names(file.tree))):
+    if file.module and (name in file.functions or name in file.assigned):
         return Import(file.module, name, name)
     return None
 

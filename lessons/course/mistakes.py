@@ -21,6 +21,7 @@ unusual imports), and `@@ whole file` the file as it is; their lines begin with 
 """
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from kernels.plumbing.errors import InputError
-from lessons.course.exercises import SourceFile, last_line, with_functions
+from lessons.course.exercises import last_line, our_file, with_functions
 from lessons.course.lesson import ROOT, Lesson
 from lessons.course.source_text import parsed, source_lines, syntax_tree
 
@@ -184,12 +185,13 @@ def bare_functions(lesson: Lesson) -> dict[str, list[str]]:
     """name -> lines without docstring, comments and empty ones, of the exercise's functions."""
     found = {}
     for part in lesson.parts:
-        file = SourceFile((ROOT / part.file).read_text(encoding="utf-8"), part.module)
+        file = our_file(part.file, part.module)
         for name in part.functions:
             found[name] = bare_lines(file.text_of(file.functions[name]))
     return found
 
 
+@functools.lru_cache(maxsize=256)
 def bare_lines(text: str) -> list[str]:
     """The lines of a function's text without its docstring, comments and empty lines."""
     lines = source_lines(text)
