@@ -20,9 +20,8 @@ Atomic additions end in a different order each time, and sums of floats depend o
 from collections import namedtuple
 from functools import cache
 
-from numba import cuda, float32, int32, uint32, uint64
+from numba import cuda, float32, int32, uint32
 
-from kernels import adam, sampler
 from kernels.config import COLOURS, GRID_CHANNELS
 from kernels.fast.adam import make_cell_state, make_update
 from kernels.fast.mlp import (
@@ -41,10 +40,7 @@ from kernels.fast.sample import (
 )
 from kernels.fast.sizes import FEATURE_PITCH, FEATURE_WORDS, WARP, fast_math, network_size
 from kernels.field_math import pixel_centre, sigmoid
-from kernels.plumbing import front_end
-from kernels.plumbing.recording import FIRST_STEP, POSITION, SECOND_HALF, record
-
-STEPS_PER_GRAPH = 64
+from kernels.plumbing.recording import FIRST_STEP, POSITION, SECOND_HALF
 
 # ---------------------------------------------------------------- the two parts of a step
 
@@ -143,10 +139,8 @@ def make_paint(size):
     """The kernel for one `NetworkSize`; launch it with `size.threads` threads per block."""
     words_size, samples = size.words, size.threads
     pack_weights, forward = make_pack_weights(size), make_forward(size)
-    encode_position, encode_grid = (
-        make_encode_position(size.channels),
-        make_encode_grid(size.channels),
-    )
+    encode_position = make_encode_position(size.channels)
+    encode_grid = make_encode_grid(size.channels)
 
     @fast_math()
     def paint(feature_grid, weights, grid_width, grid_height, colours, width, height):
@@ -203,33 +197,7 @@ def add_squared_errors(colours, image, sums):
     sums[first] = total
 
 
-# ---------------------------------------------------------------- kernels that read a clock
-
-# The staged kernels' own bodies, to be called from the kernels below.
-sample_batch = cuda.jit(device=True)(sampler.sample_batch.py_func)
-adam_grid = cuda.jit(device=True)(adam.adam_grid.py_func)
-
-
-@cuda.jit
-def sample_batch_by_clock(clock, image, seed, uv, target):
-    """Like `sampler.sample_batch`; reads the step number from `clock`, (3,) int64."""
-    if cuda.grid(1) == 0:
-        clock[SECOND_HALF] = clock[POSITION]
-    sample_batch(image, seed, uint64(clock[FIRST_STEP] + clock[POSITION]), uv, target)
-
-
-@cuda.jit
-def adam_grid_by_clock(
-    clock, learning_rates, feature_grid, grad_feature_grid, m, v, steps, corrections, rates
-):
-    """Like `adam.adam_grid`; reads the position from `clock`, and advances it to the next step."""
-    position = clock[SECOND_HALF]
-    if cuda.grid(1) == 0:
-        clock[POSITION] = position + 1
-    adam_grid(
-        feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rates[position, 1],
-        rates,
-    )  # fmt: skip
+# ---------------------------------------------------------------- the two kernels
 
 
 @cache
@@ -270,34 +238,3 @@ def make_fused_kernels(
 
     paint = make_paint(network_size(hidden, layers, channels))
     return gradients_by_clock, update_by_clock, paint, fused.threads
-
-
-# ---------------------------------------------------------------- recording
-
-
-class Recorder:
-    """Records what `launch_step(stream)` launches, as a graph of many steps and one of one step."""
-
-    def __init__(self, launch_step):
-        from cuda.core import Device
-
-        device = Device()
-        device.set_current()
-        self.stream = device.create_stream()
-        self.launch_step = launch_step
-        self.graphs = {}
-
-    def record(self):
-        """Make both graphs. Everything must be compiled by then: compiling cannot be recorded."""
-        for steps in (STEPS_PER_GRAPH, 1):
-            self.graphs[steps] = record(self.launch_step, steps)
-
-    def replay(self, steps):
-        """Run `steps` steps and wait for their end."""
-        # What was copied before on the default stream must have arrived.
-        front_end.cuda.synchronize()
-        for _ in range(steps // STEPS_PER_GRAPH):
-            self.graphs[STEPS_PER_GRAPH].launch(self.stream)
-        for _ in range(steps % STEPS_PER_GRAPH):
-            self.graphs[1].launch(self.stream)
-        self.stream.sync()

@@ -259,11 +259,8 @@ def make_large_batch_gradients(hidden, layers, deterministic=False, channels=GRI
     network, pack_weights = make_network(hidden, layers), make_pack_weights(hidden, layers)
     draw_pair, scatter_pair = make_draw_pair(channels), make_scatter_pair(channels, deterministic)
     weight_gradients = make_warp_gradients(hidden, layers)
-    floats, words_kept, sums_kept = (
-        weight_gradients.floats,
-        thread_words(hidden, layers),
-        hidden // 2,
-    )
+    floats, sums_kept = weight_gradients.floats, hidden // 2
+    words_kept = thread_words(hidden, layers)
     tiles_shape = tile_numbers(hidden, layers).tiles, WARP, 2
     sums_shape = BUFFERS, floats // 4, WARP, 4
     all_words, samples = GROUP_WORDS * WARPS, BLOCK_SAMPLES

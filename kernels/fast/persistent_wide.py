@@ -301,17 +301,8 @@ def make_ends(channels, deterministic):
         """first: the group's first sample."""
         uv, colours, rows = samples
         own = GROUP * place + (lane >> 1)
-        u, v, _ = draw_pair(
-            arrays,
-            first + (lane >> 1),
-            step,
-            settings,
-            lane,
-            rows,
-            GROUP_WORDS * place,
-            colours,
-            own,
-        )
+        sample, row = first + (lane >> 1), GROUP_WORDS * place
+        u, v, _ = draw_pair(arrays, sample, step, settings, lane, rows, row, colours, own)
         if lane & 1 == 0:
             uv[own, 0] = u
         else:

@@ -14,24 +14,27 @@ the next position must not change what its own threads still read. `learning_rat
 has one row per step: the network's, the grid's.
 
 There are two ways to keep them. A graph of many steps counts by itself: its last kernel advances
-the position (`kernels/fast/graph.py`). For a graph of one step a small kernel in front of it,
+the position. For a graph of one step a small kernel in front of it,
 `begin_step`, writes down which step it is; then the list has a single row.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, int32
+from numba import cuda, int32, uint64
 
-from kernels import adam
+from kernels import adam, sampler
 from kernels.config import THREADS
 from kernels.launch import blocks_for, on_gpu, on_stream
 from kernels.plumbing import front_end
 
 POSITION, SECOND_HALF, FIRST_STEP = 0, 1, 2
+STEPS_PER_GRAPH = 64
 
-# The staged kernel's own body, to be called from the kernel below.
+# The staged kernels' own bodies, to be called from the kernels below.
+sample_batch = cuda.jit(device=True)(sampler.sample_batch.py_func)
 adam_weights = cuda.jit(device=True)(adam.adam_weights.py_func)
+adam_grid = cuda.jit(device=True)(adam.adam_grid.py_func)
 
 
 @cuda.jit
@@ -39,6 +42,14 @@ def begin_step(step, learning_rate, clock, learning_rates):
     """Write down the step that comes next, step: int64, and its rate, float32; one thread."""
     clock[FIRST_STEP] = step
     learning_rates[0, 0] = learning_rate
+
+
+@cuda.jit
+def sample_batch_by_clock(clock, image, seed, uv, target):
+    """Like `sampler.sample_batch`; reads the step number from `clock`, (3,) int64."""
+    if cuda.grid(1) == 0:
+        clock[SECOND_HALF] = clock[POSITION]
+    sample_batch(image, seed, uint64(clock[FIRST_STEP] + clock[POSITION]), uv, target)
 
 
 @cuda.jit
@@ -63,6 +74,20 @@ def launch_adam_weights_by_clock(
     )  # fmt: skip
 
 
+@cuda.jit
+def adam_grid_by_clock(
+    clock, learning_rates, feature_grid, grad_feature_grid, m, v, steps, corrections, rates
+):
+    """Like `adam.adam_grid`; reads the position from `clock`, and advances it to the next step."""
+    position = clock[SECOND_HALF]
+    if cuda.grid(1) == 0:
+        clock[POSITION] = position + 1
+    adam_grid(
+        feature_grid, grad_feature_grid, m, v, steps, corrections, learning_rates[position, 1],
+        rates,
+    )  # fmt: skip
+
+
 class StepNumbers(NamedTuple):
     """What tells recorded kernels of a single step which one it is, where they run."""
 
@@ -82,16 +107,20 @@ def step_numbers(to_device):
 # ---------------------------------------------------------------- recording
 
 
+def current_device():
+    from cuda.core import Device
+
+    device = Device()
+    device.set_current()
+    return device
+
+
 def record(start, times=1):
     """A graph of `times` times what start(stream) launches: cuda.core's, which has launch(stream).
 
     Everything must be compiled by then: compiling cannot be recorded.
     """
-    from cuda.core import Device
-
-    device = Device()
-    device.set_current()
-    builder = device.create_graph_builder()
+    builder = current_device().create_graph_builder()
     builder.begin_building()
     stream = front_end.recording_stream(builder)
     try:
@@ -110,6 +139,30 @@ def default_stream():
     from cuda.core import Stream
 
     return Stream.from_handle(0)
+
+
+class Recorder:
+    """Records what `launch_step(stream)` launches, as a graph of many steps and one of one step."""
+
+    def __init__(self, launch_step):
+        self.stream = current_device().create_stream()
+        self.launch_step = launch_step
+        self.graphs = {}
+
+    def record(self):
+        """Make both graphs. Everything must be compiled by then: compiling cannot be recorded."""
+        for steps in (STEPS_PER_GRAPH, 1):
+            self.graphs[steps] = record(self.launch_step, steps)
+
+    def replay(self, steps):
+        """Run `steps` steps and wait for their end."""
+        # What was copied before on the default stream must have arrived.
+        front_end.cuda.synchronize()
+        for _ in range(steps // STEPS_PER_GRAPH):
+            self.graphs[STEPS_PER_GRAPH].launch(self.stream)
+        for _ in range(steps % STEPS_PER_GRAPH):
+            self.graphs[1].launch(self.stream)
+        self.stream.sync()
 
 
 class OneByOne:

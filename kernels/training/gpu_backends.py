@@ -10,13 +10,14 @@ from kernels.config import COLOURS, THREADS, Config
 from kernels.fast.adam import rows_to_sum
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
-from kernels.fast.sizes import StepSettings, fused_arrays, moves_of_cells, settings_of
+from kernels.fast.sizes import StepSettings
 from kernels.launch import blocks_for, on_gpu
 from kernels.plumbing.front_end import compiled_for_gpu, cuda, typeof
 from kernels.state import State
 from kernels.training.devices import adds_four_at_once, gpu_name
 from kernels.training.graph_backend import Recorded, in_parts
 from kernels.training.kept_kernels import keep
+from kernels.training.kernel_arrays import fused_arrays, moves_of_cells, settings_of
 from kernels.training.second_gpu_compiler import painting_compiled_elsewhere
 from kernels.training.staged_backends import CudaBackend
 

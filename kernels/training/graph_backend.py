@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from kernels.config import THREADS, Config
-from kernels.fast.graph import Recorder, adam_grid_by_clock, sample_batch_by_clock
 from kernels.launch import blocks_for, on_stream
 from kernels.plumbing.front_end import cuda
-from kernels.plumbing.recording import FIRST_STEP, launch_adam_weights_by_clock
+from kernels.plumbing.recording import (
+    FIRST_STEP,
+    Recorder,
+    adam_grid_by_clock,
+    launch_adam_weights_by_clock,
+    sample_batch_by_clock,
+)
 from kernels.state import State
 from kernels.training.staged_backends import CudaBackend
 

@@ -7,12 +7,12 @@ from kernels.fast import persistent_large_batch, persistent_wide
 from kernels.fast.cells import SAMPLES, fits, one_barrier_size
 from kernels.fast.graph import make_fused_kernels
 from kernels.fast.persistent_one_barrier import make_train_one_barrier
-from kernels.fast.sizes import one_barrier_arrays
 from kernels.launch import blocks_for
 from kernels.plumbing.front_end import compiled_for_gpu
 from kernels.state import State
 from kernels.training.devices import adds_four_at_once
 from kernels.training.gpu_backends import PersistentBackend, processors
+from kernels.training.kernel_arrays import one_barrier_arrays
 
 SAMPLES_AT_ONCE = 3 * 128  # per processor: three blocks of `persistent`, a thread for each sample
 

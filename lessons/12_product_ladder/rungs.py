@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.config import WARP
-from kernels.fast.graph import STEPS_PER_GRAPH, Recorder
 from kernels.launch import on_stream
 from kernels.matmul import launch_matmul_naive, launch_matmul_tiled
+from kernels.plumbing.recording import STEPS_PER_GRAPH, Recorder
 from kernels.products.large_tiles import launch_product_large_tiles
 from kernels.products.tensor_cores import words_of_halves
 from lessons.lab import checked_run

@@ -21,14 +21,12 @@ from numba.cuda import dispatcher
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.config import Config
-from kernels.fast import graph
 from kernels.fast.cells import fits, one_barrier_size
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch
 from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
 from kernels.fast.persistent_wide import make_paint_wide, make_train_wide, wide_fits
-from kernels.fast.sizes import fused_arrays, one_barrier_arrays, settings_of
 from kernels.fast.tensor_core_forward import tensor_core_forward
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
@@ -48,6 +46,7 @@ from kernels.siren import layers as siren_layers
 from kernels.siren import positions as siren_positions
 from kernels.siren import sums as siren_sums
 from kernels.state import initial_state
+from kernels.training.kernel_arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.transfers import block_shapes
 from kernels.warm_ups import gradients as warm_up_gradients
 from kernels.warm_ups import layers as warm_up_layers
@@ -186,8 +185,8 @@ SIGNATURES = {
         matrix,
         rates,
     ),
-    graph.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
-    graph.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
+    recording.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
+    recording.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
 }
 words = uint32[:, ::1]
 TENSOR_CORE_SIGNATURES = {

@@ -17,8 +17,9 @@ from kernels.config import Config
 from kernels.fast.adam import rows_to_sum
 from kernels.fast.graph import make_paint
 from kernels.fast.persistent_two_barriers import make_train_two_barriers
-from kernels.fast.sizes import fused_arrays, network_size, settings_of
+from kernels.fast.sizes import network_size
 from kernels.state import initial_state
+from kernels.training.kernel_arrays import fused_arrays, settings_of
 from lessons.lab import checked_run
 
 ROOT = Path(__file__).resolve().parents[2]

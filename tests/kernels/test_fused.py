@@ -21,18 +21,13 @@ from kernels.fast.persistent_two_barriers import make_train_two_barriers
 from kernels.fast.products import make_weight_gradients
 from kernels.fast.ptx import arrive, arrived, pack_halves
 from kernels.fast.sample import FIXED_POINT
-from kernels.fast.sizes import (
-    FEATURE_PITCH,
-    flat_with_four_channels,
-    fused_arrays,
-    network_size,
-    settings_of,
-)
+from kernels.fast.sizes import FEATURE_PITCH, network_size
 from kernels.files.psnr import psnr
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training import choose_backend, devices, gpu_backends
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
+from kernels.training.kernel_arrays import flat_with_four_channels, fused_arrays, settings_of
 from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run

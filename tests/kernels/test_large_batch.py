@@ -20,9 +20,9 @@ from kernels.fast.persistent_large_batch import (
     make_train_large_batch,
 )
 from kernels.fast.sample import FIXED_POINT
-from kernels.fast.sizes import fused_arrays, settings_of
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
+from kernels.training.kernel_arrays import fused_arrays, settings_of
 from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run as lab_run

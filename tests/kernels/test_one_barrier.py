@@ -18,10 +18,10 @@ from kernels.fast import weight_tiles
 from kernels.fast.cells import REPLICAS, SAMPLES, THREADS, fits, one_barrier_size
 from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from kernels.fast.sample import FIXED_POINT
-from kernels.fast.sizes import one_barrier_arrays, settings_of
 from kernels.fast.weight_tiles import WEIGHT_UNITS
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
+from kernels.training.kernel_arrays import one_barrier_arrays, settings_of
 from kernels.training.trainer import Trainer
 from lessons import reference
 from lessons.lab import checked_run

@@ -14,11 +14,11 @@ from kernels.fast.persistent_wide import (
     make_wide_gradients,
     wide_fits,
 )
-from kernels.fast.sizes import flat_with_four_channels
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from kernels.training import choose_backend, devices
 from kernels.training.cpu_backend import CpuBackend, cpu_backend
+from kernels.training.kernel_arrays import flat_with_four_channels
 from kernels.training.trainer import Trainer
 from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
