@@ -1,7 +1,5 @@
 """The checks of every lesson tell right from wrong: skeleton, reference, and each wrong kernel."""
 
-import inspect
-
 import pytest
 
 from lessons.course.lesson import lessons
@@ -21,19 +19,15 @@ def workers():
     found.stop()
 
 
-# Hundreds of files, each graded: of every lesson of part one the first wrong one is a quick test,
-# of all of them every 96th is a slow one, and the rest belongs to the thorough tests.
+# Hundreds of files, each graded: the first wrong one of these lessons is a quick test, of all of
+# them every 96th is a slow one, and the rest belongs to the thorough tests.
+QUICK = {"1", "4", "7", "9"}
 SLOW_OF_ALL = 96
 
 
 def is_slow(lesson, check):
-    """Whether the reference's test is a slow one: of a lesson, only its first check is quick.
-
-    It is slow, too, where it compiles the reference for the CPU, in a lesson after the first.
-    """
-    if check is not lesson.checks[0]:
-        return True
-    return lesson is not ALL[0] and '"native"' in inspect.getsource(checks_of(lesson)[check.name])
+    """Whether the reference's test is a slow one: of some lessons, the first check is quick."""
+    return check is not lesson.checks[0] or lesson.number not in QUICK | {"12", "16"}
 
 
 def slow_or_thorough(number):
@@ -81,7 +75,7 @@ def test_reference_passes(lesson, check, workers):
             lesson,
             entry,
             id=named(lesson, entry.name),
-            marks=[slow_or_thorough(number)] if number or lesson.part == 2 else [],
+            marks=[slow_or_thorough(number)] if number or lesson.number not in QUICK else [],
         )
         for lesson in ALL
         for number, entry in enumerate(entries_of_kind(lesson, "wrong"))

@@ -148,10 +148,16 @@ def test_points_are_told_for_other_ways(lesson):
         entries(lesson)
 
 
-def test_every_entry_of_every_lesson_fits_our_solution():
-    for lesson in lessons():
-        for entry in entries(lesson):
-            compile(file_of(lesson, entry), entry.name, "exec")
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(lesson, id=lesson.name, marks=[pytest.mark.slow] if number % 5 else [])
+        for number, lesson in enumerate(lessons())
+    ],
+)
+def test_every_entry_fits_our_solution(lesson):
+    for entry in entries(lesson):
+        compile(file_of(lesson, entry), entry.name, "exec")
 
 
 def test_an_unknown_name_is_told_in_one_line():

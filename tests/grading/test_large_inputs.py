@@ -30,6 +30,7 @@ def whole_photo(added="", after=""):
     return result
 
 
+@pytest.mark.slow
 def test_many_threads_that_do_little_run_on_the_checked_simulator():
     result = whole_photo()
     assert (result.status, result.backend) == ("passed", "checked")
@@ -41,6 +42,7 @@ def test_threads_that_go_round_for_long_run_on_the_native_engine():
     assert (result.status, result.backend) == ("passed", "checked+native")
 
 
+@pytest.mark.slow
 def test_what_the_simulator_has_written_is_gone_before_the_native_engine_begins():
     lesson = find_lesson("5b")
     add = "    cuda.atomic.add(counts, bin_of(brightness[pixel], counts.shape[0]), 1)\n"
@@ -53,6 +55,7 @@ def test_what_the_simulator_has_written_is_gone_before_the_native_engine_begins(
     assert (result.status, result.backend) == ("passed", "checked+native"), result.message
 
 
+@pytest.mark.slow
 def test_a_race_that_only_a_large_input_has_is_found():
     result = whole_photo(after=LARGE_ONLY.format("gray[0, 0] = gray[1, 1]"))
     assert (result.diagnosis, result.backend) == ("race", "checked")

@@ -136,6 +136,7 @@ def test_mlp_forward(engine, layers, hidden):
     np.testing.assert_allclose(hidden_out.read(), np.stack(activations[1:]), atol=1e-5)
 
 
+@pytest.mark.slow_on("native")
 @pytest.mark.parametrize("batch", [1, 63, 64])
 def test_mlp_forward_at_the_edges_of_a_tile(engine, batch):
     features, weights = random(batch, 16), random_weights(16, 1)
@@ -261,6 +262,7 @@ def test_grayscale(engine):
     np.testing.assert_allclose(gray.read(), reference.grayscale(image), atol=1e-6)
 
 
+@pytest.mark.slow_on("native")
 @pytest.mark.parametrize("size", [(7, 4), (14, 9), (1, 1), (3, 20), (17, 2)])
 def test_downsample_and_upsample_between_any_sizes(engine, size):
     width, height = size
