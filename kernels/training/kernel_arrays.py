@@ -3,19 +3,25 @@
 A texture's three channels become four: a kernel reads a cell, or a pixel, as one row of 16 bytes.
 """
 
+from typing import Any
+
 import numpy as np
 
+from kernels.config import Config
+from kernels.fast.cells import OneBarrierSize
 from kernels.fast.sizes import TURNS, FusedArrays, OneBarrierArrays, StepSettings
+from kernels.state import State
 
 
-def settings_of(config, image):
+def settings_of(config: Config, image: np.ndarray) -> StepSettings:
     """`StepSettings` for a run; image: (H, W, 3)."""
-    height, width, _ = image.shape
-    sizes = map(np.int32, (config.batch, width, height, config.grid_width, config.grid_height))
-    return StepSettings(np.uint64(config.seed), *sizes, config.adam_rates)
+    height, width, _ = map(np.int32, image.shape)
+    grid_width, grid_height = np.int32(config.grid_width), np.int32(config.grid_height)
+    seed, batch = np.uint64(config.seed), np.int32(config.batch)
+    return StepSettings(seed, batch, width, height, grid_width, grid_height, config.adam_rates)
 
 
-def flat_with_four_channels(array):
+def flat_with_four_channels(array: np.ndarray) -> np.ndarray:
     """(h, w, 3 or 4) -> (h * w, 4) float32, a missing channel zero."""
     height, width, channels = array.shape
     padded = np.zeros((height, width, 4), np.float32)
@@ -23,7 +29,15 @@ def flat_with_four_channels(array):
     return padded.reshape(-1, 4)
 
 
-def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic=False):
+def fused_arrays(
+    image: np.ndarray,
+    state: State,
+    corrections: np.ndarray,
+    blocks: int,
+    rows: int,
+    threads: int,
+    deterministic: bool = False,
+) -> FusedArrays:
     """`FusedArrays` of NumPy arrays. rows: see `rows_to_sum`. threads: per block."""
     flat = flat_with_four_channels
     grid, steps = flat(state.feature_grid), state.grid_steps
@@ -44,14 +58,21 @@ def fused_arrays(image, state, corrections, blocks, rows, threads, deterministic
     )
 
 
-def moves_of_cells(arrays):
+def moves_of_cells(arrays: Any) -> np.ndarray:
     """(gh * gw,) float32 on the host: how often each cell has been moved."""
     if len(getattr(arrays, "grid_steps", ())):
         return arrays.grid_steps.copy_to_host()
     return arrays.grid_v.copy_to_host()[:, 3]
 
 
-def one_barrier_arrays(image, state, corrections, blocks, size, deterministic=False):
+def one_barrier_arrays(
+    image: np.ndarray,
+    state: State,
+    corrections: np.ndarray,
+    blocks: int,
+    size: OneBarrierSize,
+    deterministic: bool = False,
+) -> OneBarrierArrays:
     """`OneBarrierArrays` of NumPy arrays. size: `OneBarrierSize`."""
     flat = flat_with_four_channels
     grid = flat(state.feature_grid)

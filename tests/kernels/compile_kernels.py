@@ -175,16 +175,7 @@ SIGNATURES = {
     siren_positions.pixel_positions: (int64, int32, int32, matrix),
     add_squared_errors: (vector, matrix, vector),
     recording.begin_step: (int64, float32, clock, matrix),
-    recording.adam_weights_by_clock: (
-        clock,
-        matrix,
-        vector,
-        vector,
-        vector,
-        vector,
-        matrix,
-        rates,
-    ),
+    recording.adam_weights_by_clock: (clock, matrix, *[vector] * 4, matrix, rates),
     recording.sample_batch_by_clock: (clock, cube, uint64, matrix, matrix),
     recording.adam_grid_by_clock: (clock, matrix, cube, cube, cube, cube, counts, matrix, rates),
 }
