@@ -67,6 +67,11 @@ class Effort(NamedTuple):
     seconds_for_one: float = 3.0  # of the texts with a small change, and of the other checks
     only_general: bool = False  # leave out mistakes that have a name already
 
+    def patient(self, patience: float) -> "Effort":
+        """With so many times the seconds."""
+        times = {name: patience * getattr(self, name) for name in self._fields if "seconds" in name}
+        return self._replace(**times)
+
 
 NO_EFFORT = Effort(0, 0)
 FULL_EFFORT = Effort(30, 70, 20)

@@ -60,11 +60,13 @@ def record(
     return Recording(0, {}, NOT_UNDERSTOOD)
 
 
-def known_mistake(function: CheckFunction, attempt: Attempt, workers: WorkerPool) -> Named | None:
+def known_mistake(
+    function: CheckFunction, attempt: Attempt, workers: WorkerPool, patience: float = 1.0
+) -> Named | None:
     """The known or generated mistake that leaves the same numbers as a file; None if none does.
 
     The file must have failed the check with wrong numbers. workers: gives what starts a worker; its
-    own one is left alone.
+    own one is left alone. patience: factor for the time.
     """
     mistakes, check = read(attempt.lesson), attempt.check.name
     if not any(one.check == check for one in mistakes):
@@ -74,7 +76,7 @@ def known_mistake(function: CheckFunction, attempt: Attempt, workers: WorkerPool
     try:
         for seed in PUBLIC_SEEDS:
             with_seed = attempt._replace(seed=seed, pictures=None)
-            recordings.append(record(function, with_seed, pool))
+            recordings.append(record(function, with_seed, pool, SECONDS * patience))
             named = look_up(check, recordings, mistakes, sure=len(recordings) > 1)
             if named is None and recordings[-1].places:  # the first seed is enough to say that
                 return None

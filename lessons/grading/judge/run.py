@@ -107,7 +107,7 @@ def run_check(
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
         if backends:
             diagnosis, message = explained(
-                function, attempt, workers, ended, before, effort, "cuda" in backends
+                function, attempt, workers, ended, before, effort, patience, "cuda" in backends
             )
         else:
             message = not_begun_either(lesson, diagnosis, message, before)
@@ -131,6 +131,7 @@ def explained(
     ended: CheckEnded,
     before: Sequence[Result],
     effort: Effort,
+    patience: float,
     on_gpu: bool,
 ) -> tuple[str, str]:
     """(diagnosis, message) of a failed check, with all that can be found out about it.
@@ -142,7 +143,7 @@ def explained(
     diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
     named = None
     if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
-        named = known_mistake(function, attempt, workers)
+        named = known_mistake(function, attempt, workers, patience)
         if named:
             ended = ended.renamed(named.code, named.sentence)
             diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
@@ -153,7 +154,7 @@ def explained(
     failure = Failure(function, attempt, diagnosis, message, fine)
     found: list[str] = []
     if not named and not on_gpu and failure.is_new(before):
-        found = lines_on_slip(failure, workers, effort)
+        found = lines_on_slip(failure, workers, effort.patient(patience))
     hint = f"stuck? python -m lessons hint {lesson.number}"
     return diagnosis, "\n".join([message, *found, *printed_lines(workers), hint])
 
