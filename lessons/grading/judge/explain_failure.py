@@ -74,7 +74,7 @@ class Effort(NamedTuple):
 
 
 NO_EFFORT = Effort(0, 0)
-FULL_EFFORT = Effort(30, 70, 20)
+FULL_EFFORT = Effort(30, 200, 20)
 EFFORT_FOR_A_CLASS = Effort(12, 0, 8, only_general=True)
 
 
