@@ -33,7 +33,7 @@ OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
 ARCHIVE = "fingerprints.zip"  # of all files, in the folder that `--out` names
 MOST_CHECKS = 5  # of a function, that are tried with a generated mistake of it
 SECONDS_OF_GENERATED = 4.0  # for one run
-MOST_GENERATED = 250  # per lesson, the likeliest
+MOST_GENERATED = 400  # per lesson, the likeliest
 
 
 class Tried(NamedTuple):

@@ -20,7 +20,7 @@ from lessons.course.exercises import START, with_functions
 from lessons.course.lesson import Check, Lesson, find_lesson
 from lessons.course.mistakes import MISTAKES, entries, file_of, find_entry
 from lessons.course.new_mistake import entry_text, insert
-from lessons.course.source_text import source_text, syntax_tree
+from lessons.course.source_text import source_lines, source_text, syntax_tree
 
 PROGRAM = "python -m lessons mistakes"
 WIDTH = 96
@@ -100,7 +100,8 @@ def add(options: Namespace) -> int:
     if not sentence:
         raise InputError("a mistake needs the sentence that a student reads: give --sentence")
     checks = [lesson.check(options.check)] if options.check else lesson.checks
-    head = f"{name} | {found_by(lesson, checks, text, options.file)}"
+    found, text = found_by(lesson, checks, text, options.file)
+    head = f"{name} | {found}"
     entry = entry_text(lesson, head, sentence, text)
     insert(lesson, name, head.split(" | ")[1], entry)
     file_of(lesson, find_entry(lesson, name))  # raises if it does not fit
@@ -121,23 +122,42 @@ def read(path: Path) -> str:
     return text
 
 
-def found_by(lesson: Lesson, checks: list[Check], text: str, path: Path) -> str:
-    """The first check that fails, and what it says if that needs no sentence of ours."""
+def found_by(lesson: Lesson, checks: list[Check], text: str, path: Path) -> tuple[str, str]:
+    """(the first check that fails, and what it says if that needs no sentence of ours; the text
+    without what that does not need)."""
     # Not at the top: to list mistakes, nothing has to be run.
     from lessons.grading.judge.worker_pool import WorkerPool
     from lessons.grading.prove_checks import run as run_check
 
+    def told_by(check: Check, text: str) -> str:
+        result = run_check(with_functions(lesson, text), lesson, check, workers)
+        if result.status == "passed":
+            return ""
+        numbers = WRONG_NUMBERS.search(result.message)
+        return check.name if numbers else f"{check.name} | {result.diagnosis}"
+
     workers = WorkerPool(trusted=True)
     try:
         for check in checks:
-            result = run_check(with_functions(lesson, text), lesson, check, workers)
-            if result.status != "passed":
-                numbers = WRONG_NUMBERS.search(result.message)
-                return check.name if numbers else f"{check.name} | {result.diagnosis}"
+            told = told_by(check, text)
+            if told:
+                return told, shortened(text, lambda other: told_by(check, other) == told)  # noqa: B023
     finally:
         workers.stop()
     names = ", ".join(check.name for check in checks)
     raise InputError(f"{path} passes {names}: it is no mistake that the checks can find")
+
+
+def shortened(text: str, is_as_before: Callable[[str], bool]) -> str:
+    """The text without each statement at its top that can go: ours stand in for right functions."""
+    for node in reversed(ast.parse(text).body):
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+        lines = source_lines(text)
+        del lines[first - 1 : node.end_lineno]
+        shorter = "\n".join(lines) + "\n"
+        if is_as_before(shorter):
+            text = shorter
+    return text
 
 
 # ---------------------------------------------------------------- fingerprints

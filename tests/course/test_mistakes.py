@@ -185,7 +185,7 @@ def test_a_file_becomes_an_entry(lesson, monkeypatch, capsys, tmp_path):
     write(lesson, GUARD.replace("math.sin(green)", "green"))
     file = tmp_path / "blue_for_red.py"
     file.write_text(
-        '"""Blue counts as red."""\n'
+        '"""Blue counts as red."""\nimport math\n\nUNUSED = math.pi\n\n\n'
         "@register_jitable\ndef luminance(red, green, blue):\n"
         "    return float32(0.2126) * blue + float32(0.7152) * green + float32(0.0722) * blue\n"
     )
@@ -193,6 +193,7 @@ def test_a_file_becomes_an_entry(lesson, monkeypatch, capsys, tmp_path):
     added, guard = entries(lesson)
     assert (added.name, added.check, added.words) == ("blue_for_red", "luminance", "")
     assert added.sentence == "Blue counts as red." and guard.name == "no_guard"
+    assert [part.of for part in added.patch] == ["luminance"]  # what it does not need is left out
     assert "float32(0.2126) * blue" in file_of(lesson, added)
     assert tool.main(["mistakes", "add", "1", str(file)]) == 2
     assert "give --name" in capsys.readouterr().err
