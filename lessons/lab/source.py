@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .errors import InputError
 
@@ -62,6 +62,10 @@ def python_function(kernel: object) -> FunctionType:
         f"{kernel!r} is not a kernel: give the function that @cuda.jit decorates, "
         "and do not call it"
     )
+
+
+# The kernel with its call of a device function, that one with its call of another, and so on.
+Calls: TypeAlias = tuple[tuple[Source, ast.expr], ...]
 
 
 def called_source(function: object) -> Source | None:

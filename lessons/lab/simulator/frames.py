@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..numba_compiler import is_of_user
-from ..source import Source
+from ..source import Calls, Source
 from .teams import Mask
 
 
@@ -32,11 +32,12 @@ class Frame:
         source: Source,
         mask: Mask,
         enclosing: "Frame | None" = None,
-        called_in_line: int = 0,
+        call: ast.Call | None = None,
     ) -> None:
         code = source.function.__code__
         self.source = source
-        self.called_in_line = called_in_line  # of the function that calls; 0 for a kernel
+        self.call = call  # in the function that calls; None for a kernel
+        self.calls: Calls = ()  # what leads here; set by the stack that the call is on
         self.enclosing = enclosing  # the call that defined the function, if it is an inner one
         self.variables: dict[str, Variable] = {}
         self.has_choices = False  # whether a variable may be a `choices.Choice`
@@ -46,6 +47,11 @@ class Frame:
         self.result: object = None
         self.returned: Mask | None = None  # threads that have returned a value
         self.returns: list[tuple[Mask, int]] = []  # who has returned before its end, in which line
+
+    @property
+    def called_in_line(self) -> int:
+        """Of the function that calls; 0 for a kernel."""
+        return 0 if self.call is None else self.call.lineno
 
 
 class CallStack:
@@ -87,6 +93,8 @@ class CallStack:
             line = frame.called_in_line
 
     def enter(self, frame: Frame) -> None:
+        if frame.call is not None:
+            frame.calls = (*self.frame.calls, (self.frame.source, frame.call))
         self.callers.append(self.frame)
         self.frame = frame
 

@@ -254,7 +254,7 @@ class Interpreter:
         except TypeError as error:
             raise Unsupported(node, f"{name}: {error}") from None
         bound.apply_defaults()
-        frame = Frame(source, mask, enclosing, node.lineno)
+        frame = Frame(source, mask, enclosing, node)
         self.stack.enter(frame)
         try:
             for parameter, value in bound.arguments.items():

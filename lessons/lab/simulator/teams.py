@@ -9,12 +9,14 @@ import numpy as np
 from ..dimensions import Dim3
 from ..frozen_globals import Values
 from ..numba_types import Number
-from ..source import Source
+from ..source import Calls, Source
 from .findings import Place
 from .loop_compiler import Plan
 from .memory.arrays import DynamicShared, Memory
 from .memory.history import HappensBefore
 from .report import Report
+
+Where: TypeAlias = tuple[Source, int]  # with a line
 
 WARP = 32
 ROUNDS_WHEN_LOST = 1000  # of loops, after an index outside an array
@@ -83,8 +85,8 @@ class Launch:
         self.dynamic: DynamicShared | None = None
         # (call, round) -> count in each block, for syncthreads_count and the like
         self.votes: dict[tuple[ast.Call, int], np.ndarray] = {}
-        # where each access is, and where it was called for if that is a function of Numba's own
-        self.place_of_tick: dict[int, tuple[Source, ast.expr, tuple[Source, int] | None]] = {}
+        # where each access is, by which calls, and where a function of Numba's own was called
+        self.place_of_tick: dict[int, tuple[Source, ast.expr, Calls, Where | None]] = {}
         self.phase = 0  # barriers so far
         self.instruction = 0  # memory instructions so far
         # file, line and text of the first access by a signed index

@@ -45,7 +45,7 @@ def names_that_may_differ(side: Side) -> frozenset[str]:
     tree, asks = side.source.tree, begins_of_threads(side.source)
     given = tree.args
     parameters = (part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
-    found = frozenset() if side.source is side.kernel else frozenset(parameters)
+    found = frozenset() if not side.calls else frozenset(parameters)
     while True:
         more = names_from(tree, asks, known=found)
         for node in ast.walk(tree):

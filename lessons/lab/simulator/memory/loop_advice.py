@@ -3,8 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ...names import resolve
-from ...source import Source, called_source
+from ...source import Source
 from .data_flow import (
     comes_from,
     depends_on_thread,
@@ -109,21 +108,26 @@ def is_number(node: ast.expr, number: int) -> bool:
 # ---------------------------------------------------------------- one round and the next one
 
 
-def in_kernel(side: Side) -> Side | None:
-    """Where the kernel calls the function of an access; None if that is not one certain place."""
-    kernel = side.kernel
-    if kernel is None or side.source is kernel:
-        return None if kernel is None else side
-    calls = [
-        node
-        for node in ast.walk(kernel.tree)
-        if isinstance(node, ast.Call)
-        and (called := called_source(resolve(kernel, node.func))) is not None
-        and called.function is side.source.function
+def where_they_part(now: Side, former: Side, same_round: bool) -> tuple[Side, Side]:
+    """Both sides in the function in which something can be put between them.
+
+    That is the innermost one in which they are at two places, or in two rounds of a loop. There,
+    each side is the access, or the call that leads to it. same_round: see `remedies.remedy`.
+    """
+    paths = [[*side.calls, (side.source, side.node)] for side in (now, former)]
+    levels = [
+        (now._replace(source=source, node=node), former._replace(source=source, node=other))
+        for (source, node), (there, other) in zip(*paths, strict=False)
+        if there is source
     ]
-    if len(calls) > 1:
-        calls = [call for call in calls if side.memory.name in map(ast.unparse, call.args)]
-    return side._replace(source=kernel, node=calls[0]) if len(calls) == 1 else None
+    apart = [one.node is not other.node for one, other in levels]
+    deepest = apart.index(True) if True in apart else len(levels) - 1
+    if not levels or (same_round and True not in apart):
+        return now, former
+    for one, other in reversed(levels[: deepest + 1]):
+        if common_loop(one, other) or line_of(one.node) > line_of(other.node):
+            return one, other
+    return levels[deepest]
 
 
 def next_round_too_early(now: Side, former: Side) -> str:

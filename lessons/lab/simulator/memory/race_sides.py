@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...names import CudaName, resolve
-from ...source import Source
+from ...source import Calls, Source
 from .access import Kind
 from .arrays import Memory
 
@@ -21,7 +21,7 @@ class Side(NamedTuple):
     source: Source
     node: ast.AST
     memory: Memory  # of which both touch an element
-    kernel: Source | None = None  # that runs; `source` may be a function that it calls
+    calls: Calls = ()  # by which the kernel comes to `source`
 
     @property
     def atomic(self) -> bool:

@@ -39,7 +39,8 @@ class RaceChecker:
             self.round_began = tick
         self.round.add((access.node, kind))
         stack = self.reporter.stack
-        self.launch.place_of_tick[tick] = stack.source, access.node, stack.users_call
+        place = stack.source, access.node, stack.frame.calls, stack.users_call
+        self.launch.place_of_tick[tick] = place
         element, width = access.element, 1
         if history.cell_bytes:
             cells = memory.cells(element)
@@ -81,7 +82,7 @@ class RaceChecker:
         name_thread = self.launch.name_thread
         here = self.reporter.stack.source
         one, other = (
-            Side(t, "write", here, access.node, memory, self.reporter.stack.kernel)
+            Side(t, "write", here, access.node, memory, self.reporter.stack.frame.calls)
             for t in (access.thread[first], kept[first])
         )
         advice = remedy_of_stores(one, other, bool(across.any()))
@@ -124,11 +125,11 @@ class RaceChecker:
         thread, former_thread = access.thread[first], conflict.thread[first]
         here = self.reporter.stack.source
         tick = int(conflict.tick[first])
-        source, node, call = self.launch.place_of_tick[tick]
+        source, node, calls, call = self.launch.place_of_tick[tick]
         same_warp = all_in_one_warp(self.order, access.thread[mask], conflict.thread[mask])
-        kernel = self.reporter.stack.kernel
-        now = Side(thread, access.kind, here, access.node, memory, kernel)
-        former = Side(former_thread, former_kind, source, node, memory, kernel)
+        own = self.reporter.stack.frame.calls
+        now = Side(thread, access.kind, here, access.node, memory, own)
+        former = Side(former_thread, former_kind, source, node, memory, calls)
         does = VERBS[access.kind].format(name_element(memory, access.element[first]))
         did = VERBS[former_kind].format("it")
         name, file, line = memory.name, source.filename, node.lineno

@@ -5,6 +5,7 @@ import ast
 import numpy as np
 
 from ...numba_compiler import is_of_user
+from ..reporter import name_of
 from .atomic_advice import (
     atomic_advice,
     change_of,
@@ -15,7 +16,7 @@ from .atomic_advice import (
 )
 from .data_flow import block_left_out, made_of_array
 from .history import HappensBefore
-from .loop_advice import block_wide_step, has_two, in_kernel, next_round_too_early, no_turns
+from .loop_advice import block_wide_step, has_two, next_round_too_early, no_turns, where_they_part
 from .pairs import pair_advice
 from .race_sides import (
     Side,
@@ -69,6 +70,7 @@ def is_part(node: ast.AST, element: ast.Subscript) -> bool:
 # ---------------------------------------------------------------- the advice
 
 
+TWO_CALLS = "the two calls of line {}, each in a line of its own"
 SWAPS = ("cas", "exch", "compare_and_swap")  # atomics of locks and flags
 
 
@@ -106,7 +108,7 @@ def remedy(
         hint = block_left_out(now) if plain and not told else ""
         return between_blocks(order, now, former, tick, told) + hint
     if not plain:
-        return beside_an_atomic(now, former)
+        return beside_an_atomic(now, former, same_round)
     if told:
         return fence_missing("cuda.threadfence()")
     barrier = "cuda.syncwarp()" if same_warp and uses_warps(now.source) else "cuda.syncthreads()"
@@ -114,7 +116,7 @@ def remedy(
         return within_statement(now, former, barrier)
     if barrier == "cuda.syncwarp()":
         return f"put {barrier} between them: threads of a warp are not in step by themselves"
-    return within_block(now, former)
+    return within_block(now, former, same_round)
 
 
 def change_advice(now: Side, former: Side, same_round: bool, across: bool) -> str:
@@ -226,7 +228,7 @@ def reads_others(now: Side, former: Side) -> str:
 # ---------------------------------------------------------------- within a block
 
 
-def beside_an_atomic(now: Side, former: Side) -> str:
+def beside_an_atomic(now: Side, former: Side, same_round: bool) -> str:
     """What to do where one thread changes an element atomically, and another one does not."""
     why = "an atomic protects only against other atomics"
     atomic, other = (now, former) if now.atomic else (former, now)
@@ -234,7 +236,7 @@ def beside_an_atomic(now: Side, former: Side) -> str:
     swaps = name.endswith(SWAPS)
     if swaps or change_of(statement_at(other)) or waiting_loops(other.source):
         return f"{why}; put cuda.syncthreads() between them, or make both atomic"
-    return f"{why}: {within_block(now, former)}"
+    return f"{why}: {within_block(now, former, same_round)}"
 
 
 def is_shift(now: Side, former: Side) -> bool:
@@ -262,11 +264,19 @@ def within_statement(now: Side, former: Side, barrier: str) -> str:
     return advice
 
 
-def within_block(now: Side, former: Side) -> str:
-    if now.source is not former.source:
-        call, before = in_kernel(now), in_kernel(former)
-        advice = next_round_too_early(call, before) if call and before else ""
-        return advice or "put cuda.syncthreads() between them"
+def within_block(now: Side, former: Side, same_round: bool) -> str:
+    one, other = where_they_part(now, former, same_round)
+    if one.source is other.source is now.source is former.source:
+        return in_one_function(one, other)
+    if one.source is not other.source:
+        return "put cuda.syncthreads() between them"
+    lines = sorted((line_of(one.node), line_of(other.node)))
+    them = "lines {} and {}".format(*lines) if lines[0] < lines[1] else TWO_CALLS.format(lines[0])
+    return f"in {name_of(one.source)}: {in_one_function(one, other, them)}"
+
+
+def in_one_function(now: Side, former: Side, them: str = "them") -> str:
+    """them: what the message calls the two of them."""
     if now.kind == former.kind == "write" and apart_by_return(now, former):
         return (
             "threads return behind one of these stores, so no barrier can stand between them: "
@@ -284,7 +294,7 @@ def within_block(now: Side, former: Side) -> str:
         outside = ", outside the `if`" if conditional else where_between(now, former)
         meant = ", if both are meant for this element" * (now.kind == former.kind == "write")
         second = or_a_second_array(now, former)
-        return f"put cuda.syncthreads() between them{outside}{meant}{second}"
+        return f"put cuda.syncthreads() between {them}{outside}{meant}{second}"
     too_early = next_round_too_early(now, former)
     if too_early:  # where all have read before anybody stores, one array is enough
         second = "" if now.kind == "read" else or_a_second_array(now, former)
@@ -317,7 +327,7 @@ def or_a_second_array(now: Side, former: Side) -> str:
     statement = statement_at(stored)
     if {now.kind, former.kind} != {"read", "write"} or not isinstance(statement, ast.Assign):
         return ""
-    if has_two(stored):
+    if has_two(stored) or not isinstance(stored.node, ast.Subscript):
         return ""
     array = ast.unparse(getattr(stored.node, "value", stored.node))
     if change_of(statement) or not made_of_array(stored.source.tree, statement.value, array):
