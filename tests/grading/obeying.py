@@ -34,10 +34,12 @@ class Text:
 
     def first_lines(self, message):
         """The message, with line numbers of the first text."""
-        return LINES.sub(
-            lambda found: re.sub(r"\d+", lambda n: str(self.origin[int(n[0]) - 1]), found[0]),
-            message,
-        )
+
+        def first(number):
+            own = 0 < int(number[0]) <= len(self.origin)  # others are of another file
+            return str(self.origin[int(number[0]) - 1]) if own else number[0]
+
+        return LINES.sub(lambda found: re.sub(r"\d+", first, found[0]), message)
 
     def statement(self, line, kinds=(ast.stmt,)):
         """The innermost statement that begins in a line, or that the line is in."""

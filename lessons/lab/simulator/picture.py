@@ -181,6 +181,7 @@ MIN_WIDTH, MAX_WIDTH, MAX_HEIGHT = 1000, ARRAY_LEFT + MAX_ARRAY_WIDTH + MARGIN, 
 HEADER_HEIGHT = MARGIN + 164
 MOST_ROUNDS = 4  # of a loop
 SHOWN_BESIDE_A_PROBLEM = 2  # rows
+MOST_PROBLEMS = 3  # rows
 
 
 def draw_accesses(
@@ -222,9 +223,9 @@ def plan(
     ending: list[Row] = [Problem(problem) for problem in problems]
     if not events:
         return [Note("No array was touched: there is nothing to draw.", 0), *ending]
-    arrays = array_drawings(events, threads)
     in_time_order = sorted(events, key=lambda event: (event.phase, event.order))
     first, beyond = near_problems(in_time_order)
+    arrays = array_drawings(in_time_order[first:beyond], threads)
     later = len(in_time_order) - beyond
     rows: list[Row] = []
     if first:
@@ -245,15 +246,21 @@ def near_problems(events: Sequence[AccessEvent]) -> tuple[int, int]:
     if not problems:
         return 0, len(events)
     first = max(0, problems[0] - SHOWN_BESIDE_A_PROBLEM)
-    return first, min(len(events), problems[-1] + 1 + SHOWN_BESIDE_A_PROBLEM)
+    last = problems[:MOST_PROBLEMS][-1]
+    return first, min(len(events), last + 1 + SHOWN_BESIDE_A_PROBLEM)
 
 
 def array_drawings(events: Iterable[AccessEvent], threads: int) -> dict[ArrayKey, ArrayDrawing]:
-    """One drawing per array, made of all its events: it looks the same in every row."""
+    """One drawing per array, made of all its events: it looks the same in every row.
+
+    If something is wrong, a part of each array around that is enough.
+    """
+    events = list(events)
+    near = any(event.problem for event in events)
     touching: dict[ArrayKey, list[AccessEvent]] = {}
     for event in events:
         touching.setdefault(array_of(event), []).append(event)
-    return {array: ArrayDrawing(group, threads) for array, group in touching.items()}
+    return {array: ArrayDrawing(group, threads, near) for array, group in touching.items()}
 
 
 def instructions(

@@ -113,6 +113,7 @@ PANEL_GAP, CAPTION_HEIGHT, INDEX_HEIGHT, NOTE_HEIGHT = 28, 20, 15, 18
 
 # What is drawn of large arrays.
 MOST_ROWS, MOST_COLUMNS = 16, 64
+ROWS_NEAR, COLUMNS_NEAR, PANELS_NEAR = 7, 20, 2  # if something is wrong
 MAX_ARRAY_WIDTH, MAX_ARRAY_HEIGHT = 1940, 1600
 
 
@@ -171,22 +172,26 @@ class ArrayDrawing:
     more dimensions is a pile of them, its slices. Every piece that is ever touched has a panel.
     """
 
-    def __init__(self, events: Sequence[AccessEvent], threads: int) -> None:
-        """events: all that touch the array, one at least. threads: per block."""
+    def __init__(self, events: Sequence[AccessEvent], threads: int, near: bool = False) -> None:
+        """events: all that touch the array, one at least. threads: per block.
+
+        near: draw of a large array what is around the elements that something is wrong with.
+        """
         self.name, self.space, self.shape = array_of(events[0])
         self.slices = 1 if self.space == "local" else math.prod(self.shape[:-2])
         rows, columns = matrix_of(self.space, self.shape, threads)
         parts = [self.accesses(event) for event in events]
         piece, row, column, _, _ = (np.concatenate(part) for part in zip(*parts, strict=True))
         marked = [self.accesses(event, event.marked) for event in events if event.marked]
-        self.rows = window(row, rows, MOST_ROWS, [int(part.row[0]) for part in marked])
-        self.columns = window(
-            column, columns, MOST_COLUMNS, [int(part.column[0]) for part in marked]
-        )
+        most = (ROWS_NEAR, COLUMNS_NEAR) if near else (MOST_ROWS, MOST_COLUMNS)
+        self.rows = window(row, rows, most[0], [int(part.row[0]) for part in marked])
+        self.columns = window(column, columns, most[1], [int(part.column[0]) for part in marked])
         self.row_names = self.width_of_row_names() if rows > 1 else 0
         # If every access misses the array, show what it misses.
         touched = np.unique(piece).tolist() or [0]
-        self.panels = self.place_panels(touched)
+        wrong = dict.fromkeys(int(number) for part in marked for number in part.piece)
+        first = [*wrong, *(number for number in touched if number not in wrong)]
+        self.panels = self.place_panels(sorted(first[:PANELS_NEAR]) if near else touched)
         panels = self.panels.values()
         self.width = max(panel.x + self.panel_width(panel.caption) for panel in panels)
         self.panel_bottom = max(panel.y for panel in panels) + self.panel_height
@@ -255,7 +260,7 @@ class ArrayDrawing:
         parts = ((row_name, self.rows), (column_name, self.columns))
         notes = [f"only {name} {part}" for name, part in parts if part.cropped]
         if len(self.panels) < touched:
-            notes.append(f"only the first {len(self.panels)} of {touched:,} such panels")
+            notes.append(f"only {len(self.panels)} of {touched:,} such panels")
         return notes
 
     def is_drawn(self, accesses: Accesses) -> np.ndarray:
