@@ -116,6 +116,11 @@ def refusal_of_value(name: str, value: object) -> str:
     )
 
 
+# Names that are not misspelt: what they come from is not imported.
+TYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 boolean".split()
+MODULES = {"cuda": "from numba import cuda", "math": "import math", "np": "import numpy as np"}
+
+
 def undefined_name(found: Match, source: Source) -> str:
     return f"the name `{found['name']}` is not defined{did_you_mean(found['name'], names(source))}"
 
@@ -127,6 +132,9 @@ def names(source: Source) -> Iterable[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
+    module = MODULES.get(name) or (f"from numba import {name}" * (name in TYPES))
+    if module:
+        return f"; write `{module}` at the top of the file"
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     return f"; did you mean `{close[0]}`?" if close else "; is it misspelt?"
 

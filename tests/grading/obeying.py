@@ -10,7 +10,9 @@ import re
 BARRIER = "cuda.syncthreads()"
 FINDING = re.compile(r"line (\d+): [\w-]+: ")
 OTHER = re.compile(r"\(line (\d+)(?: of \w+ \(exercise\.py\))?\)")
-LINES = re.compile(r"(?<=\bline )\d+|(?<=\blines )\d+(?: and \d+)?|(?<=^  )\d+(?= \|)", re.MULTILINE)
+LINES = re.compile(
+    r"(?<=\bline )\d+|(?<=\blines )\d+(?: and \d+)?|(?<=^  )\d+(?= \|)", re.MULTILINE
+)
 NAME = "obeyed"
 
 
@@ -105,18 +107,22 @@ class Text:
         return True
 
 
+def essence(message):
+    """What the first finding of a message says of lines: without threads, indices, sizes."""
+    line = next(filter(FINDING.match, message.splitlines()), "")
+    line = re.sub(r"(thread )?[^ ]* of block (\d+|\([^)]*\))", "a thread", line)
+    return re.sub(r"\[[^]]*\]|and \d+ more", "", line)
+
+
 def obeyed(text, message):
-    """The text after the first advice of a message that a rule knows; None if it knows none."""
-    for line in message.splitlines():
-        finding = FINDING.match(line)
-        if not finding:
-            continue
-        here, others = int(finding[1]), OTHER.search(line)
-        there = int(others[1]) if others else here
-        for pattern, rule in RULES:
-            found = re.search(pattern, line)
-            if found and rule(text, found, here, there) is not False:
-                return text.done()
+    """The text after the advice of a message's first finding; None if no rule knows that."""
+    line = next(filter(FINDING.match, message.splitlines()), "")
+    here, others = FINDING.match(line), OTHER.search(line)
+    for pattern, rule in RULES:
+        found = re.search(pattern, line)
+        if found:
+            numbers = int(here[1]), int((others or here)[1])
+            return text.done() if rule(text, found, *numbers) is not False else None
     return None
 
 
@@ -133,8 +139,10 @@ def barrier_beside(text, found, here, there):
         branch = text.statement(there, (ast.If,))
         text.insert_behind(branch, BARRIER)
     else:
-        return text.between(*map(int, found["lines"].split(" and "))) if found["lines"] else (
-            text.between(here, there)
+        return (
+            text.between(*map(int, found["lines"].split(" and ")))
+            if found["lines"]
+            else (text.between(here, there))
         )
     return True
 
@@ -150,7 +158,9 @@ def read_wait_store(text, found, here, there):
     target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
     name = ast.unparse(target)
     if isinstance(statement, ast.AugAssign):
-        value = ast.unparse(ast.BinOp(ast.parse(name, mode="eval").body, statement.op, statement.value))
+        value = ast.unparse(
+            ast.BinOp(ast.parse(name, mode="eval").body, statement.op, statement.value)
+        )
     if "outside" not in found[0]:
         text.replace(statement, f"{NAME} = {value}", BARRIER, f"{name} = {NAME}")
         return
@@ -211,7 +221,9 @@ def under_an_if(text, found, here, there):
 
 
 def one_thread_stores(text, found, here, there):
-    text.wrap(text.statement(here), "if cuda.threadIdx.x == 0 and cuda.blockIdx.x == 0:")
+    axes = "xyz"[: max(map(int, re.findall(r"cuda\.grid\((\d)\)", str(text)), default=1))]
+    places = [f"cuda.{name}.{axis} == 0" for axis in axes for name in ("threadIdx", "blockIdx")]
+    text.wrap(text.statement(here), f"if {' and '.join(places)}:")
 
 
 def left_out(text, found, here, there):
@@ -234,8 +246,11 @@ def written_so(text, found, here, there):
     """`write float32(0.5)`: where that stands without."""
     inner = re.fullmatch(r"\w+\((.*)\)", found[1])[1]
     line = text.lines[here - 1]
-    new = re.sub(rf"(?<![\w.(]){re.escape(inner)}(?![\w.])|(?<=(?<!32)\(){re.escape(inner)}(?![\w.])",
-                 lambda _: found[1], line)
+    new = re.sub(
+        rf"(?<![\w.(]){re.escape(inner)}(?![\w.])|(?<=(?<!32)\(){re.escape(inner)}(?![\w.])",
+        lambda _: found[1],
+        line,
+    )
     text.at(here)[1][:] = [new]
     return new != line
 
@@ -255,7 +270,13 @@ def whole_division(text, found, here, there):
     return "/" in line.replace("//", "")
 
 
+def imported(text, found, here, there):
+    first = next(one for one in text.tree.body if isinstance(one, (ast.Import, ast.ImportFrom)))
+    text.insert_before(first, found[1])
+
+
 RULES = [
+    (r"write `((?:from|import) [^`]*)` at the top", imported),
     (
         r"put cuda\.syncthreads\(\) between (?:them|lines (?P<lines>\d+ and \d+))"
         r"(?P<outside>, outside the `if`)?(?:, behind the (?:`if`|loop) of line (?P<behind>\d+))?"
@@ -264,12 +285,12 @@ RULES = [
     ),
     (r"put a second cuda\.syncthreads\(\) at the end of the loop of line (\d+)", barrier_ends_loop),
     (r"put cuda\.syncthreads\(\) into the loop of line (\d+)", barrier_ends_loop),
-    (r"into a variable first, then cuda.syncthreads\(\), then store(?:; .* outside)?", read_wait_store),
+    (r"a variable first, then cuda.syncthreads\(\), then store(?:; .* outside)?", read_wait_store),
     (r"passes its barrier, line (\d+), only in some of its rounds", barrier_in_some_rounds),
     (r"move it out of the branch, and leave the work in there", out_of_the_branch),
     (r"(?:in line|of line) (?P<jump>\d+);.*work under an `if`, in place of the", work_under_an_if),
     (r"under `(if [^`]*:)`", under_an_if),
-    (r"(cuda\.atomic\.\w+\(.*?\.\.\.)\)(?: makes it| and .* make each of them) one step", one_atomic_step),
+    (r"(cuda\.atomic\.\w+\(.*?\.\.\.)\)(?: makes| and .* make each)", one_atomic_step),
     (r"(cuda\.atomic\.\w+\([^`]*)\) is one step", one_atomic_step),
     (r"leave out (?:the assignment|that store|the store)", left_out),
     (r"or let one thread store", one_thread_stores),
