@@ -9,7 +9,8 @@
     [exercise]      header: the docstring of exercise.py; blank: the functions that a student
                     writes; keep_comments: those of them whose comments stay in exercise.py to
                     guide the student, so each has to make sense without the code around it;
-                    warm_ups: those of them that come first and on which nothing builds
+                    warm_ups: those of them that come first and on which nothing builds;
+                    atomics: those of them in which atomics belong, others are told other ways
     [[exercise.part]]   a file of kernels/, and which of its functions exercise.py holds
     [[check]]       name, title, points, timeout (seconds), tolerance and the reason for it, the
                     functions it needs, three hints; gpu = true if it means nothing without a GPU;
@@ -72,6 +73,7 @@ class Lesson(NamedTuple):
     checks: list[Check]
     builds_on: list[str]  # numbers of earlier lessons
     warm_ups: list[str]  # names of functions of `blank` that no other one builds on
+    atomics: list[str]  # names of functions of `blank` in which atomics belong
 
     @property
     def exercise(self) -> Path:
@@ -150,6 +152,7 @@ def read_lesson(folder: Path) -> Lesson:
             checks=[Check(**check) for check in content["check"]],
             builds_on=[str(number) for number in content.get("builds_on", [])],
             warm_ups=exercise.get("warm_ups", []),
+            atomics=exercise.get("atomics", []),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be used: {type(error).__name__}: {error}") from error
@@ -171,6 +174,9 @@ def require_sense(lesson: Lesson, path: Path) -> None:
     for name in lesson.warm_ups:
         if name not in lesson.blank:
             raise InputError(f"{path}: {name} is a warm-up, but is not to be written")
+    for name in lesson.atomics:
+        if name not in lesson.blank:
+            raise InputError(f"{path}: {name} may use atomics, but is not to be written")
     for check in lesson.main_checks:
         needless = set(check.needs) & set(lesson.warm_ups)
         if needless:

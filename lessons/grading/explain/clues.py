@@ -136,11 +136,18 @@ def given_function_at(line: int, text: str, lesson: Lesson) -> str:
 
     No mistake is in a function that is as the exercise came with it.
     """
+    name = function_at(line, text)
+    given = functions_in(exercise_text(lesson)).get(name) if name not in lesson.blank else None
+    same = given and statements_of(functions_in(text)[name]) == statements_of(given)
+    return name if same else ""
+
+
+def function_at(line: int, text: str) -> str:
+    """The name of the function that a line of a file is in; "" if it is in none."""
     for name, node in functions_in(text).items():
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        if first <= line <= (node.end_lineno or node.lineno) and name not in lesson.blank:
-            given = functions_in(exercise_text(lesson)).get(name)
-            return name if given and statements_of(node) == statements_of(given) else ""
+        if first <= line <= (node.end_lineno or node.lineno):
+            return name
     return ""
 
 

@@ -54,6 +54,8 @@ OTHER_LINE = re.compile(r" (?:reads it|writes it|changes it atomically) \(line (
 ONE_LINE, TWO_LINES = "this is a read-modify-write", "both lines change an element"
 TWO_STEPS = "other threads do the same, and one of the changes is lost"
 NO_ORDER = "nothing puts the two in order"
+ABOUT_TYPES = re.compile(r" \((?:it takes|atomics take) [^)]*\)")
+ONE_OWNER = "let one thread have the element: it adds up in a variable, and stores once"
 # Exceptions of the grader: their text says it all.
 OURS = (
     "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
@@ -351,6 +353,23 @@ def advice_of(found: Found) -> str:
     """What a race's finding says that could be done; "" of other kinds."""
     advice = ADVICE.search(found.message) if found.kind == "race" else None
     return advice[1] if advice else ""
+
+
+def without_atomics(found: Found) -> Found:
+    """The same, where the lesson does its work without atomics, if it tells another way."""
+    advice = advice_of(found)
+    if "atomic" not in advice or "atomically" in found.message:
+        return found
+    told, stop, behind = advice.replace("use an atomic, or one", "use one").partition(". ")
+    kept = []
+    for part in ABOUT_TYPES.sub("", told).split("; "):
+        plain = part.rpartition(": ")[0]
+        if "atomic" not in part:
+            kept.append(part)
+        elif plain and "atomic" not in plain:
+            kept.append(f"{plain}: {ONE_OWNER}")
+    told = ("; ".join(kept) or ONE_OWNER) + stop + behind
+    return found._replace(message=found.message.removesuffix(advice) + told)
 
 
 def other_lines(group: Group) -> list[str]:

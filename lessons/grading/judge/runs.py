@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, NoReturn, TypeVar
 
 from lessons.course.earlier import earlier_files
-from lessons.grading.explain.clues import changed_input, given_function_at
+from lessons.grading.explain.clues import changed_input, function_at, given_function_at
 from lessons.grading.explain.comparison import same_bits
 from lessons.grading.explain.evidence import SECONDS_TO_DRAW, Evidence
 from lessons.grading.explain.messages import (
@@ -16,6 +16,7 @@ from lessons.grading.explain.messages import (
     call_text,
     lines_of_findings,
     told_error,
+    without_atomics,
 )
 from lessons.grading.judge.result import Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -158,6 +159,7 @@ class Runs:
     def end_for(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
         """End the check for what the simulator has found, with the picture and the replay."""
         given = self.given_functions(findings)
+        findings = [without_atomics(one) if self.is_plain(one) else one for one in findings]
         lines = lines_of_findings(findings, self.submission.lines, given)
         lines += self.evidence.accesses(partial(picture_of, worker))
         lines += self.evidence.replay(partial(replay_of, self.last.recorded_by))
@@ -169,6 +171,12 @@ class Runs:
         lines = {found.line for found in findings if found.own}
         named = {line: given_function_at(line, text, self.lesson) for line in lines}
         return {line: name for line, name in named.items() if name}
+
+    def is_plain(self, found: Found) -> bool:
+        """Whether a finding is about a function in which the lesson wants no atomics."""
+        own = function_at(found.line, "\n".join(self.submission.lines)) if found.own else ""
+        functions = [own] if own in self.lesson.blank else self.check.needs
+        return not {*functions} & {*self.lesson.atomics}
 
     @property
     def counts_doubles(self) -> bool:
