@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.grading.judge.case import check
+from lessons.grading.judge.case import Curve, check
 
 BLOCK_THREADS, PIXELS_PER_THREAD = 256, 16
 BLOCK_PIXELS = BLOCK_THREADS * PIXELS_PER_THREAD
@@ -37,7 +37,8 @@ def test_bin_of(case):
         numbers = case.rng.integers(0, bins, 4)
         brightness = [*inside(case, numbers, bins), 0, 1]
         got = np.array([case.call("bin_of", float(value), bins) for value in brightness])
-        case.expect(got, np.array([*numbers, 0, bins - 1]), "bin_of")
+        bins_of = np.array([*numbers, 0, bins - 1])
+        case.expect(got, bins_of, "bin_of", over=Curve(np.array(brightness)))
     # A border belongs to the bin above it.
     numbers = np.arange(1, EXACT_BINS)
     got = [case.call("bin_of", float(number / EXACT_BINS), EXACT_BINS) for number in numbers]

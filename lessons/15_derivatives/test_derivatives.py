@@ -14,7 +14,7 @@ import numpy as np
 import kernels.derivatives.functions  # noqa: F401  (it registers what a tape may name)
 from kernels.derivatives.writer import write
 from lessons import reference
-from lessons.grading.judge.case import check
+from lessons.grading.judge.case import Curve, check
 from lessons.reference import derivatives as derivatives
 
 OWN = "sine_derivative", "gelu_derivative", "bilinear_derivative"
@@ -55,7 +55,7 @@ def expect_derivative(case, name, x, gradient, slopes):
         "not a number",
         f"{name} should return one number, the gradient of x.",
     )
-    case.expect(np.array(got), gradient * slopes, name)
+    case.expect(np.array(got), gradient * slopes, name, over=Curve(x, gradient))
 
 
 @check("bilinear")

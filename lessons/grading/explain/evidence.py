@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Check, Lesson
 from lessons.grading.explain.budget_picture import draw_budget
 from lessons.grading.explain.comparison import Threads
+from lessons.grading.explain.curves import draw_curves
 from lessons.grading.explain.picture import draw_check
 from lessons.lab.simulator.replay.annotate import with_wrong_result
 from lessons.lab.simulator.replay.page import write_replay
@@ -16,6 +18,13 @@ from lessons.lab.simulator.replay.page import write_replay
 SECONDS_TO_DRAW = 20
 LONGEST_SIDE = 10_000  # pixels
 PICTURES = ROOT / "runs" / "lessons"
+
+
+class Curve(NamedTuple):
+    """What a function was called with. x: (n,). per: its values are drawn divided by this."""
+
+    x: np.ndarray
+    per: np.ndarray | float = 1.0
 
 
 class Evidence:
@@ -45,6 +54,16 @@ class Evidence:
             lambda path: draw_check(
                 name, expected, got, sentinel, tolerance, path, title, threads=threads
             ),
+        )
+
+    def curves(
+        self, name: str, expected: np.ndarray, got: np.ndarray, wrong: np.ndarray, over: Curve
+    ) -> list[str]:
+        """Draw the values of a function over what it was called with."""
+        title = f"{self.lesson.name}, {self.check.name}: {name}"
+        values = expected / over.per, got / over.per
+        return self.write(
+            "picture.png", lambda path: draw_curves(over.x, *values, wrong, path, title)
         )
 
     def budget(

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from kernels.files.images import load_image
 from lessons.course.lesson import ROOT
 from lessons.grading.explain.comparison import Threads
+from lessons.grading.explain.evidence import Curve
 from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.runs import Runs
 from lessons.grading.judge.verdict import Budget, Verdict
@@ -165,14 +166,16 @@ class Case:
         threads: Threads | None = None,
         tolerance: float | None = None,
         reason: str = "",
+        over: Curve | None = None,
     ) -> None:
         """End the check, with feedback, unless `got` is near `expected`.
 
         got: an `Output`, an array or a number. tolerance: absolute; None for that of lesson.toml,
         times the largest expected magnitude if that is over 1. threads: which thread owns which
         element, see `Threads`. reason: why so much is allowed, if it is not that of lesson.toml.
+        over: what a function was called with, whose values are drawn as a curve then.
         """
-        self.verdict.expect(got, expected, name, threads, tolerance, reason)
+        self.verdict.expect(got, expected, name, threads, tolerance, reason, over)
 
     def require(self, ok: bool, diagnosis: str, sentence: str, line: int | None = None) -> None:
         """End the check with this diagnosis unless `ok`: for a property, not a value.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lessons.grading.explain.clues import Clues, clues_of, own_launch
 from lessons.grading.explain.comparison import Threads, block_shape, differing, first_wrong
-from lessons.grading.explain.evidence import Evidence, replay_of_wrong
+from lessons.grading.explain.evidence import Curve, Evidence, replay_of_wrong
 from lessons.grading.explain.messages import quoted, short_number
 from lessons.grading.explain.patterns import diagnose
 from lessons.grading.judge.result import Attempt, CheckEnded, WrongNumbers
@@ -45,6 +45,7 @@ class Compared(NamedTuple):
     tolerance: float
     threads: Threads | None
     reason: str
+    over: Curve | None = None
 
     @property
     def wrong(self) -> np.ndarray:
@@ -100,13 +101,14 @@ class Verdict:
         threads: Threads | None,
         tolerance: float | None,
         reason: str,
+        over: Curve | None,
     ) -> None:
         """End the check unless `got` is near `expected`; see the words of a `Case`."""
         expected = np.asarray(expected)
         values = self.as_array(got, expected, name)
         room = self.usual_tolerance(expected) if tolerance is None else tolerance
         self.last_compared = got, threads
-        self.decide_on(Compared(name, got, values, expected, room, threads, reason))
+        self.decide_on(Compared(name, got, values, expected, room, threads, reason, over))
 
     def decide_on(self, one: Compared) -> None:
         wrong = one.wrong
@@ -142,8 +144,11 @@ class Verdict:
 
     def evidence_of(self, one: Compared, sentence: str) -> list[str]:
         """Draws the picture, writes the replay, and tells of a run that came out right."""
-        picture = self.evidence.picture(
-            one.name, one.expected, one.values, one.sentinel, one.tolerance, one.threads
+        compared = one.name, one.expected, one.values
+        picture = (
+            self.evidence.curves(*compared, one.wrong, one.over)
+            if one.over
+            else self.evidence.picture(*compared, one.sentinel, one.tolerance, one.threads)
         )
         replay = self.evidence.replay(
             partial(replay_of, self.last.recorded_by),
