@@ -1,12 +1,25 @@
 """Checks of lesson 10. What the host does is seen on the lab's stand-in, which notes each step."""
 
+import importlib
+import io
+
 import numpy as np
+from PIL import Image
 
 from lessons import reference
 from lessons.grading.judge.case import check
-from lessons.grading.judge.host_run import run_host_code
+from lessons.grading.judge.host_run import HostStep, run_host_code
 from lessons.grading.worker.output import Output
-from lessons.lab.host.steps import FREE, LAUNCH, RECORD, STREAM_WAITS, TIME, TO_DEVICE
+from lessons.lab.host.steps import (
+    FREE,
+    HOST_WAITS,
+    LAUNCH,
+    RECORD,
+    STREAM_WAITS,
+    TIME,
+    TO_DEVICE,
+    TO_HOST,
+)  # fmt: skip
 from lessons.reference import transfers as reference_transfers
 
 BLOCK_SHAPES = (32, 1), (1, 32), (32, 32), (16, 16), (8, 8), (1, 1)  # (x, y) threads
@@ -27,6 +40,11 @@ SECTORS_OF_WIDE = 64  # allowed per 32 numbers of a wide picture
 REQUESTS_TO_TINT = 3  # allowed per 32 numbers
 SECTORS_TO_TINT = 3 * 32 / SECTOR_NUMBERS  # allowed per 32 numbers
 MOST_THREADS = 2048  # allowed for 22 x 35 numbers: room for blocks that do not fit evenly
+# Gray, then half beside quarter: what is asked for, and in which stream.
+TWO_STREAMS = (
+    (TO_DEVICE, 1), (LAUNCH, 1), (RECORD, 1), (STREAM_WAITS, 2), (LAUNCH, 1), (LAUNCH, 2),
+    (TO_HOST, 1), (TO_HOST, 1), (TO_HOST, 2), (HOST_WAITS, -1),
+)  # fmt: skip
 WAITS = 2  # allowed of the host, for 5 photographs
 
 
@@ -116,7 +134,7 @@ def test_there_and_back(case):
         run = run_host_code(case, "shrink_on_gpu", image, factor, count=True)
         require_launches(case, run, 1)
         expect_small(case, run.result, image, factor)
-        require_few_copies(case, run, image.nbytes + np.asarray(run.result).nbytes)
+        require_few_copies(case, run, image.shape, factor)
         require_few_threads(case, run, image.shape, factor)
     large = case.random(case.size(large=LARGE, small=(75, 90)))
     # By 1, so that there are more blocks than a block may have threads.
@@ -140,6 +158,8 @@ def test_one_wait(case):
     photos = [case.photo((9, 14, 3)) for _ in range(5)]
     run = run_host_code(case, "gray_in_a_queue", photos, count=True)
     expect_grays(case, run.result, photos)
+    one_by_one = [(TO_DEVICE, 1), (LAUNCH, 1), (TO_HOST, 1)] * len(photos)
+    show_timelines(case, run, [*one_by_one, (HOST_WAITS, 1)])
     require_named_streams(case, run)
     waits = run.waits()
     hidden = [step for step in waits if step.do not in ("host waits", LAUNCH)]
@@ -165,6 +185,7 @@ def test_two_streams(case):
         run = run_host_code(case, "gray_half_quarter", photo, count=True)
         require_launches(case, run, 3)
         expect_three(case, run.result, photo)
+        show_timelines(case, run, TWO_STREAMS)
         require_two_streams(case, run)
     large = case.photo((*case.size(large=LARGE, small=(37, 53)), 3))
     run = run_host_code(case, "gray_half_quarter", large, engine="native")
@@ -318,7 +339,10 @@ def require_few_threads(case, run, shape, factor):
     )
 
 
-def require_few_copies(case, run, needed):
+def require_few_copies(case, run, shape, factor):
+    height, width = shape
+    numbers = height * width + (height // factor) * (width // factor)
+    needed = numbers * np.dtype(np.float32).itemsize
     there = [step for step in run.copies() if step.do == TO_DEVICE]
     copied = sum(step.size for step in run.copies())
     case.budget(
@@ -357,6 +381,23 @@ def expect_three(case, result, photo):
     expect_gray(case, result[0], photo, "gray")
     for small, factor, name in ((result[1], 2, "half"), (result[2], 4, "quarter")):
         expect_small(case, small, reference.grayscale(photo), factor, name=name)
+
+
+def show_timelines(case, run, ours):
+    """Draw who works when if a check fails: the student's steps, and below them ours.
+
+    ours: (what is asked for, stream).
+    """
+    steps = [HostStep(do, 0, stream, do == HOST_WAITS, "", 0, 0.0) for do, stream in ours]
+
+    def drawn():
+        timeline = importlib.import_module("lessons.10_two_computers.timeline")
+        file = io.BytesIO()
+        picture = timeline.timeline_picture({"yours": run.steps, "ours": steps})
+        Image.fromarray(picture).save(file, "PNG")
+        return file.getvalue()
+
+    case.show(drawn)
 
 
 def require_two_streams(case, run):

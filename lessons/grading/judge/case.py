@@ -231,6 +231,10 @@ class Case:
         """End the check: where what is wrong is found by the check itself."""
         self.verdict.fail(diagnosis, *lines)
 
+    def show(self, picture: Callable[[], bytes]) -> None:
+        """Draw this, a PNG, if anything that is asked for from now on is not so."""
+        self.verdict.picture = picture
+
     @property
     def notes(self) -> list[str]:
         """What a student reads of a check that has passed."""

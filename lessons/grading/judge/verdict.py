@@ -73,7 +73,16 @@ class Budget(NamedTuple):
 
     @property
     def figures(self) -> str:
-        return f"{self.what}: yours {short_number(self.yours)}, ours {short_number(self.ours)}"
+        """Both counts; of a check that passes with another count than ours, what that means."""
+        yours, ours = short_number(self.yours), short_number(self.ours)
+        return f"{self.what}: yours {yours}, ours {ours}{self.unlike_ours(yours, ours)}"
+
+    def unlike_ours(self, yours: str, ours: str) -> str:
+        if yours == ours or self.yours > self.allowed:
+            return ""
+        if self.yours < self.ours:
+            return " (fewer than ours: as good, or better)"
+        return " (more than ours, and few enough)"
 
 
 class Verdict:
@@ -86,6 +95,7 @@ class Verdict:
         self.notes: list[str] = []  # how a check that passes compares with ours
         self.right_run = ""  # the last run that was compared, and is right
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
+        self.picture: Callable[[], bytes] | None = None  # see `Case.show`
 
     @property
     def last(self) -> LastRun:
@@ -207,17 +217,16 @@ class Verdict:
 
     def keep_within(self, budget: Budget) -> None:
         """End the check if `yours` is more than `allowed`; see `Case.budget`."""
-        what, yours, ours, allowed, diagnosis, sentence, line = budget
-        if yours <= allowed:
+        if budget.yours <= budget.allowed:
             return
-        sentence = sentence() if callable(sentence) else sentence
-        code = quoted(line, self.submission.lines)
+        sentence = budget.sentence() if callable(budget.sentence) else budget.sentence
+        code = quoted(budget.line, self.submission.lines)
         self.fail(
-            diagnosis,
-            f"{diagnosis}: {sentence}",
-            f"{budget.figures} (allowed: {short_number(allowed)})",
+            budget.diagnosis,
+            f"{budget.diagnosis}: {sentence}",
+            f"{budget.figures} (allowed: {short_number(budget.allowed)})",
             *code,
-            *self.evidence.budget(what, yours, ours, allowed, sentence, code),
+            *(self.evidence.budget(*budget[:4], sentence, code) if self.picture is None else ()),
         )
 
     def note(self, figures: str) -> None:
@@ -251,7 +260,8 @@ class Verdict:
         self.keep_within(Budget("writes per element", times, 1, 16, "same work again", why, line))
 
     def fail(self, diagnosis: str, *lines: str) -> NoReturn:
-        raise CheckEnded("failed", diagnosis, self.last.what, *lines)
+        picture = self.evidence.accesses(self.picture) if self.picture else []
+        raise CheckEnded("failed", diagnosis, self.last.what, *lines, *picture)
 
 
 class Terse(Verdict):
