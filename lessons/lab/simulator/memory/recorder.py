@@ -1,6 +1,7 @@
 """What a run keeps: traffic per source line, events for the picture, steps for the replay."""
 
 import ast
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -156,6 +157,51 @@ class Counted(NamedTuple):
     itemsize: int
 
 
+PLAIN_CALLS = ("float32", "int32", "uint32", "int64", "uint64", "min", "max", "abs")
+
+
+@functools.lru_cache(maxsize=64)
+def read_again(tree: ast.FunctionDef) -> frozenset[ast.expr]:
+    """Elements that one statement names a second time, as `a[i] * a[i]` does.
+
+    A compiler reads them once, so they count once. Where a function is called in between that may
+    store, or where none of the two is read in any case, each counts.
+    """
+    again: set[ast.expr] = set()
+    for statement in ast.walk(tree):
+        value = getattr(statement, "value", None)
+        if not isinstance(statement, ast.stmt) or value is None or calls_a_function(value):
+            continue
+        parts = [part for part in ast.walk(value) if isinstance(part, ast.Subscript)]
+        first = {ast.unparse(part): part for part in reversed(parts) if part in surely(value)}
+        if isinstance(statement, ast.AugAssign):
+            first[ast.unparse(statement.target)] = statement.target
+        again |= {part for part in parts if first.get(ast.unparse(part), part) is not part}
+    return frozenset(again)
+
+
+def surely(node: ast.expr) -> set[ast.AST]:
+    """The parts of an expression that are computed whatever its conditions are."""
+    waiting: list[ast.AST] = [node]
+    found: set[ast.AST] = set()
+    while waiting:
+        part = waiting.pop()
+        found.add(part)
+        if isinstance(part, ast.IfExp):
+            waiting.append(part.test)
+        elif isinstance(part, ast.BoolOp):
+            waiting.append(part.values[0])
+        else:
+            waiting += ast.iter_child_nodes(part)
+    return found
+
+
+def calls_a_function(node: ast.expr) -> bool:
+    """Whether an expression calls more than conversions and mathematics."""
+    calls = (ast.unparse(part.func) for part in ast.walk(node) if isinstance(part, ast.Call))
+    return any(name not in PLAIN_CALLS and not name.startswith("math.") for name in calls)
+
+
 class Recorder:
     """Counts and keeps the accesses of a team in the launch's report."""
 
@@ -173,7 +219,8 @@ class Recorder:
     def record(self, access: Access, problem: str, marked: Sequence[int]) -> None:
         """problem, marked: see `AccessEvent`."""
         if self.launch.measure and access.memory.space in ("global", "shared"):
-            self.count_access(access)
+            if access.kind != "read" or access.node not in read_again(self.stack.source.tree):
+                self.count_access(access)
         if self.launch.record:
             memory = access.memory
             element = access.element % memory.instance
