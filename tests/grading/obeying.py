@@ -221,7 +221,8 @@ def under_an_if(text, found, here, there):
 
 
 def one_thread_stores(text, found, here, there):
-    axes = "xyz"[: max(map(int, re.findall(r"cuda\.grid\((\d)\)", str(text)), default=1))]
+    dimensions = re.findall(r"cuda\.grid\((\d)\)", str(text))
+    axes = "xyz"[: max(map(int, dimensions), default=1)]
     places = [f"cuda.{name}.{axis} == 0" for axis in axes for name in ("threadIdx", "blockIdx")]
     text.wrap(text.statement(here), f"if {' and '.join(places)}:")
 
@@ -296,6 +297,6 @@ RULES = [
     (r"or let one thread store", one_thread_stores),
     (r"the loop of line (\d+) goes on by .* begin at cuda.grid\(1\)", steps_of_the_grid),
     (r"write (float32\([^)]*\))", written_so),
-    (r"since line (\d+)\)?, so this is computed in double precision; make it", begun_as_float32),
+    (r"since line (\d+).*(?:double precision; make it|from its beginning)", begun_as_float32),
     (r"write // or", whole_division),
 ]  # fmt: skip

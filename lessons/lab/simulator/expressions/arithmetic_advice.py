@@ -72,12 +72,14 @@ class DoublePrecision:
             return f"dividing two whole numbers gives a double (float64): write {text}"
         variables = self.stack.frame.variables
         if FLOAT64 not in dtypes:
-            whole = ast.unparse(parts[0] if kinds[0] in "iub" else parts[-1])
+            part = parts[0] if kinds[0] in "iub" else parts[-1]
+            whole = ast.unparse(part)
             since = f" (since line {variables[whole].line})" if whole in variables else ""
-            return (
-                f"`{whole}` is a whole number{since}; with a float32 it makes a double: "
-                f"write float32({whole})"
+            changed = isinstance(getattr(part, "ctx", None), ast.Store)  # total += ...
+            advice = (
+                "make it a float32 from its beginning" if changed else f"write float32({whole})"
             )
+            return f"`{whole}` is a whole number{since}; with a float32 it makes a double: {advice}"
         text = ast.unparse(parts[list(dtypes).index(FLOAT64)])
         since = f" since line {variables[text].line}" if text in variables else ""
         return (
