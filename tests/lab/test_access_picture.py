@@ -268,3 +268,18 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path):
             draw_accesses([], tmp_path / folder / "accesses.png", "A kernel", 1, 1)
         assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+# ---------------------------------------------------------------- around a problem
+
+
+def test_of_a_large_array_only_what_is_around_a_problem_is_drawn(tmp_path):
+    every = [(0, thread, 300 * row + thread) for row in range(40) for thread in range(128)]
+    wrong = event(every, (40, 300), order=500)._replace(problem="a race", marked=(128 * 30 + 90,))
+    others = [event(every, (40, 300), order=number, line=9) for number in range(60)]
+    events = [*others, wrong, *(wrong._replace(order=501 + number) for number in range(60))]
+    sheet = pixels(tmp_path, events, block=128)
+    assert sheet.shape[0] < 2500 and sheet.shape[1] <= 1100
+    assert (body(sheet) == picture.WRONG).all(axis=-1).any()
+    drawing = ArrayDrawing([wrong], 128, near=True)
+    assert drawing.rows.holds(np.array(30)) and drawing.columns.holds(np.array(90))

@@ -87,3 +87,27 @@ def test_picture(tmp_path):
     assert max(event.phase for event in report.events) == 3
     report.picture(tmp_path / "accesses.png")
     assert (tmp_path / "accesses.png").read_bytes().startswith(b"\x89PNG")
+
+
+@cuda.jit(device=True)
+def as_it_is(value):
+    return value
+
+
+@cuda.jit
+def named_twice(values, out):
+    i = cuda.grid(1)
+    out[i] = values[i] * values[i] + float32(values[i])  # 1 read
+    out[i] += values[i] if values[0] > 0 else -values[i]  # 3 reads, of out, too
+    out[i] = values[i] * as_it_is(values[i])  # 2 reads: the function might store
+    out[i] += out[i]  # 1 read of out
+
+
+def test_what_a_statement_names_twice_is_read_once():
+    report = checked_run(named_twice, 1, 32, np.ones(32, np.float32), np.zeros(32, np.float32))
+    first = named_twice.py_func.__code__.co_firstlineno + 3
+    reads = [
+        sum(traffic.reads for (_, at, _), traffic in report.counted.items() if at == first + line)
+        for line in range(4)
+    ]
+    assert reads == [32, 32 * 3, 64, 32]

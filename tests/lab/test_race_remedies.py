@@ -247,3 +247,83 @@ def test_a_barrier_stands_in_no_block_that_one_of_the_two_is_in():
     line = shared_by_all.py_func.__code__.co_firstlineno
     text = told(shared_by_all, *arguments, block=32)
     assert text.endswith(f"put cuda.syncthreads() between them, before the `if` of line {line + 4}")
+
+
+# ---------------------------------------------------------------- two calls of one function
+
+
+@cuda.jit(device=True)
+def swap_ends(value, tile):
+    """Stores, waits and reads: a second call stores while others still read."""
+    tile[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    return tile[63 - cuda.threadIdx.x]
+
+
+@cuda.jit(device=True)
+def swap_by_another(value, tile):
+    return swap_ends(value, tile)
+
+
+@cuda.jit
+def called_in_a_loop(values, out):
+    tile = cuda.shared.array(64, float32)
+    total = float32(0)
+    for first in range(0, values.shape[0], 64):
+        total += swap_by_another(values[first + cuda.threadIdx.x], tile)
+    out[cuda.threadIdx.x] = total
+
+
+@cuda.jit(device=True)
+def swap_in_rounds(values, tile):
+    total = float32(0)
+    for first in range(0, values.shape[0], 64):
+        total += swap_ends(values[first + cuda.threadIdx.x], tile)
+    return total
+
+
+@cuda.jit
+def looped_in_a_function(values, out):
+    out[cuda.threadIdx.x] = swap_in_rounds(values, cuda.shared.array(64, float32))
+
+
+@cuda.jit
+def called_twice(values, out):
+    tile = cuda.shared.array(64, float32)
+    total = swap_ends(values[cuda.threadIdx.x], tile)
+    if cuda.blockDim.x == 64:
+        total += swap_by_another(values[64 + cuda.threadIdx.x], tile)
+    out[cuda.threadIdx.x] = total
+
+
+@cuda.jit
+def called_twice_in_a_line(values, out):
+    tile = cuda.shared.array(64, float32)
+    thread = cuda.threadIdx.x
+    out[thread] = swap_ends(values[thread], tile) + swap_ends(values[64 + thread], tile)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "place", "words", "advice"),
+    [
+        (called_in_a_loop, called_in_a_loop, ["for first"], "into the loop of line {}"),
+        (looped_in_a_function, swap_in_rounds, ["for first"], "into the loop of line {}"),
+        (
+            called_twice,
+            called_twice,
+            ["total = swap", "total += swap", "if cuda"],
+            "between lines {} and {}, before the `if` of line {}",
+        ),
+        (
+            called_twice_in_a_line,
+            called_twice_in_a_line,
+            ["out[thread] ="],
+            "between the two calls of line {}, each in a line of its own",
+        ),
+    ],
+)
+def test_a_barrier_between_two_calls_is_told_where_they_are_called(kernel, place, words, advice):
+    text = told(kernel, *three_rounds())
+    where = f"in {place.py_func.__name__} ({Path(__file__).name}): "
+    assert where in text and "between them" not in text
+    assert f"put cuda.syncthreads() {advice.format(*lines_of(place, *words))}" in text
