@@ -233,6 +233,26 @@ def left_out(text, found, here, there):
     text.replace(statement, *[ast.unparse(statement.value)] * call)
 
 
+def all_in_one_step(text, found, here, there):
+    text.replace(text.statement(int(found[1])), found[2])
+
+
+def guard(text, found, here, there):
+    """A guard for an index outside: threads return, or the line is left out of their work."""
+    array, axis = found["array"], int(found["axis"])
+    statement = text.statement(here)
+    parts = (part for part in ast.walk(statement) if isinstance(part, ast.Subscript))
+    element = next((part for part in parts if ast.unparse(part.value) == array), None)
+    if element is None:  # it has another name there
+        return False
+    indices = element.slice.elts if isinstance(element.slice, ast.Tuple) else [element.slice]
+    index, length = ast.unparse(indices[axis]), f"{array}.shape[{axis}]"
+    if "around" in found[0]:
+        text.wrap(statement, f"if {index} < {length}:")
+    else:
+        text.insert_before(statement, f"if {index} >= {length}:", "    return")
+
+
 def steps_of_the_grid(text, found, here, there):
     loop = text.statement(int(found[1]), (ast.For,))
     end = ast.unparse(loop.iter.args[1])
@@ -263,6 +283,23 @@ def begun_as_float32(text, found, here, there):
     value = ast.unparse(statement.value).replace("float64", "float32")
     target = getattr(statement, "target", None) or statement.targets[0]
     text.replace(statement, f"{ast.unparse(target)} = float32({value})")
+
+
+def synchronize(text, found, here, there):
+    """What the stream is called: the name that it was given first in this function."""
+    function = text.statement(here, (ast.FunctionDef,))
+    body = "\n".join(text.lines[function.lineno - 1 : function.end_lineno])
+    stream = re.search(r"(\w+)(?:, \w+)* = cuda\.stream\(\)", body)
+    if not stream:
+        return False
+    ends = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    place = ends[-1] if "before `return`" in found[0] else text.statement(here)
+    text.insert_before(place, f"{stream[1]}.synchronize()")
+
+
+def meant(text, found, here, there):
+    line = text.lines[here - 1]
+    text.at(here)[1][:] = [re.sub(rf"\b{found[1]}\b", found[2], line)]
 
 
 def whole_division(text, found, here, there):
@@ -298,5 +335,13 @@ RULES = [
     (r"the loop of line (\d+) goes on by .* begin at cuda.grid\(1\)", steps_of_the_grid),
     (r"write (float32\([^)]*\))", written_so),
     (r"since line (\d+).*(?:double precision; make it|from its beginning)", begun_as_float32),
-    (r"write // or", whole_division),
+    (r"write //(?: or|,)", whole_division),
+    (r"the name `(\w+)` is not defined; did you mean `(\w+)`", meant),
+    (r"before line (\d+) stores.* (cuda\.atomic\.\w+\(.*\)) does all", all_in_one_step),
+    (
+        r"(?P<array>\w+)\[[^]]*\] is outside .*: axis (?P<axis>\d) .*(?:Is a guard (?:such as "
+        r"`if i|missing.*`if` around)|along axis \d it is missing)",
+        guard,
+    ),
+    (r"(?:call|read it after) stream\.synchronize\(\)(?: before `return`)?", synchronize),
 ]  # fmt: skip

@@ -173,7 +173,8 @@ def read_again(tree: ast.FunctionDef) -> frozenset[ast.expr]:
         if not isinstance(statement, ast.stmt) or value is None or calls_a_function(value):
             continue
         parts = [part for part in ast.walk(value) if isinstance(part, ast.Subscript)]
-        first = {ast.unparse(part): part for part in reversed(parts) if part in surely(value)}
+        sure = surely(value)
+        first: dict[str, ast.expr] = {ast.unparse(p): p for p in reversed(parts) if p in sure}
         if isinstance(statement, ast.AugAssign):
             first[ast.unparse(statement.target)] = statement.target
         again |= {part for part in parts if first.get(ast.unparse(part), part) is not part}
