@@ -254,7 +254,9 @@ def guard(text, found, here, there):
 
 
 def steps_of_the_grid(text, found, here, there):
-    loop = text.statement(int(found[1]), (ast.For,))
+    loop = text.statement(int(found[1]), (ast.For, ast.While))
+    if isinstance(loop, ast.While):
+        return False
     end = ast.unparse(loop.iter.args[1])
     head = f"for {ast.unparse(loop.target)} in range(cuda.grid(1), {end}, cuda.gridsize(1)):"
     text.at(loop.lineno)[1][:] = [" " * loop.col_offset + head]
