@@ -295,7 +295,7 @@ def synchronize(text, found, here, there):
     if not stream:
         return False
     ends = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-    place = ends[-1] if "before `return`" in found[0] else text.statement(here)
+    place = ends[-1] if " before " in found[0] else text.statement(here)
     text.insert_before(place, f"{stream[1]}.synchronize()")
 
 
@@ -345,5 +345,5 @@ RULES = [
         r"`if i|missing.*`if` around)|along axis \d it is missing)",
         guard,
     ),
-    (r"(?:call|read it after) stream\.synchronize\(\)(?: before `return`)?", synchronize),
+    (r"(?:call|read it after) stream\.synchronize\(\)(?: before (?:`return`|you read))?", synchronize),
 ]  # fmt: skip
