@@ -221,10 +221,20 @@ def under_an_if(text, found, here, there):
 
 
 def one_thread_stores(text, found, here, there):
-    dimensions = re.findall(r"cuda\.grid\((\d)\)", str(text))
-    axes = "xyz"[: max(map(int, dimensions), default=1)]
+    function = ast.unparse(text.statement(here, (ast.FunctionDef,)))
+    axes = "xy" if re.search(r"Idx\.y|grid\(2", function) else "x"
     places = [f"cuda.{name}.{axis} == 0" for axis in axes for name in ("threadIdx", "blockIdx")]
     text.wrap(text.statement(here), f"if {' and '.join(places)}:")
+
+
+def local_array(text, found, here, there):
+    function = text.statement(here, (ast.FunctionDef,))
+    for node in ast.walk(function):
+        made = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == found["array"]
+        if made and "shared" in ast.unparse(node.value):
+            text.replace(node, ast.unparse(node).replace("shared", "local"))
+            return True
+    return False
 
 
 def left_out(text, found, here, there):
@@ -333,6 +343,7 @@ RULES = [
     (r"(cuda\.atomic\.\w+\(.*?\.\.\.)\)(?: makes| and .* make each)", one_atomic_step),
     (r"(cuda\.atomic\.\w+\([^`]*)\) is one step", one_atomic_step),
     (r"leave out (?:the assignment|that store|the store)", left_out),
+    (r"(?P<array>\w+)\[[^]]*\] is written .* a cuda\.local\.array", local_array),
     (r"or let one thread store", one_thread_stores),
     (r"the loop of line (\d+) goes on by .* begin at cuda.grid\(1\)", steps_of_the_grid),
     (r"write (float32\([^)]*\))", written_so),
@@ -345,5 +356,5 @@ RULES = [
         r"`if i|missing.*`if` around)|along axis \d it is missing)",
         guard,
     ),
-    (r"(?:call|read it after) stream\.synchronize\(\)(?: before (?:`return`|you read))?", synchronize),
+    (r"stream\.synchronize\(\)(?: before (?:`return`|you read))?", synchronize),
 ]  # fmt: skip

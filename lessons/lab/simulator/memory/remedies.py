@@ -133,7 +133,10 @@ def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
     who = "block, or each thread," if across else "thread"
     own = f"give each {who} an element of its own, or let one thread store"
     if one.memory.space == "shared":
-        return f"a shared array is one for all threads of its block, so {own}"
+        return (
+            "a shared array is one for all threads of its block, and what belongs to one thread is "
+            f"a cuda.local.array. If it is for all, {own}"
+        )
     return f"{own}; for a sum, add with cuda.atomic.add" + (block_left_out(one) if across else "")
 
 
