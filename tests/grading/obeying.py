@@ -16,6 +16,10 @@ LINES = re.compile(
 NAME = "obeyed"
 
 
+class NoSuchLine(Exception):
+    """A message names a line that is not the student's, or none of what is to be changed."""
+
+
 class Text:
     """A student's file that is being changed.
 
@@ -49,6 +53,8 @@ class Text:
             node for node in ast.walk(self.tree)
             if isinstance(node, kinds) and node.lineno <= line <= node.end_lineno
         ]  # fmt: skip
+        if not around:
+            raise NoSuchLine  # what the check has added to the text, or nothing of that kind
         return max(around, key=lambda node: (node.lineno, node.col_offset))
 
     def at(self, line):
@@ -122,7 +128,10 @@ def obeyed(text, message):
         found = re.search(pattern, line)
         if found:
             numbers = int(here[1]), int((others or here)[1])
-            return text.done() if rule(text, found, *numbers) is not False else None
+            try:
+                return text.done() if rule(text, found, *numbers) is not False else None
+            except NoSuchLine:
+                return None
     return None
 
 
