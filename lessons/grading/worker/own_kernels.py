@@ -184,16 +184,17 @@ def like_tuple(value: tuple[object, ...], items: list[Any]) -> object:
     kind = type(value)
     if kind in TUPLES_OF_OURS:
         return kind(*items)
-    fields = kind.__dict__.get("_fields")
+    fields = getattr(kind, "_fields", None)
     if type(fields) is tuple and len(fields) == len(items):
-        return named_tuple(kind.__name__, fields)(*items)
+        if all(type(field) is str for field in fields):
+            return named_tuple(kind.__name__, fields)(*items)
     return tuple(items)
 
 
 @functools.lru_cache(maxsize=64)
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """One class per name and fields: Numba compiles a kernel anew for each class."""
-    return collections.namedtuple(name, fields)
+    return collections.namedtuple(name, fields, rename=True)
 
 
 def function_of(kernel: object) -> object:
