@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from kernels.plumbing.errors import InputError
 from lessons.course.source_text import source_lines
+from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import safe_builtins
-from lessons.grading.walls.own_objects import GUARD, FieldOf, OneArgumentType, guard_for, guarded
 from lessons.grading.walls.plain_code import plain_code
 from lessons.grading.worker.protocol import Json
 
@@ -132,11 +132,12 @@ def run_plain(
     """
     wanted = [function for functions in names.values() for function in functions]
     code = plain_code(text, wanted, path)
-    own = {"type": OneArgumentType, GUARD: guard_for(module.__name__)}
-    module.__dict__["__builtins__"] = {**safe_builtins(), **own}
+    stand_ins.OWN.add(module.__name__)
+    module.__dict__["__builtins__"] = {**safe_builtins(), "type": own_objects.OneArgumentType}
     # Not a builtin: those are Python's own to Numba, which would compile the real one in a kernel.
-    module.__dict__["getattr"] = FieldOf()
-    exec(compile(guarded(code.tree), path, "exec", dont_inherit=True), module.__dict__)
+    module.__dict__["getattr"] = own_objects.FieldOf()
+    module.__dict__.update(own_objects.NAMES)
+    exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
     return code.refused
 
 
