@@ -68,6 +68,7 @@ def test_float32(case):
 
 @check("large")
 def test_large(case):
+    check_tiled(case, ONE_TILE[0])  # the kernel with tiles, and not the other one again
     sizes = case.size(large=LARGE, small=SMALL)
     for launch in (NAIVE, TILED):
         a, b, c = matrices(case, sizes)
@@ -108,6 +109,7 @@ def check_tiled(case, sizes):
             line=counts.busiest_line("reads", a),
         )
     expect_product(case, a, b, c)
+    case.require_many_threads(counts, c)
 
 
 def matrices(case, sizes):

@@ -43,8 +43,8 @@ ONLY = {
     "kernels.fast.ptx": {"begin_copy", "multiply_bfloat16", "multiply_halves", "pack_bfloat16",
                          "pack_halves", "wait_for_copies"},
     "kernels.fast.ptx_numpy": set(),
-    "numba": {"cuda", "core", "extending", "jit", "literal_unroll", "njit", "prange", "types",
-              "version_info"},
+    "numba": {"__version__", "core", "cuda", "extending", "jit", "literal_unroll", "njit",
+              "prange", "types", "version_info"},
     "numba.cuda.extending": {"register_jitable"},
     "numba.extending": {"register_jitable"},
     # Not what gives a namespace, in which an attribute may have any name.
@@ -89,6 +89,7 @@ BUILTINS_LEFT_OUT = {
     "breakpoint", "compile", "copyright", "credits", "delattr", "eval", "exec", "getattr",
     "globals", "help", "license", "locals", "open", "setattr", "vars",
 }  # fmt: skip
+OF_OTHER_LESSONS: set[int] = set()  # ids of functions that could do the work of the present file
 BUILTINS_OF_OUR_OWN = {"getattr"}  # what a file gets in their place: see own_objects
 INNER_NAMES_ALLOWED = {
     "__all__", "__author__", "__debug__", "__doc__", "__file__", "__match_args__", "__name__",
@@ -102,7 +103,8 @@ METHODS_ALLOWED = {
         "imod imul index init init_subclass int invert ior ipow irshift isub iter itruediv ixor le "
         "len length_hint lshift lt matmul missing mod mul ne neg new next or pos post_init pow "
         "radd rand rdivmod repr reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow "
-        "rrshift rshift rsub rtruediv rxor set set_name str sub truediv trunc xor"
+        "rrshift rshift rsub rtruediv rxor set set_name setitem str sub truediv trunc "
+        "xor"
     ).split()),
 }  # fmt: skip
 # Those of a named tuple, and texts.
@@ -154,6 +156,8 @@ def why_not(module: ModuleType, name: str) -> str | None:
     value = value_in(module, name)
     if isinstance(value, ModuleType) and value.__name__ not in MODULES:
         return f"uses {value.__name__}"
+    if id(value) in OF_OTHER_LESSONS:
+        return f"uses {name} of {known}, which is another lesson's work"
     if known in stand_ins.MODULES and not hasattr(module, name):
         return f"uses {name} of {known}"
     if known.startswith("numpy") and isinstance(value, type) and name not in CLASSES_OF_NUMPY:
@@ -162,7 +166,8 @@ def why_not(module: ModuleType, name: str) -> str | None:
     if known in ("numpy.random", "numpy.linalg", "numpy.fft") and name in ("test", "set_state"):
         return f"uses {name} of {known}"
     makes_classes = isinstance(value, type) and issubclass(value, type)
-    is_table = isinstance(value, (dict, list, set)) and not known.startswith("kernels.")
+    is_table = isinstance(value, (dict, list, set)) and known not in stand_ins.MODULES
+    is_table = is_table and not known.startswith("kernels.")
     if makes_classes or is_table:  # a table of NumPy's or Numba's own, which a file could change
         return f"uses {name} of {known}"
     return None

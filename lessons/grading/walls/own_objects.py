@@ -41,7 +41,7 @@ ASKED = {
     *(name for kind in KERNELS for name in dir(kind) if not name.startswith("_")), "py_func",
     "targetoptions", "extensions", "doc",
 } - {"configure", "forall", *ATTRIBUTES_LEFT_OUT}  # fmt: skip
-# What a kernel may ask for as well: arrays have none of it there, but a tuple may have such a field.
+# What a kernel may ask for, too: arrays have none of it there, but a tuple may have such a field.
 IN_KERNELS = ASKED - FORMATS - {"py_func", "targetoptions"}
 
 
@@ -193,7 +193,7 @@ class FieldOf:
     def __call__(self, *given: object) -> object:
         if 2 <= len(given) <= 3 and type(given[1]) is str and given[1] in NAMES_OF_FUNCTIONS:
             text = getattr(given[0], given[1], given[2] if len(given) == 3 else None)
-            if type(text) is str:
+            if text is None or type(text) is str:
                 return text
         kind = type(given[0]) if len(given) == 2 else object
         fields = getattr(kind, "_fields", None)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernels.plumbing.errors import InputError
+from lessons.course.lesson import lessons
 from lessons.course.source_text import source_lines
 from lessons.grading.walls import own_objects, stand_ins
-from lessons.grading.walls.allowed_names import safe_builtins
-from lessons.grading.walls.plain_code import plain_code
+from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
+from lessons.grading.walls.plain_code import codes_in, plain_code
+from lessons.grading.worker.own_kernels import function_of
 from lessons.grading.worker.protocol import Json
 
 MODULE = "exercise"
@@ -54,6 +56,7 @@ class StudentFile:
         for module, name, original in self.hidden:
             setattr(module, name, original)
         self.hidden.clear()
+        keep_others_work_away(hide, request["given"])
         for module_name, names in hide.items():
             for name in names:
                 self.hidden += replace_everywhere(module_name, name, Solution(name))
@@ -109,6 +112,26 @@ class StudentFile:
         if not hasattr(self.module, name):
             raise InputError(f"there is no function {name} in the file")
         return getattr(self.module, name)
+
+
+def keep_others_work_away(*own: dict[str, list[str]]) -> None:
+    """Have a file refused what other lessons' students write, but for what its own lesson uses.
+
+    own: module of kernels/ -> functions of the file's lesson, as the course has them.
+    """
+    used: set[str] = set()
+    for module, names in (pair for part in own for pair in part.items()):
+        for name in names:
+            function = function_of(vars(importlib.import_module(module)).get(name))
+            code = getattr(function, "__code__", None)
+            for inner in codes_in(code) if code else ():
+                used |= {name, *inner.co_names}
+    OF_OTHER_LESSONS.clear()
+    for part, blank in ((part, lesson.blank) for lesson in lessons() for part in lesson.parts):
+        for name in {*part.functions} & {*blank} - used:
+            if not name.startswith("launch_"):  # whose kernels are looked at when they start
+                OF_OTHER_LESSONS.add(id(vars(importlib.import_module(part.module)).get(name)))
+    OF_OTHER_LESSONS.discard(id(None))
 
 
 def text_for_the_lab(path: str) -> str:
