@@ -314,7 +314,7 @@ def user(x):
 """
     module = types.ModuleType("exercise")
     wanted = {"kernels": ["careful", "careless", "user"]}
-    refused = run_plain(text, "exercise.py", module, wanted)
+    refused = run_plain(text, "exercise.py", module, wanted).refused
     assert module.careful(2) == 3
     assert refused.keys() == {"careless", "user"}
     assert all(why.startswith("line 2: imports os, which no") for why in refused.values())
@@ -329,6 +329,8 @@ def test_the_checks_of_the_other_functions_give_their_points():
     results = grade(wrong)
     assert results["luminance"].status == "passed" and results["every_pixel"].status == "error"
     assert "imports os" in results["every_pixel"].message
+    told = [one.message for one in results.values() if "left out of your file: line" in one.message]
+    assert len(told) == 1 and told[0] == results["every_pixel"].message
 
 
 def test_type_tells_and_makes_nothing():

@@ -26,6 +26,7 @@ from lessons.grading.judge.explain_failure import (
 )
 from lessons.grading.judge.recorded import known_mistake
 from lessons.grading.judge.result import (
+    LEFT_OUT,
     NOT_UNDERSTOOD,
     Attempt,
     CheckEnded,
@@ -156,7 +157,9 @@ def explained(
     if not named and not on_gpu and failure.is_new(before):
         found = lines_on_slip(failure, workers, effort.patient(patience))
     hint = f"stuck? python -m lessons hint {lesson.number}"
-    return diagnosis, "\n".join([message, *found, *printed_lines(workers), hint])
+    told = any(LEFT_OUT in result.message for result in before)
+    left_out = [] if told else [f"{LEFT_OUT}{line}" for line in workers.left_out()]
+    return diagnosis, "\n".join([message, *found, *left_out, *printed_lines(workers), hint])
 
 
 def run_solutions(lessons: Sequence[Lesson], seed: int, workers: WorkerPool) -> None:

@@ -13,7 +13,7 @@ from lessons.course.lesson import lessons
 from lessons.course.source_text import source_lines
 from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
-from lessons.grading.walls.plain_code import codes_in, plain_code
+from lessons.grading.walls.plain_code import PlainCode, codes_in, plain_code
 from lessons.grading.worker.own_kernels import function_of
 from lessons.grading.worker.protocol import Json
 
@@ -42,6 +42,7 @@ class StudentFile:
         self.module = types.ModuleType(MODULE)
         self.hidden: list[Replaced] = []
         self.refused: dict[str, str] = {}  # function -> why it does not run
+        self.left_out: list[str] = []  # lines on the statements that do not run
 
     def load(self, request: Json) -> None:
         """Import the student's file, with the functions it has to write hidden from it.
@@ -68,7 +69,8 @@ class StudentFile:
             exec(compile(text, path, "exec"), self.module.__dict__)
             self.refused = {}
         else:
-            self.refused = run_plain(text, path, self.module, hide)
+            code = run_plain(text, path, self.module, hide)
+            self.refused, self.left_out = code.refused, [str(reason) for reason in code.left_out]
         self.add_missing(request["given"])
 
     def add_missing(self, given: dict[str, list[str]]) -> None:
@@ -92,7 +94,7 @@ class StudentFile:
         name = Path(path).stem
         module = types.ModuleType(name)
         try:
-            refused = run_plain(text_for_the_lab(path), path, module, functions)
+            refused = run_plain(text_for_the_lab(path), path, module, functions).refused
             if refused:
                 raise InputError(next(iter(refused.values())))
         except Exception as error:
@@ -147,11 +149,10 @@ def text_for_the_lab(path: str) -> str:
 
 def run_plain(
     text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]
-) -> dict[str, str]:
-    """Run what of a file is no more than an exercise.
+) -> PlainCode:
+    """Run what of a file is no more than an exercise, and return what was run.
 
-    names: module of kernels/ -> the functions in their place that the file has to define. Returns
-    those of them that do not run, and why.
+    names: module of kernels/ -> the functions in their place that the file has to define.
     """
     wanted = [function for functions in names.values() for function in functions]
     code = plain_code(text, wanted, path)
@@ -161,7 +162,7 @@ def run_plain(
     module.__dict__["getattr"] = own_objects.FieldOf()
     module.__dict__.update(own_objects.NAMES)
     exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
-    return code.refused
+    return code
 
 
 def replace_everywhere(module_name: str, name: str, new: object) -> list[Replaced]:
