@@ -5,6 +5,7 @@ random numbers.
 """
 
 import importlib.util
+import os
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -239,7 +240,10 @@ def told(error: Exception) -> str:
 def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> None:
     """End a check that the file gives nothing to run for."""
     if submission.text is None:
-        raise CheckEnded("failed", "no file", f"there is no file {submission.path}")
+        why = f"there is no file {submission.path}"
+        if os.path.lexists(submission.path):
+            why = f"{submission.path} is not read: it is no plain file, or larger than any exercise"
+        raise CheckEnded("failed", "no file", why)
     text = submission.text.decode("utf-8", "replace")
     if is_too_long(text):
         raise CheckEnded(
