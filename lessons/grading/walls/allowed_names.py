@@ -124,6 +124,7 @@ ATTRIBUTES_LEFT_OUT = {
     "inspect", "linecache", "mmap", "modules", "multiprocessing", "os", "pickle", "posix", "pty",
     "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "threading",
     "traceback", "warnings", "weakref",  # of a module that was come by
+    "func_closure", "func_code", "func_defaults", "func_dict", "func_globals",  # of compiled Python
     "ag_await", "ag_code", "ag_frame", "cr_await", "cr_code", "cr_frame", "cr_origin",
     "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace", "gi_code", "gi_frame",
     "gi_yieldfrom", "tb_frame", "tb_next",

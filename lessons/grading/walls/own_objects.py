@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
-from numba import cuda
+from numba import cuda, njit
 from numba.core.registry import CPUDispatcher
 
 from kernels.plumbing.errors import InputError
@@ -28,7 +28,8 @@ PLAIN = {
     tuple, type(None),
 }  # fmt: skip
 # Classes of which some attributes reach functions, addresses, or memory beyond an array.
-KERNELS = type(cuda.jit(lambda: None)), CPUDispatcher
+EXAMPLES = cuda.jit(lambda: None), njit(lambda: None)
+KERNELS = type(EXAMPLES[0]), CPUDispatcher
 NAMES_OF_FUNCTIONS = {"__doc__", "__name__", "__qualname__"}
 GUARDED = (
     *KERNELS, np.ndarray, np.generic, np.random.RandomState, np.random.BitGenerator,
@@ -38,8 +39,7 @@ FORMATS = {"format", "format_map"}
 ASKED = {
     *FORMATS, "base", "bit_generator", "cffi", "data", "getfield", "set_state", "setfield",
     "state",
-    *(name for kind in KERNELS for name in dir(kind) if not name.startswith("_")), "py_func",
-    "targetoptions", "extensions", "doc",
+    *(name for kernel in EXAMPLES for name in dir(kernel) if not name.startswith("_")),
 } - {"configure", "forall", *ATTRIBUTES_LEFT_OUT}  # fmt: skip
 # What a kernel may ask for, too: arrays have none of it there, but a tuple may have such a field.
 IN_KERNELS = ASKED - FORMATS - {"py_func", "targetoptions"}

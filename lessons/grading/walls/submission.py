@@ -29,7 +29,7 @@ class Submission(NamedTuple):
 
     @staticmethod
     def read(path: Path) -> "Submission":
-        """The file as UTF-8, whatever it was written in; not what is no plain file, or too large."""
+        """The file as UTF-8, whatever it was written in; no text for what is no plain file."""
         try:
             return Submission(path, as_utf8(read_plain_file(path)))
         except OSError:
