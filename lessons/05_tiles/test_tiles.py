@@ -45,6 +45,7 @@ def test_fetched_once(case):
     a, b, c = matrices(case, COUNTED)
     counts = case.measure(TILED, a, b, c)
     expect_product(case, a, b, c)
+    case.require_many_threads(counts, c)
     for name, matrix, tiles in (("a", a, n // TILE), ("b", b, m // TILE)):
         reads = counts.of(matrix).reads / matrix.size
         case.budget(
