@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from kernels.plumbing.errors import InputError
-from lessons.grading.walls.allowed_names import evaluate_types
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import find_lesson
+from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, evaluate_types
 from lessons.grading.walls.plain_code import plain_code
-from lessons.grading.worker.student_file import run_plain, text_for_the_lab
+from lessons.grading.worker.student_file import keep_others_work_away, run_plain, text_for_the_lab
 from lessons.lab import checked_run
 from lessons.lab.compiled.engine import NativeCompileError, native
 from tests.grading.grade import grade
@@ -530,3 +532,23 @@ def test_types_in_text_are_types_and_nothing_else():
     for text in ("exec(bytes([1]))", "sys", "float32.__class__", "void('x')", "[c for c in void]"):
         with pytest.raises(InputError, match="names no types"):
             evaluate_types(text, {}, known)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from kernels.products.tiles import product_registers as x",
+        "from kernels.products import tiles\nx = tiles.add_products",
+        "from kernels.matmul import matmul_naive as x",
+    ],
+)
+def test_what_other_lessons_write_is_theirs(text):
+    lesson = find_lesson(2)
+    functions = {part.module: list(part.functions) for part in lesson.parts}
+    keep_others_work_away(functions)
+    try:
+        text = f"{text}\ndef kernel():\n    return x\n"
+        assert "another lesson's work" in plain_code(text, ["kernel"]).refused["kernel"]
+        assert not plain_code(solution_text(lesson), lesson.blank).left_out
+    finally:
+        OF_OTHER_LESSONS.clear()

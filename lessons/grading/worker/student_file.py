@@ -14,7 +14,7 @@ from lessons.course.source_text import source_lines
 from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
 from lessons.grading.walls.plain_code import PlainCode, codes_in, plain_code
-from lessons.grading.worker.own_kernels import function_of
+from lessons.grading.worker.own_kernels import KERNEL, function_of
 from lessons.grading.worker.protocol import Json
 
 MODULE = "exercise"
@@ -123,17 +123,27 @@ def keep_others_work_away(*own: dict[str, list[str]]) -> None:
     """
     used: set[str] = set()
     for module, names in (pair for part in own for pair in part.items()):
+        there = vars(importlib.import_module(module))
+        used |= {name for name, value in there.items() if is_from_elsewhere(value, module)}
         for name in names:
-            function = function_of(vars(importlib.import_module(module)).get(name))
+            function = function_of(there.get(name))
             code = getattr(function, "__code__", None)
             for inner in codes_in(code) if code else ():
                 used |= {name, *inner.co_names}
     OF_OTHER_LESSONS.clear()
     for part, blank in ((part, lesson.blank) for lesson in lessons() for part in lesson.parts):
-        for name in {*part.functions} & {*blank} - used:
-            if not name.startswith("launch_"):  # whose kernels are looked at when they start
-                OF_OTHER_LESSONS.add(id(vars(importlib.import_module(part.module)).get(name)))
+        names = vars(importlib.import_module(part.module))
+        for name in {*part.functions} - used:
+            # A launch function's kernels are looked at when they start.
+            to_write = name in blank and not name.startswith("launch_")
+            if to_write or type(names.get(name)) is KERNEL:
+                OF_OTHER_LESSONS.add(id(names.get(name)))
     OF_OTHER_LESSONS.discard(id(None))
+
+
+def is_from_elsewhere(value: object, module: str) -> bool:
+    """Whether a name of a module stands for what was imported there."""
+    return getattr(function_of(value), "__module__", module) != module
 
 
 def text_for_the_lab(path: str) -> str:
