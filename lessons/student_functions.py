@@ -16,6 +16,7 @@ from kernels.plumbing.errors import InputError
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Lesson
 from lessons.course.progress import CourseProgress
+from lessons.course.source_text import text_of
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -27,7 +28,7 @@ def is_written(lesson: Lesson) -> bool:
     if not lesson.exercise.exists():
         return False
     needed = [name for name in lesson.blank if name not in lesson.warm_ups]
-    return not unwritten(lesson.exercise.read_text("utf-8", "replace"), needed)
+    return not unwritten(text_of(lesson.exercise), needed)
 
 
 def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:

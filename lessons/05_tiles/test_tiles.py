@@ -45,6 +45,7 @@ def test_fetched_once(case):
     a, b, c = matrices(case, COUNTED)
     counts = case.measure(TILED, a, b, c)
     expect_product(case, a, b, c)
+    case.require_many_threads(counts, c)
     for name, matrix, tiles in (("a", a, n // TILE), ("b", b, m // TILE)):
         reads = counts.of(matrix).reads / matrix.size
         case.budget(
@@ -68,6 +69,7 @@ def test_float32(case):
 
 @check("large")
 def test_large(case):
+    check_tiled(case, ONE_TILE[0])  # the kernel with tiles, and not the other one again
     sizes = case.size(large=LARGE, small=SMALL)
     for launch in (NAIVE, TILED):
         a, b, c = matrices(case, sizes)
@@ -108,6 +110,7 @@ def check_tiled(case, sizes):
             line=counts.busiest_line("reads", a),
         )
     expect_product(case, a, b, c)
+    case.require_many_threads(counts, c)
 
 
 def matrices(case, sizes):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, ROOT, Lesson
-from lessons.course.source_text import as_utf8
+from lessons.course.source_text import as_utf8, read_plain_file
 
 NEEDED = "earlier.json"
 SOLUTIONS = ROOT / "solutions"
@@ -49,7 +49,7 @@ def earlier_files(lesson: Lesson) -> Sequence[Earlier]:
         if not path.exists():
             path = LESSONS / name / "exercise.py"
         try:
-            text = as_utf8(path.read_bytes())
+            text = as_utf8(read_plain_file(path))
         except OSError:
             raise InputError(f"{lesson.name} builds on {name}, but there is no {path}") from None
         found.append(Earlier(name, text, functions, path))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from lessons.course.exercises import kernels_of, unwritten
 from lessons.course.lesson import PARTS, Lesson
 from lessons.course.progress import CourseProgress
+from lessons.course.source_text import text_of
 
 TITLE_WIDTH = 22
 MOST_NAMES = 4  # of functions, in a row
@@ -46,7 +47,7 @@ def note_on(lesson: Lesson, progress: CourseProgress) -> str:
         return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
     if progress.scores(lesson) and not progress.is_current(lesson):
         return "  (changed since it was checked)"
-    missing = unwritten(lesson.exercise.read_text("utf-8", "replace"), lesson.blank)
+    missing = unwritten(text_of(lesson.exercise), lesson.blank)
     if missing and len(missing) < len(lesson.blank):
         return f"  (to write: {', '.join(missing)})"
     return ""

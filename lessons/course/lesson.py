@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernels.plumbing.errors import InputError
+from lessons.course.source_text import read_plain_file
 
 try:
     import tomllib
@@ -198,8 +199,8 @@ def require_sense(lesson: Lesson, path: Path) -> None:
 
 
 def digest(path: Path) -> str | None:
-    """SHA-256 of a file, or None if there is no such file."""
+    """SHA-256 of a file, or None if there is no such file that can be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_plain_file(path)).hexdigest()
     except OSError:
         return None

@@ -4,10 +4,15 @@ import ast
 import codecs
 import functools
 import io
+import os
+import stat
 import threading
 import tokenize
+from pathlib import Path
+from typing import IO
 
 ONE_AT_A_TIME = threading.Lock()
+MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 MOST_NODES = 20_000  # of a syntax tree that is looked at; our longest exercise has some 2,000
 # Encodings in which nobody writes a program: they are slow, or turn one text into another.
 NOT_FOR_SOURCES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
@@ -19,6 +24,28 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+
+
+class Refused(OSError):
+    """A file that is not read; the message says why."""
+
+
+def read_plain_file(path: Path, limit: int = MAX_SOURCE) -> bytes:
+    """The bytes of a file. Raises `OSError`, and `Refused` for a link, a pipe or too much."""
+    flags = os.O_RDONLY
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise Refused("no plain file: not read")
+        return read_at_most(file, limit)
+
+
+def read_at_most(file: IO[bytes], limit: int) -> bytes:
+    content = file.read(limit + 1)
+    if len(content) > limit:
+        raise Refused(f"more than {limit:,} bytes: not read")
+    return content
 
 
 def source_text(content: bytes) -> str:
@@ -38,6 +65,14 @@ def source_text(content: bytes) -> str:
 def as_utf8(content: bytes) -> bytes:
     """The same file in UTF-8 and without a mark; files of plain UTF-8 stay as they are."""
     return source_text(content).encode("utf-8", "replace")
+
+
+def text_of(path: Path) -> str:
+    """The text of a student's file; empty for one that cannot be read."""
+    try:
+        return source_text(read_plain_file(path))
+    except OSError:
+        return ""
 
 
 def source_lines(text: str) -> list[str]:

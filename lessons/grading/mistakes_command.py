@@ -20,7 +20,12 @@ from lessons.course.exercises import START, with_functions
 from lessons.course.lesson import Check, Lesson, find_lesson
 from lessons.course.mistakes import MISTAKES, entries, file_of, find_entry
 from lessons.course.new_mistake import entry_text, insert
-from lessons.course.source_text import source_lines, source_text, syntax_tree
+from lessons.course.source_text import (
+    read_plain_file,
+    source_lines,
+    source_text,
+    syntax_tree,
+)
 
 PROGRAM = "python -m lessons mistakes"
 WIDTH = 96
@@ -114,9 +119,9 @@ def add(options: Namespace) -> int:
 
 def read(path: Path) -> str:
     try:
-        text = source_text(path.read_bytes())
+        text = source_text(read_plain_file(path))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     if syntax_tree(text) is None:
         raise InputError(f"{path} is no Python: a mistake is found by running it")
     return text

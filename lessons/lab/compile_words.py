@@ -183,6 +183,8 @@ def wrong_index(found: Match, source: Source) -> str:
 
 def wrong_index_type(kind: str) -> str:
     what = f"an index must be a whole number, and this is {type_in_words(kind)}"
+    if kind.startswith("IntEnum"):
+        return f"{what}: write its number, as in Channel.RED.value"
     return f"{what}: write //, or int(...)" if kind.startswith("float") else what
 
 

@@ -37,9 +37,8 @@ def started(kernel, blocks, threads, *arguments):
 
 @pytest.mark.parametrize("kernel", [own_kernel, matmul_naive], ids=["own", "of kernels/"])
 def test_kernels_of_the_file_and_of_ours_may_be_started(kernels, array, kernel):
-    watched(started, kernels)(kernel, 1, 32, array)
+    watched(started, kernels)(kernel, 1, 32, *kernels.shown)
     kernels.at_the_end()
-    kernels.show()
     assert array.tolist() == [1, 1, 1]
 
 
@@ -55,8 +54,9 @@ def test_it_has_to_start_one(kernels):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_it_changes_no_array_itself(kernels, array, when):
+def test_it_changes_no_array_itself(kernels, when):
     launch = watched(started, kernels)
+    (array,) = kernels.shown
     if when == "before":
         array[1] = 5
         with pytest.raises(NoKernel, match="itself has changed an array, before"):

@@ -40,6 +40,9 @@ class NoWorkers:
     def stop(self):
         pass
 
+    def left_out(self):
+        return []
+
     def printed(self):
         return ""
 

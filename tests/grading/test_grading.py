@@ -16,9 +16,10 @@ import pytest
 from lessons.conftest import refuse_side_by_side
 from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import ROOT, find_lesson
+from lessons.course.source_text import MAX_SOURCE
 from lessons.grading.judge.worker_process import WorkerProcess, WorkerStopped
 from lessons.grading.walls.planted import planted_beside
-from lessons.grading.walls.submission import MAX_SOURCE, Submission, unusual_code
+from lessons.grading.walls.submission import Submission, unusual_code
 from lessons.grading.worker.output import Output
 from tests.grading.grade import grade
 

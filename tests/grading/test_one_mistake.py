@@ -1,5 +1,7 @@
 """What a run of several checks tells: each mistake once, and who waits for whom."""
 
+import collections
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -225,42 +227,69 @@ def test_what_is_no_kernel_is_refused(kernel):
         require_kernel(kernel, "exercise.py")
 
 
+def watch(array):
+    """(what looks at launches, what the launch function is shown)."""
+    own = OwnKernels([array], plain.__code__.co_filename, "launch_it")
+    return own, own.shown[0]
+
+
 def test_a_launch_function_starts_kernels_and_nothing_else():
     class Lookalike:
         targetoptions = {"device": False}  # noqa: RUF012
         py_func = plain
 
     kernel = cuda.jit(plain)
-    array, path = np.zeros(4, np.float32), plain.__code__.co_filename
-
-    def watch():
-        return OwnKernels([array], path, "launch_it")
-
-    own = watch()
-    assert np.isnan(array).all()  # as on a GPU, the numbers are elsewhere
-    own.before_launch(kernel, (1, 1), (array[1:], 3))
-    array[0] += 1
-    own.after_launch()
+    array = np.arange(4, dtype=np.float32)
+    own, shown = watch(array)
+    assert np.isnan(shown).all()  # as on a GPU, the numbers are elsewhere
+    for part, same in ((shown[1:], array[1:]), (shown[::-2], array[::-2])):
+        *_, (given, number) = own.before_launch(kernel, (1, 1), 1, (part, 3))
+        assert number == 3 and (given == same).all()
+        given += 1
+    assert array.tolist() == [0, 3, 3, 5] and np.isnan(shown).all()
     own.at_the_end()
-    own.show()
-    assert array.tolist() == [1, 0, 0, 0]
-    with pytest.raises(NoKernel, match=r"not what @cuda\.jit makes"):
-        watch().before_launch(Lookalike, 1, (array,))
-    with pytest.raises(NoKernel, match="on a GPU they are on the device"):
-        own = watch()
-        own.before_launch(kernel, 1, (array, array[0] + 1))
+    refused = [
+        (Lookalike, 1, (shown,), r"not what @cuda\.jit makes"),
+        (kernel, 1, (shown, shown[0] + 1), "on a GPU they are on the device"),
+        (kernel, 1, (np.ones(2),), "an array of its own"),
+        (kernel, 1, (array,), "an array of its own"),
+        (kernel, 1, (shown, tuple(range(40))), "more than 32 numbers"),
+    ]
+    for kernel, blocks, arguments, why in refused:
+        with pytest.raises(NoKernel, match=why):
+            own.before_launch(kernel, blocks, 1, arguments)
+    kernel = cuda.jit(plain)
     with pytest.raises(NoKernel, match="started no kernel"):
-        watch().at_the_end()
-    with pytest.raises(NoKernel, match="an array of its own"):
-        watch().before_launch(kernel, 1, (np.ones(2),))
-    with pytest.raises(NoKernel, match="more than 32 numbers"):
-        watch().before_launch(kernel, 1, (array, tuple(range(40))))
+        watch(array)[0].at_the_end()
     with pytest.raises(NoBlocks, match="rounded up"):
-        watch().before_launch(kernel, (0, 2), (array,))
-    own = watch()
-    array[1] = 5
+        own.before_launch(kernel, (0, 2), 1, (shown,))
+    shown[1] = 5
     with pytest.raises(NoKernel, match="itself has changed"):
-        own.before_launch(kernel, 1, (array,))
+        own.before_launch(kernel, 1, 1, (shown,))
+
+
+def refuse(*_):
+    raise AssertionError("was asked")
+
+
+ASKED = dict.fromkeys(("__iter__", "__len__", "__getitem__", "__index__", "__float__"), refuse)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [3, 2.5, 1j, "name", (1, 2), [4, 5], np.float32(2), np.int64(3), ((1, (2.5,)), 7)],
+)
+def test_no_method_of_a_students_class_is_asked_in_a_launch(value):
+    """Its numbers are taken as they are, and the array with them goes on as the check's own."""
+    mine = type("Mine", (type(value),), ASKED)(value)
+    own, shown = watch(np.zeros(3, np.float32))
+    pair = type("Pair", (collections.namedtuple("Pair", "array, number"),), ASKED)(shown, mine)
+    blocks, threads, given = own.before_launch(cuda.jit(plain), mine, (mine, 1), (mine, pair))
+    assert blocks == value and threads == (value, 1) and given[0] == value
+    assert given[1].array is not shown and given[1].number == value
+    for found in (blocks, threads[0], given[0], given[1].number):
+        assert type(found).__module__ in ("builtins", "numpy")
+    assert not isinstance(given[1], type(pair))
 
 
 def test_counts_by_array():

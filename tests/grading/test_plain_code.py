@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from kernels.plumbing.errors import InputError
-from lessons.grading.walls.allowed_names import evaluate_types
+from lessons.course.exercises import solution_text
+from lessons.course.lesson import find_lesson
+from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, evaluate_types
 from lessons.grading.walls.plain_code import plain_code
-from lessons.grading.worker.student_file import run_plain, text_for_the_lab
+from lessons.grading.worker.student_file import keep_others_work_away, run_plain, text_for_the_lab
 from lessons.lab import checked_run
 from lessons.lab.compiled.engine import NativeCompileError, native
 from tests.grading.grade import grade
@@ -129,7 +131,7 @@ def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
         "x = (i for i in ()).gi_frame",
         "x = type('X', (), {})",
         "class x(metaclass=type): pass",
-        "class x:\n    def __eq__(self, other): return True",
+        "class x:\n    def __getattr__(self, name): return {}",
         "class x:\n    __array_interface__ = {}",
         "match print:\n    case object(__self__=x): pass",
         "def x():\n    from os import system\n    return system",
@@ -165,8 +167,6 @@ def test_what_stands_beside_the_kernels_is_left_out_and_costs_nothing(beside):
         "import numpy as np; x = np.sctypeDict",
         # `self` is what a method was called with, and nothing else.
         "def x(self):\n    return self.gi_frame",
-        "def x(self):\n    self.update = 1",
-        "class x:\n    def f(self):\n        for self in (1,):\n            self.update = 1",
         "class x:\n    def f(self):\n        return lambda self: self.f_globals",
         "class x:\n    def f(self):\n        return [self.f_back for self in (1,)]",
     ],
@@ -203,7 +203,7 @@ def change(thing):
     names = run(text.replace("said = Mine.set.__doc__\n", ""))
     assert names["found"] == 6
     assert names["Mine"].set.__doc__ == "A docstring."
-    for thing in (collections.Counter, collections.Counter(), names["Counts"](), names["Mine"]):
+    for thing in (collections.Counter, collections.Counter(), names["Counts"]()):
         with pytest.raises(InputError, match="no object of this file's classes"):
             names["change"](thing)
 
@@ -228,17 +228,78 @@ def test_a_method_may_call_its_object_as_it_likes(method):
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(queue): queue.kept = 1\nclass x:\n    def f(queue): queue.kept = 1",
-        "class x:\n    def f(me):\n        return lambda me: me.f_globals",
-        "class x:\n    def f(me, other): other.kept = 1",
-        "class x:\n    def f(me): me.kept = 1\n    def g(other, me): me.kept = 1",
-        "class x:\n    def f(*me): me.kept = 1",
-        "class x:\n    def f(me):\n        me = print\n        me.kept = 1",
-        "class x:\n    def f(me): return me.__class__",
+        "def f(queue): queue.kept = 1",
+        "def f(queue): queue.kept += 1",
+        "def f(queue): del queue.kept",
+        "def f(queue): return queue._kept",
+        "def f(queue): return queue.__kept",
+        "class f:\n    def __init__(me, other): other.kept = 1",
+        "class f:\n    def __init__(me, other): super().__init__(); other.__kept = 1",
+        "class f:\n    def __init__(*me): me[1].kept = 1",
+        "def f(queue):\n    for queue.kept in (1,): pass",
+        "def f(queue):\n    with queue as queue.kept: pass",
+        "def f(queue): [1 for queue.kept in (1,)]",
+        "def f(queue): (queue.kept, x), y = (1, 2), 3",
     ],
 )
-def test_but_it_is_what_a_method_was_called_with(text):
+def test_what_is_changed_is_asked_when_it_runs(text):
+    """Of a function of ours, a class, a module's object; of one of the file it may be changed."""
+    assert not plain_code(text, ["f"]).left_out
+    f = run(text)["f"]
+    for thing in (evaluate_types, InputError, InputError("x"), np.random.default_rng(1)):
+        with pytest.raises((InputError, AttributeError, TypeError)) as told:
+            f(thing)
+        assert "kept" not in vars(thing) if hasattr(thing, "__dict__") else told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class x:\n    def f(me):\n        return lambda me: me.f_globals",
+        "class x:\n    def f(me): return me.__class__",
+        "class x:\n    def f(me): return super().__class__",
+        "class x:\n    def f(me): return super(x, me).__init__",
+    ],
+)
+def test_but_not_for_what_is_pythons_own(text):
     assert plain_code(f"{text}\ndef kernel():\n    return x\n", ["kernel"]).refused
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "numpy.ndarray((1,), object, numpy.arange(8))",
+        "numpy.typing.NDArray[numpy.float32]((1,))",
+        "type(numpy.zeros(1))((1,), object, numpy.arange(8))",
+        "'{0.__globals__}'.format(print)",
+        "'{0.gi_frame}'.format((i for i in ()))",
+        "'{0[0].__class__}'.format([1])",
+        "'{:{0.__class__}}'.format(1)",
+        "str.format('{0.__class__}', 1)",
+        "next(map(str.format, ['{0.__class__}'], [1]))",
+        "'{x.__class__}'.format_map({'x': 1})",
+        "collections.UserString('{0.__class__}').format(1)",
+        "cuda.jit(print_it).py_func",
+        "numba.njit(print_it).py_func",
+        "numpy.zeros(3).base",
+        "numpy.zeros(3).data",
+        "numpy.random.default_rng(1).bit_generator",
+        "numpy.random.RandomState(1).set_state(())",
+        "dataclasses.dataclass(numba.types.Float)",
+        "enum.Enum('X', {'__array_interface__': {}})",
+        "enum.IntEnum('X', 'a b')",
+        "abc.ABCMeta('X', (), {})",
+        "type(cuda.jit(print_it))(print_it)",
+        "sys.stderr.write.__self__",
+    ],
+)
+def test_what_reaches_memory_or_other_code_ends_when_it_runs(code):
+    heads = "abc collections dataclasses enum numba numpy numpy.typing sys".split()
+    text = "".join(f"import {name}\n" for name in heads)
+    text += f"from numba import cuda\ndef print_it(): pass\ndef f(): return {code}\n"
+    function = run(text).get("f")  # None: it was left out
+    with pytest.raises((InputError, TypeError)):
+        function()
 
 
 def test_one_function_with_more_than_an_exercise_does_not_cost_the_others():
@@ -255,7 +316,7 @@ def user(x):
 """
     module = types.ModuleType("exercise")
     wanted = {"kernels": ["careful", "careless", "user"]}
-    refused = run_plain(text, "exercise.py", module, wanted)
+    refused = run_plain(text, "exercise.py", module, wanted).refused
     assert module.careful(2) == 3
     assert refused.keys() == {"careless", "user"}
     assert all(why.startswith("line 2: imports os, which no") for why in refused.values())
@@ -270,6 +331,7 @@ def test_the_checks_of_the_other_functions_give_their_points():
     results = grade(wrong)
     assert results["luminance"].status == "passed" and results["every_pixel"].status == "error"
     assert "imports os" in results["every_pixel"].message
+    assert "left out of your file: line 26: imports os" in results["every_pixel"].message
 
 
 def test_type_tells_and_makes_nothing():
@@ -470,3 +532,23 @@ def test_types_in_text_are_types_and_nothing_else():
     for text in ("exec(bytes([1]))", "sys", "float32.__class__", "void('x')", "[c for c in void]"):
         with pytest.raises(InputError, match="names no types"):
             evaluate_types(text, {}, known)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from kernels.products.tiles import product_registers as x",
+        "from kernels.products import tiles\nx = tiles.add_products",
+        "from kernels.matmul import matmul_naive as x",
+    ],
+)
+def test_what_other_lessons_write_is_theirs(text):
+    lesson = find_lesson(2)
+    functions = {part.module: list(part.functions) for part in lesson.parts}
+    keep_others_work_away(functions)
+    try:
+        text = f"{text}\ndef kernel():\n    return x\n"
+        assert "another lesson's work" in plain_code(text, ["kernel"]).refused["kernel"]
+        assert not plain_code(solution_text(lesson), lesson.blank).left_out
+    finally:
+        OF_OTHER_LESSONS.clear()

@@ -51,6 +51,9 @@ class Returning:
     def call(self, *arguments):
         return self.values.pop(0) if len(self.values) > 1 else self.values[0]
 
+    def left_out(self):
+        return []
+
     def printed(self):
         return ""
 

@@ -9,7 +9,7 @@ from lessons.course.lesson import Lesson
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import Journal
 from lessons.grading.classroom.roster import Roster, Student
-from lessons.grading.judge.result import NOT_UNDERSTOOD, Result
+from lessons.grading.judge.result import LEFT_OUT, NOT_UNDERSTOOD, Result
 from lessons.grading.report import all_results
 from lessons.grading.walls.fingerprint import remarks_on
 from lessons.grading.walls.submission import Submission
@@ -96,7 +96,10 @@ def lines_to_read(file: Submission, lesson: Lesson, rows: Sequence[Result]) -> l
     """What a person should look at in a file, and in what came of it."""
     lines = remarks_on((file.text or b"").decode("utf-8", "replace"), lesson)
     for row in rows:
-        if row.lesson == lesson.name and row.diagnosis == NOT_UNDERSTOOD:
+        if row.lesson != lesson.name:
+            continue
+        lines += [line for line in row.message.splitlines() if line.startswith(LEFT_OUT)]
+        if row.diagnosis == NOT_UNDERSTOOD:
             lines.append(f"the check {row.check} could not make sense of what came back")
     return lines
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from lessons.grading.walls.submission import MAX_SOURCE, Refused, read_at_most, read_plain_file
+from lessons.course.source_text import MAX_SOURCE, Refused, read_at_most, read_plain_file
 
 MAX_NOTEBOOK = 1 << 24  # with the pictures that it shows
 MAX_ARCHIVE = 1 << 24

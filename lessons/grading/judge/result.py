@@ -8,6 +8,7 @@ from lessons.course.lesson import Check, Lesson
 from lessons.grading.walls.submission import Submission
 
 # The diagnosis of a check that ended in an error of its own, since the values were so strange.
+LEFT_OUT = "left out of your file: "  # begins a line of a message
 NOT_UNDERSTOOD = "not understood"
 
 

@@ -5,6 +5,7 @@ random numbers.
 """
 
 import importlib.util
+import os
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from lessons.grading.judge.explain_failure import (
 )
 from lessons.grading.judge.recorded import known_mistake
 from lessons.grading.judge.result import (
+    LEFT_OUT,
     NOT_UNDERSTOOD,
     Attempt,
     CheckEnded,
@@ -156,7 +158,9 @@ def explained(
     if not named and not on_gpu and failure.is_new(before):
         found = lines_on_slip(failure, workers, effort.patient(patience))
     hint = f"stuck? python -m lessons hint {lesson.number}"
-    return diagnosis, "\n".join([message, *found, *printed_lines(workers), hint])
+    told = any(LEFT_OUT in result.message for result in before)
+    left_out = [] if told else [f"{LEFT_OUT}{line}" for line in workers.left_out()]
+    return diagnosis, "\n".join([message, *found, *left_out, *printed_lines(workers), hint])
 
 
 def run_solutions(lessons: Sequence[Lesson], seed: int, workers: WorkerPool) -> None:
@@ -236,7 +240,10 @@ def told(error: Exception) -> str:
 def refuse_unwritten(submission: Submission, lesson: Lesson, check: Check) -> None:
     """End a check that the file gives nothing to run for."""
     if submission.text is None:
-        raise CheckEnded("failed", "no file", f"there is no file {submission.path}")
+        why = f"there is no file {submission.path}"
+        if os.path.lexists(submission.path):
+            why = f"{submission.path} is not read: it is no plain file, or larger than any exercise"
+        raise CheckEnded("failed", "no file", why)
     text = submission.text.decode("utf-8", "replace")
     if is_too_long(text):
         raise CheckEnded(

@@ -91,6 +91,9 @@ class WorkerPool:
             self.worker.stop()
         self.loaded = None
 
+    def left_out(self) -> list[str]:
+        return self.worker.left_out if self.worker else []
+
     def printed(self) -> str:
         return self.worker.printed() if self.worker else ""
 

@@ -37,6 +37,7 @@ EXERCISE = "exercise.py"
 PNG_BEGINNING, MAX_PICTURE = b"\x89PNG\r\n\x1a\n", 1 << 24
 MAX_REPLAY = 1 << 21
 MAX_RETURNED = 1 << 24  # bytes of arrays that a called function returns
+MOST_LEFT_OUT = 8
 MAX_MESSAGE = 2000  # characters of a text of the worker's
 SECONDS_TO_END = 20
 READABLE = 0o644
@@ -81,6 +82,7 @@ class WorkerProcess:
         self.number = 0
         self.writer: threading.Thread | None = None
         self.last_words: str | None = None
+        self.left_out: list[str] = []  # of the file: lines on what does not run
         self.most_bytes = 0  # of the arrays in a reply
         # One at a time: whoever sends more than was asked for waits.
         self.replies: queue.Queue[Reply | Exception] = queue.Queue(1)
@@ -130,7 +132,10 @@ class WorkerProcess:
             for file in earlier
         ]
         request = {"do": "load", "path": str(path), "hide": hide, "given": given or {}}
-        self.ask({**request, "earlier": before, "any_code": self.any_code}, (), deadline)
+        reply, _ = self.ask({**request, "earlier": before, "any_code": self.any_code}, (), deadline)
+        lines = reply.get("left_out")
+        kept = lines[:MOST_LEFT_OUT] if isinstance(lines, list) else []
+        self.left_out = [printable(str(line)[:MAX_MESSAGE]) for line in kept]
 
     def put(self, name: str, text: bytes) -> Path:
         """Write a file into the worker's folder, where it may be another user who reads it."""

@@ -34,20 +34,19 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield name, node
 
 
-def methods_of(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.arg]]:
-    """The functions in the bodies of classes, each with its first argument: `self`, for most."""
+def is_jit(node: ast.AST) -> bool:
+    """Whether it is a function that Numba compiles: its text is read as it stands."""
+    decorators = getattr(node, "decorator_list", ())
+    return any("jit" in name for part in decorators for inner in ast.walk(part)
+               for name in (getattr(inner, "id", ""), getattr(inner, "attr", "")))  # fmt: skip
+
+
+def in_jit_functions(tree: ast.AST) -> Iterator[ast.AST]:
+    """All that stands in functions that Numba compiles."""
     for node in ast.walk(tree):
-        for part in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(part, FUNCTIONS):
-                for first in [*part.args.posonlyargs, *part.args.args][:1]:
-                    yield part, first
-
-
-def names_of_self(tree: ast.AST) -> set[str]:
-    """The names that are nowhere anything but what a method was called with."""
-    firsts = {id(first): first.arg for _, first in methods_of(tree)}
-    others = {name for name, node in bound_names(tree) if id(node) not in firsts}
-    return {*firsts.values()} - others
+        if isinstance(node, FUNCTIONS) and is_jit(node):
+            for statement in node.body:
+                yield from ast.walk(statement)
 
 
 def in_classes(tree: ast.AST) -> Iterator[ast.stmt]:

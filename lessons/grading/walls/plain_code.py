@@ -16,6 +16,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from lessons.grading.walls.allowed_names import why_not
+from lessons.grading.walls.own_objects import Guards
 from lessons.grading.walls.unusual import FileNames, Names, Reason, module_of
 
 WHAT_RUNS = (
@@ -50,8 +51,9 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
         for node in tree.body
         if (found := sorted(file.reasons(node, bool(names[node].given & by_anyone))))
     }
+    guards = Guards(file.module_in)
     if not reasons:
-        return PlainCode(tree, [], {})
+        return PlainCode(guards.visit(tree), [], {})
     leave_out_users(tree.body, names, reasons)
     refused: dict[str, str] = {}
     for function, reached_names in needed.items():
@@ -59,7 +61,7 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
             if names[node].given & reached_names:
                 refused.setdefault(function, f"{reason}, and {function} needs it. {WHAT_RUNS}")
     tree.body = [node for node in tree.body if node not in reasons]
-    return PlainCode(tree, sorted(set().union(*reasons.values())), refused)
+    return PlainCode(guards.visit(tree), sorted(set().union(*reasons.values())), refused)
 
 
 def one_name_each(node: ast.stmt) -> Statements:

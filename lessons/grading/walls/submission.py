@@ -2,21 +2,14 @@
 
 import ast
 import hashlib
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from lessons.course.source_text import as_utf8, source_lines, syntax_tree
+from lessons.course.source_text import as_utf8, read_plain_file, source_lines, syntax_tree
 
-MAX_SOURCE = 1 << 18  # bytes; the longest of our own files has 10,000
 USUAL_MODULES = ("__future__", "kernels", "math", "numba", "numpy", "typing")
 UNUSUAL_NAMES = ("__import__", "compile", "eval", "exec", "globals", "open", "setattr", "vars")
-
-
-class Refused(Exception):
-    """A file that is not read; the message says why."""
 
 
 class Submission(NamedTuple):
@@ -36,29 +29,11 @@ class Submission(NamedTuple):
 
     @staticmethod
     def read(path: Path) -> "Submission":
-        """The file as UTF-8, whatever it was written in; not if it has over `MAX_SOURCE` bytes."""
+        """The file as UTF-8, whatever it was written in; no text for what is no plain file."""
         try:
-            return Submission(path, as_utf8(read_plain_file(path, MAX_SOURCE)))
-        except (OSError, Refused):
+            return Submission(path, as_utf8(read_plain_file(path)))
+        except OSError:
             return Submission(path, None)
-
-
-def read_plain_file(path: Path, limit: int) -> bytes:
-    """The bytes of a file. Raises `OSError`, and `Refused` for a link, a pipe or too much."""
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Refused("no plain file: not read")
-        return read_at_most(file, limit)
-
-
-def read_at_most(file: IO[bytes], limit: int) -> bytes:
-    content = file.read(limit + 1)
-    if len(content) > limit:
-        raise Refused(f"more than {limit:,} bytes: not read")
-    return content
 
 
 def unusual_code(text: str) -> list[str]:

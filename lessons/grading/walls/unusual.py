@@ -1,7 +1,6 @@
 """What in a student's file is more than an exercise, told from its names alone."""
 
 import ast
-import importlib
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from lessons.grading.walls.allowed_names import (
     METHODS_ALLOWED,
     is_inner,
     is_left_out,
+    module_named,
     value_in,
     why_not,
     why_not_module,
@@ -23,8 +23,10 @@ from lessons.grading.walls.identifiers import (
     identifiers,
     in_classes,
     in_function_bodies,
-    names_of_self,
+    in_jit_functions,
 )
+from lessons.grading.walls.own_objects import ASKED, IN_KERNELS, is_super, names_in_classes
+from lessons.grading.walls.stand_ins import IF_NEEDED, stand_in
 
 # Classes whose pattern `case float(x)` takes the whole value, and none of its attributes.
 WHOLE_IN_A_PATTERN = {
@@ -64,10 +66,17 @@ class FileNames:
         self.ambiguous: set[str] = set()  # names of two modules
         self.own: set[str] = set()  # functions and variables of the file
         self.bound = {name for name, _ in bound_names(tree)}
-        self.names_of_self = names_of_self(tree)
+        self.own_names = {*names_in_classes(tree)}
+        self.in_jit = {id(node) for node in in_jit_functions(tree)}
         self.in_classes = {id(node) for node in in_classes(tree)}
         self.called_later = {id(node) for node in in_function_bodies(tree)}
         nodes = list(ast.walk(tree))
+        # Pairs of a name and an attribute of it.
+        self.asked = {
+            (node.value.id, node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        }
         for node in nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self.note_import(node, inner=node not in tree.body)
@@ -80,12 +89,12 @@ class FileNames:
         for alias in node.names:
             if isinstance(node, ast.Import):
                 whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                if why_not_module(alias.name) is None:
-                    module = importlib.import_module(whole)
+                if self.why_not_import(alias) is None:
+                    module = module_named(whole)
                     self.note_module(alias.asname or whole, module, inner)
                 continue
             if is_module(node, alias):
-                module = importlib.import_module(f"{node.module}.{alias.name}")
+                module = module_named(f"{node.module}.{alias.name}")
                 self.note_module(alias.asname or alias.name, module, inner)
                 continue
             source = module_of(node)
@@ -94,6 +103,16 @@ class FileNames:
             value = value_in(source, alias.name)
             if isinstance(value, ModuleType):
                 self.note_module(alias.asname or alias.name, value, inner)
+
+    def why_not_import(self, alias: ast.alias) -> str | None:
+        """Why `import name` does not run; of some modules, if nothing is used that is there."""
+        why = why_not_module(alias.name)
+        name = alias.asname or alias.name
+        if why is None and alias.name in IF_NEEDED:
+            module = module_named(alias.name)
+            used = any(owner == name and hasattr(module, attr) for owner, attr in self.asked)
+            return None if used else f"imports {alias.name}"
+        return why
 
     def note_module(self, name: str, module: ModuleType, inner: bool) -> None:
         if self.modules.setdefault(name, module) is not module:
@@ -146,7 +165,7 @@ class FileNames:
     def what_is_unusual(self, node: ast.AST, read: set[str], handed_on: bool) -> Iterator[str]:
         yield from unusual_identifiers(node)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from unusual_imports(node)
+            yield from self.unusual_imports(node)
             if id(node) in self.in_classes:
                 yield "imports into a class"
         elif isinstance(node, ast.Name):
@@ -154,7 +173,7 @@ class FileNames:
         elif isinstance(node, ast.Attribute):
             yield from self.unusual_attribute(node, handed_on)
         elif isinstance(node, ast.ClassDef):
-            if is_inner(node.name) or node.keywords:
+            if is_inner(node.name) or not all(map(is_abstract, node.keywords)):
                 yield f"makes the class {node.name} in another way"
         elif isinstance(node, ast.MatchClass):
             yield from self.unusual_pattern(node)
@@ -176,20 +195,46 @@ class FileNames:
             yield f"hands on the module {name}"
 
     def unusual_attribute(self, node: ast.Attribute, handed_on: bool) -> Iterator[str]:
-        of_self = isinstance(node.value, ast.Name) and node.value.id in self.names_of_self
-        if not isinstance(node.ctx, ast.Load) and not of_self:
-            yield f"changes the attribute {node.attr}"
+        """What is not asked while the file runs: see `own_objects`."""
+        loaded, compiled = isinstance(node.ctx, ast.Load), id(node) in self.in_jit
         module = self.module_in(node.value)
+        if not loaded and (module or compiled or is_inner(node.attr)):
+            yield f"changes the attribute {node.attr}"
         if module is not None:
             if problem := why_not(module, node.attr):
                 yield problem
             elif handed_on and self.module_in(node):
                 yield f"hands on the module {node.attr}"
-        elif is_left_out(node.attr) and not (of_self and not is_inner(node.attr)):
+            elif compiled and stand_in(module, node.attr):
+                yield f"uses {node.attr} of {module.__name__} in a kernel"
+            return
+        of_everybody = node.attr not in ASKED or (compiled and node.attr in IN_KERNELS)
+        if not is_left_out(node.attr) and of_everybody:
+            return
+        if is_inner(node.attr):
+            asked = is_super(node.value) and node.attr in METHODS_ALLOWED
+        else:
+            asked = not compiled and (
+                node.attr.startswith("_") or node.attr in self.own_names | ASKED
+            )
+        if not asked:
             yield f"uses {node.attr}"
 
+    def unusual_imports(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from filter(None, map(self.why_not_import, node.names))
+            return
+        names = [alias for alias in node.names if not is_module(node, alias)]
+        source = module_of(node)
+        if source is None:
+            yield from [f"imports {'.' * node.level}{node.module or ''}"] if names else []
+            return
+        for alias in names:
+            if alias.name != "*" and (problem := why_not(source, alias.name)):
+                yield problem
+
     def unusual_pattern(self, node: ast.MatchClass) -> Iterator[str]:
-        yield from (f"uses {name}" for name in node.kwd_attrs if is_left_out(name))
+        yield from (f"uses {name}" for name in node.kwd_attrs if is_left_out(name) or name in ASKED)
         kind = node.cls.id if isinstance(node.cls, ast.Name) else ""
         if node.patterns and (kind not in WHOLE_IN_A_PATTERN or kind in self.bound):
             yield f"takes a {ast.unparse(node.cls)} apart without the names of its parts"
@@ -218,18 +263,11 @@ def unusual_identifiers(node: ast.AST) -> Iterator[str]:
             yield f"defines {name}"
 
 
-def unusual_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from filter(None, (why_not_module(alias.name) for alias in node.names))
-        return
-    names = [alias for alias in node.names if not is_module(node, alias)]
-    source = module_of(node)
-    if source is None:
-        yield from [f"imports {'.' * node.level}{node.module or ''}"] if names else []
-        return
-    for alias in names:
-        if alias.name != "*" and (problem := why_not(source, alias.name)):
-            yield problem
+def is_abstract(keyword: ast.keyword) -> bool:
+    """Whether it is `metaclass=ABCMeta`, which is looked at again when it runs."""
+    value = keyword.value
+    name = getattr(value, "attr", getattr(value, "id", ""))
+    return keyword.arg == "metaclass" and name == "ABCMeta"
 
 
 def is_module(node: ast.ImportFrom, alias: ast.alias) -> bool:
@@ -241,7 +279,7 @@ def module_of(node: ast.ImportFrom) -> ModuleType | None:
     """The module of `from module import ...`, if a file may import from it."""
     if node.level or not node.module or why_not_module(node.module):
         return None
-    return importlib.import_module(node.module)
+    return module_named(node.module)
 
 
 def is_named(node: ast.expr, name: str) -> bool:

@@ -17,6 +17,7 @@ from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.grading.worker.own_kernels import (
     MOST_NUMBERS,
     NoKernel,
+    exact,
     flat,
     function_of,
     require_kernel_of_the_course,
@@ -136,7 +137,7 @@ class HostSession(Session):
                 place = host_place()
                 double = LabFinding("slow", place.line, DOUBLES, True, place.file, "double")
                 self.add(double)
-        super().launch(kernel, chosen, arguments)
+        super().launch(kernel, chosen, [exact(value) for value in arguments])
 
     # ---------------------------------------------------------------- at the end
 

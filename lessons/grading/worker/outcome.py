@@ -67,10 +67,15 @@ def read_rows(received: Any) -> list[Row]:
     """The rows in a worker's reply. Raises `ValueError` or `TypeError` for nonsense."""
     if len(received) > MOST_ROWS:
         raise ValueError("more rows than any kernel has")
-    return [
+    rows = [
         Row(whole(array), whole(line), {field: whole(totals[field]) for field in SUMS})
         for array, line, totals in received
     ]
+    for row in rows:  # an atomic reads a number, and writes it
+        where = "shared_" if row.array == SHARED else ""
+        for field in ("reads", "writes"):
+            row.totals[where + field] += row.totals["atomics"]
+    return rows
 
 
 class Found(NamedTuple):

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernels.plumbing.errors import InputError
+from lessons.course.lesson import lessons
 from lessons.course.source_text import source_lines
-from lessons.grading.walls.allowed_names import safe_builtins
-from lessons.grading.walls.own_objects import GUARD, FieldOf, OneArgumentType, guard_for, guarded
-from lessons.grading.walls.plain_code import plain_code
+from lessons.grading.walls import own_objects, stand_ins
+from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
+from lessons.grading.walls.plain_code import PlainCode, codes_in, plain_code
+from lessons.grading.worker.own_kernels import KERNEL, function_of
 from lessons.grading.worker.protocol import Json
 
 MODULE = "exercise"
@@ -40,6 +42,7 @@ class StudentFile:
         self.module = types.ModuleType(MODULE)
         self.hidden: list[Replaced] = []
         self.refused: dict[str, str] = {}  # function -> why it does not run
+        self.left_out: list[str] = []  # lines on the statements that do not run
 
     def load(self, request: Json) -> None:
         """Import the student's file, with the functions it has to write hidden from it.
@@ -54,6 +57,7 @@ class StudentFile:
         for module, name, original in self.hidden:
             setattr(module, name, original)
         self.hidden.clear()
+        keep_others_work_away(hide, request["given"])
         for module_name, names in hide.items():
             for name in names:
                 self.hidden += replace_everywhere(module_name, name, Solution(name))
@@ -65,7 +69,8 @@ class StudentFile:
             exec(compile(text, path, "exec"), self.module.__dict__)
             self.refused = {}
         else:
-            self.refused = run_plain(text, path, self.module, hide)
+            code = run_plain(text, path, self.module, hide)
+            self.refused, self.left_out = code.refused, [str(reason) for reason in code.left_out]
         self.add_missing(request["given"])
 
     def add_missing(self, given: dict[str, list[str]]) -> None:
@@ -89,7 +94,7 @@ class StudentFile:
         name = Path(path).stem
         module = types.ModuleType(name)
         try:
-            refused = run_plain(text_for_the_lab(path), path, module, functions)
+            refused = run_plain(text_for_the_lab(path), path, module, functions).refused
             if refused:
                 raise InputError(next(iter(refused.values())))
         except Exception as error:
@@ -111,6 +116,36 @@ class StudentFile:
         return getattr(self.module, name)
 
 
+def keep_others_work_away(*own: dict[str, list[str]]) -> None:
+    """Have a file refused what other lessons' students write, but for what its own lesson uses.
+
+    own: module of kernels/ -> functions of the file's lesson, as the course has them.
+    """
+    used: set[str] = set()
+    for module, names in (pair for part in own for pair in part.items()):
+        there = vars(importlib.import_module(module))
+        used |= {name for name, value in there.items() if is_from_elsewhere(value, module)}
+        for name in names:
+            function = function_of(there.get(name))
+            code = getattr(function, "__code__", None)
+            for inner in codes_in(code) if code else ():
+                used |= {name, *inner.co_names}
+    OF_OTHER_LESSONS.clear()
+    for part, blank in ((part, lesson.blank) for lesson in lessons() for part in lesson.parts):
+        names = vars(importlib.import_module(part.module))
+        for name in {*part.functions} - used:
+            # A launch function's kernels are looked at when they start.
+            to_write = name in blank and not name.startswith("launch_")
+            if to_write or type(names.get(name)) is KERNEL:
+                OF_OTHER_LESSONS.add(id(names.get(name)))
+    OF_OTHER_LESSONS.discard(id(None))
+
+
+def is_from_elsewhere(value: object, module: str) -> bool:
+    """Whether a name of a module stands for what was imported there."""
+    return getattr(function_of(value), "__module__", module) != module
+
+
 def text_for_the_lab(path: str) -> str:
     """The text of a file, also for the lab when it looks up a kernel.
 
@@ -124,20 +159,20 @@ def text_for_the_lab(path: str) -> str:
 
 def run_plain(
     text: str, path: str, module: types.ModuleType, names: dict[str, list[str]]
-) -> dict[str, str]:
-    """Run what of a file is no more than an exercise.
+) -> PlainCode:
+    """Run what of a file is no more than an exercise, and return what was run.
 
-    names: module of kernels/ -> the functions in their place that the file has to define. Returns
-    those of them that do not run, and why.
+    names: module of kernels/ -> the functions in their place that the file has to define.
     """
     wanted = [function for functions in names.values() for function in functions]
     code = plain_code(text, wanted, path)
-    own = {"type": OneArgumentType, GUARD: guard_for(module.__name__)}
-    module.__dict__["__builtins__"] = {**safe_builtins(), **own}
+    stand_ins.OWN.add(module.__name__)
+    module.__dict__["__builtins__"] = {**safe_builtins(), "type": own_objects.OneArgumentType}
     # Not a builtin: those are Python's own to Numba, which would compile the real one in a kernel.
-    module.__dict__["getattr"] = FieldOf()
-    exec(compile(guarded(code.tree), path, "exec", dont_inherit=True), module.__dict__)
-    return code.refused
+    module.__dict__["getattr"] = own_objects.FieldOf()
+    module.__dict__.update(own_objects.NAMES)
+    exec(compile(code.tree, path, "exec", dont_inherit=True), module.__dict__)
+    return code
 
 
 def replace_everywhere(module_name: str, name: str, new: object) -> list[Replaced]:

@@ -52,6 +52,7 @@ for module_name in sorted(MODULES):
         linecache.getlines(str(importlib.import_module(module_name).__file__))
 
 PICTURE = "accesses.png"
+MOST_LEFT_OUT = 8  # lines that are told
 # Functions that raise `OverflowError` in Python. NumPy's give infinity, in their argument's type.
 ENDLESS: dict[str, Callable[..., object]] = {
     "exp": np.exp, "expm1": np.expm1, "sinh": np.sinh, "cosh": np.cosh, "pow": np.power,
@@ -88,7 +89,7 @@ class Worker:
         """(reply, arrays) for one request of the judge."""
         if request["do"] == "load":
             self.file.load(request)
-            return {}, []
+            return {"left_out": self.file.left_out[:MOST_LEFT_OUT]}, []
         if request["do"] == "call":
             return self.call(request, arrays)
         if request["do"] == "draw":
@@ -215,41 +216,34 @@ class Worker:
         return {**reply, "doubles": run.doubles, "steps": run.steps}, packer.arrays
 
     def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
-        unpacker = Unpacker(arrays, self.file.find)
-        arguments = self.stages.watched([unpacker.unpack(a) for a in request["arguments"]])
         name = request["function"]
-        if request["backend"] == "cuda":
-            self.file.find(name)(*arguments, launch=launch)
+        if request["backend"] == "cuda" or not (request["conducts"] or name.startswith("launch_")):
+            self.file.find(name)(*self.arguments(request, arrays), launch=launch)
             return
+        kind = ConductedKernels if request["conducts"] else OwnKernels
+        own = kind(arrays, self.file.path, name)
+        arguments = self.arguments(request, own.shown)
         if request["conducts"]:
-            self.conduct(name, arguments, ConductedKernels(arrays, self.file.path, name), launch)
-            return
-        if not name.startswith("launch_"):
-            self.file.find(name)(*arguments, launch=launch)
-            return
-        own = OwnKernels(arrays, self.file.path, name)
-        try:
+            self.conduct(name, arguments, watched(launch, own))
+        else:
             self.file.find(name)(*arguments, launch=watched(launch, own))
-            own.at_the_end()
-        finally:
-            own.show()
+        own.at_the_end()
 
-    def conduct(
-        self, name: str, arguments: Sequence[Any], kernels: ConductedKernels, launch: Launcher
-    ) -> None:
+    def arguments(self, request: Json, arrays: Sequence[Any]) -> list[object]:
+        unpacker = Unpacker(arrays, self.file.find)
+        return self.stages.watched([unpacker.unpack(a) for a in request["arguments"]])
+
+    def conduct(self, name: str, arguments: Sequence[Any], launch: Launcher) -> None:
         """Call a function that calls launch functions; each of these needs to be told where."""
         try:
             with no_usual_launcher():
-                self.file.find(name)(*arguments, launch=watched(launch, kernels))
-            kernels.at_the_end()
+                self.file.find(name)(*arguments, launch=launch)
         except CudaSupportError as error:
             # Its line is that of the call in the student's file.
             raise LaunchForgotten(
                 f"{name} calls a launch function without launch=launch: that does not know where "
                 "to run its kernel, and would look for a GPU. Pass on the launch that you got"
             ).with_traceback(error.__traceback__) from None
-        finally:
-            kernels.show()
 
 
 def plain(value: object) -> object:
