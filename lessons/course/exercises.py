@@ -322,6 +322,24 @@ def write_exercise(lesson: Lesson) -> None:
     write_atomically(lesson.exercise, lambda file: file.write(text))
 
 
+def write_solutions(chosen: Iterable[Lesson], folder: Path, overwrite: bool = False) -> None:
+    """Write our solution of each lesson as FOLDER/NN_name.py; the folder is made.
+
+    Raises `InputError` if it cannot be written, or if another file has that name already; with
+    overwrite, such a file is replaced.
+    """
+    texts = {folder / f"{one.name}.py": solution_text(one).encode("utf-8") for one in chosen}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            if path.exists() and path.read_bytes() != text and not overwrite:
+                raise InputError(f"{path} exists already, and is another: add --overwrite")
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}") from None
+    for path, text in texts.items():
+        write_atomically(path, lambda file, text=text: file.write(text))
+
+
 def keep_backup(path: Path) -> Path:
     """Copy a file to a name that is free beside it. Raises `InputError` if that is impossible."""
     numbers = (path.with_name(f"{path.name}.bak-{number}") for number in itertools.count(1))
