@@ -1,7 +1,10 @@
 """Checks of lesson 12. Sizes are no multiples of a tile, and no two of them are alike."""
 
+import ast
+
 import numpy as np
 
+from lessons.course.source_text import syntax_tree
 from lessons.grading.judge.case import check
 from lessons.reference import products as reference
 
@@ -89,6 +92,58 @@ def test_one_barrier(case):
         "nothing that is still read: one barrier per round, between storing and multiplying.",
     )
     require_tiles(case, counts, a, b, c)
+    late = late_loads(case.submission.text)
+    case.require(
+        late == 0,
+        "loaded too late",
+        "what the next round needs is loaded when this round's products are done, and stored right "
+        "then: the threads wait for memory and do nothing. Load it between the barrier and the "
+        "products, which need no memory, and store it after them.",
+        line=late,
+    )
+
+
+def late_loads(text):
+    """The line of a load in the loop whose numbers are stored before any product is made.
+
+    text: a student's file, bytes. 0 if there is none, or if it cannot be told.
+    """
+    tree = syntax_tree(text.decode("utf-8", "replace"))
+    functions = [node for node in (tree.body if tree else ()) if hasattr(node, "args")]
+    kernel = next((one for one in functions if one.name == "product_double_buffered"), None)
+    if kernel is None or len(kernel.args.args) < 2:
+        return 0
+    matrices = {argument.arg for argument in kernel.args.args[:2]}
+    tiles, registers = arrays_of(kernel, "shared"), arrays_of(kernel, "local")
+    for loop in ast.walk(kernel):
+        if isinstance(loop, (ast.For, ast.While)) and "syncthreads" in ast.dump(loop):
+            found = [named_in(statement) for statement in loop.body]
+            loads = {i: names & registers for i, names in enumerate(found) if names & matrices}
+            stores = [names & registers if names & tiles else set() for names in found]
+            loaded = set().union(*loads.values())
+            products = [bool(names & tiles and not names & loaded) for names in found]
+            for i, names in loads.items():
+                after = [j % len(found) for j in range(i + 1, i + 1 + len(found))]
+                stored = next((j for j in after if stores[j] & names), None)
+                if any(products) and stored is not None and names:
+                    if not any(products[j] for j in after[: after.index(stored)]):
+                        return loop.body[i].lineno
+    return 0
+
+
+def arrays_of(kernel, kind):
+    """Names of a kernel's shared or local arrays."""
+    return {
+        node.targets[0].id
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and ast.unparse(node.value).startswith(f"cuda.{kind}.array")
+    }
+
+
+def named_in(statement):
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 @check("transposed")
