@@ -538,8 +538,8 @@ def expect_both_sides(case):
     case.require(
         abs(value) <= FLAT,
         "to one side only",
-        f"the slope of 300 * x * x at x = 0 is 0, and not {value:.3g}: at the bottom of a valley it "
-        "goes up on both sides. Go one step to each side, as far on both, and divide what is "
+        f"the slope of 300 * x * x at x = 0 is 0, and not {value:.3g}: from the bottom of a valley "
+        "it goes up on both sides. Go one step to each side, as far on both, and divide what is "
         "between the two values by what is between the two points.",
     )
 
