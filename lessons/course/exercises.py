@@ -318,8 +318,11 @@ def from_import(module: str, names: Sequence[str]) -> str:
 
 def write_exercise(lesson: Lesson) -> None:
     """Write exercise.py of a lesson as it is before the student begins."""
-    text = exercise_text(lesson).encode("utf-8")
-    write_atomically(lesson.exercise, lambda file: file.write(text))
+    write_whole(lesson.exercise, exercise_text(lesson).encode("utf-8"))
+
+
+def write_whole(path: Path, text: bytes) -> None:
+    write_atomically(path, lambda file: file.write(text))
 
 
 def write_solutions(chosen: Iterable[Lesson], folder: Path, overwrite: bool = False) -> None:
@@ -337,7 +340,7 @@ def write_solutions(chosen: Iterable[Lesson], folder: Path, overwrite: bool = Fa
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror}") from None
     for path, text in texts.items():
-        write_atomically(path, lambda file, text=text: file.write(text))
+        write_whole(path, text)
 
 
 def keep_backup(path: Path) -> Path:
