@@ -34,9 +34,10 @@ try:
         keep_backup,
         solution_text,
         write_exercise,
+        write_solutions,
     )
-    from lessons.course.index import rows_of_part
-    from lessons.course.lesson import Check, Lesson, find_lesson, lessons
+    from lessons.course.index import is_behind, rows_of_part
+    from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
     from lessons.course.progress import CourseProgress
     from lessons.grading import mistakes_command
     from lessons.grading.classroom import autograder, handout
@@ -107,7 +108,27 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
     add("view", view, "open the replays and pictures of a lesson's checks that failed last")
     add("reset", reset, "begin a lesson anew; a backup of your file is kept")
     add("doctor", doctor, "what this machine has, and what is missing", number=None)
-    add("solution", show_solution, "print our solution, once yours has passed")
+    solution = add(
+        "solution", show_solution, "print our solution, once yours has passed; or write files", None
+    )
+    solution.add_argument(
+        "numbers",
+        nargs="?",
+        metavar="number",
+        help="number of the lesson (default: with --all, all)",
+    )
+    solution.add_argument(
+        "--all", action="store_true", help="of all lessons, with --to (default: of the one named)"
+    )
+    solution.add_argument(
+        "--to", metavar="FOLDER",
+        help="for teachers: write FOLDER/NN_name.py of 4, of 1-9, or of --all (default: print one)",
+    )  # fmt: skip
+    solution.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="with --to: replace files of these names (default: refuse)",
+    )
     classroom.add_options(
         add("grade", classroom.grade_class, "grade a class: a folder of submissions", number=None)
     )
@@ -138,8 +159,10 @@ def show_status(options: Namespace) -> int:
     current = progress.next_lesson(everything)
     for _, part in groupby(everything, key=lambda lesson: lesson.part):
         print("\n".join(rows_of_part(list(part), progress, current)))
-    if progress.is_done(current):
-        print("all done: python train.py --use lessons trains the lake with your kernels")
+    if is_behind(current, progress):
+        in_handout = (current.folder / START).exists()
+        train = "" if in_handout else ": python train.py --use lessons trains the lake with yours"
+        print(f"all done{train}")
         return EXIT_OK
     print(f"next: read {nearby(current.folder / 'README.md')}, write {nearby(current.exercise)},")
     print(f"      then python -m lessons check {current.number}")
@@ -207,16 +230,17 @@ def lines_of(result: Result, check: Check) -> Iterator[str]:
 
 
 def what_comes_next(lesson: Lesson) -> str:
+    runs = f"yours at work: python -m lessons.{lesson.name}"
+    at_work = [runs] if (lesson.folder / "__main__.py").exists() else []
     if (lesson.folder / START).exists():
-        return "\n".join(next_lines(lesson))
+        return "\n".join([*at_work, *next_lines(lesson)])
     # Not at the top: it loads the native engine, and most commands should answer at once.
     from lessons.student_backend import CONTRIBUTIONS
 
     lines = []
     if lesson.number in CONTRIBUTIONS:
         lines.append("your kernels can train the lake: python train.py --use lessons")
-    if (lesson.folder / "__main__.py").exists():
-        lines.append(f"yours at work: python -m lessons.{lesson.name} --use lessons")
+    lines += [f"{line} --use lessons" for line in at_work]
     lines += next_lines(lesson)
     lines.append(f"ours, to compare: python -m lessons solution {lesson.number}")
     return "\n".join(lines)
@@ -300,9 +324,18 @@ def reset(options: Namespace) -> int:
 
 
 def show_solution(options: Namespace) -> int:
-    lesson = find_lesson(options.number)
-    if (lesson.folder / START).exists():
+    if bool(options.numbers) == options.all:
+        raise InputError("give the number of a lesson, or --all")
+    chosen = lessons() if options.all else find_lessons(options.numbers)
+    if any((lesson.folder / START).exists() for lesson in chosen):
         raise InputError("this copy of the course has no solutions: ask your instructor")
+    if options.to:
+        write_solutions(chosen, Path(options.to), options.overwrite)
+        print(f"{options.to}: our solutions of {len(chosen)} lessons, for teachers")
+        return EXIT_OK
+    if len(chosen) > 1:
+        raise InputError("the solutions of several lessons are files: add --to FOLDER")
+    lesson = chosen[0]
     progress = CourseProgress()
     if not (progress.is_done(lesson) and progress.is_current(lesson)):
         raise InputError(

@@ -1,26 +1,11 @@
 """Train with the staged CUDA kernels, compiled for the CPU by the lab's native engine."""
 
-from collections.abc import Callable
-
 import numba
 import numpy as np
 
-from kernels.plumbing.errors import InputError
 from kernels.training.devices import cpu_name, filled, threads_label
 from kernels.training.staged_backends import StagedBackend
-from lessons.lab.compiled.engine import launch as launch_native
-from lessons.lab.errors import InputError as LabError
-
-
-def launch(kernel: Callable, blocks: object, threads: object, *arguments: object) -> None:
-    """A launcher as `kernels.launch` has them. Raises `InputError` for what the engine refuses.
-
-    Whether the kernels compile for a GPU too, the tests say, and the lessons' checks.
-    """
-    try:
-        launch_native(kernel, blocks, threads, *arguments, ask_numba=False)
-    except LabError as error:
-        raise InputError(str(error)) from None
+from lessons.native_launch import launch
 
 
 class HostBackend(StagedBackend):

@@ -4,6 +4,7 @@ They are loaded into this process, unlike those that are graded: a command runs 
 has written.
 """
 
+import importlib
 import importlib.util
 import secrets
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from kernels.plumbing.errors import InputError
+from lessons.course.earlier import written_file
 from lessons.course.exercises import unwritten
 from lessons.course.lesson import Lesson
 from lessons.course.progress import CourseProgress
@@ -21,6 +23,8 @@ from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
+
+EXERCISE = "exercise_of_lesson_"  # name of the module that a student's file becomes
 
 
 def is_written(lesson: Lesson) -> bool:
@@ -62,12 +66,24 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
     return failures
 
 
+def replace_everywhere(module_name: str, name: str, new: object) -> None:
+    """Put `new` wherever one of our modules has this function, also in a table of functions."""
+    old = getattr(importlib.import_module(module_name), name)
+    ours = ("kernels.", "lessons.", "__main__", EXERCISE)
+    for module in [one for key, one in sys.modules.items() if key.startswith(ours)]:
+        tables = [value for value in vars(module).values() if type(value) is dict]
+        for table in (vars(module), *tables):
+            for key in [key for key, value in table.items() if value is old]:
+                table[key] = new
+
+
 def load(lesson: Lesson, function: str) -> Callable[..., Any]:
-    """A function of a student's file; the file is imported only once."""
-    name = f"exercise_of_lesson_{lesson.number}"
+    """A function of a student's file, or of a given one; the file is imported only once."""
+    path = written_file(lesson)
+    name = f"{EXERCISE}{lesson.number}"
     module = sys.modules.get(name)
     if module is None:
-        specification = importlib.util.spec_from_file_location(name, lesson.exercise)
+        specification = importlib.util.spec_from_file_location(name, path)
         assert specification and specification.loader, "a file that ends in .py has a loader"
         module = importlib.util.module_from_spec(specification)
         sys.modules[name] = module
@@ -76,8 +92,8 @@ def load(lesson: Lesson, function: str) -> Callable[..., Any]:
         except Exception as error:
             del sys.modules[name]
             raise InputError(
-                f"{lesson.exercise} cannot be imported: {type(error).__name__}: {error}"
+                f"{path} cannot be imported: {type(error).__name__}: {error}"
             ) from None
     if not hasattr(module, function):
-        raise InputError(f"{lesson.exercise} has no function {function}")
+        raise InputError(f"{path} has no function {function}")
     return getattr(module, function)

@@ -34,7 +34,7 @@ def random_pixels(image, seed, clock, positions, target):
     if sample >= positions.shape[0]:
         return
 
-    height, width, _ = image.shape
+    height, width = image.shape[0], image.shape[1]
     step = uint64(clock[FIRST_STEP] + clock[SECOND_HALF])
     u, v = random_uv(uint64(sample), step, seed)
     column = min(int32(u * float32(width)), width - 1)

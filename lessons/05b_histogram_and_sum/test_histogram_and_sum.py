@@ -137,12 +137,16 @@ def inside(case, numbers, bins):
 def count(case, launch, pixels, bins, used, engine=None):
     """Count random pixels, all in the first `used` bins. What `counts` held before stays in it.
 
+    If all bins are used, the last pixel is white: 1.0, which is of the last bin.
+
     Returns (brightness, counts, how often the kernel has touched them; None for a large input).
     """
     numbers = case.rng.integers(0, used, pixels)
     before = case.rng.integers(0, 50, bins).astype(np.int32)
     counts = case.output((bins,), np.int32, initial=before)
     brightness = inside(case, numbers, bins)
+    if used == bins:
+        numbers[-1], brightness[-1] = bins - 1, 1
     counted = run(case, launch, brightness, counts, engine)
     case.expect(counts, before + np.bincount(numbers, minlength=bins), "counts")
     return brightness, counts, counted

@@ -1,5 +1,7 @@
 """Checks of lesson 12. Sizes are no multiples of a tile, and no two of them are alike."""
 
+import ast
+
 import numpy as np
 
 from lessons.grading.judge.case import Curve, check
@@ -20,6 +22,7 @@ SECTORS = 1.5  # allowed per 8 numbers fetched
 PASSES = 1.2  # allowed per request to shared memory
 TOUCHES_OF_C = 1.2  # allowed reads and writes per element
 FRAGMENT_READS = 1.3  # allowed, relative to ours
+MOST_STATEMENTS = 100  # of a loop in which loads are looked for
 GLOBAL_READS = 1 / 8  # allowed per product of a kernel without tiles
 
 
@@ -89,6 +92,62 @@ def test_one_barrier(case):
         "nothing that is still read: one barrier per round, between storing and multiplying.",
     )
     require_tiles(case, counts, a, b, c)
+    late = late_loads(case.submission.text)
+    case.require(
+        late == 0,
+        "loaded too late",
+        "what the next round needs is loaded when this round's products are done, and stored right "
+        "then: the threads wait for memory and do nothing. Load it between the barrier and the "
+        "products, which need no memory, and store it after them.",
+        line=late,
+    )
+
+
+def late_loads(text):
+    """The line of a load in the loop whose numbers are stored before any product is made.
+
+    text: a student's file, bytes. 0 if there is none, or if it cannot be told.
+    """
+    try:
+        functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    kernel = next((one for one in functions if one.name == "product_double_buffered"), None)
+    if kernel is None or len(kernel.args.args) < 2:
+        return 0
+    matrices = {argument.arg for argument in kernel.args.args[:2]}
+    tiles, registers = arrays_of(kernel, "shared"), arrays_of(kernel, "local")
+    for loop in ast.walk(kernel):
+        if not isinstance(loop, (ast.For, ast.While)) or len(loop.body) > MOST_STATEMENTS:
+            continue
+        if "syncthreads" in ast.dump(loop):
+            found = [named_in(statement) for statement in loop.body]
+            loads = {i: names & registers for i, names in enumerate(found) if names & matrices}
+            stores = [names & registers if names & tiles else set() for names in found]
+            loaded = set().union(*loads.values())
+            products = [bool(names & tiles and not names & loaded) for names in found]
+            for i, names in loads.items():
+                after = [j % len(found) for j in range(i + 1, i + 1 + len(found))]
+                stored = next((j for j in after if stores[j] & names), None)
+                if any(products) and stored is not None and names:
+                    if not any(products[j] for j in after[: after.index(stored)]):
+                        return loop.body[i].lineno
+    return 0
+
+
+def arrays_of(kernel, kind):
+    """Names of a kernel's shared or local arrays."""
+    return {
+        node.targets[0].id
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and ast.unparse(node.value).startswith(f"cuda.{kind}.array")
+    }
+
+
+def named_in(statement):
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 @check("transposed")

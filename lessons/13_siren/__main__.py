@@ -20,9 +20,8 @@ from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
 from kernels.training.waiting import leave
-from lessons.capstones.baseline import bilinear_psnr
+from lessons.capstones.baseline import bilinear_of_numbers
 from lessons.capstones.command import Command, path, whole_number
-from lessons.capstones.device import Device
 from lessons.capstones.run import Run
 from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
@@ -75,7 +74,7 @@ def work(run: Run) -> str:
     files = "prediction.png", "ground_truth.png", "contact_sheet.png", "training.gif"
     with run.writing(*files, inputs=[options.image]):
         siren = run.patiently("compiling", ready)
-        grid, baseline = bilinear(image, siren.parameters.size // 3, device)
+        grid, baseline = bilinear_of_numbers(image, siren.parameters.size, device)
         best, frames = train(run, siren, image)
         run.save_picture("prediction.png", best.picture)
         run.save_picture("ground_truth.png", image)
@@ -168,19 +167,6 @@ def finite_loss(siren: Siren, step: int) -> float:
 def learning_rate(step: int, steps: int, how: str) -> float:
     """how: "constant" or "falling", see `falling_factor`."""
     return LEARNING_RATE * (falling_factor(step, steps) if how == "falling" else 1.0)
-
-
-def bilinear(image: np.ndarray, cells: int, device: Device) -> tuple[str, float]:
-    """What so many cells do without a network: the picture smaller, and as large again.
-
-    Returns the size, and its PSNR in dB; infinity if the picture has no more pixels than that.
-    """
-    height, width, _ = image.shape
-    scale = math.sqrt(cells / (width * height))
-    if scale >= 1:
-        return f"{width}x{height}", math.inf
-    columns, rows = max(1, round(width * scale)), max(1, round(height * scale))
-    return f"{columns}x{rows}", bilinear_psnr(image, columns, rows, device)
 
 
 def save_overview(run: Run, frames: list[Frame], image: np.ndarray) -> None:

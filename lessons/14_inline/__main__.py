@@ -29,7 +29,7 @@ from kernels.inline.model import (
 from kernels.inline.sizes import grid_shape
 from kernels.plumbing.errors import InputError
 from kernels.training.waiting import leave
-from lessons.capstones.baseline import bilinear_psnr
+from lessons.capstones.baseline import bilinear_of_numbers
 from lessons.capstones.command import Command
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
@@ -66,7 +66,7 @@ def work(run: Run) -> str:
     )
     with run.writing(*FILES, inputs=[run.options.image]):
         arrays = run.patiently("compiling", lambda: ready(run, stages, image))
-        baseline = bilinear_psnr(image, columns, rows, device)
+        as_many, baseline = bilinear_of_numbers(image, arrays.parameters.size, device)
         start = paint(stages, arrays, device)
         learner = LearningSteps(stages, arrays, device)
         learned, step, animation = learn(run, learner, image, start)
@@ -84,17 +84,18 @@ def work(run: Run) -> str:
                 "rate": run.options.rate,
                 "launches": learner.how,
                 "baseline_psnr_db": baseline,
-                "baseline_grid": f"{columns}x{rows}",
+                "baseline_grid": as_many,
             },
             PSNR._replace(loss="mean squared error of the whole picture"),
             baseline,
         )
     for sentence in dead_colours(learned, image):
         run.say(sentence)
-    return (
-        f"PSNR {psnr_label(reached)} after {step:,} of {run.step:,} steps, {run.seconds:.1f} s; "
-        f"a bilinear grid of {columns} x {rows} has {psnr_label(baseline)}"
+    verdict = (
+        f"PSNR {psnr_label(reached)} after {step:,} of {run.step:,} steps, {run.seconds:.1f} s"
     )
+    against = f"; a bilinear grid of {as_many}, as many numbers, has {psnr_label(baseline)}"
+    return verdict + (against if math.isfinite(baseline) else "")
 
 
 def picture_of_a_size(options: Namespace) -> np.ndarray:

@@ -55,7 +55,9 @@ def draw_cell(sheet, draw):
     column, row = 5, 3
     pixel = left + (column + 0.5) * PIXEL, top + (row + 0.5) * PIXEL
     shares = shares_of(column / CELL, row / CELL)
-    corners = [(left + side * cx, top + side * cy) for cy in (0, 1) for cx in (0, 1)]
+    # A corner is the place of a pixel: in the middle of the first one of its cell.
+    first = left + PIXEL / 2, top + PIXEL / 2
+    corners = [(first[0] + side * cx, first[1] + side * cy) for cy in (0, 1) for cx in (0, 1)]
     for (cx, cy), share in zip(corners, shares, strict=True):
         draw.line((*pixel, cx, cy), ORANGE, 1 + round(share * 8))
     draw.rectangle(

@@ -383,6 +383,8 @@ LIARS = {
     "a fifth too small": "is a fifth too small.",
     "too small": "is always less than it should be, by a fifth and more.",
 }
+VALLEY = "from numpy import float32\n\n\ndef valley(x):\n    return float32(300) * x * x"
+FLAT = 1e-3  # 300 times the step, if that goes to one side
 # What stops some programs rather than deceive them: they come last.
 SPOILERS = {
     "not a number": "returns NaN where its first input is positive. Every comparison with NaN is "
@@ -411,8 +413,10 @@ EVERYWHERE = {
 @check("wrong_derivative")
 def test_wrong_derivative(case):
     suspects, spoilers = make_suspects(case)
-    add_code(case, "\n\n\n".join(suspect.text for suspect in [*suspects, *spoilers]))
+    texts = [suspect.text for suspect in [*suspects, *spoilers]]
+    add_code(case, "\n\n\n".join([*texts, VALLEY]))
     expect_slopes(case, suspects)
+    expect_both_sides(case)
     for suspect in [*suspects, *spoilers]:
         expect_verdict(case, suspect)
 
@@ -524,6 +528,19 @@ def expect_step_at_zero(case, suspect):
         "wrong at zero",
         f"at an input of 0 the slope is {exact:.4g}, and not {value:.4g}: a step that is a part of "
         "the input is 0 there. Take the same step everywhere.",
+    )
+
+
+def expect_both_sides(case):
+    """End the check if the slope is measured to one side: at the bottom of a valley that shows."""
+    inputs = (np.float32(0),)
+    value = float(case.call("finite_difference", case.student("valley"), inputs, 0))
+    case.require(
+        abs(value) <= FLAT,
+        "to one side only",
+        f"the slope of 300 * x * x at x = 0 is 0, and not {value:.3g}: from the bottom of a valley "
+        "it goes up on both sides. Go one step to each side, as far on both, and divide what is "
+        "between the two values by what is between the two points.",
     )
 
 

@@ -18,6 +18,7 @@ LOGIT_SECTORS = 24  # allowed per 32 logits
 BLOCK_ATOMICS = 4  # allowed per sample
 COLUMN_SECTORS = 8  # allowed per 32 numbers
 COLUMN_WRITES = 2  # allowed per column
+LARGE_ONE, SMALL_ONES = 2**24, 1023  # to 2^24 a float32 cannot add 1; a sum of ones it can
 EASY = Difficulty(wobble=0.4, faintness=0.3, noise=0.15)
 SIDE, HIDDEN, BATCH = 8, 32, 64  # pixels of a digit each way, units, samples of a mini-batch
 TO_LEARN = 1600, 400, 12  # digits to learn from, digits to be asked about, epochs
@@ -123,6 +124,22 @@ def test_side_by_side(case):
         sentence="one number of sums is written again and again, by several threads or in a loop: "
         "add up in shared memory, and let one thread per column store the result, once.",
         line=counts.busiest_line("writes", sums),
+    )
+    expect_all_warps_add(case)
+
+
+def expect_all_warps_add(case):
+    """End the check if one thread adds up a whole column: its sum forgets all small numbers."""
+    values, sums = np.ones((1 + SMALL_ONES, 3), np.float32), case.output((3,))
+    values[0] = LARGE_ONE
+    case.run("launch_column_sums", values, sums)
+    lost = LARGE_ONE + SMALL_ONES - float(sums.array.min())
+    case.require(
+        lost < SMALL_ONES / 2,
+        "seven of eight warps idle",
+        f"a column of one large number and {SMALL_ONES:,} ones: of these, {lost:,.0f} are lost, as "
+        "if one thread added up all rows of a column, one after the other. Eight warps can do it "
+        "at once: each takes an eighth of the rows, and their eight sums become one at the end.",
     )
 
 

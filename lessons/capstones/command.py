@@ -12,7 +12,9 @@ from kernels.plumbing.errors import InputError, OneLineParser, not_empty
 from kernels.plumbing.program import complain, complain_of_interruption
 from lessons.capstones.device import BACKENDS
 from lessons.capstones.run import Run
-from lessons.course.lesson import ROOT
+from lessons.capstones.stages import fill_kernels
+from lessons.course.earlier import in_handout
+from lessons.course.lesson import ROOT, find_lesson
 
 LAKE = ROOT / "images" / "lake.png"
 
@@ -90,7 +92,7 @@ class Command(NamedTuple):
         if self.steps is not None:
             require_integer("--steps", options.steps, 1, MAX_STEPS)
         require_integer("--seed", options.seed, 0, MAX_SEED)
-        if options.force and not options.use:
+        if options.force and not options.use and not in_handout(find_lesson(self.number)):
             raise InputError("--force is only for --use")
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
@@ -99,6 +101,7 @@ class Command(NamedTuple):
             options = self.parse(arguments)
             run = Run(self.lesson, self.number, options, self.folder_of(options))
             run.folder.require_consent()
+            fill_kernels(find_lesson(self.number), options.force, run.say)
             verdict = self.work(run)
         except InputError as error:
             return complain(error)

@@ -11,7 +11,7 @@ from kernels.launch import on_gpu
 from kernels.plumbing.errors import InputError
 from kernels.plumbing.recording import OneByOne, Recorded
 from kernels.training.devices import cpu_name, filled, gpu_name, threads_label, why_no_gpu
-from lessons.native_backend import launch as launch_native
+from lessons.native_launch import launch as launch_native
 
 BACKENDS = ("auto", "native", "cuda")
 

@@ -25,6 +25,8 @@ from kernels.training.results import versions
 from lessons.capstones.device import Device, choose_device
 from lessons.capstones.folder import CapstoneFolder
 from lessons.capstones.stages import StageChooser
+from lessons.course.earlier import in_handout
+from lessons.course.lesson import find_lesson
 
 Result = TypeVar("Result")
 
@@ -61,6 +63,8 @@ class Run:
     @property
     def author(self) -> str:
         """Whose kernels run, in words."""
+        if in_handout(find_lesson(self.lesson.partition("_")[0])):
+            return "your files"
         return "your exercise.py" if self.options.use else "kernels/"
 
     def say(self, text: str) -> None:

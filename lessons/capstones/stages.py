@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from kernels.plumbing.errors import InputError
-from lessons.course.lesson import Lesson, find_lesson
-from lessons.student_functions import failures_of, is_written, load
+from lessons.course.earlier import COMMAND, earlier_files, in_handout, is_given, written_file
+from lessons.course.lesson import Lesson, find_lesson, lessons
+from lessons.student_functions import failures_of, is_written, load, replace_everywhere
 
 
 def our_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:
@@ -19,24 +20,39 @@ def our_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:
     return SimpleNamespace(**{name: getattr(modules[name], name) for name in modules})
 
 
-def student_stages(lesson: Lesson, names: Iterable[str], force: bool) -> SimpleNamespace:
-    """The same functions, of the student's file.
-
-    force: take them even if they fail their checks. Raises `InputError` if they are not written, or
-    do not pass.
-    """
-    reason = why_not(lesson, force)
-    if reason:
-        raise InputError(f"--use lessons: {reason}")
+def student_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:
+    """The same functions, of the student's file, or in a handout of a given one."""
     return SimpleNamespace(**{name: explained(lesson, load(lesson, name)) for name in names})
 
 
 def why_not(lesson: Lesson, force: bool) -> str:
     """Why the student's functions of a lesson cannot be taken; "" if they can."""
+    if is_given(lesson):
+        return ""
     if not is_written(lesson):
         return f"{lesson.name} is not written yet; see python -m lessons"
     failures = {} if force else failures_of([lesson])
     return "".join(f"{reason}, or add --force" for reason in failures.values())
+
+
+def fill_kernels(lesson: Lesson, force: bool, say: Callable[[str], None]) -> None:
+    """In a handout, put where `kernels/` has no solutions what the command of a lesson needs.
+
+    These functions are the student's, or those of `solutions/`. In the whole project there is
+    nothing to do. Raises `InputError` if a lesson is not written, or does not pass.
+    """
+    known = {other.name: other for other in lessons()}
+    needed = [(known[file.name], file) for file in earlier_files(lesson, COMMAND)]
+    for other, _ in needed:
+        reason = why_not(other, force)
+        if reason:
+            raise InputError(f"{reason}; or ask for solutions/{other.name}.py")
+    for other, file in needed:
+        whose = "given" if is_given(other) else "yours"
+        say(f"lesson {other.number}: {whose} ({', '.join(file.names)})")
+        for module, names in file.functions.items():
+            for name in names:
+                replace_everywhere(module, name, load(other, name))
 
 
 def explained(lesson: Lesson, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +67,7 @@ def explained(lesson: Lesson, function: Callable[..., Any]) -> Callable[..., Any
         except Exception as error:
             raise InputError(
                 f"your {function.__name__} of {lesson.name} fails with "
-                f"{type(error).__name__}: {error}{line_of(error, lesson.exercise)}"
+                f"{type(error).__name__}: {error}{line_of(error, written_file(lesson))}"
             ) from None
 
     return call
@@ -89,13 +105,16 @@ class StageChooser:
         """
         lesson = find_lesson(number)
         names = list(names)
+        if in_handout(lesson):  # `fill_kernels` has looked at them
+            return student_stages(lesson, names)
         if not self.use:
             return our_stages(lesson, names)
-        if number != self.own:
-            reason = why_not(lesson, self.force)
-            if reason:
-                self.say(f"lesson {number}: ours ({reason.removesuffix(', or add --force')})")
-                return our_stages(lesson, names)
-        found = student_stages(lesson, names, self.force)
+        reason = why_not(lesson, self.force)
+        if reason and number == self.own:
+            raise InputError(f"--use lessons: {reason}")
+        if reason:
+            self.say(f"lesson {number}: ours ({reason.removesuffix(', or add --force')})")
+            return our_stages(lesson, names)
+        found = student_stages(lesson, names)
         self.say(f"lesson {number}: yours ({', '.join(names)})")
         return found

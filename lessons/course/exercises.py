@@ -318,8 +318,29 @@ def from_import(module: str, names: Sequence[str]) -> str:
 
 def write_exercise(lesson: Lesson) -> None:
     """Write exercise.py of a lesson as it is before the student begins."""
-    text = exercise_text(lesson).encode("utf-8")
-    write_atomically(lesson.exercise, lambda file: file.write(text))
+    write_whole(lesson.exercise, exercise_text(lesson).encode("utf-8"))
+
+
+def write_whole(path: Path, text: bytes) -> None:
+    write_atomically(path, lambda file: file.write(text))
+
+
+def write_solutions(chosen: Iterable[Lesson], folder: Path, overwrite: bool = False) -> None:
+    """Write our solution of each lesson as FOLDER/NN_name.py; the folder is made.
+
+    Raises `InputError` if it cannot be written, or if another file has that name already; with
+    overwrite, such a file is replaced.
+    """
+    texts = {folder / f"{one.name}.py": solution_text(one).encode("utf-8") for one in chosen}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            if path.exists() and path.read_bytes() != text and not overwrite:
+                raise InputError(f"{path} exists already, and is another: add --overwrite")
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}") from None
+    for path, text in texts.items():
+        write_whole(path, text)
 
 
 def keep_backup(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from lessons.course.earlier import is_given
 from lessons.course.exercises import kernels_of, unwritten
 from lessons.course.lesson import PARTS, Lesson
 from lessons.course.progress import CourseProgress
@@ -16,13 +17,20 @@ def rows_of_part(
 ) -> Iterator[str]:
     """A row per lesson of a part of the course, and what the part has come to."""
     for lesson in part:
-        is_next = lesson is current and not progress.is_done(lesson)
+        is_next = lesson is current and not is_behind(lesson, progress)
         yield f"{'->' if is_next else '  '} {row_of(lesson, progress)}"
     got = sum(progress.points(lesson) for lesson in part)
-    hours = sum(lesson.hours for lesson in part if not progress.is_done(lesson))
+    given = sum(is_given(lesson) for lesson in part)
+    hours = sum(lesson.hours for lesson in part if not is_behind(lesson, progress))
     left = f"; about {hours:g} hours are left" if hours else ""
+    others = f", and {given} lessons are given" if given else ""
     name = PARTS[part[0].part]
-    yield f"{name}: {got} of {sum(lesson.points for lesson in part)} points{left}"
+    yield f"{name}: {got} of {sum(lesson.points for lesson in part)} points{others}{left}"
+
+
+def is_behind(lesson: Lesson, progress: CourseProgress) -> bool:
+    """Whether a student need not write it, or not any more."""
+    return progress.is_done(lesson) or is_given(lesson)
 
 
 def row_of(lesson: Lesson, progress: CourseProgress) -> str:
@@ -43,6 +51,8 @@ def first_of(names: Sequence[str]) -> str:
 
 def note_on(lesson: Lesson, progress: CourseProgress) -> str:
     """What there is to say about a lesson besides its points; "" if nothing."""
+    if is_given(lesson) and not progress.is_done(lesson):
+        return "  (given, in solutions)"
     if not lesson.exercise.exists():
         return f"  (exercise.py is missing: python -m lessons reset {lesson.number})"
     if progress.scores(lesson) and not progress.is_current(lesson):

@@ -126,11 +126,19 @@ def find_lesson(number: int | str) -> Lesson:
 
 
 def find_lessons(numbers: str) -> list[Lesson]:
-    """The lessons of a list such as "1,4,5b", in the order of the course, each once.
+    """The lessons of a list such as "1,4,5b" or "1-9", in the order of the course, each once.
 
     Raises `InputError` if there is no such lesson.
     """
-    wanted = {find_lesson(number).number for number in numbers.split(",")}
+    in_order = [lesson.number for lesson in lessons()]
+    wanted: set[str] = set()
+    for part in numbers.split(","):
+        first, dash, last = part.partition("-")
+        begin = in_order.index(find_lesson(first).number)
+        end = in_order.index(find_lesson(last).number) if dash else begin
+        if end < begin:
+            raise InputError(f"there are no lessons {part}: write the smaller number first")
+        wanted.update(in_order[begin : end + 1])
     return [lesson for lesson in lessons() if lesson.number in wanted]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.errors import InputError
+from lessons.course.earlier import is_given
 from lessons.course.lesson import LESSONS, Check, Lesson, digest
 
 PROGRESS = LESSONS / ".progress.json"
@@ -69,9 +70,9 @@ class CourseProgress:
     # ---------------------------------------------------------------- what to do next
 
     def next_lesson(self, lessons: Sequence[Lesson]) -> Lesson:
-        """The first lesson that is not done; the last one if all are."""
+        """The first lesson that is neither done nor given; the last one if all are."""
         for lesson in lessons:
-            if not self.is_done(lesson):
+            if not self.is_done(lesson) and not is_given(lesson):
                 return lesson
         return lessons[-1]
 

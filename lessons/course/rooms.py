@@ -16,16 +16,10 @@ NO_LESSONS = {"cpu", "fast", "files", "plumbing", "training"}
 INSTRUCTIONS = {"kernels.fast.ptx", "kernels.fast.ptx_numpy"}
 
 
-def kernel_modules(everything: Sequence[Lesson], with_checks: bool = False) -> dict[str, Path]:
-    """Module -> its file: the files of rooms that lessons hold parts of, and what these import.
-
-    with_checks: and what the checks of the lessons import.
-    """
+def kernel_modules(everything: Sequence[Lesson]) -> dict[str, Path]:
+    """Module -> its file: the files of rooms that lessons hold parts of, and what these import."""
     found: dict[str, Path] = {}
     waiting = [part.module for lesson in everything for part in lesson.parts]
-    if with_checks:
-        checks = [path for lesson in everything for path in lesson.folder.glob("test_*.py")]
-        waiting += [module for path in checks for module in imported_modules(path)]
     while waiting:
         module = waiting.pop()
         path = file_of(module)

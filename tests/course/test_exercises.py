@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from kernels.plumbing.errors import InputError
-from lessons.course.exercises import exercise_text, kernels_of, solution_text, unwritten
+from lessons.course.exercises import SourceFile, exercise_text, kernels_of, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons, read_lesson
 from lessons.course.mistakes import entries_of_kind
 
@@ -216,3 +216,34 @@ def test_unknown_lessons_and_checks_are_named():
         find_lesson(99)
     with pytest.raises(InputError, match="has no check 'nothing'"):
         find_lesson(1).check("nothing")
+
+
+def statements_of(function):
+    """The statements of a function as text, but for short ones; of a block its first line."""
+    texts = (
+        ast.unparse(node).partition("\n")[0].rstrip(":")
+        for node in ast.walk(function)
+        if isinstance(node, ast.stmt) and node is not function
+    )
+    return {text for text in texts if len(text) >= 8 and not text.startswith(("'", '"'))}
+
+
+def told_by(hint, function):
+    """The share of a function's statements that stand in a hint, spaces aside; 0 for a single one
+    of several."""
+    there = "".join(hint.split()).replace("`", "")
+    statements = statements_of(function)
+    found = [text for text in statements if "".join(text.split()) in there]
+    return 0 if len(found) < 2 < len(statements) else len(found) / max(1, len(statements))
+
+
+@pytest.mark.parametrize("lesson", ALL, ids=NAMES)
+def test_no_hint_is_a_solution(lesson):
+    solution = SourceFile(solution_text(lesson), None)
+    for check in lesson.checks:
+        for name in check.needs:
+            function = solution.functions[name]
+            for hint in check.hints:
+                assert told_by(hint, function) <= 1 / 3, f"{check.name}, {name}: {hint}"
+            whole = ast.unparse(ast.Module(function.body, []))
+            assert told_by(whole, function) > 0.9

@@ -1,6 +1,8 @@
 """A handout: no solution is left in it, and every check runs."""
 
+import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,12 +12,20 @@ import pytest
 from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.exercises import SourceFile, exercise_text, solution_text, unwritten
-from lessons.course.lesson import ROOT, lessons
+from lessons.course.lesson import ROOT, find_lesson, lessons
 from lessons.course.mistakes import file_of, find_entry
 from lessons.grading.explain.known import read
+from lessons.grading.walls.fingerprint import RUN, words_of
 
 LESSONS = lessons()
 DISTINCTIVE = 30  # characters of a line that is not found in other code by chance
+MOST_ALIKE = 0.5  # of a function that stands elsewhere
+# What is written in the way of a function that the exercise gives.
+MODELS = {
+    ("sum_of_block", "largest_of_block"),
+    ("product_nt", "product_registers"),
+    ("product_tn", "product_registers"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +105,114 @@ def test_an_exercise_begins_as_in_the_project(handout):
         assert (folder / "exercise.py").read_text() == exercise_text(lesson)
 
 
-def test_the_command_of_a_lesson_says_that_it_is_not_there(handout):
-    ran = subprocess.run(
-        [sys.executable, "-m", "lessons.16_classifier", "--use", "lessons"],
-        cwd=handout, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 2 and ran.stdout == ""
-    assert ran.stderr.startswith("error: ") and ran.stderr.count("\n") == 1
+def runs_of(node):
+    """All runs of neighbouring words of a function's syntax tree, as `fingerprint` has them."""
+    words = list(words_of(node))
+    return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
+
+
+def copies_in(folder):
+    """(function that students write, file, function there) where most of the first stands."""
+    there = [
+        (path.relative_to(folder).as_posix(), node.name, runs_of(node))
+        for path in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    for lesson in LESSONS:
+        file = SourceFile(solution_text(lesson), None)
+        for name in lesson.blank:
+            wanted = runs_of(file.functions[name])
+            for path, other, runs in there:
+                alike = len(wanted & runs) > MOST_ALIKE * len(wanted)
+                if alike and (name, other) not in MODELS:
+                    yield name, path, other
+
+
+def test_no_function_that_a_student_writes_stands_elsewhere(handout, tmp_path):
+    assert list(copies_in(handout)) == []
+    (tmp_path / "other.py").write_text(
+        "class Smooth:\n"
+        "    def smooth(value):\n"
+        "        cubic = float32(SCALE) * (value + float32(CUBE) * value * value * value)\n"
+        "        return float32(0.5) * value * (float32(1) + math.tanh(cubic))\n"
+    )
+    assert {("gelu", "other.py", "smooth")} == set(copies_in(tmp_path))
+
+
+def test_no_link_of_a_handout_is_dead(handout):
+    links = 0
+    for page in handout.rglob("*.md"):
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([\w./-]*\w[./][\w./-]*)(?:#[^)]*)?\)", text):
+            links += 1
+            assert (page.parent / target).exists(), f"{page}: {target}"
+    assert links > 150
+
+
+def test_solutions_of_other_lessons_are_put_in_and_counted(tmp_path):
+    out = tmp_path / "course"
+    parsed = parse(["handout", str(out), "--with", "1-4,5b"])
+    assert parsed.action(parsed) == 0
+    given = {LESSONS[i].name for i in (0, 1, 2, 3, 5)}
+    assert {path.stem for path in (out / "solutions").iterdir()} == given
+    command = [sys.executable, "-m", "lessons"]
+    ran = subprocess.run(command, cwd=out, capture_output=True, text=True, check=True)
+    assert ran.stdout.count("(given, in solutions)") == 5
+    assert "->  5 " in ran.stdout and "0 of 100 points, and 5 lessons are given" in ran.stdout
+
+
+def capstone(course, *options):
+    command = [sys.executable, "-m", *options, "--quiet", "--backend", "native"]
+    return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
+
+
+def test_the_command_of_a_lesson_names_the_lesson_that_it_waits_for(handout):
+    ran = capstone(handout, "lessons.11_many_become_one")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("error: 01_grayscale is not written yet")
     assert not (handout / "lessons" / "01_grayscale" / "__main__.py").exists()
+
+
+CAPSTONES = {
+    "10": [], "11": [], "12": [], "13": ["--steps", "3", "--limit", "16"],
+    "14": ["--steps", "3", "--limit", "32"], "15": ["--steps", "3"], "16": ["--epochs", "1"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def given(handout, tmp_path_factory):
+    """A handout with all solutions given, by the teacher's one command."""
+    course = tmp_path_factory.mktemp("given") / "course"
+    shutil.copytree(handout, course)
+    parsed = parse(["solution", "--all", "--to", str(course / "solutions")])
+    assert parsed.action(parsed) == 0
+    return course
+
+
+@pytest.mark.thorough  # each compiles for half a minute
+@pytest.mark.parametrize("number", CAPSTONES)
+def test_the_command_of_a_lesson_runs_in_a_handout_with_solutions(given, number):
+    lesson = find_lesson(number)
+    ran = capstone(given, f"lessons.{lesson.name}", *CAPSTONES[number])
+    assert ran.returncode == 0 and f"runs/{lesson.name}" in ran.stdout, ran.stderr
+
+
+@pytest.mark.thorough
+def test_the_command_of_a_lesson_runs_the_students_own_functions(given, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(given, course, ignore=shutil.ignore_patterns("runs"))
+    first, contrast = LESSONS[0], find_lesson(11)
+    for lesson in (first, contrast):
+        (course / "solutions" / f"{lesson.name}.py").unlink()
+    brighter = solution_text(first).replace("return float32", "return float32(2) * float32")
+    (course / "lessons" / first.name / "exercise.py").write_text(brighter)
+    (course / "lessons" / contrast.name / "exercise.py").write_text(solution_text(contrast))
+    name = f"lessons.{contrast.name}"
+    assert f"{first.name} does not pass its check" in capstone(course, name).stderr
+    assert capstone(course, name, "--force").returncode == 0
+    twice = json.loads((course / "runs" / contrast.name / "summary.json").read_text())
+    assert twice["mean_brightness"] > 1  # the student's own grayscale, wrong as it is
 
 
 def test_it_is_not_written_over_something(handout):

@@ -105,6 +105,29 @@ def test_solution_is_shown_only_after_passing(course, capsys):
     assert tool.main(["solution", "8"]) == 2
 
 
+def test_a_teacher_gets_all_solutions_as_files(course, tmp_path, capsys):
+    folder = tmp_path / "new" / "solutions"
+    assert tool.main(["solution", "--all", "--to", str(folder)]) == 0
+    assert {path.stem for path in folder.iterdir()} == {"01_grayscale", "08_adam"}
+    adam = folder / "08_adam.py"
+    assert adam.read_text(encoding="utf-8") == solution_text(find_lesson(8))
+    adam.write_text("of somebody else", encoding="utf-8")
+    assert tool.main(["solution", "8", "--to", str(folder)]) == 2
+    assert "08_adam.py exists already" in capsys.readouterr().err
+    assert adam.read_text(encoding="utf-8") == "of somebody else"
+    assert tool.main(["solution", "1-8", "--to", str(folder), "--overwrite"]) == 0
+    assert adam.read_text(encoding="utf-8") == solution_text(find_lesson(8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [("", "or --all"), ("8 --all", "or --all"), ("--all", "--to"), ("8-1 --to x", "smaller")],
+)
+def test_solutions_that_cannot_be_meant(course, capsys, arguments, told):
+    assert tool.main(["solution", *arguments.split()]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_watch_grades_again_after_a_change(course, monkeypatch):
     grades = []
 
