@@ -93,8 +93,9 @@ def filled(new: ast.AST, old: ast.AST) -> ast.AST:
 
 def is_super(node: ast.expr) -> bool:
     """Whether it is `super()`, which asks an object of the method's own class."""
-    call = isinstance(node, ast.Call) and not node.args and not node.keywords
-    return call and isinstance(node.func, ast.Name) and node.func.id == "super"
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def names_in_classes(tree: ast.AST) -> Iterator[str]:
@@ -160,7 +161,7 @@ class OneArgument(type):
     """The class of `OneArgumentType`, which is called and asked as `type` is."""
 
     def __call__(cls, thing: object, *parts: object) -> type:
-        found = type(thing)
+        found: Any = type(thing)
         if parts or issubclass(found, type):
             raise InputError("type(...) would make classes, which no exercise needs")
         known = found in PLAIN or issubclass(found, (np.generic, BaseException))

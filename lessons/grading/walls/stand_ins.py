@@ -103,6 +103,7 @@ class Stream:
     """What `sys.stdout` and `sys.stderr` are to a file: it can be written to."""
 
     __slots__ = ("_name",)
+    _name: str
 
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "_name", name)

@@ -18,6 +18,14 @@ from lessons.grading.worker.own_kernels import KERNEL, function_of
 from lessons.grading.worker.protocol import Json
 
 MODULE = "exercise"
+# (module of kernels/, function, whether a student writes it), of all lessons. Read at once: later
+# this process may not read other lessons' files.
+WORK_OF_LESSONS = [
+    (part.module, name, name in lesson.blank)
+    for lesson in lessons()
+    for part in lesson.parts
+    for name in part.functions
+]
 
 Replaced = tuple[types.ModuleType, str, object]  # module, name, what was there
 
@@ -122,22 +130,21 @@ def keep_others_work_away(*own: dict[str, list[str]]) -> None:
     own: module of kernels/ -> functions of the file's lesson, as the course has them.
     """
     used: set[str] = set()
-    for module, names in (pair for part in own for pair in part.items()):
-        there = vars(importlib.import_module(module))
-        used |= {name for name, value in there.items() if is_from_elsewhere(value, module)}
+    for own_module, names in (pair for part in own for pair in part.items()):
+        there = vars(importlib.import_module(own_module))
+        used |= {name for name, value in there.items() if is_from_elsewhere(value, own_module)}
         for name in names:
             function = function_of(there.get(name))
             code = getattr(function, "__code__", None)
             for inner in codes_in(code) if code else ():
                 used |= {name, *inner.co_names}
     OF_OTHER_LESSONS.clear()
-    for part, blank in ((part, lesson.blank) for lesson in lessons() for part in lesson.parts):
-        names = vars(importlib.import_module(part.module))
-        for name in {*part.functions} - used:
-            # A launch function's kernels are looked at when they start.
-            to_write = name in blank and not name.startswith("launch_")
-            if to_write or type(names.get(name)) is KERNEL:
-                OF_OTHER_LESSONS.add(id(names.get(name)))
+    for module, name, is_written in WORK_OF_LESSONS:
+        value = vars(importlib.import_module(module)).get(name)
+        # A launch function's kernels are looked at when they start.
+        to_write = is_written and not name.startswith("launch_")
+        if name not in used and (to_write or type(value) is KERNEL):
+            OF_OTHER_LESSONS.add(id(value))
     OF_OTHER_LESSONS.discard(id(None))
 
 
