@@ -106,7 +106,7 @@ def train(options: argparse.Namespace) -> int:
     config = config_from(options)  # complains, if it has to, before anything takes time
     require_integer("--checkpoint-every", options.checkpoint_every, 0, MAX_STEPS)
     image_path = Path(options.image or LAKE)
-    image = load_image(image_path)
+    image = load_image(image_path, options.shrink)
     height, width, _ = image.shape
     options.grid = options.grid or fitting_grid(width, height)
     say: Callable[[str], None] = (lambda text: None) if options.quiet else print
@@ -117,7 +117,7 @@ def train(options: argparse.Namespace) -> int:
     timings.end_of("reading the picture")
     chosen = find_backend(options, config)
     timings.end_of("choosing where to train")
-    config = config_from(options, chosen.steps, chosen.batch)
+    config = config_from(options, run_folder.steps_begun or chosen.steps, chosen.batch)
     results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
 
     def ready_trainer() -> Trainer:
@@ -186,7 +186,7 @@ def open_run(
         say(f"no checkpoint in {checkpoint_path.parent} yet: starting at step 0")
         return Trainer(image, config, factory)
     progress, state = checkpoint.load_checkpoint(checkpoint_path, config, image)
-    say(f"going on from step {progress.step:,}")
+    say(f"going on from step {progress.step:,}{checkpoint.departure(progress, config.steps)}")
     return Trainer(image, config, factory, progress, state)
 
 
@@ -210,14 +210,14 @@ def loop(
     with training_bar(trainer.step, steps, options.quiet) as bar:
         for stop in stops:
             trainer.advance(stop, interrupted)
-            bar.update(trainer.step - bar.n)
             if trainer.step < stop:
                 break
             # Also after Ctrl-C: the resumed run will not come by this step again.
             loss = trainer.log()
             if stop in measured:
                 trainer.measure()
-            bar.set_postfix_str(postfix(loss, trainer.progress))
+            bar.set_postfix_str(postfix(loss, trainer.progress), refresh=False)
+            bar.update(trainer.step - bar.n)
             if stop in frames:
                 results.add_frame(trainer)
             if stop in results.snapshots:

@@ -784,7 +784,11 @@ def main():
         default=Path(__file__).resolve().parent / "lake.png",
         help="file to write (default: lake.png beside this program)",
     )
-    write_png(parser.parse_args().out, paint())
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    options = parser.parse_args()
+    if options.out.exists() and not options.overwrite:
+        parser.error(f"{options.out} exists already: use another --out, or add --overwrite")
+    write_png(options.out, paint())
 
 
 if __name__ == "__main__":

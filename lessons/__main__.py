@@ -18,50 +18,46 @@ if __name__ == "__main__":
 
 import secrets
 import textwrap
-import time
 import webbrowser
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-try:
-    from tqdm import tqdm
+from tqdm import tqdm
 
-    from kernels.plumbing.errors import InputError, OneLineParser
-    from lessons.course.doctor import examine
-    from lessons.course.exercises import (
-        START,
-        keep_backup,
-        solution_text,
-        write_exercise,
-        write_solutions,
-    )
-    from lessons.course.index import is_behind, rows_of_part
-    from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
-    from lessons.course.progress import CourseProgress
-    from lessons.grading import mistakes_command
-    from lessons.grading.classroom import autograder, handout
-    from lessons.grading.classroom import command as classroom
-    from lessons.grading.explain.evidence import PICTURES
-    from lessons.grading.judge.result import Result
-    from lessons.grading.judge.run import checks_of, run_check
-    from lessons.grading.judge.worker_pool import WorkerPool
-    from lessons.grading.walls.submission import Submission
-except ModuleNotFoundError as missing:
-    sys.exit(
-        f"error: the package {missing.name} is not installed; in the project's top folder, run "
-        f"{sys.executable} -m pip install -r requirements.txt"
-    )
+from kernels.plumbing.errors import InputError, OneLineParser
+from lessons import terminal
+from lessons.course.doctor import examine
+from lessons.course.exercises import (
+    START,
+    keep_backup,
+    solution_text,
+    write_exercise,
+    write_solutions,
+)
+from lessons.course.index import is_behind, rows_of_part
+from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
+from lessons.course.progress import CourseProgress
+from lessons.grading import mistakes_command
+from lessons.grading.classroom import autograder, handout
+from lessons.grading.classroom import command as classroom
+from lessons.grading.explain.evidence import PICTURES
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import checks_of, run_check
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
 
 EXIT_OK, EXIT_NOT_PASSED, EXIT_INTERRUPTED = 0, 1, 130
 POLL_SECONDS = 0.5
 CLEAR_SCREEN = "\033[2J\033[H"  # and begin at the top
-WIDTH = 96
+KEYS = "h hint, v view, n next lesson, q quit"
+shown = {"color": "auto"}  # how; see `terminal.is_coloured`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse(arguments)
+        shown["color"] = getattr(options, "color", "auto")
         return options.action(options)
     except InputError as error:
         return complain(error)
@@ -100,7 +96,15 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
         metavar="N",
         help="what random inputs follow from, 0 or more; repeats a check (default: a new one)",
     )
-    add("watch", watch, "grade a lesson now, and again each time you save", "optional")
+    watched = add("watch", watch, "grade a lesson now, and again each time you save", "optional")
+    for command in (checked, watched):
+        command.add_argument(
+            "--color",
+            choices=terminal.COLOUR_CHOICES,
+            default="auto",
+            help="colours and ticks: auto, always or never (default: auto, which is in a terminal "
+            "unless NO_COLOR is set)",
+        )
     hint = add("hint", show_hint, "a hint for the first check that fails; more at each call")
     hint.add_argument(
         "check", nargs="?", help="name of a check (default: the first that has not passed)"
@@ -199,6 +203,7 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
         old.unlink(missing_ok=True)
     workers = WorkerPool()
     results: list[Result] = []
+    told: dict[str, str] = {}
     submission = Submission.read(lesson.exercise)
     functions = checks_of(lesson)
     bar = tqdm(lesson.checks, leave=False, unit="check", disable=not sys.stderr.isatty())
@@ -211,6 +216,7 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
             results.append(result)
             if only_first and told_already:
                 result = result._replace(message="")
+            result = result._replace(message=told_once(result.message, item.title, told))
             bar.write("\n".join(lines_of(result, item)), file=sys.stdout)
     finally:
         bar.close()
@@ -224,9 +230,23 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
 
 
 def lines_of(result: Result, check: Check) -> Iterator[str]:
-    yield f"  {result.status:<8} {result.score:2} of {result.max_score}  {check.title}"
+    label = terminal.status_label(result.status, shown["color"])
+    yield f"  {label} {result.score:2} of {result.max_score}  {check.title}"
+    width = terminal.width()
     for line in result.message.splitlines():
-        yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+        yield from textwrap.wrap(line, width, initial_indent=" " * 4, subsequent_indent=" " * 6)
+
+
+def told_once(message: str, title: str, told: dict[str, str]) -> str:
+    """The message of a check, without what an earlier check has told already.
+
+    told: text -> title of the check. The first line, which says what ran, is always told.
+    """
+    first, _, rest = message.partition("\n")
+    earlier = told.setdefault(rest or first, title)
+    if earlier == title or not message:
+        return message
+    return f"{first}\nthe rest is as above: {earlier}" if rest else f"as above: {earlier}"
 
 
 def what_comes_next(lesson: Lesson) -> str:
@@ -247,14 +267,27 @@ def what_comes_next(lesson: Lesson) -> str:
 
 
 def next_lines(lesson: Lesson) -> list[str]:
+    other = following(lesson)
+    return [f"next: {nearby(other.folder / 'README.md')}"] if other else []
+
+
+def following(lesson: Lesson) -> Lesson | None:
+    """The next lesson; None after the last."""
     everything = lessons()
-    following = everything[everything.index(lesson) + 1 :][:1]
-    return [f"next: {nearby(other.folder / 'README.md')}" for other in following]
+    return next(iter(everything[everything.index(lesson) + 1 :]), None)
 
 
 def watch(options: Namespace) -> int:
-    """Grade at each change of exercise.py, until interrupted."""
-    lesson = chosen_lesson(options)
+    """Grade at each change of exercise.py, lesson after lesson, until `q` or Ctrl-C."""
+    lesson: Lesson | None = chosen_lesson(options)
+    with terminal.Keys() as keys:
+        while lesson is not None:
+            lesson = watch_one(lesson, keys)
+    return EXIT_OK
+
+
+def watch_one(lesson: Lesson, keys: terminal.Keys) -> Lesson | None:
+    """Grade one lesson at each change. Returns the lesson to go on with; None at the end."""
     print(f"watching {nearby(lesson.exercise)}; Ctrl-C ends it")
     seen = None
     while True:
@@ -265,8 +298,18 @@ def watch(options: Namespace) -> int:
             if sys.stdout.isatty():
                 print(CLEAR_SCREEN, end="")
             grade(lesson, secrets.randbits(32), only_first=True)
-            print("waiting for the next change", flush=True)
-        time.sleep(POLL_SECONDS)
+            way = f" ({KEYS})" if keys.readable else ""
+            print(f"waiting for the next change{way}", flush=True)
+        key = keys.pressed(POLL_SECONDS)
+        number = Namespace(number=lesson.number, check=None)
+        if key == "h":
+            show_hint(number)
+        elif key == "v":
+            view(number)
+        elif key == "n":
+            return following(lesson) or lesson
+        elif key == "q":
+            return None
 
 
 def changed_at(path: Path) -> tuple[int, int] | None:
@@ -290,7 +333,8 @@ def show_hint(options: Namespace) -> int:
         return EXIT_OK
     number = progress.next_hint(lesson, item)
     print(f"{item.title} ({item.name}), hint {number} of {len(item.hints)}:")
-    print(textwrap.fill(item.hints[number - 1], WIDTH, initial_indent="  ", subsequent_indent="  "))
+    width, hint = terminal.width(), item.hints[number - 1]
+    print(textwrap.fill(hint, width, initial_indent="  ", subsequent_indent="  "))
     return EXIT_OK
 
 

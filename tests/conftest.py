@@ -5,16 +5,59 @@
 than skip in silence, if there is none.
 """
 
+# ruff: noqa: E402
+
 import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
+# What a user says to Numba, to pytest and to terminals is not for the tests; before Numba is asked.
+FOREIGN = ("NUMBA_", "PYTEST_ADDOPTS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
+WHERE_CUDA_IS = "NUMBA_CUDA_"
+for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+    if not name.startswith(WHERE_CUDA_IS):
+        del os.environ[name]
+
+from lessons.course import progress
+from lessons.grading.explain import evidence
+
+# Before anything asks for them: a user's own progress and pictures stay where they are.
+AWAY = Path(tempfile.mkdtemp(prefix="lake-tests-"))
+progress.PROGRESS = AWAY / ".progress.json"
+evidence.PICTURES = AWAY / "pictures"
+
 from tests import ahead
 from tests.engines import ENGINES
+
+ROOT = Path(__file__).resolve().parent.parent
+# What a user may have there; tests make their own.
+USERS = [str(ROOT / name) for name in ("runs", "playground.py", "lessons/.progress.json")]
+touched = []
+
+
+def note_what_is_the_users(event, arguments):
+    """Called by Python at each of its events: a test that touches a file of the user's fails."""
+    if event in ("open", "os.mkdir", "os.remove", "os.rename", "os.listdir", "os.scandir"):
+        path = arguments[0]
+        if isinstance(path, str | os.PathLike) and os.path.abspath(path).startswith(tuple(USERS)):
+            touched.append(f"{event} {path}")
+
+
+sys.addaudithook(note_what_is_the_users)
+
+
+@pytest.fixture(autouse=True)
+def touches_nothing_of_the_users():
+    touched.clear()
+    yield touched
+    assert touched == []
+
 
 AHEAD = pytest.StashKey()
 COMPILED_AHEAD = {"test_compile.py", "test_train.py"}
@@ -64,6 +107,7 @@ def pytest_collection_finish(session):
 
 def pytest_sessionfinish(session):
     ahead.stop()
+    shutil.rmtree(AWAY, ignore_errors=True)
     shutil.rmtree(session.config.stash.get(AHEAD, ""), ignore_errors=True)
 
 

@@ -34,15 +34,69 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_a_python_that_is_too_old_is_told_which_to_take():
-    with pytest.raises(SystemExit, match=r"needs Python 3\.10 to 3\.13"):
+    with pytest.raises(SystemExit, match=r"needs Python 3\.10 to 3\.15"):
         supported_python.require_supported_python((3, 9))
 
 
 def test_a_python_that_is_too_new_is_told_and_may_go_on(capsys):
-    supported_python.require_supported_python((3, 14))
-    assert "tested on Python 3.10 to 3.13" in capsys.readouterr().err
-    supported_python.require_supported_python((3, 13))
+    supported_python.require_supported_python((3, 16))
+    assert "made for Python 3.10 to 3.15" in capsys.readouterr().err
+    supported_python.require_supported_python((3, 15))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "programs, prefix, has_pip, line",
+    [
+        ("", "base", True, "PYTHON -m venv .venv && VENV -m pip install -r CPU && VENV AGAIN"),
+        ("", "base", False, "sudo apt install python3-venv && PYTHON -m venv .venv && VENV -m pip"),
+        ("", "of a venv", False, "PYTHON -m pip install -r CPU && PYTHON AGAIN"),
+        ("nvidia-smi", "base", True, "VENV -m pip install -r GPU && VENV AGAIN"),
+        ("uv", "base", True, "uv run --no-project --with-requirements CPU python AGAIN"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="PowerShell is told otherwise")
+def test_missing_packages_are_one_line_that_can_be_typed(
+    monkeypatch, programs, prefix, has_pip, line
+):
+    found = {"ensurepip": has_pip or None, "numpy": None, "numba": True}
+    monkeypatch.setattr(supported_python.importlib.util, "find_spec", found.get)
+    monkeypatch.setattr(
+        supported_python.shutil, "which", lambda name: name if name == programs else None
+    )
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "base_prefix", "base")
+    monkeypatch.setattr(sys, "prefix", prefix)
+    monkeypatch.setattr(sys, "orig_argv", ["python3", "train.py", "my photo.jpg"])
+    words = {"PYTHON": sys.executable, "VENV": ".venv/bin/python", "CPU": "requirements-cpu.txt"}
+    words |= {"GPU": "requirements.txt", "AGAIN": "train.py 'my photo.jpg'"}
+    for word, text in words.items():
+        line = line.replace(word, text)
+    with pytest.raises(SystemExit) as ended:
+        supported_python.require_packages(["numpy", "numba"])
+    told = str(ended.value)
+    assert told.startswith("error: not installed: numpy. Type: ") and line in told
+    assert "\n" not in told
+
+
+def test_without_packages_each_command_says_what_to_type():
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for command in (["train.py"], ["-m", "lessons", "check", "1"], ["lessons"]):
+        command = [sys.executable, "-S", *command]  # which leaves packages alone
+        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+        assert run.stderr.startswith("error: not installed: numpy, numba")
+
+
+def test_a_test_that_touches_the_users_files_is_noticed(request):
+    touched = request.getfixturevalue("touches_nothing_of_the_users")
+    for name in ("runs/lake/run.json", "playground.py", "lessons/.progress.json"):
+        with pytest.raises(OSError):
+            open(ROOT / name / "not there")
+    with pytest.raises(FileNotFoundError):
+        os.listdir(ROOT / "runs" / "not there")
+    assert len(touched) == 4
+    touched.clear()
 
 
 @pytest.mark.parametrize("name", ["train.py", "lessons/__main__.py"])

@@ -15,15 +15,22 @@ from typing import Any, BinaryIO
 
 import imageio.v3 as imageio
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError, features
 
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.errors import InputError
 
 MAX_MEGAPIXELS = 64
+MAX_PIXELS = MAX_MEGAPIXELS * 1_000_000
+MAX_SHRUNK_PIXELS = 8 * MAX_PIXELS  # what may be made smaller: it takes 2 GB of memory
 
 # An explicit list: Pillow would otherwise hand PostScript to an interpreter.
-READABLE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF")
+READABLE_FORMATS = ["PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF"]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # an older Pillow knows of no such format
+    READABLE_FORMATS += ["AVIF"] if features.check("avif") else []
+# How a file begins that cameras write, from its fifth byte: AVIF without a reader, and HEIC.
+CAMERA_FORMATS = (b"ftypheic", b"ftypheix", b"ftypheim", b"ftyphevc", b"ftypmif1", b"ftypmsf1")
 EIGHT_BIT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr")
 
 # What each format's encoder is told, by suffix.
@@ -40,7 +47,7 @@ WRITERS: dict[str, dict[str, Any]] = {
 }
 
 
-def load_image(path: str | Path) -> np.ndarray:
+def load_image(path: str | Path, shrink: bool = False) -> np.ndarray:
     """Read one still image as (H, W, 3) float32 in [0, 1], C-contiguous.
 
     Gray is repeated into three channels; palettes are looked up; transparency is
@@ -48,20 +55,22 @@ def load_image(path: str | Path) -> np.ndarray:
     16-bit gray keeps all its bits, 16-bit colour its upper eight (all that Pillow
     decodes). Colour profiles are ignored.
 
+    shrink: make an image of more than MAX_MEGAPIXELS smaller, by averaging.
     Raises InputError for anything that is not one readable, finite image of at
-    most MAX_MEGAPIXELS. The size is judged from the header, before decoding.
+    most that. The size is judged from the header, before decoding.
     """
     with _open_for_reading(path) as file, _quiet_pillow():
         with _decoding(path):
             image = Image.open(file, formats=READABLE_FORMATS)
-        _refuse_huge(path, image)
+        _refuse_huge(path, image, shrink)
         with _decoding(path):
             frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
         _refuse_animated(path, frames)
         with _decoding(path):
             image.load()
             upright = ImageOps.exif_transpose(image)
-        return _to_rgb(path, upright)
+        factor = _shrinking_factor(*upright.size)
+        return _to_rgb(path, upright) if factor == 1 else _averaged(path, upright, factor)
 
 
 def _open_for_reading(path: str | Path) -> BinaryIO:
@@ -111,6 +120,11 @@ def _decoding(path: str | Path) -> Iterator[None]:
         yield
     except UnidentifiedImageError:
         known = "PNG, JPEG, PPM, BMP, TIFF, WebP"
+        with open(path, "rb") as file:
+            beginning = file.read(12)
+        if beginning[4:] in CAMERA_FORMATS:
+            advice = "Export it as JPEG (in Photos: File > Export; on the phone: share it as JPEG)"
+            raise _unreadable(path, "it is a HEIC photograph", advice) from None
         reason = "it is not an image, or its header is damaged"
         raise _unreadable(path, reason, f"Save it as one of {known}") from None
     except MemoryError:
@@ -122,14 +136,35 @@ def _decoding(path: str | Path) -> Iterator[None]:
         raise _unreadable(path, reason, advice) from error
 
 
-def _refuse_huge(path: str | Path, image: Image.Image) -> None:
+def _refuse_huge(path: str | Path, image: Image.Image, shrink: bool) -> None:
     width, height = image.size
     if width * height == 0:
         raise _unreadable(path, f"it has no pixels ({width} x {height})", "Try another file")
-    if width * height > MAX_MEGAPIXELS * 1_000_000:
+    most = MAX_SHRUNK_PIXELS if shrink else MAX_PIXELS
+    if width * height > most:
         size = f"{width:,} x {height:,} pixels = {width * height / 1e6:,.1f} megapixels"
-        reason = f"it has {size}, and the limit is {MAX_MEGAPIXELS}"
-        raise _unreadable(path, reason, "Resize it first, for example to 2,000 pixels wide")
+        limit = most // 1_000_000
+        advice = "Resize it first" + ("" if shrink else ", or have train.py do it with --shrink")
+        raise _unreadable(path, f"it has {size}, and the limit is {limit}", advice)
+
+
+def _shrinking_factor(width: int, height: int) -> int:
+    """Of how many pixels on each side one is made, so that the image keeps to the limit."""
+    factor = 1
+    while (width // min(factor, width)) * (height // min(factor, height)) > MAX_PIXELS:
+        factor += 1
+    return factor
+
+
+def _averaged(path: str | Path, image: Image.Image, factor: int) -> np.ndarray:
+    """Means of factor x factor pixels; a last column or row that would be narrower is left out."""
+    across, down = min(factor, image.width), min(factor, image.height)
+    width = image.width // across * across
+    rows = []
+    for y in range(0, image.height - down + 1, down):  # all in float32 would fill the memory
+        strip = _to_rgb(path, image.crop((0, y, width, y + down)))
+        rows.append(strip.reshape(down, width // across, across, 3).mean((0, 2)))
+    return np.stack(rows)
 
 
 def _refuse_animated(path: str | Path, frames: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.config import COLOURS, NETWORK_KNOBS, Config
+from kernels.config import COLOURS, MAX_STEPS, NETWORK_KNOBS, Config, falling_factor
 from kernels.files.images import MAX_MEGAPIXELS
 from kernels.files.pictures import FRAME_SIDES, fitted_size
 from kernels.plumbing.errors import InputError
@@ -30,13 +30,14 @@ LARGEST = 1e40  # a loss, in float32; also more than a PSNR can be, unless it is
 class RunProgress:
     """How far a run has come.
 
-    partitions: see `backend.Backend`; None before there is a backend. pending: losses of the
-    `pending_steps` steps since the last log entry. history: (step, mean loss) of every log entry.
-    measured: (step, PSNR of the whole picture). frames: (step, PSNR or None, small uint8 picture)
-    of the animation.
+    planned: steps of the whole run, as its checkpoint says. partitions: see `backend.Backend`; None
+    before there is a backend. pending: losses of the `pending_steps` steps since the last log
+    entry. history: (step, mean loss) of every log entry. measured: (step, PSNR of the whole
+    picture). frames: (step, PSNR or None, small uint8 picture) of the animation.
     """
 
     step: int = 0
+    planned: int = 0
     seconds: float = 0.0
     partitions: int | None = None
     pending: list[float] = field(default_factory=list)
@@ -100,6 +101,17 @@ def load_checkpoint(path: Path, config: Config, image: np.ndarray) -> tuple[RunP
         if counts.min() < 0 or counts.max() > progress.step:
             raise Unfit("its grid_steps count steps that never were")
     return progress, state
+
+
+def departure(progress: RunProgress, steps: int) -> str:
+    """How a resumed run differs from one that is planned for `steps` from its start; "" if not."""
+    planned = progress.planned
+    if planned == steps or falling_factor(progress.step, min(planned, steps)) == 1:
+        return ""
+    return (
+        f": learning rates fell toward step {planned:,} until now, so the bits are not "
+        f"those of a run that begins with --steps {steps}"
+    )
 
 
 class Found(NamedTuple):
@@ -167,10 +179,13 @@ def require_same_run(path: Path, header: dict[str, Any], config: Config, image: 
     if not isinstance(theirs, dict):
         raise Unfit("its settings are no table")
     theirs = {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs  # of older ones
+    step = require_int(header, "step", 1, require_int(theirs, "steps", 1, MAX_STEPS))
+    if step > config.steps:
+        raise InputError(f"{path} has {step:,} steps behind it: choose more with --steps")
     differences = [
         f"{name} {short(theirs.get(name))} there, {value} here"
         for name, value in config.as_dict().items()
-        if theirs.get(name) != value
+        if theirs.get(name) != value and name != "steps"
     ]
     if differences:
         raise InputError(
@@ -218,6 +233,7 @@ def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
         raise Unfit(f"its seconds are {short(seconds)}")
     return RunProgress(
         step=step,
+        planned=header["config"]["steps"],
         seconds=seconds,
         partitions=require_int(header, "partitions", 1, MAX_PARTITIONS),
         pending=pending,

@@ -13,6 +13,7 @@ from kernels.config import (
     OUTPUT_ACTIVATIONS,
     Config,
 )
+from kernels.files.images import MAX_MEGAPIXELS
 from kernels.plumbing.errors import InputError, OneLineParser, not_empty
 from kernels.training.choose_backend import BACKENDS
 
@@ -38,6 +39,9 @@ def add_run(parser: argparse.ArgumentParser, usual: Config) -> None:
     # fmt: off
     add("image", nargs="?", metavar="IMAGE", type=not_empty,
         help="picture to learn (default: the lake)")
+    add("--shrink", action="store_true",
+        help=f"make a picture of more than {MAX_MEGAPIXELS} megapixels smaller first, by averaging "
+        "(default: refuse it)")
     add("--steps", type=int, default=argparse.SUPPRESS, metavar="N",
         help=f"training steps, 1 or more (default: {usual.steps:,}; with --use on native: 1,000)")
     add("--batch", type=int, default=argparse.SUPPRESS, metavar="N",
@@ -105,8 +109,8 @@ def add_outcome(parser: argparse.ArgumentParser) -> None:
     add("--checkpoint-every", type=int, default=5000, metavar="N",
         help="steps from one checkpoint to the next (default: 5,000); 0: only at the end")
     add("--resume", action="store_true",
-        help="go on with the run that lies in the folder, if there is one "
-        "(default: leave it alone)")
+        help="go on with the run that lies in the folder, if there is one; with --steps N, to step "
+        "N (default: leave it alone)")
     add("--overwrite", action="store_true",
         help="begin anew in the place of the run that lies in the folder; with --render: replace "
         "the file (default: leave either alone)")

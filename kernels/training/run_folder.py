@@ -82,6 +82,12 @@ class RunFolder:
             with locked(self.path):
                 self.refuse_a_run()
 
+    @property
+    def steps_begun(self) -> int | None:
+        """For how many steps the run to resume was planned; None where there is none."""
+        found = peek(self.path / CHECKPOINT) if self.resume else None
+        return found.steps if found else None
+
     @contextmanager
     def in_use(self, planned: set[str]) -> Iterator[None]:
         """Make the folder, and keep other runs out. planned: the files that will be written.
@@ -187,7 +193,7 @@ def describe(folder: Path, record: Record) -> tuple[str, str]:
     found = peek(folder / CHECKPOINT)
     if found and found.step == found.steps:
         text = f"a finished run of {record.image} ({found.steps:,} steps)"
-        return text, "write its pictures again"
+        return text, "write its pictures again, --resume --steps N to train on to step N"
     if found:
         come = f"step {found.step:,} of {found.steps:,}"
         return f"an unfinished run of {record.image} ({come})", "go on with it"

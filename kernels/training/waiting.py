@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn, TypeVar
 
 from tqdm import tqdm
@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_UNTIL_SHOWN = 0.4
+SECONDS_BETWEEN_LINES = 10.0  # at first
 USUAL_SIZE = {"ncols": 80, "nrows": 24}
 # The first steps also fill caches and write the first pictures: their rate would mislead.
 SECONDS_UNTIL_ESTIMATED = 3.0
@@ -78,13 +79,18 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
+def is_screen() -> bool:
+    """Whether progress is seen where a line can be drawn anew, and not kept in a file."""
+    return sys.stderr.isatty() or "IPython" in sys.modules
+
+
 def status_line(quiet: bool) -> tqdm:
-    """A line that is shown if the wait is long, and gone when it is over."""
+    """A line that is shown if the wait is long, and gone when it is over; none in a file."""
     return tqdm(
         bar_format="{desc} [{elapsed}]",
         delay=SECONDS_UNTIL_SHOWN,
         leave=False,
-        disable=quiet,
+        disable=quiet or not is_screen(),
         **size_of_a_silent_terminal(),
     )
 
@@ -163,8 +169,37 @@ class TrainingBar(tqdm):
         return fields
 
 
-def training_bar(done: int, steps: int, quiet: bool, unit: str = "step") -> TrainingBar:
+class TrainingLines(AbstractContextManager):
+    """The same where lines are kept, as in a file: a short one now and then, and ever more seldom.
+
+    It has of `TrainingBar` what is called here.
+    """
+
+    def __init__(self, done: int, steps: int, unit: str) -> None:
+        self.n, self.steps, self.unit, self.postfix = done, steps, unit, ""
+        self.begin = time.monotonic()
+        self.due = self.begin + SECONDS_BETWEEN_LINES
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def set_postfix_str(self, text: str, refresh: bool = False) -> None:
+        self.postfix = f": {text}"
+
+    def update(self, count: int = 1) -> None:
+        self.n += count
+        now = time.monotonic()
+        if now >= self.due or self.n == self.steps:
+            self.due = now + max(SECONDS_BETWEEN_LINES, (now - self.begin) / 10)
+            print(f"{self.unit} {self.n:,} of {self.steps:,}{self.postfix}", file=sys.stderr)
+
+
+def training_bar(
+    done: int, steps: int, quiet: bool, unit: str = "step"
+) -> TrainingBar | TrainingLines:
     """The bar of a run of `steps` steps, or what else is counted, of which some are done."""
+    if not quiet and not is_screen():
+        return TrainingLines(done, steps, unit)
     return TrainingBar(
         total=steps,
         initial=done,

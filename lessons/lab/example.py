@@ -54,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+USUAL_PICTURE = "runs/lab/accesses.png"
+
+
 def parse(arguments: Sequence[str] | None) -> Path:
     """The file to draw into."""
     parser = OneLineParser(
@@ -66,12 +69,21 @@ def parse(arguments: Sequence[str] | None) -> Path:
         "picture",
         nargs="?",
         metavar="PICTURE.png",
-        default="runs/lab/accesses.png",
+        default=USUAL_PICTURE,
         help="file for the drawing of its memory accesses (default: runs/lab/accesses.png)",
     )
-    picture = Path(parser.parse_args(arguments).picture)
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files that are there under these names (default: refuse)",
+    )
+    options = parser.parse_args(arguments)
+    picture = Path(options.picture)
     if picture.suffix.lower() != ".png":
         raise InputError(f"{picture} must end in .png: the drawing is a PNG file")
+    for path in (picture, picture.with_suffix(".html")):
+        if path.exists() and not options.overwrite and options.picture != USUAL_PICTURE:
+            raise InputError(f"{path} exists already: use another name, or add --overwrite")
     return picture
 
 

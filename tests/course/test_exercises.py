@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from shutil import which
 
 import pytest
 
@@ -26,9 +27,10 @@ def test_the_lessons_are_in_order():
 @pytest.mark.parametrize("lesson", ALL, ids=NAMES)
 def test_exercise_is_what_the_generator_makes(lesson):
     """A student's own work in it is no error of the project: then there is nothing to compare."""
-    text = lesson.exercise.read_text(encoding="utf-8")
-    if len(unwritten(text, lesson.blank)) < len(lesson.blank):
+    command = ["git", "diff", "--quiet", "HEAD", "--", lesson.exercise]
+    if not which("git") or subprocess.run(command, cwd=ROOT).returncode:
         pytest.skip(f"{lesson.name}/exercise.py holds a student's work")
+    text = lesson.exercise.read_text(encoding="utf-8")
     assert text == exercise_text(lesson), "run python -m lessons.course.exercises --all"
 
 

@@ -1,5 +1,6 @@
 """`python -m lessons`, the student's tool, tried on copies of lessons 1 and 8."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from kernels.config import Config
 from kernels.plumbing.errors import InputError
 from kernels.state import initial_state
 from lessons import __main__ as tool
-from lessons import student_backend, student_functions
+from lessons import student_backend, student_functions, terminal
 from lessons.course import doctor, index, progress
 from lessons.course import lesson as lesson_files
 from lessons.course.exercises import assemble, exercise_text, solution_text, unwritten
@@ -142,6 +143,76 @@ def test_watch_grades_again_after_a_change(course, monkeypatch):
     monkeypatch.setattr(tool, "POLL_SECONDS", 0.01)
     assert tool.main(["watch", "1"]) == 130
     assert len(grades) == 2 and grades[0] != grades[1]
+
+
+class Pressed:
+    """In place of `terminal.Keys`: keys that are pressed one after another."""
+
+    readable = True
+
+    def __init__(self, keys):
+        self.keys = list(keys)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def pressed(self, seconds):
+        return self.keys.pop(0)
+
+
+def test_watch_has_keys_and_goes_on_to_the_next_lesson(course, monkeypatch, capsys):
+    graded = []
+    monkeypatch.setattr(tool, "grade", lambda lesson, *_, **__: graded.append(lesson.number))
+    monkeypatch.setattr(tool.terminal, "Keys", lambda: Pressed(["", "h", "v", "x", "n", "", "q"]))
+    assert tool.main(["watch", "1"]) == 0
+    told = capsys.readouterr().out
+    assert graded == ["1", "8"] and "hint 1 of 3" in told and "no pictures" in told
+    assert "h hint, v view, n next lesson, q quit" in told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is of POSIX")
+def test_a_single_key_is_told_and_the_terminal_given_back(monkeypatch):
+    import pty
+    import termios
+
+    keyboard, terminal_side = pty.openpty()
+    before = termios.tcgetattr(terminal_side)
+    with os.fdopen(terminal_side) as stdin, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", stdin)
+        with terminal.Keys() as keys:
+            assert keys.readable and keys.pressed(0.01) == ""
+            os.write(keyboard, b"N")
+            assert keys.pressed(5) == "n"
+        assert termios.tcgetattr(stdin.fileno()) == before
+    os.close(keyboard)
+
+
+def test_colours_are_where_they_are_wanted(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert terminal.is_coloured("auto") and not terminal.is_coloured("never")
+    assert "\033[32m" in terminal.status_label("passed", "auto")
+    assert "\033[31m" in terminal.status_label("timeout", "auto")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert terminal.status_label("passed", "auto") == "passed  "
+    assert terminal.is_coloured("always")
+    monkeypatch.setenv("COLUMNS", "57")
+    assert terminal.width() == 56
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    assert terminal.width() == 96 and "\033" in terminal.status_label("failed", "always")
+
+
+def test_equal_failures_are_told_once():
+    told = {}
+    first = "launch(array (3, 4))\nencode is no kernel\nstuck?"
+    assert tool.told_once(first, "grid", told) == first
+    again = tool.told_once(first.replace("(3, 4)", "(7, 4)"), "waves", told)
+    assert again == "launch(array (7, 4))\nthe rest is as above: grid"
+    assert tool.told_once("another", "edges", told) == "another"
+    assert tool.told_once("another", "corner", told) == "as above: edges"
+    assert tool.told_once("", "a", told) == tool.told_once("", "b", told) == ""
 
 
 def test_view_lists_the_pictures(course, capsys, monkeypatch, tmp_path):

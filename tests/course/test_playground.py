@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
+import lessons
 from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
-from lessons.course.exercises import solution_text
+from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import find_lesson
 from lessons.playground import exercise
 
@@ -24,7 +25,16 @@ print(np.allclose(target, 0.5))
 """
 
 
-def test_the_file_of_a_lesson():
+def test_the_file_of_a_lesson(tmp_path, monkeypatch):
+    """In a folder where no student has been yet."""
+    for number in ("1", "5b"):
+        lesson = find_lesson(number)
+        (tmp_path / lesson.name).mkdir()
+        (tmp_path / lesson.name / "exercise.py").write_text(exercise_text(lesson), "utf-8")
+        for module in (f"lessons.{lesson.name}", f"lessons.{lesson.name}.exercise"):
+            monkeypatch.setitem(sys.modules, module, None)  # as it is now, again at the end
+            del sys.modules[module]
+    monkeypatch.setattr(lessons, "__path__", [str(tmp_path), *lessons.__path__])
     assert exercise(1).grayscale.py_func.__name__ == "grayscale"
     assert exercise("5b").__name__ == "lessons.05b_histogram_and_sum.exercise"
     with pytest.raises(InputError, match="no lesson 99"):

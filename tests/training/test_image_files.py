@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, features
 
 from kernels.files import atomic as files
+from kernels.files import images
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.files.images import load_image, save_image, to_uint8
 from kernels.plumbing.errors import InputError
@@ -321,7 +322,49 @@ def test_huge_is_refused_from_its_header(tmp_path, width, height):
     # The pixels are missing, so any attempt to decode would say "damaged".
     message = refusal(load_image, written(tmp_path, png(width, height, 8, 2, [])))
     assert f"{width:,} x {height:,}" in message and "megapixels" in message
-    assert "Resize" in message
+    assert "Resize" in message and "--shrink" in message
+
+
+@pytest.mark.parametrize("mode", ["RGB", "P", "L", "RGBA", "I;16"])
+@pytest.mark.parametrize("size", [(23, 11), (1, 300), (300, 2)])
+def test_shrinking_averages(tmp_path, monkeypatch, mode, size):
+    monkeypatch.setattr(images, "MAX_PIXELS", 60)
+    monkeypatch.setattr(images, "MAX_SHRUNK_PIXELS", 1000)
+    width, height = size
+    values = np.random.default_rng(5).integers(0, 256, (height, width, 4), np.uint8)
+    if mode == "I;16":
+        image = Image.fromarray(values[:, :, 0].astype(np.uint16) * 257)
+    else:
+        image = Image.fromarray(values).convert("RGB").convert(mode)
+    path = saved(tmp_path, image, "large.png")
+    refusal(load_image, path)
+    small = load_image(path, shrink=True)
+    monkeypatch.setattr(images, "MAX_PIXELS", 1000)
+    whole = load_image(path).astype(np.float64)
+    across, down = width // small.shape[1], height // small.shape[0]
+    assert small.shape[0] * small.shape[1] <= 60 and small.dtype == np.float32
+    for y, x in np.ndindex(small.shape[:2]):
+        block = whole[y * down : (y + 1) * down, x * across : (x + 1) * across]
+        np.testing.assert_allclose(small[y, x], block.mean((0, 1)), atol=1e-6)
+
+
+def test_what_is_too_large_to_shrink_is_refused(tmp_path):
+    path = written(tmp_path, png(40_000, 40_000, 8, 2, []))
+    with pytest.raises(InputError, match="the limit is 512") as refused:
+        load_image(path, shrink=True)
+    assert "--shrink" not in str(refused.value)
+
+
+@pytest.mark.parametrize("brand", [b"heic", b"mif1", b"hevc"])
+def test_heic_says_how_to_export(tmp_path, brand):
+    message = refusal(load_image, written(tmp_path, b"\0\0\0\x18ftyp" + brand + bytes(99)))
+    assert "HEIC" in message and "Export it as JPEG" in message
+
+
+@pytest.mark.skipif(not features.check("avif"), reason="this Pillow reads no AVIF")
+def test_avif_is_read(tmp_path):
+    path = saved(tmp_path, Image.new("RGB", (8, 6), (200, 100, 50)), "image.avif")
+    np.testing.assert_allclose(load_image(path)[3, 3], np.array([200, 100, 50]) / 255, atol=0.02)
 
 
 def test_a_large_image_under_the_limit_is_only_refused_for_its_missing_pixels(tmp_path):

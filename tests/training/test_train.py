@@ -31,7 +31,7 @@ import train
 from kernels.config import Config
 from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, to_uint8
-from kernels.state import initial_state
+from kernels.state import State, initial_state
 from kernels.training import checkpoint, devices, results, trainer
 from kernels.training.command_line import snapshot_steps
 from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend
@@ -383,8 +383,9 @@ def test_small_batches_do_not_make_long_chunks():
     assert chunks == [(1, 4096), (4097, 4096), (8193, 1808)]
 
 
-def test_the_native_backend_is_not_deterministic_and_says_so(capsys):
-    assert train.main(["--backend", "native", "--deterministic"]) == 2
+def test_the_native_backend_is_not_deterministic_and_says_so(tmp_path, capsys):
+    out = str(tmp_path / "out")
+    assert train.main(["--backend", "native", "--deterministic", "--out", out]) == 2
     assert "--backend cpu" in capsys.readouterr().err
 
 
@@ -732,11 +733,36 @@ def test_damaged_checkpoints(image, copy, refuse):
 
 
 def test_checkpoints_of_another_run(image, copy, refuse, tmp_path):
-    for option, value in (("--seed", 2), ("--steps", 61), ("--grid", "5x7"), ("--hidden", 32)):
+    for option, value in (("--seed", 2), ("--grid", "5x7"), ("--hidden", 32)):
         arguments = [image, "--out", copy, *TINY, "--resume", option, value]
         refuse(arguments, f"other settings ({option.strip('-')}")
     other = save(tmp_path / "other.png", pixels(seed=9))
     refuse([other, "--out", copy, *TINY, "--resume"], "another image")
+    refuse([image, "--out", copy, *TINY, "--resume", "--steps", 59], "has 60 steps behind it")
+
+
+@pytest.mark.parametrize("call, step, same", [(7, 14, True), (11, 28, True), (19, 58, False)])
+def test_resume_with_more_steps(image, tmp_path, capsys, call, step, same):
+    """Learning rates are the same for both lengths up to the middle of the shorter run."""
+    assert interrupted_run(call, image, tmp_path / "run") == 130
+    longer = [*TINY[:-1], "--steps", "90"]
+    assert train.main([str(image), "--out", str(tmp_path / "run"), *longer, "--resume"]) == 0
+    told = capsys.readouterr().out
+    assert f"going on from step {step}" in told and same != ("learning rates fell" in told)
+    assert train.main([str(image), "--out", str(tmp_path / "whole"), *longer]) == 0
+    one, other = [state_in(tmp_path / name / "checkpoint.npz") for name in ("run", "whole")]
+    assert same == (one == other) and saved_step(tmp_path / "run") == 90
+
+
+def test_resume_alone_keeps_the_length_of_the_run(image, copy, capsys):
+    without = [word for word in TINY[:-1] if word not in ("--steps", "60")]
+    assert train.main([str(image), "--out", str(copy), *without, "--resume"]) == 0
+    assert "going on from step 60\n" in capsys.readouterr().out and saved_step(copy) == 60
+
+
+def state_in(path):
+    with np.load(path) as archive:
+        return [archive[name].tobytes() for name in State._fields]
 
 
 # ---------------------------------------------------------------- --render

@@ -4,10 +4,12 @@ import gc
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from kernels.training import waiting
 from kernels.training.waiting import patiently
 
 WITH_SIGNALS = pytest.mark.skipif(
@@ -47,6 +49,25 @@ def test_no_garbage_is_looked_for_while_the_compiler_works(before, monkeypatch):
     monkeypatch.setattr(gc, "enable", lambda: collecting.update(now=True))
     assert patiently("compiling", lambda: collecting["now"], quiet=True) is False
     assert collecting["now"] is before  # as it was
+
+
+def test_a_log_gets_short_lines_and_ever_fewer(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: now[0])
+    with waiting.training_bar(100, 400, quiet=False) as bar:
+        for _ in range(300):
+            now[0] += 3
+            bar.set_postfix_str("loss 0.00123", refresh=False)
+            bar.update()
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "step 104 of 400: loss 0.00123"
+    assert printed[-1] == "step 400 of 400: loss 0.00123"
+    assert len(printed) < 40 and bar.n == 400
+
+
+def test_a_log_gets_nothing_while_the_compiler_works(capsys):
+    assert patiently("compiling", lambda: time.sleep(0.7)) is None
+    assert capsys.readouterr().err == ""
 
 
 def test_garbage_is_looked_for_again_after_an_error():
