@@ -5,17 +5,23 @@
     python -m lessons.grading.prove_checks --jobs 8    eight rows at a time
 
     python -m lessons.grading.prove_checks --json F    write the rows to a file as well
+    python -m lessons.grading.prove_checks --points    how many points each mistake costs, and at
+                                                       the end the median and the most per lesson;
+                                                       with --every 12, of each twelfth mistake
 
 `mistakes.diff` of a lesson holds mistakes that students make: each has to be caught by the check
 that it names, and told: with the words of its head, or else with its own sentence. In
 `other_ways.diff`, what solves the lesson in another way than ours gets all points. What gives right
 results without what the lesson is about, or cheats, gets the points that it names. The format:
-`lessons/course/mistakes.py`. Exits with status 1 unless all is as the entries say.
+`lessons/course/mistakes.py`. Exits with status 1 unless all is as the entries say; with --points,
+if a mistake costs more than half of a lesson that has three functions or more.
 """
 
 import argparse
 import functools
+import itertools
 import json
+import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -47,8 +53,14 @@ class Row(NamedTuple):
     told: bool = True  # the message has the words of a mistake, or its sentence
 
 
-def tasks(lesson: Lesson) -> list[Callable[[WorkerPool], Row]]:
-    """What makes the rows: of the skeleton, the reference, and each entry of the lesson."""
+def tasks(lesson: Lesson, every: int = 0) -> list[Callable[[WorkerPool], Row]]:
+    """What makes the rows: of the skeleton, the reference, and each entry of the lesson.
+
+    every: if it is not 0, the points of each such mistake (3: each third), and nothing else.
+    """
+    if every:
+        mistakes = [entry for entry in entries(lesson) if entry.kind == "wrong"]
+        return [partial(points_row, lesson, entry) for entry in mistakes[::every]]
     return [
         *(partial(skeleton_row, lesson, check) for check in lesson.checks),
         *(partial(reference_row, lesson, check) for check in lesson.checks),
@@ -59,30 +71,32 @@ def tasks(lesson: Lesson) -> list[Callable[[WorkerPool], Row]]:
     ]
 
 
-def all_rows(chosen: Sequence[Lesson], jobs: int) -> Iterator[Row]:
-    """The rows of these lessons, in order. jobs: how many are made at a time."""
+def all_rows(chosen: Sequence[Lesson], jobs: int, every: int = 0) -> Iterator[Row]:
+    """The rows of these lessons, in order. jobs: how many at a time; every: see `tasks`."""
     if jobs > 1:
-        numbers = [(one.number, row) for one in chosen for row in range(len(tasks(one)))]
+        numbers = [
+            (one.number, every, row) for one in chosen for row in range(len(tasks(one, every)))
+        ]
         with ProcessPoolExecutor(jobs) as processes:
             yield from processes.map(row_of, *zip(*numbers, strict=True))
         return
     workers = WorkerPool(trusted=True)
     try:
         for lesson in chosen:
-            for task in tasks(lesson):
+            for task in tasks(lesson, every):
                 yield task(workers)
     finally:
         workers.stop()
 
 
-def row_of(number: str, row: int) -> Row:
+def row_of(number: str, every: int, row: int) -> Row:
     """One row of a lesson, in a process that makes many."""
-    return tasks_of(number)[row](workers_of_process())
+    return tasks_of(number, every)[row](workers_of_process())
 
 
 @functools.cache
-def tasks_of(number: str) -> list[Callable[[WorkerPool], Row]]:
-    return tasks(find_lesson(number))
+def tasks_of(number: str, every: int) -> list[Callable[[WorkerPool], Row]]:
+    return tasks(find_lesson(number), every)
 
 
 def skeleton_row(lesson: Lesson, check: Check, workers: WorkerPool) -> Row:
@@ -110,7 +124,10 @@ def is_told(entry: Entry, result: Result) -> bool:
 
 
 def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
-    """All checks of an entry that should get so many points."""
+    """All checks of an entry that should get so many points; of a mistake, at least half.
+
+    In a lesson of one or two functions a mistake may cost more.
+    """
     results: list[Result] = []
     text = file_of(lesson, entry)
     for check in lesson.checks:
@@ -120,7 +137,26 @@ def points_row(lesson: Lesson, entry: Entry, workers: WorkerPool) -> Row:
     names = ", ".join(f"{result.check} ({result.diagnosis})" for result in lost)
     message = "\n".join(result.message for result in lost)
     kernel, points = f"{entry.kind}/{entry.name}", f"{got} of {lesson.points}"
-    return Row(lesson.name, kernel, points, names, got == entry.points, message)
+    enough = got == entry.points
+    if entry.kind == "wrong":
+        enough = 2 * got >= lesson.points or len(lesson.blank) < 3
+    return Row(lesson.name, kernel, points, names, enough, message)
+
+
+def points_lost(row: Row) -> int:
+    got, _, most = row.caught_by.split()
+    return int(most) - int(got)
+
+
+def table_of_points(rows: Sequence[Row]) -> Iterator[str]:
+    """Per lesson: how many points its mistakes cost, one by one."""
+    yield f"{'lesson':<22} {'mistakes':>8} {'median':>7} {'most':>5}  of"
+    for lesson, group in itertools.groupby(rows, lambda row: row.lesson):
+        lost = {row.kernel: points_lost(row) for row in group}
+        median, most = statistics.median(lost.values()), max(lost.values())
+        worst = [name.partition("/")[2] for name, points in lost.items() if points == most]
+        more = f" and {len(worst) - 3} more" * (len(worst) > 3)
+        yield f"{lesson:<22} {len(lost):>8} {median:>7g} {most:>5}  {', '.join(worst[:3])}{more}"
 
 
 def run(
@@ -147,21 +183,26 @@ def main() -> int:
     parser.add_argument("lessons", nargs="*", help="their numbers (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="rows at a time (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
+    parser.add_argument("--points", action="store_true", help="what each mistake costs instead")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of each Nth mistake")
     options = parser.parse_args()
-    if options.jobs < 1:
-        parser.error(f"--jobs {options.jobs}: at least 1")
+    for name in ("jobs", "every"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} {getattr(options, name)}: at least 1")
     try:
         chosen = [find_lesson(number) for number in options.lessons] or lessons()
     except InputError as error:
         parser.error(f"{error}; or give nothing for all of them")
     print(f"{'lesson':<22} {'wrong kernel':<34} {'caught by, points':<22} diagnosis")
     rows = []
-    for entry in all_rows(chosen, options.jobs):
+    for entry in all_rows(chosen, options.jobs, options.every * options.points):
         rows.append(entry)
         print(line_of(entry), flush=True)
     if options.json:
         rows_as_objects = [entry._asdict() for entry in rows]
         options.json.write_text(json.dumps(rows_as_objects, indent=1), encoding="utf-8")
+    if options.points:
+        print("\n".join(table_of_points(rows)))
     missed = [entry for entry in rows if not entry.ok]
     untold = [entry for entry in rows if entry.ok and not entry.told]
     print(f"{len(rows)} rows, {len(missed)} not as expected, {len(untold)} not told")

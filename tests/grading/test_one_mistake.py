@@ -35,7 +35,7 @@ def failed(check, message, diagnosis="wrong"):
 
 
 def told(check, message, *before, diagnosis="wrong"):
-    return told_once(check, LESSON, diagnosis, message, before)
+    return told_once(check, LESSON, diagnosis, message, before, {})
 
 
 def test_wrong_values_wait_for_the_function_that_another_check_looks_at():

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
@@ -26,7 +25,7 @@ class Runner(NamedTuple):
     """What it takes to run checks of a lesson on changed texts."""
 
     lesson: Lesson
-    path: Path
+    submission: Submission  # whose text is changed
     pool: WorkerPool
 
     def run(
@@ -37,7 +36,8 @@ class Runner(NamedTuple):
         until: seconds of `time.monotonic()`. quick: without asking Numba's compiler.
         """
         self.pool.ready()
-        attempt = Attempt(self.lesson, check, Submission(self.path, text.encode("utf-8")), seed)
+        changed = self.submission._replace(text=text.encode("utf-8"))
+        attempt = Attempt(self.lesson, check, changed, seed)
         runs = Runs(attempt, self.pool, Engines(until, only_checked=True, ask_numba=not quick))
         case = Case(attempt, runs, Terse(attempt, runs))
         try:

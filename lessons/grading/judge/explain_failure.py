@@ -162,7 +162,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     lesson, check, submission, seed, _ = failure.attempt
     pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
     share, longest = failure.share, effort.seconds_for_one
-    runner = Runner(lesson, submission.path, pool)
+    runner = Runner(lesson, submission, pool)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)
     lines = failed_check(effort.seconds_for_lines, effort.seconds_for_lines)
     small = failed_check(share * effort.seconds_for_small, longest)

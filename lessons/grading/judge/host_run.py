@@ -72,7 +72,7 @@ def run_host_code(
     worker = runs.loaded_worker()
     run = runs.ask(lambda: asked(worker, function, arguments, backend, runs.deadline))
     runs.last.returned_by = function
-    findings = [*run.findings, *(run.doubles if runs.counts_doubles else ())]
+    findings = runs.that_count(run.findings, run.doubles)
     if findings:
         runs.end_for(findings, worker)
     return run

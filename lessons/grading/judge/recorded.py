@@ -10,14 +10,14 @@ from lessons.grading.explain.known import Named, Observer, Recording, look_up, r
 from lessons.grading.judge.case import Case, CheckFunction
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.runs import Engines, Runs
-from lessons.grading.judge.verdict import Compared, Verdict
+from lessons.grading.judge.verdict import Compared, NoDemands
 from lessons.grading.judge.worker_pool import WorkerPool
 
 PUBLIC_SEEDS = 1_000_003, 2_000_003  # grades are decided on the run's own seed
 SECONDS = 10.0  # of one recording; a file that needs more is not looked up
 
 
-class Recorder(Verdict):
+class Recorder(NoDemands):
     """Keeps what is wrong, and lets the check go on. Budgets and other demands are not looked at.
 
     A finding of the simulator, an exception or the time limit still ends it.
@@ -32,11 +32,6 @@ class Recorder(Verdict):
             self.fail("written outside")
         self.observer.compare(one.name, one.values, one.expected, one.tolerance)
         self.runs.small_only = self.observer.places > 0
-
-    def nothing(self, *_: object, **__: object) -> None:
-        """In place of what a check demands besides right numbers."""
-
-    keep_within = note = require = require_many_threads = nothing
 
 
 def record(

@@ -9,6 +9,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,12 +19,21 @@ from lessons.course.lesson import Check, Lesson
 from lessons.course.source_text import MOST_NODES, is_too_long
 from lessons.grading.explain.evidence import PICTURES
 from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.changed_texts import OF_DOUBLES
 from lessons.grading.judge.explain_failure import (
     FULL_EFFORT,
     NO_EFFORT,
     Effort,
     Failure,
     lines_on_slip,
+)
+from lessons.grading.judge.in_place import (
+    Blame,
+    Wrong,
+    only_doubles,
+    replaceable,
+    told_already,
+    without_replaced,
 )
 from lessons.grading.judge.recorded import known_mistake
 from lessons.grading.judge.result import (
@@ -36,6 +46,7 @@ from lessons.grading.judge.result import (
     WrongNumbers,
 )
 from lessons.grading.judge.runs import Engines, Runs
+from lessons.grading.judge.verdict import NoNumbers
 from lessons.grading.judge.waiting import (
     endless_before,
     not_begun_either,
@@ -84,46 +95,97 @@ def run_check(
     function: from `checks_of`. seed: decides all random inputs. patience: factor for the time
     limit, for slow machines. draw: write a picture of a failure, in the folder `pictures`. before:
     the results of this submission so far: one mistake is told once, and what has not ended once is
-    not run again. effort: to find the place of the mistake, which changes no points.
+    not run again, and what is wrong has ours in its place where it is called. effort: to find the
+    place of the mistake, which changes no points.
     """
     started = time.monotonic()
     backends: list[str] = []
-    device = ""
     status, diagnosis, message = "passed", "", ""
+    wrong: Wrong = {}
     attempt = Attempt(lesson, check, submission, seed, pictures if draw else None)
     try:
         refuse_unwritten(submission, lesson, check)
-        endless = endless_before(check, lesson, before)
-        if endless:
-            raise CheckEnded("failed", "waits", endless)
-        no_gpu, device = workers.describe()
-        if check.gpu and no_gpu:
-            raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
-        for on_gpu in [False] if no_gpu else [False, True]:
-            workers.ready()
-            engines = Engines(time.monotonic() + check.timeout * patience, on_gpu)
-            new_case = partial(case_on, attempt, workers, backends, engines)
-            quickly = workers.warm and not on_gpu and only_conducts(lesson, submission)
-            message = "\n".join(passed(function, new_case, quickly)) or message
+        wrong = Blame(function, attempt, workers, patience).wrong(before)
+        ours = replaceable(lesson, check, wrong)
+        attempt = attempt._replace(submission=submission._replace(ours=ours))
+        everywhere = partial(passed_everywhere, function, workers, backends, patience)
+        message = decided(everywhere, attempt, before)
     except CheckEnded as ended:
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
         if backends:
+            told = without_replaced(before, wrong, attempt.submission.ours)
             diagnosis, message = explained(
-                function, attempt, workers, ended, before, effort, patience, "cuda" in backends
+                function, attempt, workers, ended, told, wrong, effort, patience, "cuda" in backends
             )
         else:
             message = not_begun_either(lesson, diagnosis, message, before)
     score = check.points if status == "passed" else 0
-    backend, device = "+".join(backends), device if backends else ""
+    backend, device = "+".join(backends), workers.describe()[1] if backends else ""
     seconds = round(time.monotonic() - started, 3)
     outcome = status, printable(message), diagnosis
     return Result(lesson.name, check.name, score, check.points, *outcome, backend, device, seconds)
 
 
+def decided(everywhere: Callable[..., str], attempt: Attempt, before: Sequence[Result]) -> str:
+    """What is told of a check that has passed. Raises `CheckEnded` for one that has not.
+
+    everywhere: runs it, see `passed_everywhere`. attempt: with ours in the place of what is wrong.
+    """
+    lesson, check, submission, _, _ = attempt
+    own = attempt._replace(submission=submission._replace(ours=()), pictures=None)
+    already = told_already(lesson, check, before) if only_doubles(lesson, check) else ""
+    if already:
+        try:
+            everywhere(own, only_doubles=True)
+            return f"no doubles; what else is wrong is told by {already}, above"
+        except CheckEnded as ended:
+            if ended.diagnosis in OF_DOUBLES:
+                raise
+    endless = endless_before(check, lesson, before)
+    if not submission.ours:
+        if endless:
+            raise CheckEnded("failed", "waits", endless)
+        return everywhere(attempt)
+    names = " and ".join(f"`{name}`" for name in submission.ours)
+    try:
+        notes = everywhere(attempt)
+        return f"passed with ours in place of {names}, which is wrong: see above\n{notes}".strip()
+    except CheckEnded:
+        if not endless:
+            with suppress(CheckEnded):  # it may fit the file's own functions better
+                return everywhere(own)
+        raise
+
+
+def passed_everywhere(
+    function: CheckFunction,
+    workers: WorkerPool,
+    backends: list[str],
+    patience: float,
+    attempt: Attempt,
+    only_doubles: bool = False,
+) -> str:
+    """Run a check on the lab's engines, and on a GPU if there is one; see `decided`."""
+    message, check = "", attempt.check
+    no_gpu, _ = workers.describe()
+    if check.gpu and no_gpu:
+        raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
+    for on_gpu in [False] if no_gpu else [False, True]:
+        workers.ready()
+        deadline = time.monotonic() + check.timeout * patience
+        engines = Engines(deadline, on_gpu, only_doubles=only_doubles)
+        new_case = partial(case_on, attempt, workers, backends, engines)
+        conducts = only_conducts(attempt.lesson, attempt.submission)
+        quickly = workers.warm and not on_gpu and conducts
+        message = "\n".join(passed(function, new_case, quickly)) or message
+    return message
+
+
 def case_on(
     attempt: Attempt, workers: WorkerPool, backends: list[str], engines: Engines, **only: bool
 ) -> Case:
-    return Case(attempt, Runs(attempt, workers, engines._replace(**only), backends))
+    runs = Runs(attempt, workers, engines._replace(**only), backends)
+    return Case(attempt, runs, NoNumbers(attempt, runs) if engines.only_doubles else None)
 
 
 def explained(
@@ -132,6 +194,7 @@ def explained(
     workers: WorkerPool,
     ended: CheckEnded,
     before: Sequence[Result],
+    wrong: Wrong,
     effort: Effort,
     patience: float,
     on_gpu: bool,
@@ -140,15 +203,18 @@ def explained(
 
     What the simulator found is told as it is. Wrong numbers are looked up among known mistakes;
     of others a pattern is told, and the line of the file that mends them, if one is found.
+    before: without the checks that have failed for what ours stand in the place of.
     """
     lesson, check = attempt.lesson, attempt.check
-    diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
+    diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before, wrong)
     named = None
     if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
         named = known_mistake(function, attempt, workers, patience)
         if named:
             ended = ended.renamed(named.code, named.sentence)
-            diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before)
+            diagnosis, message = told_once(
+                check, lesson, ended.diagnosis, str(ended), before, wrong
+            )
     shown = message == str(ended)
     if shown and isinstance(ended, WrongNumbers):
         message = ended.message()

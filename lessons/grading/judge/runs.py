@@ -41,7 +41,7 @@ class Engines(NamedTuple):
 
     deadline: seconds of `time.monotonic()`. only_checked: run on the checked simulator what is
     meant for the native engine; only_native: the other way round. ask_numba: whether the simulator
-    asks Numba's compiler as well.
+    asks Numba's compiler as well. only_doubles: whether nothing ends a check but doubles.
     """
 
     deadline: float
@@ -49,6 +49,7 @@ class Engines(NamedTuple):
     only_checked: bool = False
     only_native: bool = False
     ask_numba: bool = True
+    only_doubles: bool = False
 
 
 class Returned(NamedTuple):
@@ -125,7 +126,7 @@ class Runs:
         self.calls = outcome.calls
         if outcome.was_native and first == "checked":
             self.note("native", f"{call} on {ENGINES['native']}")
-        findings = [*outcome.findings, *(outcome.doubles if self.counts_doubles else ())]
+        findings = self.that_count(outcome.findings, outcome.doubles)
         if conducts:  # its kernels have checks of their own
             findings = list(map(by_its_call, findings))
         if findings:
@@ -178,10 +179,11 @@ class Runs:
         functions = [own] if own in self.lesson.blank else self.check.needs
         return not {*functions} & {*self.lesson.atomics}
 
-    @property
-    def counts_doubles(self) -> bool:
-        """Whether computing in double precision costs this check: of each function at most one."""
-        return self.check.doubles or not any(check.doubles for check in self.lesson.checks)
+    def that_count(self, findings: Sequence[Found], doubles: Sequence[Found]) -> list[Found]:
+        """What ends this check. Computing in double precision costs a function at most one."""
+        no_other = not any(check.doubles for check in self.lesson.checks)
+        counted = doubles if self.check.doubles or no_other else ()
+        return [*(() if self.engines.only_doubles else findings), *counted]
 
     # ---------------------------------------------------------------- the worker
 

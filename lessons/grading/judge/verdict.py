@@ -272,6 +272,21 @@ class Terse(Verdict):
             self.fail("wrong")
 
 
+class NoDemands(Verdict):
+    """Looks at numbers, and at nothing else that a check demands."""
+
+    def nothing(self, *_: object, **__: object) -> None:
+        """In place of what a check demands."""
+
+    keep_within = note = require = require_many_threads = nothing
+
+
+class NoNumbers(NoDemands):
+    """Demands nothing: what ends a check then is what its runs have found."""
+
+    expect = NoDemands.nothing
+
+
 def why_again(writes: float, shape: tuple[int, ...], threads: Threads | None) -> str:
     """Who writes an array of this shape so often, in all."""
     if threads is None or len(shape) < len(block_shape(threads)):

@@ -4,7 +4,7 @@ A student who reads five messages about one mistake looks for five mistakes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.judge.result import Result
@@ -33,18 +33,23 @@ def endless_before(check: Check, lesson: Lesson, before: Iterable[Result]) -> st
 
 
 def told_once(
-    check: Check, lesson: Lesson, diagnosis: str, message: str, before: Sequence[Result]
+    check: Check,
+    lesson: Lesson,
+    diagnosis: str,
+    message: str,
+    before: Sequence[Result],
+    wrong: Mapping[str, Sequence[str]],
 ) -> tuple[str, str]:
     """(diagnosis, message) of a check that has failed, given the results of those before it.
 
     Values that are wrong because a function is wrong that another check looks at wait for it. What
-    an earlier check has said already is not said again.
+    an earlier check has said already is not said again. wrong: check -> its functions that are.
     """
     for result in failed(lesson, before):
         earlier = lesson.check(result.check)
         builds_on_it = set(earlier.needs) < set(check.needs) and about_values(result.message)
         if builds_on_it and (about_values(message) or diagnosis in OUTSIDE):
-            names = functions_in(result.message, earlier)
+            names = " and ".join(wrong.get(earlier.name, earlier.needs))
             waits = f"waits for {names}: the check {earlier.name} fails, and this one builds on it"
             besides = "" if about_values(message) else f"\n{message}"
             return f"waits for {names}", waits + besides
@@ -83,11 +88,9 @@ def passed_functions(lesson: Lesson, before: Iterable[Result]) -> frozenset[str]
 
 
 def functions_in(message: str, check: Check) -> str:
-    """Which of a check's functions its message speaks of; all of them if it names none."""
+    """Which of a check's functions its message speaks of; "" if it names none."""
     found = re.search(r"elements? of (\w+) (is|are) wrong", message)
-    if found and found[1] in check.needs:
-        return found[1]
-    return " and ".join(check.needs)
+    return found[1] if found and found[1] in check.needs else ""
 
 
 def about_values(message: str) -> bool:

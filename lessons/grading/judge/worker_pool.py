@@ -75,7 +75,7 @@ class WorkerPool:
         if submission == self.endless:
             raise WorkerTimeout
         try:
-            worker.load(submission.text or b"", hide, deadline, earlier, given)
+            worker.load(submission.text or b"", hide, deadline, earlier, given, submission.ours)
         except WorkerTimeout:
             self.endless = submission
             raise

@@ -119,20 +119,25 @@ class WorkerProcess:
         deadline: float,
         earlier: Sequence[Earlier] = (),
         given: dict[str, list[str]] | None = None,
+        ours: Sequence[str] = (),
     ) -> None:
         """Give the worker a student's file.
 
         hide: module -> functions of it that are the solution. given: module -> functions that the
         exercise came with. deadline: here and below, seconds of `time.monotonic()`. earlier: what
-        is loaded before it. Raises what `ask` does.
+        is loaded before it. ours: hidden functions that take the place of the file's own. Raises
+        what `ask` does.
         """
         path = self.put(EXERCISE, text)
         before = [
             {"path": str(self.put(f"{file.name}.py", file.text)), "functions": file.functions}
             for file in earlier
         ]
-        request = {"do": "load", "path": str(path), "hide": hide, "given": given or {}}
-        reply, _ = self.ask({**request, "earlier": before, "any_code": self.any_code}, (), deadline)
+        request = {
+            "do": "load", "path": str(path), "hide": hide, "given": given or {},
+            "earlier": before, "ours": list(ours), "any_code": self.any_code,
+        }  # fmt: skip
+        reply, _ = self.ask(request, (), deadline)
         lines = reply.get("left_out")
         kept = lines[:MOST_LEFT_OUT] if isinstance(lines, list) else []
         self.left_out = [printable(str(line)[:MAX_MESSAGE]) for line in kept]

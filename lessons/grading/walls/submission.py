@@ -17,6 +17,7 @@ class Submission(NamedTuple):
 
     path: Path
     text: bytes | None  # UTF-8; None: there is no such file
+    ours: tuple[str, ...] = ()  # functions that run in the place of its own
 
     @property
     def lines(self) -> list[str]:

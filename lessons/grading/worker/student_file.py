@@ -4,9 +4,12 @@ import importlib
 import linecache
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from numba import cuda
+from numba.extending import register_jitable
 
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import lessons
@@ -14,6 +17,7 @@ from lessons.course.source_text import source_lines
 from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
 from lessons.grading.walls.plain_code import PlainCode, codes_in, plain_code
+from lessons.grading.worker import own_kernels
 from lessons.grading.worker.own_kernels import KERNEL, function_of
 from lessons.grading.worker.protocol import Json
 
@@ -56,8 +60,8 @@ class StudentFile:
         """Import the student's file, with the functions it has to write hidden from it.
 
         The request has "path"; "hide" and "given", module -> names: what is hidden, and what the
-        exercise came with, in case it is gone; "any_code": run all of the file, and not only what
-        `plain_code` allows.
+        exercise came with, in case it is gone; "ours": names of functions to put in the place of
+        the file's own; "any_code": run all of the file, and not only what `plain_code` allows.
         """
         for file in request["earlier"]:
             self.load_earlier(file["path"], file["functions"])
@@ -79,7 +83,25 @@ class StudentFile:
         else:
             code = run_plain(text, path, self.module, hide)
             self.refused, self.left_out = code.refused, [str(reason) for reason in code.left_out]
+        self.put_in_place(request["ours"], hide, request["given"])
         self.add_missing(request["given"])
+
+    def put_in_place(self, ours: Sequence[str], *held: dict[str, list[str]]) -> None:
+        """Put our functions in the place of the file's own that have failed, and lost their points.
+
+        held: module -> functions that the exercise holds. What ours call of these is the file's
+        own again, so that no mistake in it is hidden.
+        """
+        originals = {name: old for _, name, old in self.hidden}
+        put = {name: copy_of(originals[name]) for name in ours}
+        own_kernels.IN_PLACE[:] = put.values()
+        mine = self.module.__dict__
+        mine.update(put)
+        names = {name for modules in held for listed in modules.values() for name in listed}
+        own = {name: mine[name] for name in names & mine.keys()}
+        for made in put.values():
+            getattr(made, "py_func", made).__globals__.update(own)
+        self.refused = {name: why for name, why in self.refused.items() if name not in put}
 
     def add_missing(self, given: dict[str, list[str]]) -> None:
         """Give the student's file those functions of its exercise that it lacks."""
@@ -151,6 +173,17 @@ def keep_others_work_away(*own: dict[str, list[str]]) -> None:
 def is_from_elsewhere(value: object, module: str) -> bool:
     """Whether a name of a module stands for what was imported there."""
     return getattr(function_of(value), "__module__", module) != module
+
+
+def copy_of(function: Any) -> Any:
+    """A function or a kernel with global names of its own, which may be changed."""
+    python = getattr(function, "py_func", function)
+    copy = types.FunctionType(
+        python.__code__, dict(python.__globals__), python.__name__, python.__defaults__
+    )
+    if python is function:
+        return register_jitable(copy)  # of ours, whoever is called in a kernel is
+    return cuda.jit(copy, device=function.targetoptions["device"])
 
 
 def text_for_the_lab(path: str) -> str:
