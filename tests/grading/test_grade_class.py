@@ -16,6 +16,7 @@ from lessons.grading.classroom import command, grade_submission
 from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
 from lessons.grading.classroom.roster import read_roster
+from lessons.grading.judge import in_place
 from lessons.grading.judge.verdict import CheckEnded
 from lessons.grading.judge.worker_process import WorkerLost
 from tests.grading import made_class
@@ -71,6 +72,7 @@ def ran(monkeypatch):
 
     functions = {check.name: check_named(check.name) for check in LESSON.checks}
     monkeypatch.setattr(grade_submission, "checks_of", lambda lesson: functions)
+    monkeypatch.setattr(in_place.Blame, "passes", lambda *arguments: False)
     settings = grade_submission.Settings
     monkeypatch.setattr(
         command, "Settings", lambda *a, **k: settings(*a, **{**k, "new_pool": NoWorkers})

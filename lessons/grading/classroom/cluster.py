@@ -27,13 +27,12 @@ from lessons.grading.classroom.grade_class import is_waiting
 from lessons.grading.classroom.grade_submission import Settings, SubmissionGrader, without_run
 from lessons.grading.classroom.intake import Handed
 from lessons.grading.classroom.journal import (
-    GRADER_FAILED,
     Journal,
     confinement,
     digest_of_checks,
 )
 from lessons.grading.judge.explain_failure import Effort
-from lessons.grading.judge.result import Result
+from lessons.grading.judge.result import GRADER_FAILED, Result
 
 LOCAL = "local"
 SECONDS_TO_CONNECT = 20

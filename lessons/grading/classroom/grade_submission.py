@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.classroom.intake import Handed
-from lessons.grading.classroom.journal import GRADER_FAILED
 from lessons.grading.explain.evidence import picture_path
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.explain_failure import EFFORT_FOR_A_CLASS, Effort
-from lessons.grading.judge.result import Result
+from lessons.grading.judge.result import GRADER_FAILED, Result
 from lessons.grading.judge.run import checks_of, run_check, run_solutions, runs_our_kernels
 from lessons.grading.judge.warm_workers import WarmWorkers
 from lessons.grading.judge.worker_pool import WorkerPool

@@ -19,14 +19,13 @@ from typing import IO, Any, NamedTuple
 from kernels.files.atomic import unwritable
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS, Lesson
-from lessons.grading.judge.result import Result
+from lessons.grading.judge.result import GRADER_FAILED, Result
 from lessons.grading.walls.confine import what_is_enforced
 
 JOURNAL = "journal.jsonl"
 FORMAT = 1
 BEGINNING = b'{"format": '
 PACKAGES = ("numba", "numba-cuda", "numpy")
-GRADER_FAILED = "grader"  # the diagnosis of a row that is nobody's fault; such a check runs again
 FIXED = ("format", "seed", "checks", "patience")  # what all rows of a journal have in common
 
 Key = tuple[str, str, str]  # student, lesson, check

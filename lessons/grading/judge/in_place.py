@@ -18,11 +18,11 @@ from lessons.course.lesson import Check, Lesson
 from lessons.course.source_text import parsed
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import OF_DOUBLES, PASSED, Runner, checks_beside
-from lessons.grading.judge.result import Attempt, Result
+from lessons.grading.judge.result import GRADER_FAILED, Attempt, Result
 from lessons.grading.judge.waiting import failed, functions_in, passed_functions
 from lessons.grading.judge.worker_pool import WorkerPool
 
-NOT_WRITTEN = ("not written", "no file", "too long to read")
+NOT_BLAMED = ("not written", "no file", "too long to read", GRADER_FAILED, *OF_DOUBLES)
 MOST_KEPT = 500  # what was found of so many checks is kept, for those after them
 
 Wrong = Mapping[str, Sequence[str]]  # check -> which of its functions are wrong
@@ -48,8 +48,7 @@ class Blame(NamedTuple):
         if not any({*lesson.check(one.check).needs} & {*mine.needs} for one in lost):
             return {}
         for result in lost:
-            skipped = result.status == "skipped"
-            if skipped or result.diagnosis in (*NOT_WRITTEN, *OF_DOUBLES):
+            if result.status == "skipped" or result.diagnosis in NOT_BLAMED:
                 continue
             key = submission.digest, seed, lesson.name, result.check
             if key not in FOUND:

@@ -9,6 +9,7 @@ from lessons.grading.walls.submission import Submission
 
 # The diagnosis of a check that ended in an error of its own, since the values were so strange.
 LEFT_OUT = "left out of your file: "  # begins a line of a message
+GRADER_FAILED = "grader"  # the diagnosis of a row that is nobody's fault; such a check runs again
 NOT_UNDERSTOOD = "not understood"
 
 
