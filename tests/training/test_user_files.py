@@ -444,7 +444,7 @@ def test_pictures_of_the_same_name_have_folders_of_their_own(place):
 
 def test_without_a_picture_the_lake_is_found(place, monkeypatch):
     small = train.load_image(place / "photo.png")
-    monkeypatch.setattr(train, "load_image", lambda path: small)
+    monkeypatch.setattr(train, "load_image", lambda path, shrink: small)
     assert Path(folder_of([])) == Path("runs/lake")
     refuse(place, SHORT, "a finished run of lake.png (4 steps)")
     assert Path(folder_of(["--resume"])) == Path("runs/lake")
