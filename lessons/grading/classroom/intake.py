@@ -25,7 +25,7 @@ SHOWN_FILES = 12  # in a note that says what is there
 MAX_NAME = 1_000  # letters of a path; an archive can hold longer ones
 BY_CONTENT = 3  # how far a name is from ours that says nothing; see `lesson_by_path`
 # Folders and files of a copy of this project that hold no student's work.
-OUR_FOLDERS = {"kernels", "tests", "benchmarks"}
+OUR_FOLDERS = {"kernels", "tests", "benchmarks", "solutions"}
 OUR_ROOMS = {"lab", "grading", "course", "capstones", "reference"}
 OUR_FILES = {
     "__init__.py", "__main__.py", "conftest.py", "native_backend.py", "notebook.py", "picture.py",

@@ -21,6 +21,7 @@ KEPT = (
 KEPT_BEGINNINGS = (
     "CONDA_", "CUDA", "DYLD_", "LC_", "LD_", "NUMBA_", "NVIDIA_", "PYTHON", "WSL_", "XDG_",
 )  # fmt: skip
+OTHER_NUMBA = {"NUMBA_ENABLE_CUDASIM", "NUMBA_DISABLE_JIT"}  # would run kernels another way
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -67,7 +68,8 @@ def worker_environment() -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in KEPT or name.upper().startswith(KEPT_BEGINNINGS)
+        if name.upper() in KEPT
+        or (name.upper().startswith(KEPT_BEGINNINGS) and name.upper() not in OTHER_NUMBA)
     }
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     # One thread: what a worker gives up, it gives up for the thread that says so.
