@@ -126,10 +126,11 @@ def train(options: argparse.Namespace) -> int:
             trainer.compile()
         return trainer
 
-    with run_folder.in_use(results.planned):
+    with run_folder.in_use(results.planned), results:
         say(chosen.explanation)
         trainer = patiently("compiling", ready_trainer, options.quiet)
         timings.end_of("compiling")
+        results.make_page(trainer, options.command, options.live, options.quiet)
         before = trainer.progress.seconds
         with Interruption() as interrupted:
             loop(trainer, options, results, interrupted)
@@ -224,7 +225,7 @@ def loop(
                 results.save_snapshot(trainer)
             if stop in checkpoints:
                 results.save_checkpoint(trainer)
-            results.preview.renew_if_due(trainer)
+            results.renew_if_due(trainer)
             if interrupted():
                 break
     if interrupted() and trainer.step > 0:

@@ -2,6 +2,8 @@
 
 import argparse
 import re
+import shlex
+import sys
 from collections.abc import Sequence
 
 from kernels.config import (
@@ -30,7 +32,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add_network(parser, usual)
     add_outcome(parser)
     add_rendering(parser)
-    return parse_and_check(parser, arguments)
+    options = parse_and_check(parser, arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options.command = shlex.join(["python", "train.py", *given])
+    return options
 
 
 def add_run(parser: argparse.ArgumentParser, usual: Config) -> None:
@@ -116,6 +121,9 @@ def add_outcome(parser: argparse.ArgumentParser) -> None:
         "the file (default: leave either alone)")
     add("--format", choices=("png", "ppm"), default="png", metavar="NAME",
         help="file format of still pictures, png or ppm (default: png)")
+    add("--live", action="store_true",
+        help="open a page in the browser that shows how the run learns (default: write the page, "
+        "index.html, at the end)")
     add("--timings", action="store_true",
         help="print how many seconds each part of the run took (default: no)")
     add("--quiet", action="store_true",

@@ -22,7 +22,7 @@ from kernels.files.atomic import write_atomically
 from kernels.files.images import load_image, save_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
-from kernels.training import checkpoint
+from kernels.training import checkpoint, page
 from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
@@ -51,9 +51,18 @@ class Results:
         self.snapshots = snapshots
         self.planned = files_of_run(suffix, snapshots)
         self.preview = Preview(self.folder / "preview.png")
+        self.command = ""
+        self.live: page.Live | None = None
         self.writer = PictureWriter()
         self.thumbnails: dict[int, Future[np.ndarray]] = {}  # of this process's snapshots
         self.new_frames: list[tuple[int, float | None, Future[np.ndarray]]] = []
+
+    def __enter__(self) -> "Results":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.live.close()
 
     @property
     def checkpoint_path(self) -> Path:
@@ -68,6 +77,18 @@ class Results:
         self.run_folder.begin(self.planned, anew)
 
     # ------------------------------------------------------------ while training
+
+    def make_page(self, trainer: Trainer, command: str, live: bool, quiet: bool) -> None:
+        """Note what the page tells; live: open it now. quiet: print no line that is not needed."""
+        self.command = command
+        if live:
+            self.live = page.Live(trainer, self.run_folder.image_path.name, command, quiet)
+
+    def renew_if_due(self, trainer: Trainer) -> None:
+        """Renew the preview, and what the live page shows, unless that was done just now."""
+        self.preview.renew_if_due(trainer)
+        if self.live:
+            self.live.renew_if_due()
 
     def add_frame(self, trainer: Trainer) -> None:
         """Keep a small picture for the animation; it is there after `finish_pictures`."""
@@ -129,6 +150,8 @@ class Results:
         summary["baseline_psnr_db"] = psnr(baseline, trainer.image)
         summary["baseline_best_psnr_db"] = psnr(best, trainer.image)
         self.writer.later(self.write_history, trainer, dict(summary))
+        shown = page.finished(trainer, summary, self.command, prediction, baseline, best)
+        self.write_text(page.PAGE, page.fill(shown).decode())
         self.preview.renew(trainer)
         checkpoint.save_model(
             self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
@@ -137,6 +160,8 @@ class Results:
         # JSON knows no infinity, which is the PSNR of a picture without any error.
         finite = {key: None if value == math.inf else value for key, value in summary.items()}
         self.write_text("summary.json", json.dumps(finite, indent=2) + "\n")
+        if self.live:
+            self.live.finish(shown)
         return summary
 
     def write_history(self, trainer: Trainer, summary: dict[str, Any]) -> None:

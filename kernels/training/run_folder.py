@@ -29,7 +29,10 @@ STILLS = (
     "prediction", "ground_truth", "bilinear", "bilinear_best", "bilinear_and_learned",
     "contact_sheet",
 )  # fmt: skip
-OTHERS = (CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png")
+OTHERS = (
+    CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png",
+    "index.html",
+)  # fmt: skip
 SNAPSHOT = re.compile(r"(prediction|feature)_at_\d+\.(png|ppm)")
 LEAVE_IT = "--out FOLDER to leave it as it is"
 

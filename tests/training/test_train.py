@@ -45,7 +45,7 @@ FINAL_STILLS = [
     "contact_sheet",
 ]  # fmt: skip
 OTHERS = """training.gif loss.png loss.csv model.npz summary.json checkpoint.npz
-    preview.png run.json""".split()
+    preview.png run.json index.html""".split()
 SUMMARY_KEYS = """image width height steps batch backend device deterministic partitions threads
     seconds_train us_per_step loss psnr_db baseline_psnr_db baseline_best_psnr_db parameters seed
     config versions""".split()
