@@ -31,7 +31,7 @@ from kernels.training.trainer import Trainer
 PAGE = "index.html"
 TEMPLATE = Path(__file__).with_name("page.html")
 # Pixels of the longer side, and the quality of a JPEG: the first that makes few enough bytes.
-WAYS_TO_SHRINK = ((1600, 92), (1600, 80), (1200, 80), (800, 70), (480, 60))
+WAYS_TO_SHRINK = ((1600, 92), (1600, 80), (1200, 80), (800, 70), (480, 60), (240, 50))
 LARGE, SMALL = 400_000, 40_000  # bytes; four large pictures and up to twenty small ones are a page
 LOSSLESS = 1 << 16  # pixels; a picture of so few is kept as it is
 MOST_POINTS = 600  # of a curve
@@ -39,7 +39,8 @@ HOST = "127.0.0.1"
 # Seconds between two pictures while training. One that takes long makes the next wait longer.
 SHORTEST_PAUSE = 0.5
 SHARE_OF_THE_TIME = 0.03
-FOR_A_BROWSER_TO_START, FOR_THE_LAST_NEWS = 20.0, 5.0  # seconds that the end of a run waits
+# Seconds that the end of a run waits. A page asks twice per second.
+FOR_A_BROWSER_TO_START, FOR_THE_LAST_NEWS, FOR_MORE_PAGES = 20.0, 5.0, 0.7
 
 
 def fill(data: dict[str, Any]) -> bytes:
@@ -113,10 +114,8 @@ def finished(
         ("PSNR", psnr_label(summary["psnr_db"])),
         *zip(names, map(psnr_label, scores), strict=True),
         ("steps", f"{trainer.step:,} of {summary['batch']:,} samples"),
-        (
-            "training",
-            f"{summary['seconds_train']:.3g} s, {summary['us_per_step']:.3g} µs per step",
-        ),
+        ("training", f"{summary['seconds_train']:.3g} s"),
+        ("per step", f"{summary['us_per_step'] / 1000:,.3g} ms"),
         ("picture", f"{summary['width']:,} x {summary['height']:,} pixels"),
         ("parameters", f"{summary['parameters']:,}"),
         ("backend", f"{summary['backend']} on {summary['device']}"),
@@ -196,7 +195,8 @@ class Live:
             "original": ("", address(trainer.image)),
         }
         baselines = [("bilinear", decibels)]
-        first = content(trainer, image, command, shown, [self.frame], baselines, live=True)
+        later = [("at the end", "what it has come to")]
+        first = content(trainer, image, command, shown, [self.frame], baselines, later, live=True)
         self.page = fill(first)
         try:
             self.server = Server((HOST, 0), handler_of(self))
@@ -216,7 +216,7 @@ class Live:
         decibels = dict(trainer.progress.measured[-1:]).get(trainer.step)
         label = "" if decibels is None else psnr_label(decibels)
         picture = trainer.render(pictures.FRAME_SIDES[0])
-        self.frame = (trainer.step, label, address(picture, SMALL))
+        self.frame = (trainer.step, label, address(picture))
         end = time.monotonic()
         self.due = end + max(SHORTEST_PAUSE, (end - begin) / SHARE_OF_THE_TIME)
 
@@ -243,7 +243,8 @@ class Live:
         follows = time.monotonic() - self.asked < FOR_THE_LAST_NEWS
         if follows or (self.opened and self.asked == 0):
             with suppress(KeyboardInterrupt):  # all is written: it only ends the wait
-                self.told_the_end.wait(FOR_THE_LAST_NEWS if follows else FOR_A_BROWSER_TO_START)
+                if self.told_the_end.wait(FOR_THE_LAST_NEWS if follows else FOR_A_BROWSER_TO_START):
+                    time.sleep(FOR_MORE_PAGES)
 
     def close(self) -> None:
         self.server.shutdown()

@@ -13,6 +13,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,9 @@ def saved_step(folder):
 def comparable(path):
     if path.suffix == ".json":
         return without_times(path.read_text())
+    if path.suffix == ".html":
+        data = re.search('id="data">(.*)</script>', path.read_text("utf-8"))[1]
+        return json.loads(data) | dict.fromkeys(("words", "figures", "command"))
     if path.suffix != ".npz":
         return path.read_bytes()
     with np.load(path) as archive:

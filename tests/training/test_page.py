@@ -1,0 +1,233 @@
+"""The page of a run, `index.html`, and the one that follows a run while it trains."""
+
+import json
+import re
+import threading
+import time
+import urllib.error
+import urllib.request
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import train
+from kernels.training import page
+from tests.lab.browser import dump_dom
+from tests.training.test_train import TINY, pixels, read_summary, save
+
+# Each control, by its keyboard or its event; what the page then shows; nothing lies outside.
+SELF_TEST = """
+const tell = (text) => parent.postMessage(`${innerWidth}: ${text};`, "*");
+onerror = (message) => tell("ERROR " + message);
+addEventListener("securitypolicyviolation", (event) => tell("REFUSED " + event.blockedURI));
+onload = () => {
+  const set = (id, value, kind) => {
+    get(id).value = value;
+    get(id).dispatchEvent(new Event(kind));
+  };
+  tell(`${data.frames.length} frames`);
+  set("scrub", 0, "input"); tell(get("when").textContent.split(",")[0]);
+  set("split", 20, "input"); tell(get("over").style.clipPath);
+  set("choice", "original", "change"); tell(get("left-name").textContent);
+  set("zoom", "100% 0%", "change"); tell(get("right").style.transform);
+  get("play").click(); tell(get("play").textContent); get("play").click();
+  tell(document.documentElement.scrollWidth <= innerWidth ? "fits" : "too wide");
+  for (const control of document.querySelectorAll("input, select, button, pre"))
+    if (control.tabIndex < 0 || control.getBoundingClientRect().right > innerWidth)
+      tell("lost " + control.id);
+};
+"""
+SHOWN = "7 frames|step 1|inset(0px 80% 0px 0px)|original|scale(4)|Stop|fits".split("|")
+
+
+def data_of(path):
+    text = path.read_text("utf-8")
+    return json.loads(re.search('id="data">(.*)</script>', text)[1])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    image = save(folder / "<b> & co.png", pixels())
+    assert train.main([str(image), "--out", str(folder / "run"), *TINY]) == 0
+    return folder / "run"
+
+
+def test_a_page_holds_what_the_run_has_come_to(finished):
+    data, summary = data_of(finished / "index.html"), read_summary(finished)
+    assert [step for step, _, _ in data["frames"]] == [1, 2, 5, 10, 20, 50, 60]
+    assert data["psnr"][-1] == [60, summary["psnr_db"]]
+    assert data["loss"][-1] == [60, summary["loss"]]
+    scores = [summary[f"baseline_{kind}psnr_db"] for kind in ("", "best_")]
+    assert [value for _, value in data["baselines"]] == scores
+    assert data["frames"][-1][1] == f"{summary['psnr_db']:.2f} dB"
+    assert data["command"].startswith("python train.py '") and "--grid 7x5" in data["command"]
+
+
+def test_a_page_asks_for_nothing_and_no_name_becomes_html(finished):
+    text = (finished / "index.html").read_text("utf-8")
+    assert "<b>" not in text and data_of(finished / "index.html")["title"].startswith("<b> & co")
+    policy = re.search('Policy" content="(.*)"', text)[1]
+    assert policy.startswith("default-src 'none';") and "connect" not in policy
+    assert set(re.findall(r'(?:src|href)="([^"]*)', text)) == {"data:,"}
+
+
+def test_pictures_stay_small_whatever_they_are():
+    noise = pixels(1700, 1300)
+    assert len(page.address(noise)) * 3 / 4 <= page.LARGE
+    assert len(page.address(noise[:330, :480], page.SMALL)) * 3 / 4 <= page.SMALL
+    assert page.address(noise[:16, :24]).startswith("data:image/png")
+
+
+def test_a_long_curve_keeps_its_ends_and_json_its_numbers():
+    curve = page.points([(step, float("inf")) for step in range(10_000)])
+    assert len(curve) == page.MOST_POINTS and (curve[0], curve[-1]) == ((0, None), (9999, None))
+    assert page.points([]) == []
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_words_stand_out_from_what_is_behind_them(scheme):
+    style = page.TEMPLATE.read_text("utf-8")
+    colours = [dict(re.findall(r"--(\w+): (#\w+)", rule)) for rule in style.split(":root {")[1:3]]
+
+    def light(name):
+        digits = colours[scheme][name][1:]
+        digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+        values = np.array([int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        return linear @ (0.2126, 0.7152, 0.0722) + 0.05
+
+    for word in ("ink", "quiet", "accent", "other"):
+        for behind in ("paper", "panel"):
+            pair = sorted((light(word), light(behind)))
+            assert pair[1] / pair[0] >= 4.5, (word, behind)
+
+
+# ---------------------------------------------------------------- while it trains
+
+
+class Browser:
+    """Instead of one: asks as the page does, until the run has ended."""
+
+    def __init__(self):
+        self.first, self.news = "", []
+
+    def open(self, url):
+        self.url = url
+        self.first = self.get("")
+        for path, host in (("news", "foreign.example"), ("../etc", None)):
+            with pytest.raises(urllib.error.HTTPError):
+                self.get(path, host)
+        while not self.news or "end" not in self.news[-1]:
+            seen = [news["loss"][-1][0] for news in self.news if news["loss"]]
+            frames = [news["frames"][-1][0] for news in self.news if news["frames"]]
+            query = f"news?loss={max(seen, default=-1)}&frame={max(frames, default=-1)}"
+            self.news.append(json.loads(self.get(query)))
+
+    def get(self, path, host=None):
+        request = urllib.request.Request(self.url + path)
+        if host:
+            request.add_header("Host", host)
+        # Not by a proxy of the user's.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=10) as answer:
+            return answer.read().decode()
+
+
+@pytest.fixture
+def browser(monkeypatch):
+    browser = Browser()
+    monkeypatch.setattr(page.webbrowser, "get", lambda: browser)
+    monkeypatch.setattr(page, "SHORTEST_PAUSE", 0)
+    monkeypatch.setattr(page, "SHARE_OF_THE_TIME", np.inf)
+    monkeypatch.setattr(page, "FOR_MORE_PAGES", 0)
+    return browser
+
+
+def test_a_live_page_follows_the_run_to_its_end(tmp_path, browser, capsys):
+    image = save(tmp_path / "picture.png", pixels())
+    begun = [str(image), "--out", str(tmp_path / "run"), *TINY]
+    before = threading.active_count()
+    assert train.main([*begun, "--live"]) == 0
+    assert '"live":true' in browser.first and "connect-src 'self'" in browser.first
+    assert capsys.readouterr().out.count("\n") == 1  # --quiet: the browser knows the address
+    assert browser.news[-1]["end"] == data_of(tmp_path / "run" / "index.html")
+    with pytest.raises(OSError):
+        browser.get("")
+    assert threading.active_count() <= before + 1  # the browser's own
+    browser.news.clear()
+    assert train.main([*begun, "--resume", "--live"]) == 0
+    assert browser.news[-1]["end"]["frames"][-1][0] == 60
+
+
+def test_news_are_what_a_page_does_not_know_yet(monkeypatch):
+    progress = SimpleNamespace(history=[(1, 0.5), (2, 0.4)], measured=[(1, 3.0)], seconds=1.0)
+    live = page.Live.__new__(page.Live)
+    live.trainer = SimpleNamespace(step=2, config=SimpleNamespace(steps=9), progress=progress)
+    live.end, live.frame = None, (2, "", "data:")
+    first, later = (json.loads(live.news(seen)) for seen in ({}, dict(loss=1, psnr=1, frame=2)))
+    assert (first["loss"], first["psnr"], first["frames"]) == (
+        [[1, 0.5], [2, 0.4]], [[1, 3.0]], [[2, "", "data:"]],
+    )  # fmt: skip
+    assert (later["loss"], later["psnr"], later["frames"]) == ([[2, 0.4]], [], [])
+
+
+def test_live_pictures_take_no_more_than_a_share_of_the_time(monkeypatch):
+    now = 0.0
+
+    def render(longest):
+        nonlocal now
+        now += 0.3
+        return np.zeros((2, 2, 3), np.float32)
+
+    monkeypatch.setattr(page.time, "monotonic", lambda: now)
+    live = page.Live.__new__(page.Live)
+    live.trainer = SimpleNamespace(step=1, progress=SimpleNamespace(measured=[]), render=render)
+    live.paint()
+    assert live.due == pytest.approx(0.3 + 0.3 / 0.03)
+    live.renew_if_due()
+    assert now == pytest.approx(0.3)
+
+
+def test_a_run_that_nobody_watches_does_not_wait():
+    live = page.Live.__new__(page.Live)
+    live.asked, live.opened, live.told_the_end = 0.0, False, None
+    live.finish({})
+    assert live.end == {}
+    live.asked, live.told_the_end = time.monotonic(), SimpleNamespace(wait=press_control_c)
+    live.finish({})
+
+
+def press_control_c(limit):
+    assert limit == page.FOR_THE_LAST_NEWS
+    raise KeyboardInterrupt
+
+
+def test_no_browser_in_the_terminal_is_opened(monkeypatch):
+    monkeypatch.delenv("BROWSER", raising=False)
+    monkeypatch.setattr(page.webbrowser, "get", lambda: page.webbrowser.GenericBrowser("lynx"))
+    assert not page.open_browser("http://127.0.0.1/")
+
+
+@pytest.mark.slow
+def test_every_control_works_in_a_browser_narrow_and_wide(finished, tmp_path):
+    text = (finished / "index.html").read_text("utf-8")
+    inner = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    inner = inner.replace("</body>", f"<script>{SELF_TEST}</script></body>")
+    (tmp_path / "inner.html").write_text(inner, "utf-8")
+    outer = "<pre id=told></pre><script>onmessage = (m) => { told.textContent += m.data; }</script>"
+    for width in (390, 1280):
+        outer += f'<iframe src="inner.html" style="border:0" width={width} height=844></iframe>'
+    (tmp_path / "outer.html").write_text(outer, "utf-8")
+    dom = dump_dom(tmp_path / "outer.html", tmp_path)
+    told = re.search('id="told">([^<]*)<', dom)[1].split(";")[:-1]
+    for width in (390, 1280):
+        assert [line.partition(": ")[2] for line in told if line.startswith(f"{width}:")] == SHOWN
+
+
+@pytest.mark.slow
+def test_the_policy_of_the_page_allows_its_own_script(finished, tmp_path):
+    dom = dump_dom(finished / "index.html", tmp_path)
+    step, decibels, _ = data_of(finished / "index.html")["frames"][-1]
+    assert f">step {step}, {decibels}</output>" in dom
