@@ -40,7 +40,7 @@ HOST = "127.0.0.1"
 SHORTEST_PAUSE = 0.5
 SHARE_OF_THE_TIME = 0.03
 # Seconds that the end of a run waits. A page asks twice per second.
-FOR_A_BROWSER_TO_START, FOR_THE_LAST_NEWS, FOR_MORE_PAGES = 20.0, 5.0, 0.7
+FOR_A_BROWSER_TO_START, FOR_THE_LAST_NEWS, FOR_MORE_PAGES = 10.0, 5.0, 0.7
 
 
 def fill(data: dict[str, Any]) -> bytes:
@@ -205,8 +205,8 @@ class Live:
                 f"no port of {HOST} can be had for the page ({error.strerror}): leave out --live"
             ) from error
         threading.Thread(target=self.server.serve_forever, args=(0.1,), daemon=True).start()
-        self.address = f"http://{HOST}:{self.server.server_address[1]}/"
-        self.opened = open_browser(self.address)
+        self.address = f"http://{HOST}:{self.server.server_port}/"
+        self.opened = time.monotonic() if open_browser(self.address) else 0.0
         if not quiet or not self.opened:
             print(f"watch it learn: {self.address}", flush=True)
 
@@ -240,11 +240,13 @@ class Live:
     def finish(self, end: dict[str, Any]) -> None:
         """Let an open page have the end of the run; a browser that still starts is waited for."""
         self.end = end
-        follows = time.monotonic() - self.asked < FOR_THE_LAST_NEWS
-        if follows or (self.opened and self.asked == 0):
-            with suppress(KeyboardInterrupt):  # all is written: it only ends the wait
-                if self.told_the_end.wait(FOR_THE_LAST_NEWS if follows else FOR_A_BROWSER_TO_START):
-                    time.sleep(FOR_MORE_PAGES)
+        now = time.monotonic()
+        until = self.asked + FOR_THE_LAST_NEWS
+        if self.asked == 0:
+            until = self.opened + FOR_A_BROWSER_TO_START if self.opened else now
+        with suppress(KeyboardInterrupt):  # all is written: it only ends the wait
+            if until > now and self.told_the_end.wait(until - now):
+                time.sleep(FOR_MORE_PAGES)
 
     def close(self) -> None:
         self.server.shutdown()
@@ -255,7 +257,7 @@ class Server(ThreadingHTTPServer):
     def server_bind(self) -> None:
         # The one of HTTPServer asks for the machine's name, which may take seconds.
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = HOST, self.server_address[1]
+        self.server_name, self.server_port = HOST, self.socket.getsockname()[1]
 
     def handle_error(self, *_: Any) -> None:
         """A page that was closed meanwhile is nothing to tell."""
@@ -266,7 +268,7 @@ def handler_of(live: Live) -> type[BaseHTTPRequestHandler]:
         timeout = 10
 
         def do_GET(self) -> None:
-            port = self.server.server_address[1]
+            port = live.server.server_port
             url = urlsplit(self.path)
             # Another name may be that of a foreign page, which wants to read along.
             if self.headers["Host"] not in (f"{HOST}:{port}", f"localhost:{port}"):

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 import urllib.error
 import urllib.request
 from types import SimpleNamespace
@@ -190,18 +189,22 @@ def test_live_pictures_take_no_more_than_a_share_of_the_time(monkeypatch):
     assert now == pytest.approx(0.3)
 
 
-def test_a_run_that_nobody_watches_does_not_wait():
+@pytest.mark.parametrize(
+    "opened, asked, waits", [(0, 0, []), (80, 0, []), (95, 0, [5]), (80, 98, [3]), (80, 90, [])]
+)
+def test_a_run_waits_only_for_a_page_that_may_still_ask(monkeypatch, opened, asked, waits):
+    limits = []
+
+    def press_control_c(limit):
+        limits.append(limit)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(page.time, "monotonic", lambda: 100)
     live = page.Live.__new__(page.Live)
-    live.asked, live.opened, live.told_the_end = 0.0, False, None
+    live.opened, live.asked = opened, asked
+    live.told_the_end = SimpleNamespace(wait=press_control_c)
     live.finish({})
-    assert live.end == {}
-    live.asked, live.told_the_end = time.monotonic(), SimpleNamespace(wait=press_control_c)
-    live.finish({})
-
-
-def press_control_c(limit):
-    assert limit == page.FOR_THE_LAST_NEWS
-    raise KeyboardInterrupt
+    assert (live.end, limits) == ({}, waits)
 
 
 def test_no_browser_in_the_terminal_is_opened(monkeypatch):
