@@ -32,7 +32,7 @@ LINEAR = 10.0  # larger numbers, in units of that one, count by their logarithm
 NAN, INFINITY, NEVER_WRITTEN = 31.0, 37.0, 23.0  # in place of numbers, in these units
 SURE = 20  # bits in which a run has to agree with a generated mistake, or with a part of one
 SURE_IF_WRITTEN = 10  # with all of a known one
-BITS_OF_AN_INTEGER = 2.0  # counts are wrong by a few, so that two mistakes may agree by accident
+BITS_OF_AN_INTEGER = 2.0  # of one that is wrong by 1: two mistakes may agree in it by accident
 AT_THE_EDGE = 0.02  # of the elements, which rounding may make right or wrong
 MOST_EQUAL = 2  # mistakes that leave the same, and are both told
 OR = " Or, which leaves the same here: "
@@ -135,13 +135,14 @@ class Observer:
         self.places |= 1 << place
         weights = np.random.default_rng([place, got.size]).standard_normal((SUMS, got.size))
         values, rounding = deviations(got, expected, tolerance)
-        integers = got.dtype.kind in "iub"
+        certain = bits_of_integers(got, expected)
         for column in range(columns):
             wrong = np.zeros(differs.shape, bool)
             wrong[..., column::columns] = differs[..., column::columns]
             if wrong.any():
                 sums = weights[:, wrong.ravel()] @ values[wrong]
-                found = group_of(sums, float((rounding[wrong] ** 2).sum()), wrong.sum(), integers)
+                variance = float((rounding[wrong] ** 2).sum())
+                found = group_of(sums, variance, int(wrong.sum()), float(certain[wrong].sum()))
                 number = self.numbers[name, column]
                 self.groups[number] = self.groups.get(number, Group()).and_also(found)
 
@@ -171,12 +172,19 @@ def without_extremes(values: np.ndarray) -> np.ndarray:
     return np.nan_to_num(found, nan=NAN, posinf=INFINITY, neginf=-INFINITY)
 
 
-def group_of(sums: np.ndarray, variance: float, wrong: int, integers: bool) -> Group:
-    """What the wrong elements of one comparison tell."""
-    bits, most = (min(wrong, SUMS) * each for each in (in_bits(sums, variance), ALL_DIGITS))
-    if integers:
-        bits, most = (min(all_bits, BITS_OF_AN_INTEGER * wrong) for all_bits in (bits, most))
-    return Group(int(wrong), tuple(map(float, sums)), variance, float(bits), float(most))
+def bits_of_integers(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """In how many bits each integer can agree: few where it is wrong by little, or not written."""
+    if got.dtype.kind not in "iub":
+        return np.full(got.shape, np.inf)
+    apart = np.abs(got.astype(np.float64) - expected)
+    return BITS_OF_AN_INTEGER + np.log2(np.where(got == sentinel_of(got.dtype), 1, apart).clip(1))
+
+
+def group_of(sums: np.ndarray, variance: float, wrong: int, certain: float) -> Group:
+    """What the wrong elements of one comparison tell, and at most so many bits."""
+    all_bits = (min(wrong, SUMS) * each for each in (in_bits(sums, variance), ALL_DIGITS))
+    bits, most = (min(found, certain) for found in all_bits)
+    return Group(wrong, tuple(map(float, sums)), variance, bits, most)
 
 
 def in_bits(sums: Sequence[float] | np.ndarray, variance: float) -> float:
