@@ -265,6 +265,8 @@ def make_train_one_barrier(hidden, layers, deterministic=False, named_barriers=T
                 # Only producers need them.
                 for n in range(words_kept):
                     words[n] = uint32(0)
+                for n in range(sums_kept):
+                    totals[n] = float32(0)
                 values, texels = texels_of_image(arrays, drawn[0], drawn[1], side, settings)
                 owners.move(arrays, i, rate_grid, rates, owner, end, of_owner)
                 drawn[2], drawn[3], drawn[4] = blend_sides(values, texels)
@@ -311,9 +313,8 @@ def make_train_one_barrier(hidden, layers, deterministic=False, named_barriers=T
                     for c in range(COLOURS):
                         colours[looked_up, c] = drawn[2 + c]
                 encode_position_by_two(drawn[0], drawn[1], side, looked_up, settings, rows)
-                u, v = random_uv(
-                    uint64(first + looked_up), uint64(first_step + i + 2), settings.seed
-                )
+                number, later = uint64(first + looked_up), uint64(first_step + i + 2)
+                u, v = random_uv(number, later, settings.seed)
                 if side == 0:
                     uv[i & 1, looked_up, 0], uv[i & 1, looked_up, 1] = u, v
                 drawn[0], drawn[1] = u, v

@@ -206,7 +206,7 @@ def fused_kernels(capability, every_variant=True):
     if every_variant:
         sizes += [(32, 2, True, 3), (32, 2, capability >= VECTOR_ATOMICS_SINCE, 4)]
     if every_variant and capability >= VECTOR_ATOMICS_SINCE:
-        sizes += [(16, 1, False, 3), (64, 2, False, 3), (128, 2, False, 3)]
+        sizes += [(16, 1, False, 3), (32, 1, False, 3), (64, 2, False, 3), (128, 2, False, 3)]
     for hidden, layers, deterministic, channels in sizes:
         variant = hidden, layers, deterministic, capability >= VECTOR_ATOMICS_SINCE, channels
         config = Config(hidden=hidden, layers=layers, channels=channels)
