@@ -11,9 +11,11 @@ import sys
 import types
 
 import numpy as np
+import pytest
 from numba import cuda, njit
 
 from kernels.plumbing.errors import InputError
+from lessons.course.lesson import lessons
 from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import (
     MODULES,
@@ -23,6 +25,8 @@ from lessons.grading.walls.allowed_names import (
     why_not,
     why_not_module,
 )
+from tests.grading.grade import LESSON, grade, pool_for_any_code
+from tests.grading.made_class import SOLUTION
 
 DEEPEST = 9  # dots in a path
 # Of our own classes, what a file may hold: it was made for that.
@@ -126,3 +130,54 @@ def test_nothing_that_a_file_can_reach_leads_out_of_it():
             waiting += [(path + word, part) for word, part in parts_of(thing)]
     assert sorted(set(found), key=len)[:40] == []
     assert len(seen) > 500
+
+
+# What a file of lesson 1 may import, and what that calls: the simulator needs their text.
+HELPERS = {
+    "adam_step", "area_average", "bilinear_derivative", "corner_weights", "downsample", "gelu",
+    "neighbours", "overlap", "random_uv", "upsample",
+}  # fmt: skip
+# A file that uses all of Python: it looks for texts of functions that students write, before its
+# functions run and after a kernel of its own has run.
+LOOKS = """
+import gc
+import linecache
+from lessons.lab.source import Source, source_of_function
+
+
+def texts():
+    for name, (_, _, lines, *_) in linecache.cache.items():
+        yield name, lines
+    for thing in gc.get_objects():
+        if type(thing) is Source:
+            yield thing.filename, thing.lines.values()
+
+
+def look():
+    for name, lines in texts():
+        for line in () if name.endswith("exercise.py") else lines:
+            word = line.partition("(")[0].removeprefix("def ")
+            assert not line.startswith("def ") or word not in {written}, f"{{name}} {{line}}"
+    strangers = [name for name in linecache.cache if "/kernels/" not in name]
+    assert all(name.endswith("exercise.py") for name in strangers), strangers
+
+
+look()
+assert source_of_function.cache_info().currsize == 0
+launch = launch_over_pixels
+
+
+def launch_over_pixels(*arguments, **named):
+    launch(*arguments, **named)
+    look()
+"""
+
+
+@pytest.mark.parametrize("is_forked", [False, True])
+def test_no_text_of_a_solution_is_in_a_worker(is_forked, request):
+    pool = request.getfixturevalue("forks").new_pool(True) if is_forked else pool_for_any_code()
+    written = {name for lesson in lessons() for name in lesson.blank} - HELPERS
+    text = SOLUTION[1] + LOOKS.format(written=written)
+    for result in grade(text, LESSON.checks[:2], workers=pool).values():
+        assert result.status == "passed", result.message
+    pool.stop()

@@ -160,7 +160,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     if failure.diagnosis in TOLD_BY_LINE or left_out or not effort.lines:
         return []
     lesson, check, submission, seed, _ = failure.attempt
-    pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
+    pool = workers.beside()
     share, longest = failure.share, effort.seconds_for_one
     runner = Runner(lesson, submission, pool)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)

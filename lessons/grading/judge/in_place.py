@@ -85,7 +85,7 @@ class Blame(NamedTuple):
     def passes(self, check: Check, ours: tuple[str, ...]) -> bool:
         """Whether a check passes with our functions in place of these."""
         lesson, _, submission, seed, _ = self.attempt
-        pool = WorkerPool(trusted=True, new_worker=self.workers.new_worker)
+        pool = self.workers.beside()
         runner = Runner(lesson, submission._replace(ours=ours), pool)
         function = checks_beside(self.function)[check.name]
         until = time.monotonic() + check.timeout * self.patience

@@ -66,7 +66,7 @@ def known_mistake(
     mistakes, check = read(attempt.lesson), attempt.check.name
     if not any(one.check == check for one in mistakes):
         return None
-    pool = WorkerPool(trusted=True, new_worker=workers.new_worker)
+    pool = workers.beside()
     recordings: list[Recording] = []
     try:
         for seed in PUBLIC_SEEDS:

@@ -16,8 +16,8 @@ class WorkerPool:
     """A pool of one: gives a worker that has a certain file loaded, the present one if it will do.
 
     trusted: keep the process when another file is loaded or an error was raised. That is fast, and
-    only right for files of our own. new_worker: how a worker is started; None for a process that
-    begins from nothing. warm: whether its workers begin with our kernels compiled.
+    only right for files of our own, or for no points. new_worker: how a worker is started; None for
+    a process that begins from nothing. warm: whether its workers begin with our kernels compiled.
     """
 
     def __init__(
@@ -28,11 +28,18 @@ class WorkerPool:
     ) -> None:
         self.trusted = trusted
         self.warm = warm
+        self.forgets = not trusted  # the texts of solutions, which other lessons' files may need
         self.new_worker = new_worker or WorkerProcess
         self.worker: WorkerProcess | None = None
         self.loaded: Submission | None = None
         # A file that did not finish loading in time: it will not do so again.
         self.endless: Submission | None = None
+
+    def beside(self) -> "WorkerPool":
+        """A pool that is kept for many texts of one lesson, with workers that start like these."""
+        pool = WorkerPool(trusted=True, new_worker=self.new_worker)
+        pool.forgets = True
+        return pool
 
     def describe(self) -> tuple[str | None, str]:
         """(why there is no GPU, or None; name of the device): the same for every worker."""
@@ -75,7 +82,8 @@ class WorkerPool:
         if submission == self.endless:
             raise WorkerTimeout
         try:
-            worker.load(submission.text or b"", hide, deadline, earlier, given, submission.ours)
+            text, ours = submission.text or b"", submission.ours
+            worker.load(text, hide, deadline, earlier, given, ours, self.forgets)
         except WorkerTimeout:
             self.endless = submission
             raise

@@ -120,13 +120,14 @@ class WorkerProcess:
         earlier: Sequence[Earlier] = (),
         given: dict[str, list[str]] | None = None,
         ours: Sequence[str] = (),
+        forget: bool = True,
     ) -> None:
         """Give the worker a student's file.
 
         hide: module -> functions of it that are the solution. given: module -> functions that the
         exercise came with. deadline: here and below, seconds of `time.monotonic()`. earlier: what
-        is loaded before it. ours: hidden functions that take the place of the file's own. Raises
-        what `ask` does.
+        is loaded before it. ours: hidden functions that take the place of the file's own. forget:
+        the texts of solutions, so that this worker is for one lesson. Raises what `ask` does.
         """
         path = self.put(EXERCISE, text)
         before = [
@@ -136,6 +137,7 @@ class WorkerProcess:
         request = {
             "do": "load", "path": str(path), "hide": hide, "given": given or {},
             "earlier": before, "ours": list(ours), "any_code": self.any_code,
+            "forget": forget,
         }  # fmt: skip
         reply, _ = self.ask(request, (), deadline)
         lines = reply.get("left_out")

@@ -12,7 +12,6 @@ from numba import cuda
 from numba.extending import register_jitable
 
 from kernels.plumbing.errors import InputError
-from lessons.course.lesson import lessons
 from lessons.course.source_text import source_lines
 from lessons.grading.walls import own_objects, stand_ins
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS, safe_builtins
@@ -20,16 +19,9 @@ from lessons.grading.walls.plain_code import PlainCode, codes_in, plain_code
 from lessons.grading.worker import own_kernels
 from lessons.grading.worker.own_kernels import KERNEL, function_of
 from lessons.grading.worker.protocol import Json
+from lessons.grading.worker.solution_texts import WORK_OF_LESSONS, forget_solutions
 
 MODULE = "exercise"
-# (module of kernels/, function, whether a student writes it), of all lessons. Read at once: later
-# this process may not read other lessons' files.
-WORK_OF_LESSONS = [
-    (part.module, name, name in lesson.blank)
-    for lesson in lessons()
-    for part in lesson.parts
-    for name in part.functions
-]
 
 Replaced = tuple[types.ModuleType, str, object]  # module, name, what was there
 
@@ -55,13 +47,15 @@ class StudentFile:
         self.hidden: list[Replaced] = []
         self.refused: dict[str, str] = {}  # function -> why it does not run
         self.left_out: list[str] = []  # lines on the statements that do not run
+        self.forgotten = False  # whether the texts of our solutions have gone
 
     def load(self, request: Json) -> None:
         """Import the student's file, with the functions it has to write hidden from it.
 
         The request has "path"; "hide" and "given", module -> names: what is hidden, and what the
         exercise came with, in case it is gone; "ours": names of functions to put in the place of
-        the file's own; "any_code": run all of the file, and not only what `plain_code` allows.
+        the file's own; "any_code": run all of the file, and not only what `plain_code` allows;
+        "forget": whether no file of another lesson comes after this one.
         """
         for file in request["earlier"]:
             self.load_earlier(file["path"], file["functions"])
@@ -70,6 +64,9 @@ class StudentFile:
             setattr(module, name, original)
         self.hidden.clear()
         keep_others_work_away(hide, request["given"])
+        if request["forget"] and not self.forgotten:
+            forget_solutions(hide, request["given"], request["ours"])
+            self.forgotten = True
         for module_name, names in hide.items():
             for name in names:
                 self.hidden += replace_everywhere(module_name, name, Solution(name))
