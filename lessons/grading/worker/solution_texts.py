@@ -9,17 +9,14 @@ import importlib
 import linecache
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from types import FunctionType, ModuleType
 
-from kernels.plumbing.errors import InputError
 from lessons.course.lesson import lessons
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS
 from lessons.grading.walls.plain_code import codes_in
 from lessons.grading.worker.own_kernels import KERNEL, KERNELS, function_of
-from lessons.lab.compiled.engine import native_kernel
 from lessons.lab.compile_checks import is_compiled
-from lessons.lab.source import read_source
+from lessons.lab.compiled.engine import native_kernel
 
 Named = dict[str, list[str]]  # module of kernels/ -> functions of it
 # (module of kernels/, function, whether a student writes it), of all lessons. Read at once: later
@@ -46,19 +43,22 @@ def forget_solutions(hide: Named, given: Named, ours: Iterable[str]) -> None:
     for name in [name for name in linecache.cache if not name.startswith(KERNELS)]:
         del linecache.cache[name]
     for function in {*theirs.values()} - needed:
-        with suppress(InputError):  # a handout has none
-            source = read_source(function)
-            lines = linecache.getlines(source.filename)
-            first, *others = sorted(source.lines)
-            lines[first - 1] = GONE
-            for number in others:
-                lines[number - 1] = "\n"
-            source.lines.clear()  # a compiled kernel keeps it
-            linecache.cache[source.filename] = 0, None, lines, source.filename
+        if isinstance(function, FunctionType):  # a handout has none
+            blank(function)
     for name, module in list(sys.modules.items()):
         for cached in vars(module).values() if name.startswith("lessons.lab.") else ():
             if hasattr(cached, "cache_clear") and cached is not native_kernel:
                 cached.cache_clear()
+
+
+def blank(function: FunctionType) -> None:
+    """Leave empty lines where the text of a function of kernels/ was."""
+    code = function.__code__
+    spans = (line for inner in codes_in(code) for _, _, line in inner.co_lines())
+    first, last = code.co_firstlineno - 1, max(line or 0 for line in spans)
+    lines = linecache.getlines(code.co_filename)
+    lines[first:last] = [GONE, *["\n"] * (last - first - 1)]
+    linecache.cache[code.co_filename] = 0, None, lines, code.co_filename
 
 
 def there(module: str, name: str) -> object:

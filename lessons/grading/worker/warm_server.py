@@ -24,6 +24,7 @@ from typing import NoReturn
 from lessons.grading.worker.process import answer_requests, give_up_rights, greet, private_pipes
 from lessons.grading.worker.worker import Worker
 from lessons.lab.compiled.cores import end_workers
+from lessons.lab.source import Source
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_REQUEST = 1 << 16
@@ -159,6 +160,9 @@ def main() -> None:
     answer_requests(worker, requests, replies)
     # A fork has none of the threads that wait for native kernels; it makes its own.
     end_workers()
+    for thing in gc.get_objects():
+        if type(thing) is Source:  # compiled kernels keep the texts of ours
+            thing.lines.clear()
     WarmServer(worker, socket.socket(fileno=int(sys.argv[1]))).serve()
 
 
