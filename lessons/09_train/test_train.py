@@ -110,7 +110,7 @@ def take_steps(case, config, first_step, count, function="training_steps"):
 
 def require_stages(case, stages):
     """The results are right; but do they come from the stages that were handed over?"""
-    called = {call.stage for call in case.calls}
+    called = set(case.calls)
     for stage in stages:
         case.require(
             stage in called,

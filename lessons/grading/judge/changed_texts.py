@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.explain.repairs.search import Held, OutOfTries
-from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Terse
@@ -39,7 +39,7 @@ class Runner(NamedTuple):
         changed = self.submission._replace(text=text.encode("utf-8"))
         attempt = Attempt(self.lesson, check, changed, seed)
         runs = Runs(attempt, self.pool, Engines(until, only_checked=True, ask_numba=not quick))
-        case = Case(attempt, runs, Terse(attempt, runs))
+        case = Terse(attempt, runs)
         try:
             function(case)
         except CheckEnded as ended:

@@ -61,16 +61,14 @@ class Effort(NamedTuple):
     lines: int  # texts with lines of a right file, at most
     small: int  # texts with any small change
     others: int = 0  # runs of the function's other checks
-    seconds_for_lines: float = 3.0
-    seconds_for_small: float = 3.0
+    seconds: float = 3.0  # for texts with lines, for those with small changes, and for any one
     seconds_for_others: float = 2.0
-    seconds_for_one: float = 3.0  # of the texts with a small change, and of the other checks
     only_general: bool = False  # leave out mistakes that have a name already
 
     def patient(self, patience: float) -> "Effort":
         """With so many times the seconds."""
-        times = {name: patience * getattr(self, name) for name in self._fields if "seconds" in name}
-        return self._replace(**times)
+        seconds, others = patience * self.seconds, patience * self.seconds_for_others
+        return self._replace(seconds=seconds, seconds_for_others=others)
 
 
 NO_EFFORT = Effort(0, 0)
@@ -161,11 +159,11 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         return []
     lesson, check, submission, seed, _ = failure.attempt
     pool = workers.beside()
-    share, longest = failure.share, effort.seconds_for_one
+    share, longest = failure.share, effort.seconds
     runner = Runner(lesson, submission, pool)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)
-    lines = failed_check(effort.seconds_for_lines, effort.seconds_for_lines)
-    small = failed_check(share * effort.seconds_for_small, longest)
+    lines = failed_check(longest, longest)
+    small = failed_check(share * longest, longest)
     most = int(share * effort.small)
     mine = "\n".join(submission.lines) + "\n"
     others = OtherChecks(

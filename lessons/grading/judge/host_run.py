@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from lessons.grading.explain.messages import ENGINES, call_text
 from lessons.grading.judge.case import Case
-from lessons.grading.judge.worker_process import MAX_RETURNED, NO_ANSWER, WorkerProcess
+from lessons.grading.judge.worker_process import Arrays, returned_in
 from lessons.grading.worker.outcome import Found, read_findings
-from lessons.grading.worker.protocol import Packer, Unpacker, whole
+from lessons.grading.worker.protocol import Json, Packer, whole
 from lessons.grading.worker.text import printable
 from lessons.lab.host.steps import LAUNCH, TO_DEVICE, TO_HOST
 
@@ -70,7 +70,10 @@ def run_host_code(
     runs.note(backend, f"{call_text(function, arguments)} on {ENGINES[backend]}")
     runs.last.recorded_by = None
     worker = runs.loaded_worker()
-    run = runs.ask(lambda: asked(worker, function, arguments, backend, runs.deadline))
+    packer = Packer()
+    packed = packer.packed(arguments)
+    request = {"do": "host", "function": function, "arguments": packed, "backend": backend}
+    run = runs.ask(lambda: worker.ask_for(request, packer.arrays, runs.deadline, run_in))
     runs.last.returned_by = function
     findings = runs.that_count(run.findings, run.doubles)
     if findings:
@@ -78,23 +81,9 @@ def run_host_code(
     return run
 
 
-def asked(
-    worker: WorkerProcess,
-    function: str,
-    arguments: tuple[object, ...],
-    backend: str,
-    deadline: float,
-) -> HostRun:
-    packer = Packer()
-    packed = [packer.pack(argument) for argument in arguments]
-    request = {"do": "host", "function": function, "arguments": packed, "backend": backend}
-    reply, results = worker.ask(request, packer.arrays, deadline, MAX_RETURNED)
-    try:
-        result = Unpacker(results).unpack(reply["result"])
-        findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
-        return HostRun(result, findings, doubles, read_steps(reply["steps"]))
-    except Exception:  # a stranger decides what is wrong with it
-        raise worker.stopped(NO_ANSWER) from None
+def run_in(reply: Json, arrays: Arrays) -> HostRun:
+    findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
+    return HostRun(returned_in(reply, arrays), findings, doubles, read_steps(reply["steps"]))
 
 
 def read_steps(received: Any) -> list[HostStep]:

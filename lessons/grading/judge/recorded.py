@@ -7,7 +7,7 @@ so a student's mistake can be looked up among known ones. No points depend on it
 import time
 
 from lessons.grading.explain.known import Named, Observer, Recording, look_up, read
-from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Compared, NoDemands
@@ -44,7 +44,7 @@ def record(
         runs = Runs(attempt, workers, engines)
         recorder = Recorder(attempt, runs)
         try:
-            function(Case(attempt, runs, recorder))
+            function(recorder)
         except EngineRefused:
             continue
         except CheckEnded as ended:

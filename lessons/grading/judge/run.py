@@ -8,17 +8,18 @@ import importlib.util
 import os
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from lessons.course.earlier import earlier_files
 from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
 from lessons.course.source_text import MOST_NODES, is_too_long
 from lessons.grading.explain.evidence import PICTURES
-from lessons.grading.judge.case import Case, CheckFunction
+from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import OF_DOUBLES
 from lessons.grading.judge.explain_failure import (
     FULL_EFFORT,
@@ -46,7 +47,7 @@ from lessons.grading.judge.result import (
     WrongNumbers,
 )
 from lessons.grading.judge.runs import Engines, Runs
-from lessons.grading.judge.verdict import NoNumbers
+from lessons.grading.judge.verdict import NoNumbers, Verdict
 from lessons.grading.judge.waiting import (
     endless_before,
     not_begun_either,
@@ -99,8 +100,8 @@ def run_check(
     place of the mistake, which changes no points.
     """
     started = time.monotonic()
-    backends: list[str] = []
     status, diagnosis, message = "passed", "", ""
+    trial = Trial(function, workers, patience, [])
     wrong: Wrong = {}
     attempt = Attempt(lesson, check, submission, seed, pictures if draw else None)
     try:
@@ -108,125 +109,141 @@ def run_check(
         wrong = Blame(function, attempt, workers, patience).wrong(before)
         ours = replaceable(lesson, check, wrong)
         attempt = attempt._replace(submission=submission._replace(ours=ours))
-        everywhere = partial(passed_everywhere, function, workers, backends, patience)
-        message = decided(everywhere, attempt, before)
+        message = trial.decided(attempt, before)
     except CheckEnded as ended:
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
-        if backends:
+        if trial.backends:
             told = without_replaced(before, wrong, attempt.submission.ours)
-            diagnosis, message = explained(
-                function, attempt, workers, ended, told, wrong, effort, patience, "cuda" in backends
-            )
+            diagnosis, message = trial.explained(attempt, ended, told, wrong, effort)
         else:
             message = not_begun_either(lesson, diagnosis, message, before)
     score = check.points if status == "passed" else 0
-    backend, device = "+".join(backends), workers.describe()[1] if backends else ""
+    device = workers.describe()[1] if trial.backends else ""
     seconds = round(time.monotonic() - started, 3)
-    outcome = status, printable(message), diagnosis
-    return Result(lesson.name, check.name, score, check.points, *outcome, backend, device, seconds)
+    outcome = status, printable(message), diagnosis, "+".join(trial.backends), device, seconds
+    return Result(lesson.name, check.name, score, check.points, *outcome)
 
 
-def decided(everywhere: Callable[..., str], attempt: Attempt, before: Sequence[Result]) -> str:
-    """What is told of a check that has passed. Raises `CheckEnded` for one that has not.
+class Trial(NamedTuple):
+    """A check and what runs it. backends: the engines that have run something of it."""
 
-    everywhere: runs it, see `passed_everywhere`. attempt: with ours in the place of what is wrong.
-    """
-    lesson, check, submission, _, _ = attempt
-    own = attempt._replace(submission=submission._replace(ours=()), pictures=None)
-    already = told_already(lesson, check, before) if only_doubles(lesson, check) else ""
-    if already:
+    function: CheckFunction
+    workers: WorkerPool
+    patience: float
+    backends: list[str]
+
+    def decided(self, attempt: Attempt, before: Sequence[Result]) -> str:
+        """What is told of a check that has passed. Raises `CheckEnded` for one that has not.
+
+        attempt: with ours in the place of what is wrong.
+        """
+        lesson, check, submission, _, _ = attempt
+        own = attempt._replace(submission=submission._replace(ours=()), pictures=None)
+        already = told_already(lesson, check, before) if only_doubles(lesson, check) else ""
+        if already:
+            try:
+                self.passed_everywhere(own, only_doubles=True)
+                return f"no doubles; what else is wrong is told by {already}, above"
+            except CheckEnded as ended:
+                if ended.diagnosis in OF_DOUBLES:
+                    raise
+        endless = endless_before(check, lesson, before)
+        if not submission.ours:
+            if endless:
+                raise CheckEnded("failed", "waits", endless)
+            return self.passed_everywhere(attempt)
+        names = " and ".join(f"`{name}`" for name in submission.ours)
         try:
-            everywhere(own, only_doubles=True)
-            return f"no doubles; what else is wrong is told by {already}, above"
-        except CheckEnded as ended:
-            if ended.diagnosis in OF_DOUBLES:
-                raise
-    endless = endless_before(check, lesson, before)
-    if not submission.ours:
-        if endless:
-            raise CheckEnded("failed", "waits", endless)
-        return everywhere(attempt)
-    names = " and ".join(f"`{name}`" for name in submission.ours)
-    try:
-        notes = everywhere(attempt)
-        return f"passed with ours in place of {names}, which is wrong: see above\n{notes}".strip()
-    except CheckEnded:
-        if not endless:
-            with suppress(CheckEnded):  # it may fit the file's own functions better
-                return everywhere(own)
-        raise
+            notes = self.passed_everywhere(attempt)
+            told = f"passed with ours in place of {names}, which is wrong: see above\n{notes}"
+            return told.strip()
+        except CheckEnded:
+            if not endless:
+                with suppress(CheckEnded):  # it may fit the file's own functions better
+                    return self.passed_everywhere(own)
+            raise
 
+    def passed_everywhere(self, attempt: Attempt, only_doubles: bool = False) -> str:
+        """As `decided`, on the lab's engines, and on a GPU if there is one."""
+        message, check, workers = "", attempt.check, self.workers
+        no_gpu, _ = workers.describe()
+        if check.gpu and no_gpu:
+            raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
+        for on_gpu in [False] if no_gpu else [False, True]:
+            workers.ready()
+            deadline = time.monotonic() + check.timeout * self.patience
+            engines = Engines(deadline, on_gpu, only_doubles=only_doubles)
+            message = "\n".join(self.passed(attempt, engines)) or message
+        return message
 
-def passed_everywhere(
-    function: CheckFunction,
-    workers: WorkerPool,
-    backends: list[str],
-    patience: float,
-    attempt: Attempt,
-    only_doubles: bool = False,
-) -> str:
-    """Run a check on the lab's engines, and on a GPU if there is one; see `decided`."""
-    message, check = "", attempt.check
-    no_gpu, _ = workers.describe()
-    if check.gpu and no_gpu:
-        raise CheckEnded("skipped", "no GPU", f"this check needs a GPU, but {no_gpu}")
-    for on_gpu in [False] if no_gpu else [False, True]:
-        workers.ready()
-        deadline = time.monotonic() + check.timeout * patience
-        engines = Engines(deadline, on_gpu, only_doubles=only_doubles)
-        new_case = partial(case_on, attempt, workers, backends, engines)
+    def passed(self, attempt: Attempt, engines: Engines) -> list[str]:
+        """As `decided`, on one machine.
+
+        If a file only conducts, the native engine comes first. It says less of what is wrong, and
+        has only to say whether anything is.
+        """
         conducts = only_conducts(attempt.lesson, attempt.submission)
-        quickly = workers.warm and not on_gpu and conducts
-        message = "\n".join(passed(function, new_case, quickly)) or message
-    return message
+        if self.workers.warm and not engines.on_gpu and conducts:
+            try:
+                return self.notes_of(attempt, engines._replace(only_native=True))
+            except CheckEnded as ended:
+                if ended.status == "timeout":
+                    raise
+        try:
+            return self.notes_of(attempt, engines)
+        except EngineRefused:
+            return self.notes_of(attempt, engines._replace(only_checked=True))
 
+    def notes_of(self, attempt: Attempt, engines: Engines) -> list[str]:
+        """Run a check; returns its notes. Raises `CheckEnded` if it is not passed.
 
-def case_on(
-    attempt: Attempt, workers: WorkerPool, backends: list[str], engines: Engines, **only: bool
-) -> Case:
-    runs = Runs(attempt, workers, engines._replace(**only), backends)
-    return Case(attempt, runs, NoNumbers(attempt, runs) if engines.only_doubles else None)
+        Values that no check is written for, of a student's function, are no error of the grader.
+        """
+        runs = Runs(attempt, self.workers, engines, self.backends)
+        case = (NoNumbers if engines.only_doubles else Verdict)(attempt, runs)
+        try:
+            self.function(case)
+            return case.notes
+        except UNREADABLE as error:
+            returned_by = runs.last.returned_by
+            what = f"what {returned_by} returned" if returned_by else "what came back"
+            raise CheckEnded(
+                "failed", NOT_UNDERSTOOD, runs.last.what,
+                f"{NOT_UNDERSTOOD}: the check cannot make sense of {what} ({told(error)}). Return "
+                "what the docstring says, of the same kind for each call; if you do, show this "
+                "message to your instructor",
+            ) from None  # fmt: skip
 
+    def explained(
+        self, attempt: Attempt, ended: CheckEnded, before: Sequence[Result], wrong: Wrong,
+        effort: Effort,
+    ) -> tuple[str, str]:  # fmt: skip
+        """(diagnosis, message) of a failed check, with all that can be found out about it.
 
-def explained(
-    function: CheckFunction,
-    attempt: Attempt,
-    workers: WorkerPool,
-    ended: CheckEnded,
-    before: Sequence[Result],
-    wrong: Wrong,
-    effort: Effort,
-    patience: float,
-    on_gpu: bool,
-) -> tuple[str, str]:
-    """(diagnosis, message) of a failed check, with all that can be found out about it.
-
-    What the simulator found is told as it is. Wrong numbers are looked up among known mistakes;
-    of others a pattern is told, and the line of the file that mends them, if one is found.
-    before: without the checks that have failed for what ours stand in the place of.
-    """
-    lesson, check = attempt.lesson, attempt.check
-    diagnosis, message = told_once(check, lesson, ended.diagnosis, str(ended), before, wrong)
-    named = None
-    if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
-        named = known_mistake(function, attempt, workers, patience)
-        if named:
-            ended = ended.renamed(named.code, named.sentence)
-            diagnosis, message = told_once(
-                check, lesson, ended.diagnosis, str(ended), before, wrong
-            )
-    shown = message == str(ended)
-    if shown and isinstance(ended, WrongNumbers):
-        message = ended.message()
-    fine = passed_functions(lesson, before)
-    failure = Failure(function, attempt, diagnosis, message, fine)
-    found: list[str] = []
-    if not named and not on_gpu and failure.is_new(before):
-        found = lines_on_slip(failure, workers, effort.patient(patience))
-    hint = f"stuck? python -m lessons hint {lesson.number}"
-    told = any(LEFT_OUT in result.message for result in before)
-    left_out = [] if told else [f"{LEFT_OUT}{line}" for line in workers.left_out()]
-    return diagnosis, "\n".join([message, *found, *left_out, *printed_lines(workers), hint])
+        What the simulator found is told as it is. Wrong numbers are looked up among known mistakes;
+        of others a pattern is told, and the line of the file that mends them, if one is found.
+        before: without the checks that have failed for what ours stand in the place of.
+        """
+        lesson, workers, on_gpu = attempt.lesson, self.workers, "cuda" in self.backends
+        once = partial(told_once, attempt.check, lesson, before=before, wrong=wrong)
+        diagnosis, message = once(ended.diagnosis, str(ended))
+        named = None
+        if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
+            named = known_mistake(self.function, attempt, workers, self.patience)
+            if named:
+                ended = ended.renamed(named.code, named.sentence)
+                diagnosis, message = once(ended.diagnosis, str(ended))
+        if isinstance(ended, WrongNumbers) and message == str(ended):
+            message = ended.message()
+        fine = passed_functions(lesson, before)
+        failure = Failure(self.function, attempt, diagnosis, message, fine)
+        found: list[str] = []
+        if not named and not on_gpu and failure.is_new(before):
+            found = lines_on_slip(failure, workers, effort.patient(self.patience))
+        hint = f"stuck? python -m lessons hint {lesson.number}"
+        told = any(LEFT_OUT in result.message for result in before)
+        left_out = [] if told else [f"{LEFT_OUT}{line}" for line in workers.left_out()]
+        return diagnosis, "\n".join([message, *found, *left_out, *printed_lines(workers), hint])
 
 
 def run_solutions(lessons: Sequence[Lesson], seed: int, workers: WorkerPool) -> None:
@@ -250,49 +267,6 @@ def runs_our_kernels(lesson: Lesson) -> bool:
 def only_conducts(lesson: Lesson, submission: Submission) -> bool:
     """Whether a file can only start kernels of ours, which have no race and no index outside."""
     return runs_our_kernels(lesson) and b"jit" not in (submission.text or b"")
-
-
-def passed(
-    function: CheckFunction, new_case: Callable[..., Case], quickly: bool = False
-) -> list[str]:
-    """What is told of a check that has passed. Raises `CheckEnded` for one that has not.
-
-    quickly: try the native engine first. It says less of what is wrong, and has only to say whether
-    anything is.
-    """
-    if quickly:
-        case = new_case(only_native=True)
-        try:
-            decide(function, case)
-            return case.verdict.notes
-        except CheckEnded as ended:
-            if ended.status == "timeout":
-                raise
-    case = new_case()
-    try:
-        decide(function, case)
-    except EngineRefused:
-        case = new_case(only_checked=True)
-        decide(function, case)
-    return case.verdict.notes
-
-
-def decide(function: CheckFunction, case: Case) -> None:
-    """Run a check; raises `CheckEnded` if it is not passed.
-
-    Values that no check is written for, of a student's function, are no error of the grader.
-    """
-    try:
-        function(case)
-    except UNREADABLE as error:
-        returned_by, what_ran = case.runs.last.returned_by, case.runs.last.what
-        what = f"what {returned_by} returned" if returned_by else "what came back"
-        raise CheckEnded(
-            "failed", NOT_UNDERSTOOD, what_ran,
-            f"{NOT_UNDERSTOOD}: the check cannot make sense of {what} ({told(error)}). Return what "
-            "the docstring says, of the same kind for each call; if you do, show this message to "
-            "your instructor",
-        ) from None  # fmt: skip
 
 
 def told(error: Exception) -> str:

@@ -28,7 +28,6 @@ from lessons.grading.judge.worker_process import (
 )
 from lessons.grading.worker.outcome import Counts, Found
 from lessons.grading.worker.output import Output
-from lessons.grading.worker.stage_calls import StageCall
 
 LARGE = "large input"
 
@@ -90,7 +89,7 @@ class Runs:
         self.backends = [] if backends is None else backends
         self.has_small_input = False
         self.small_only = False  # whether the check ends before its next large run
-        self.calls: list[StageCall] = []  # of stages, in the last run
+        self.calls: list[str] = []  # of stages, in the last run
         self.last = LastRun()
 
     def size(self, large: Size, small: Size) -> Size:

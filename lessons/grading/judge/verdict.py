@@ -4,16 +4,17 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lessons.grading.explain.clues import Clues, clues_of, own_launch
 from lessons.grading.explain.comparison import Threads, block_shape, differing, first_wrong
-from lessons.grading.explain.evidence import Curve, Evidence, replay_of_wrong
+from lessons.grading.explain.evidence import Curve, replay_of_wrong
 from lessons.grading.explain.messages import quoted, short_number
 from lessons.grading.explain.patterns import diagnose
+from lessons.grading.judge.case import Case
 from lessons.grading.judge.result import Attempt, CheckEnded, WrongNumbers
 from lessons.grading.judge.runs import LastRun, Returned, Runs, replay_of
 from lessons.grading.worker.outcome import Counts
@@ -36,7 +37,7 @@ IN_A_LOOP = (
 
 
 class Compared(NamedTuple):
-    """A result beside what was expected; for the rest see `Case.expect`."""
+    """A result beside what was expected; for the rest see `Verdict.expect`."""
 
     name: str
     got: object
@@ -61,15 +62,15 @@ class Compared(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a check counts; see `Case.budget`."""
+    """What a check counts; see `Verdict.budget`."""
 
-    what: str
+    what: str  # was counted, such as "reads of global memory per product"
     yours: float
-    ours: float
-    allowed: float
+    ours: float  # what the idea of the lesson needs
+    allowed: float  # leaves room for other ways that are as good
     diagnosis: str
-    sentence: str | Callable[[], str]
-    line: int = 0
+    sentence: str | Callable[[], str]  # what makes it may wait until then
+    line: int = 0  # of the student's file, with most of it; see `Counts.busiest_line`
 
     @property
     def figures(self) -> str:
@@ -85,17 +86,16 @@ class Budget(NamedTuple):
         return " (more than ours, and few enough)"
 
 
-class Verdict:
+class Verdict(Case):
     """Compares what the last run has left, and ends the check if it is wrong."""
 
     def __init__(self, attempt: Attempt, runs: Runs) -> None:
-        self.lesson, self.check, self.submission, _, pictures = attempt
-        self.evidence = Evidence(self.lesson, self.check, pictures)
-        self.runs = runs
-        self.notes: list[str] = []  # how a check that passes compares with ours
+        super().__init__(attempt, runs)
+        self.evidence = runs.evidence
+        self.notes: list[str] = []  # what a student reads of a check that has passed
         self.right_run = ""  # the last run that was compared, and is right
         self.last_compared: tuple[object, Threads | None] = None, None  # which threads own it
-        self.picture: Callable[[], bytes] | None = None  # see `Case.show`
+        self.picture: Callable[[], bytes] | None = None  # see `show`
 
     @property
     def last(self) -> LastRun:
@@ -103,17 +103,31 @@ class Verdict:
 
     # ---------------------------------------------------------------- numbers
 
+    def call(self, function: str, *arguments: object) -> object:
+        """The value of the student's `function(*arguments)`, called as plain Python."""
+        result = self.runs.call(function, arguments)
+        if result is None:
+            sentence = f"{function} returns nothing: it should end with `return`, and the result."
+            self.require(False, "nothing returned", sentence)
+        return result
+
     def expect(
         self,
         got: object,
         expected: ArrayLike,
-        name: str,
-        threads: Threads | None,
-        tolerance: float | None,
-        reason: str,
-        over: Curve | None,
+        name: str = "result",
+        threads: Threads | None = None,
+        tolerance: float | None = None,
+        reason: str = "",
+        over: Curve | None = None,
     ) -> None:
-        """End the check unless `got` is near `expected`; see the words of a `Case`."""
+        """End the check, with feedback, unless `got` is near `expected`.
+
+        got: an `Output`, an array or a number. tolerance: absolute; None for that of lesson.toml,
+        times the largest expected magnitude if that is over 1. threads: which thread owns which
+        element, see `Threads`. reason: why so much is allowed, if it is not that of lesson.toml.
+        over: what a function was called with, whose values are drawn as a curve then.
+        """
         expected = np.asarray(expected)
         values = self.as_array(got, expected, name)
         room = self.usual_tolerance(expected) if tolerance is None else tolerance
@@ -206,17 +220,23 @@ class Verdict:
         )._replace(lengths=lengths_of(self.last.arguments))  # fmt: skip
 
     def own_launch(self) -> bool:
+        """Whether the student has changed a launch function, and so the shape of its blocks."""
         return own_launch("\n".join(self.submission.lines), self.lesson)
 
     # ---------------------------------------------------------------- properties and budgets
 
     def require(self, ok: bool, diagnosis: str, sentence: str, line: int | None = None) -> None:
+        """End the check with this diagnosis unless `ok`: for a property, not a value.
+
+        line: of the student's file, which is shown.
+        """
         if not ok:
             code = quoted(line, self.submission.lines)
             self.fail(diagnosis, f"{diagnosis}: {sentence}", *code)
 
-    def keep_within(self, budget: Budget) -> None:
-        """End the check if `yours` is more than `allowed`; see `Case.budget`."""
+    def keep_within(self, *figures: Any, **named: Any) -> None:
+        """As `budget`, of which nothing is said if it is kept."""
+        budget = Budget(*figures, **named)
         if budget.yours <= budget.allowed:
             return
         sentence = budget.sentence() if callable(budget.sentence) else budget.sentence
@@ -229,15 +249,29 @@ class Verdict:
             *(self.evidence.budget(*budget[:4], sentence, code) if self.picture is None else ()),
         )
 
-    def note(self, figures: str) -> None:
-        """Tell this of a check that passes."""
-        if figures not in self.notes:
-            self.notes.append(figures)
+    def budget(self, *figures: Any, **named: Any) -> None:
+        """End the check if more was counted than a `Budget` of these figures allows.
+
+        After a pass the student sees both counts, ours and theirs.
+        """
+        self.keep_within(*figures, **named)
+        self.note(Budget(*figures, **named))
+
+    def compare(self, what: str, yours: float, ours: float) -> None:
+        """Note, for a check that passes, how often something was done: nothing is asked for."""
+        self.note(Budget(what, yours, ours, yours, "", ""))
+
+    def note(self, budget: Budget) -> None:
+        if budget.figures not in self.notes:
+            self.notes.append(budget.figures)
 
     def require_many_threads(
         self, counts: Counts, result: Output, threads: Threads | None = None
     ) -> None:
-        """End the check if one thread has written all of a result, or each thread has."""
+        """End the check if one thread has written all of a result, or each thread has.
+
+        threads: which of them own it; it need not be given after `expect` of the same result.
+        """
         written, line = counts.of(result), counts.busiest_line("writes", result)
         if written.writes >= 64:
             together = 32 * written.requests / written.writes
@@ -247,7 +281,7 @@ class Verdict:
                 f"over what the threads of the grid should share?{launch}"
             )
             what = "times that 32 threads write together, per 32 elements"
-            self.keep_within(Budget(what, together, 1, 16, "one thread for all", sentence, line))
+            self.keep_within(what, together, 1, 16, "one thread for all", sentence, line)
         times = written.writes / max(1, result.array.size)
         compared_one, compared_with = self.last_compared
         owners = threads or (compared_with if compared_one is result else None)
@@ -257,9 +291,14 @@ class Verdict:
             cause = why_again(written.writes, result.array.shape, owners)
             return f"each element is written {times:.0f} times{average}: {cause}"
 
-        self.keep_within(Budget("writes per element", times, 1, 16, "same work again", why, line))
+        self.keep_within("writes per element", times, 1, 16, "same work again", why, line)
+
+    def show(self, picture: Callable[[], bytes]) -> None:
+        """Draw this, a PNG, if anything that is asked for from now on is not so."""
+        self.picture = picture
 
     def fail(self, diagnosis: str, *lines: str) -> NoReturn:
+        """End the check: where what is wrong is found by the check itself."""
         picture = self.evidence.accesses(self.picture) if self.picture else []
         raise CheckEnded("failed", diagnosis, self.last.what, *lines, *picture)
 

@@ -15,7 +15,7 @@ from typing import IO
 
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.judge.worker_process import WorkerProcess
-from lessons.grading.judge.worker_start import Process, fresh_process, worker_environment
+from lessons.grading.judge.worker_start import Process, fresh_process, started, worker_environment
 
 SECONDS_TO_FORK = 20.0
 MAX_ANSWER = 1 << 12
@@ -73,16 +73,8 @@ class WarmWorkers:
     def start_server(self, descriptor: int, folder: Path, log: IO[bytes]) -> Process:
         # One core each: a native kernel is then run by the process's only thread, and a process
         # with one thread can be forked.
-        return subprocess.Popen(
-            [sys.executable, "-m", "lessons.grading.worker.warm_server", str(descriptor)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            cwd=folder,
-            env={**worker_environment(), "NUMBA_NUM_THREADS": "1"},
-            pass_fds=[descriptor],
-            start_new_session=True,
-        )
+        environment = {**worker_environment(), "NUMBA_NUM_THREADS": "1"}
+        return started(folder, log, ["warm_server", str(descriptor)], environment, descriptor)
 
     # ---------------------------------------------------------------- forking
 

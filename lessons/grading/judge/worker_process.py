@@ -12,9 +12,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,7 +45,9 @@ READABLE = 0o644
 KIND = re.compile(r"[A-Z]\w{0,59}")  # names of exceptions; "grader" is not a student's
 NO_ANSWER = "it sent something that is no answer"
 
-Reply = tuple[Json, list[np.ndarray]]
+Arrays = list[np.ndarray]
+Reply = tuple[Json, Arrays]
+Answer = TypeVar("Answer")
 
 
 class WorkerStopped(Exception):
@@ -171,24 +174,22 @@ class WorkerProcess:
         `checked_run`.
         """
         packer = Packer()
-        packed = [packer.pack(argument) for argument in arguments]
         request = {
-            "do": "run", "function": function, "arguments": packed, "backend": backend,
-            "record": record, "measure": measure, "orders": list(orders), "conducts": conducts,
-            "ask_numba": ask_numba,
+            "do": "run", "function": function, "arguments": packer.packed(arguments),
+            "backend": backend, "record": record, "measure": measure, "orders": list(orders),
+            "conducts": conducts, "ask_numba": ask_numba,
         }  # fmt: skip
         most = sum(array.nbytes for array in packer.arrays)
-        reply, results = self.ask(request, packer.arrays, deadline, most)
-        self.require_alike(packer.arrays, results)
-        try:
+
+        def read(reply: Json, results: Arrays) -> Outcome:
+            self.require_alike(packer.arrays, results)
             findings, doubles = read_findings(reply["findings"]), read_findings(reply["doubles"])
             counts = Counts(packer.originals, read_rows(reply["counts"]))
-            calls = read_calls(reply["calls"])
-            was_native = bool(reply["native"])
-        except Exception:  # a stranger decides what is wrong with it
-            raise self.stopped(NO_ANSWER) from None
-        both = list(zip(packer.originals, results, strict=True))
-        return Outcome(findings, doubles, counts, both, calls, was_native)
+            both = list(zip(packer.originals, results, strict=True))
+            calls, was_native = read_calls(reply["calls"]), bool(reply["native"])
+            return Outcome(findings, doubles, counts, both, calls, was_native)
+
+        return self.ask_for(request, packer.arrays, deadline, read, most)
 
     def picture(self, deadline: float) -> bytes:
         """A PNG of the accesses to memory of the last `run` that had findings; empty if none.
@@ -215,13 +216,8 @@ class WorkerProcess:
     def call(self, function: str, arguments: Sequence[object], deadline: float) -> object:
         """The value of `function(*arguments)`, a number, an array or a tuple of them."""
         packer = Packer()
-        packed = [packer.pack(argument) for argument in arguments]
-        request = {"do": "call", "function": function, "arguments": packed}
-        reply, results = self.ask(request, packer.arrays, deadline, MAX_RETURNED)
-        try:
-            return Unpacker(results).unpack(reply["result"])
-        except Exception:
-            raise self.stopped(NO_ANSWER) from None
+        request = {"do": "call", "function": function, "arguments": packer.packed(arguments)}
+        return self.ask_for(request, packer.arrays, deadline, returned_in)
 
     def require_alike(self, sent: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         kinds = [(array.shape, array.dtype) for array in sent]
@@ -251,6 +247,19 @@ class WorkerProcess:
         if "error" in reply:
             raise self.error_in(reply)
         return reply, results
+
+    def ask_for(
+        self, content: Json, arrays: Arrays, deadline: float,
+        read: Callable[[Json, Arrays], Answer], most_bytes: int = MAX_RETURNED,
+    ) -> Answer:  # fmt: skip
+        """What `read` makes of the reply to a request. Raises what `ask` does."""
+        reply, results = self.ask(content, arrays, deadline, most_bytes)
+        try:
+            return read(reply, results)
+        except WorkerStopped:
+            raise
+        except Exception:  # a stranger decides what is wrong with it
+            raise self.stopped(NO_ANSWER) from None
 
     def error_in(self, reply: Json) -> Exception:
         try:
@@ -372,3 +381,8 @@ class WorkerProcess:
         # Another thread may wait for the reply that was just taken, until its deadline.
         with suppress(queue.Full):
             self.replies.put_nowait(EOFError())
+
+
+def returned_in(reply: Json, arrays: Arrays) -> Any:
+    """The value in a reply that a function has returned."""
+    return Unpacker(arrays).unpack(reply["result"])

@@ -97,13 +97,18 @@ StartProcess = Callable[[Path, IO[bytes]], Process]  # from a folder to run in a
 
 
 def fresh_process(folder: Path, log: IO[bytes]) -> Process:
+    return started(folder, log, ["process"], worker_environment())
+
+
+def started(
+    folder: Path, log: IO[bytes], words: list[str], environment: dict[str, str], *descriptors: int
+) -> Process:
+    """words: a module of `worker` and what it is given. descriptors: those that it inherits."""
+    module, *given = words
     return subprocess.Popen(
-        [sys.executable, "-m", "lessons.grading.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        cwd=folder,
-        env=worker_environment(),
+        [sys.executable, "-m", f"lessons.grading.worker.{module}", *given],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, env=environment,
+        pass_fds=descriptors,
         # A session of its own makes it the head of a process group that can be ended as one.
         start_new_session=os.name == "posix",
-    )
+    )  # fmt: skip

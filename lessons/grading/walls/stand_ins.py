@@ -148,19 +148,10 @@ class Logger:
 
     setFormatter = removeHandler = addFilter = close = flush = addHandler
 
-    def debug(self, *given: Any, **options: object) -> None:
-        self.log(logging.DEBUG, *given)
-
-    def info(self, *given: Any, **options: object) -> None:
-        self.log(logging.INFO, *given)
-
-    def warning(self, *given: Any, **options: object) -> None:
-        self.log(logging.WARNING, *given)
-
-    def error(self, *given: Any, **options: object) -> None:
-        self.log(logging.ERROR, *given)
-
-    exception = critical = fatal = error
+    debug = functools.partialmethod(log, logging.DEBUG)
+    info = functools.partialmethod(log, logging.INFO)
+    warning = functools.partialmethod(log, logging.WARNING)
+    error = exception = critical = fatal = functools.partialmethod(log, logging.ERROR)
 
     def getChild(self, *names: object) -> "Logger":
         return self

@@ -12,7 +12,6 @@ import numpy as np
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import whole
 from lessons.grading.worker.reported import SHARED, Row
-from lessons.grading.worker.stage_calls import StageCall
 from lessons.grading.worker.text import printable
 from lessons.lab.simulator.traffic import SUMS, Traffic
 
@@ -92,7 +91,7 @@ class Outcome(NamedTuple):
     doubles: list[Found]  # where double precision is computed with
     counts: Counts
     arrays: list[tuple[np.ndarray | Output, np.ndarray]]  # what was sent, and what came back
-    calls: list[StageCall]  # of stages, in lesson 9
+    calls: list[str]  # of stages, in lesson 9
     was_native: bool  # whether a launch ran on the native engine
 
 

@@ -1,8 +1,12 @@
-"""In the worker: its pipes to the judge, what it gives up, and its answers until it is ended."""
+"""A worker's process: its pipes to the judge, what it gives up, and its answers until its end.
+
+python -m lessons.grading.worker.process    one that begins from nothing; the judge starts it
+"""
 
 import os
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import IO
 
@@ -10,7 +14,7 @@ import numpy as np
 
 from kernels.training.devices import gpu_name
 from lessons.grading.walls.confine import confine
-from lessons.grading.walls.limits import limit_resources
+from lessons.grading.walls.limits import leave_with, limit_resources
 from lessons.grading.worker.protocol import receive, send
 from lessons.grading.worker.reported import describe
 from lessons.grading.worker.worker import Worker
@@ -71,3 +75,16 @@ def give_up_rights(has_gpu: bool) -> None:
     tempfile.tempdir = None  # so that it is looked up anew
     if not has_gpu:  # a GPU's driver writes to devices and sockets of its own
         confine(Path.cwd())
+
+
+def main() -> None:
+    requests, replies = private_pipes()
+    worker = Worker()
+    give_up_rights(has_gpu=worker.gpu_obstacle is None)
+    threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
+    greet(worker, replies)
+    answer_requests(worker, requests, replies)
+
+
+if __name__ == "__main__":
+    main()

@@ -116,6 +116,9 @@ class Packer:
         self.originals: list[np.ndarray | Output] = []
         self.arrays: list[np.ndarray] = []
 
+    def packed(self, values: Sequence[object]) -> list[Json]:
+        return [self.pack(value) for value in values]
+
     def pack(self, value: object) -> Json:
         if isinstance(value, np.ndarray):
             return {"array": self.index_of(value, value)}
@@ -129,11 +132,10 @@ class Packer:
         if value is None or isinstance(value, (bool, int, float, str)):
             return {"value": value}
         if isinstance(value, list):
-            return {"list": [self.pack(item) for item in value]}
+            return {"list": self.packed(value)}
         if isinstance(value, tuple):
-            items = [self.pack(item) for item in value]
             name = type(value).__name__ if hasattr(value, "_fields") else None
-            return {"tuple": items, "class": name}
+            return {"tuple": self.packed(value), "class": name}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {key: self.pack(item) for key, item in dataclasses.asdict(value).items()}
             return {"fields": fields, "class": type(value).__name__}
@@ -163,6 +165,9 @@ class Unpacker:
         self.arrays = arrays
         self.find_student = find_student
 
+    def unpacked(self, values: Sequence[Json]) -> list[Any]:
+        return [self.unpack(value) for value in values]
+
     def unpack(self, packed: Json) -> Any:
         if "array" in packed:
             return self.view(packed)
@@ -173,9 +178,9 @@ class Unpacker:
         if "value" in packed:
             return packed["value"]
         if "list" in packed:
-            return [self.unpack(item) for item in packed["list"]]
+            return self.unpacked(packed["list"])
         if "tuple" in packed:
-            items = [self.unpack(item) for item in packed["tuple"]]
+            items = self.unpacked(packed["tuple"])
             return known_class(packed["class"])(*items) if packed["class"] else tuple(items)
         if "fields" in packed:
             fields = {key: self.unpack(item) for key, item in packed["fields"].items()}

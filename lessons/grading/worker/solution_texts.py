@@ -10,6 +10,7 @@ import linecache
 import sys
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
+from typing import Any, cast
 
 from lessons.course.lesson import lessons
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS
@@ -106,4 +107,4 @@ def reached_from(functions: list[object]) -> set[object]:
 def is_device_function(value: object) -> bool:
     if isinstance(value, FunctionType):
         return is_compiled(value)
-    return type(value) is KERNEL and bool(value.targetoptions["device"])
+    return type(value) is KERNEL and bool(cast(Any, value).targetoptions["device"])

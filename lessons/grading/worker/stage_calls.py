@@ -7,7 +7,7 @@ knows what was passed. What is noted does not make a result right.
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -50,10 +50,6 @@ class LaunchForgotten(Exception):
 
 class WrongArray(Exception):
     """A stage was given a number, or one of the arrays, where another one belongs."""
-
-
-class StageCall(NamedTuple):
-    stage: str  # field of `Stages`
 
 
 class StageCalls:
@@ -144,8 +140,8 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def read_calls(received: Any) -> list[StageCall]:
+def read_calls(received: Any) -> list[str]:
     """The calls in a worker's reply. Raises `ValueError` or `TypeError` for nonsense."""
     if len(received) > MOST_CALLS:
         raise ValueError("more calls than any check makes")
-    return [StageCall(str(stage)) for stage in received]
+    return [str(stage) for stage in received]

@@ -101,8 +101,7 @@ class Worker:
         return self.run(request, arrays)
 
     def call(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
-        unpacker = Unpacker(arrays, self.file.find)
-        arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
+        arguments = self.unpacked(request, arrays)
         packer = Packer()
         function = self.file.find(request["function"])
         function = getattr(function, "py_func", function)  # a device function cannot be called
@@ -209,8 +208,7 @@ class Worker:
         name, backend = request["function"], request["backend"]
         if backend != "cuda":  # where it may be pinned, which changes it for the driver
             arrays = [fixed(array) for array in arrays]
-        unpacker, packer = Unpacker(arrays, self.file.find), Packer()
-        arguments = [unpacker.unpack(argument) for argument in request["arguments"]]
+        arguments, packer = self.unpacked(request, arrays), Packer()
         run = run_host_code(name, self.file.find(name), arguments, arrays, self.file.path, backend)
         reply = {"result": packer.pack(run.result), "findings": run.findings}
         return {**reply, "doubles": run.doubles, "steps": run.steps}, packer.arrays
@@ -218,20 +216,20 @@ class Worker:
     def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
         name = request["function"]
         if request["backend"] == "cuda" or not (request["conducts"] or name.startswith("launch_")):
-            self.file.find(name)(*self.arguments(request, arrays), launch=launch)
+            arguments = self.stages.watched(self.unpacked(request, arrays))
+            self.file.find(name)(*arguments, launch=launch)
             return
         kind = ConductedKernels if request["conducts"] else OwnKernels
         own = kind(arrays, self.file.path, name)
-        arguments = self.arguments(request, own.shown)
+        arguments = self.stages.watched(self.unpacked(request, own.shown))
         if request["conducts"]:
             self.conduct(name, arguments, watched(launch, own))
         else:
             self.file.find(name)(*arguments, launch=watched(launch, own))
         own.at_the_end()
 
-    def arguments(self, request: Json, arrays: Sequence[Any]) -> list[object]:
-        unpacker = Unpacker(arrays, self.file.find)
-        return self.stages.watched([unpacker.unpack(a) for a in request["arguments"]])
+    def unpacked(self, request: Json, arrays: Sequence[Any]) -> list[Any]:
+        return Unpacker(arrays, self.file.find).unpacked(request["arguments"])
 
     def conduct(self, name: str, arguments: Sequence[Any], launch: Launcher) -> None:
         """Call a function that calls launch functions; each of these needs to be told where."""
