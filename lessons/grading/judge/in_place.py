@@ -21,6 +21,7 @@ from lessons.grading.judge.changed_texts import OF_DOUBLES, PASSED, Runner, chec
 from lessons.grading.judge.result import GRADER_FAILED, Attempt, Result
 from lessons.grading.judge.waiting import failed, functions_in, passed_functions
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.identifiers import reached
 
 NOT_BLAMED = ("not written", "no file", "too long to read", GRADER_FAILED, *OF_DOUBLES)
 MOST_KEPT = 500  # what was found of so many checks is kept, for those after them
@@ -115,7 +116,10 @@ def replaceable(lesson: Lesson, check: Check, wrong: Wrong) -> tuple[str, ...]:
 def main_functions(lesson: Lesson, names: Collection[str]) -> set[str]:
     """Those of `names` that none of the others calls, or what the others call."""
     calls = calls_in(solution_text(lesson))
-    called = {name: reached(name, calls) for name in names}
+    called = {
+        name: reached({name}, lambda new: set().union(*(calls[one] for one in new)))
+        for name in names
+    }
     return {one for one in names if not any(one in called[other] - {other} for other in names)}
 
 
@@ -124,15 +128,6 @@ def calls_in(text: str) -> dict[str, set[str]]:
     """The functions of a text -> which of them each one names."""
     nodes = {node.name: node for node in parsed(text).body if isinstance(node, ast.FunctionDef)}
     return {name: names_in(node) & nodes.keys() for name, node in nodes.items()}
-
-
-def reached(name: str, calls: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = {name}
-    while waiting:
-        waiting = set().union(*(calls[one] for one in waiting)) - found
-        found |= waiting
-    return found
 
 
 def without_replaced(before: Sequence[Result], wrong: Wrong, ours: Collection[str]) -> list[Result]:

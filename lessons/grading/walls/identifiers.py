@@ -5,11 +5,25 @@ every text in a syntax tree that is no value of the program counts as an identif
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 # What reads names, or says where to look; the others bind those that they hold.
 BIND_NOTHING = (ast.Attribute, ast.Constant, ast.ImportFrom, ast.MatchClass, ast.keyword)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+Thing = TypeVar("Thing", bound=Hashable)
+
+
+def reached(start: Iterable[Thing], following: Callable[[set[Thing]], set[Thing]]) -> set[Thing]:
+    """The things that these lead to, and these themselves. following: one step further."""
+    found: set[Thing] = set()
+    waiting = set(start)
+    while waiting:
+        found |= waiting
+        waiting = following(waiting) - found
+    return found
 
 
 def identifiers(node: ast.AST) -> Iterator[str]:

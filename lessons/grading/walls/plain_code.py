@@ -12,10 +12,12 @@ lesson cannot do without them, it does not run, and says why; the others do. No 
 import ast
 import dis
 from collections.abc import Iterator, Sequence
+from functools import partial
 from types import CodeType
 from typing import NamedTuple
 
 from lessons.grading.walls.allowed_names import why_not
+from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.own_objects import Guards
 from lessons.grading.walls.unusual import FileNames, Names, Reason, module_of
 
@@ -44,7 +46,8 @@ def plain_code(text: str, wanted: Sequence[str], filename: str = "exercise.py") 
     tree.body = [part for node in tree.body for part in one_name_each(node)]
     names = {node: names_of(node, filename) for node in tree.body}
     file = FileNames(tree, names)
-    needed = {function: reached(function, tree.body, names) for function in wanted}
+    needs = partial(read_by, tree.body, names)
+    needed = {function: reached({function}, needs) for function in wanted}
     by_anyone = set().union(*needed.values())
     reasons = {
         node: found
@@ -131,13 +134,6 @@ def leave_out_users(
         reasons.update(found)
 
 
-def reached(function: str, body: Statements, names: dict[ast.stmt, Names]) -> set[str]:
-    """The global names that a function leads to, and its own."""
-    found: set[str] = set()
-    waiting = {function}
-    while waiting:
-        found |= waiting
-        waiting = {
-            name for node in body if names[node].given & waiting for name in names[node].read
-        } - found
-    return found
+def read_by(body: Statements, names: dict[ast.stmt, Names], given: set[str]) -> set[str]:
+    """The global names that are read where one of these is given."""
+    return {name for node in body if names[node].given & given for name in names[node].read}

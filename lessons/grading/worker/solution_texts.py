@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from lessons.course.lesson import lessons
 from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS
+from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.plain_code import codes_in
 from lessons.grading.worker.own_kernels import KERNEL, KERNELS, function_of
 from lessons.lab.compile_checks import is_compiled
@@ -39,8 +40,8 @@ def forget_solutions(hide: Named, given: Named, ours: Iterable[str]) -> None:
     own = {(module, name) for module, names in hide.items() for name in names}
     written = {(module, name) for module, name, is_written in WORK_OF_LESSONS if is_written}
     theirs = {place: function_of(there(*place)) for place in written | own}
-    wanted = [*called_by([theirs[place] for place in own]), *usable(hide, given)]
-    needed = reached_from(wanted) - {theirs[place] for place in own if place[1] not in ours}
+    wanted = called_by(theirs[place] for place in own) | usable(hide, given)
+    needed = reached(wanted, called_by) - {theirs[place] for place in own if place[1] not in ours}
     for name in [name for name in linecache.cache if not name.startswith(KERNELS)]:
         del linecache.cache[name]
     for function in {*theirs.values()} - needed:
@@ -66,42 +67,33 @@ def there(module: str, name: str) -> object:
     return vars(importlib.import_module(module)).get(name)
 
 
-def usable(hide: Named, given: Named) -> list[object]:
+def usable(hide: Named, given: Named) -> set[object]:
     """What kernels of a file may call, and what its lesson brings: functions of kernels/."""
-    found: list[object] = [there(module, name) for module in given for name in given[module]]
+    found = [there(module, name) for module in given for name in given[module]]
     for module in {*hide, *given}:
         found += vars(importlib.import_module(module)).values()  # what is imported there
     for name, known in list(sys.modules.items()):
         for value in vars(known).values() if name.startswith("kernels.") else ():
             if id(value) not in OF_OTHER_LESSONS and is_device_function(value):
                 found.append(value)
-    return [function_of(value) for value in found]
+    return ours_among(found)
 
 
-def called_by(functions: Iterable[object]) -> list[object]:
-    """What stands for the global names of functions, and for names of modules among them."""
+def called_by(functions: Iterable[object]) -> set[object]:
+    """The functions of kernels/ whose names, or names in a module, stand in these."""
     found: list[object] = []
-    for function in functions:
-        if not isinstance(function, FunctionType):
-            continue
+    for function in ours_among(functions):
         names = {name for code in codes_in(function.__code__) for name in code.co_names}
         values = [function.__globals__[name] for name in names & function.__globals__.keys()]
         modules = [value for value in values if isinstance(value, ModuleType)]
-        values += [getattr(module, name, None) for module in modules for name in names]
-        found += map(function_of, values)
-    return found
+        found += [*values, *(getattr(module, name, None) for module in modules for name in names)]
+    return ours_among(found)
 
 
-def reached_from(functions: list[object]) -> set[object]:
-    """Functions of kernels/, and all of kernels/ that they call."""
-    found: set[object] = set()
-    waiting = functions
-    while waiting:
-        new = {one for one in waiting if isinstance(one, FunctionType)} - found
-        new = {one for one in new if one.__code__.co_filename.startswith(KERNELS)}
-        found |= new
-        waiting = called_by(new)
-    return found
+def ours_among(values: Iterable[object]) -> set[Any]:
+    """The Python functions of kernels/ among these, also of its kernels."""
+    functions = {one for one in map(function_of, values) if isinstance(one, FunctionType)}
+    return {one for one in functions if one.__code__.co_filename.startswith(KERNELS)}
 
 
 def is_device_function(value: object) -> bool:
