@@ -142,7 +142,12 @@ def only_doubles(lesson: Lesson, check: Check) -> bool:
 
 
 def told_already(lesson: Lesson, check: Check, before: Sequence[Result]) -> str:
-    """The check that has failed for a function of this one, if another has passed; "" if none."""
+    """The check that tells already what is wrong in one of doubles; "" if none.
+
+    It has failed for a function of this one, and another such check has passed.
+    """
+    if not only_doubles(lesson, check):
+        return ""
     sharing = [
         one for one in before
         if one.lesson == lesson.name and {*lesson.check(one.check).needs} & {*check.needs}

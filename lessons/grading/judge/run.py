@@ -19,6 +19,7 @@ from lessons.course.exercises import solution_text, unwritten
 from lessons.course.lesson import Check, Lesson
 from lessons.course.source_text import MOST_NODES, is_too_long
 from lessons.grading.explain.evidence import PICTURES
+from lessons.grading.judge import in_place, waiting
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import OF_DOUBLES
 from lessons.grading.judge.explain_failure import (
@@ -27,14 +28,6 @@ from lessons.grading.judge.explain_failure import (
     Effort,
     Failure,
     lines_on_slip,
-)
-from lessons.grading.judge.in_place import (
-    Blame,
-    Wrong,
-    only_doubles,
-    replaceable,
-    told_already,
-    without_replaced,
 )
 from lessons.grading.judge.recorded import known_mistake
 from lessons.grading.judge.result import (
@@ -48,12 +41,6 @@ from lessons.grading.judge.result import (
 )
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import NoNumbers, Verdict
-from lessons.grading.judge.waiting import (
-    endless_before,
-    not_begun_either,
-    passed_functions,
-    told_once,
-)
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.text import printable
@@ -102,21 +89,21 @@ def run_check(
     started = time.monotonic()
     status, diagnosis, message = "passed", "", ""
     trial = Trial(function, workers, patience, [])
-    wrong: Wrong = {}
+    wrong: in_place.Wrong = {}
     attempt = Attempt(lesson, check, submission, seed, pictures if draw else None)
     try:
         refuse_unwritten(submission, lesson, check)
-        wrong = Blame(function, attempt, workers, patience).wrong(before)
-        ours = replaceable(lesson, check, wrong)
+        wrong = in_place.Blame(function, attempt, workers, patience).wrong(before)
+        ours = in_place.replaceable(lesson, check, wrong)
         attempt = attempt._replace(submission=submission._replace(ours=ours))
         message = trial.decided(attempt, before)
     except CheckEnded as ended:
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
         if trial.backends:
-            told = without_replaced(before, wrong, attempt.submission.ours)
+            told = in_place.without_replaced(before, wrong, attempt.submission.ours)
             diagnosis, message = trial.explained(attempt, ended, told, wrong, effort)
         else:
-            message = not_begun_either(lesson, diagnosis, message, before)
+            message = waiting.not_begun_either(lesson, diagnosis, message, before)
     score = check.points if status == "passed" else 0
     device = workers.describe()[1] if trial.backends else ""
     seconds = round(time.monotonic() - started, 3)
@@ -139,7 +126,7 @@ class Trial(NamedTuple):
         """
         lesson, check, submission, _, _ = attempt
         own = attempt._replace(submission=submission._replace(ours=()), pictures=None)
-        already = told_already(lesson, check, before) if only_doubles(lesson, check) else ""
+        already = in_place.told_already(lesson, check, before)
         if already:
             try:
                 self.passed_everywhere(own, only_doubles=True)
@@ -147,7 +134,7 @@ class Trial(NamedTuple):
             except CheckEnded as ended:
                 if ended.diagnosis in OF_DOUBLES:
                     raise
-        endless = endless_before(check, lesson, before)
+        endless = waiting.endless_before(check, lesson, before)
         if not submission.ours:
             if endless:
                 raise CheckEnded("failed", "waits", endless)
@@ -215,7 +202,7 @@ class Trial(NamedTuple):
             ) from None  # fmt: skip
 
     def explained(
-        self, attempt: Attempt, ended: CheckEnded, before: Sequence[Result], wrong: Wrong,
+        self, attempt: Attempt, ended: CheckEnded, before: Sequence[Result], wrong: in_place.Wrong,
         effort: Effort,
     ) -> tuple[str, str]:  # fmt: skip
         """(diagnosis, message) of a failed check, with all that can be found out about it.
@@ -225,7 +212,7 @@ class Trial(NamedTuple):
         before: without the checks that have failed for what ours stand in the place of.
         """
         lesson, workers, on_gpu = attempt.lesson, self.workers, "cuda" in self.backends
-        once = partial(told_once, attempt.check, lesson, before=before, wrong=wrong)
+        once = partial(waiting.told_once, attempt.check, lesson, before=before, wrong=wrong)
         diagnosis, message = once(ended.diagnosis, str(ended))
         named = None
         if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
@@ -235,7 +222,7 @@ class Trial(NamedTuple):
                 diagnosis, message = once(ended.diagnosis, str(ended))
         if isinstance(ended, WrongNumbers) and message == str(ended):
             message = ended.message()
-        fine = passed_functions(lesson, before)
+        fine = waiting.passed_functions(lesson, before)
         failure = Failure(self.function, attempt, diagnosis, message, fine)
         found: list[str] = []
         if not named and not on_gpu and failure.is_new(before):

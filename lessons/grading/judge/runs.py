@@ -7,17 +7,10 @@ from functools import partial
 from typing import NamedTuple, NoReturn, TypeVar
 
 from lessons.course.earlier import earlier_files
+from lessons.grading.explain import messages
 from lessons.grading.explain.clues import changed_input, function_at, given_function_at
 from lessons.grading.explain.comparison import same_bits
 from lessons.grading.explain.evidence import SECONDS_TO_DRAW, Evidence
-from lessons.grading.explain.messages import (
-    ENGINES,
-    by_its_call,
-    call_text,
-    lines_of_findings,
-    told_error,
-    without_atomics,
-)
 from lessons.grading.judge.result import Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.judge.worker_process import (
@@ -114,9 +107,9 @@ class Runs:
         """Call the student's `function(*arguments, launch=...)`; see the words of a `Case`."""
         if self.small_only and backend != "checked":
             raise CheckEnded("failed", LARGE)
-        call = call_text(function, arguments)
+        call = messages.call_text(function, arguments)
         first = "checked" if backend == "large" else backend
-        self.note(first, f"{call} on {ENGINES[first]}")
+        self.note(first, f"{call} on {messages.ENGINES[first]}")
         self.last.arguments, self.last.answers = arguments, []
         worker = self.loaded_worker()
         self.last.recorded_by = worker if self.draw and backend == "checked" else None
@@ -124,10 +117,10 @@ class Runs:
         outcome = self.ask(lambda: worker.run(function, arguments, backend, self.deadline, *how))
         self.calls = outcome.calls
         if outcome.was_native and first == "checked":
-            self.note("native", f"{call} on {ENGINES['native']}")
+            self.note("native", f"{call} on {messages.ENGINES['native']}")
         findings = self.that_count(outcome.findings, outcome.doubles)
         if conducts:  # its kernels have checks of their own
-            findings = list(map(by_its_call, findings))
+            findings = list(map(messages.by_its_call, findings))
         if findings:
             self.end_for(findings, worker)
         for original, returned in outcome.arrays:
@@ -140,7 +133,7 @@ class Runs:
 
     def call(self, function: str, arguments: tuple[object, ...]) -> object:
         """The value of the student's `function(*arguments)`, called as plain Python."""
-        self.note("checked", call_text(function, arguments))
+        self.note("checked", messages.call_text(function, arguments))
         self.last.arguments, self.last.recorded_by = arguments, None
         worker = self.loaded_worker()
         result = self.ask(lambda: worker.call(function, arguments, self.deadline))
@@ -159,8 +152,10 @@ class Runs:
     def end_for(self, findings: list[Found], worker: WorkerProcess) -> NoReturn:
         """End the check for what the simulator has found, with the picture and the replay."""
         given = self.given_functions(findings)
-        findings = [without_atomics(one) if self.is_plain(one) else one for one in findings]
-        lines = lines_of_findings(findings, self.submission.lines, given)
+        findings = [
+            messages.without_atomics(one) if self.is_plain(one) else one for one in findings
+        ]
+        lines = messages.lines_of_findings(findings, self.submission.lines, given)
         lines += self.evidence.accesses(partial(picture_of, worker))
         lines += self.evidence.replay(partial(replay_of, self.last.recorded_by))
         raise CheckEnded("failed", findings[0].kind, self.last.what, *lines)
@@ -208,7 +203,9 @@ class Runs:
             raise CheckEnded("error", "crash", what, f"your code crashed: {error}") from None
         except WorkerError as error:
             self.workers.after_error()
-            code, lines = told_error(error.kind, str(error), error.line, self.submission.lines)
+            code, lines = messages.told_error(
+                error.kind, str(error), error.line, self.submission.lines
+            )
             refused = error.kind in ("NativeRefusal", "NativeCompileError") and self.has_small_input
             ended = EngineRefused if refused else CheckEnded
             raise ended("error", code, what, *lines) from None

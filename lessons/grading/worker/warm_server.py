@@ -74,7 +74,9 @@ class WarmServer:
         if not message:
             return False
         request = json.loads(message)
-        process = fork()
+        process = None
+        with suppress(OSError):  # the system has no room for a process just now
+            process = os.fork()
         if process == 0:
             self.become_worker(request["folder"], descriptors)
         *others, end = descriptors
@@ -133,14 +135,6 @@ class WarmServer:
             if process not in self.ends:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(process, signal.SIGKILL)
-
-
-def fork() -> int | None:
-    """As `os.fork`; None if the system has no room for a process just now."""
-    try:
-        return os.fork()
-    except OSError:
-        return None
 
 
 def children() -> list[int]:

@@ -198,9 +198,8 @@ class Worker:
         on_device = [cuda.to_device(array) for array in arrays]
         self.launch(request, on_device, on_gpu)
         cuda.synchronize()
-        found: Json = {"findings": [], "doubles": [], "counts": []}
-        reply = {**found, "calls": self.stages.made, "native": False}
-        return reply, [array.copy_to_host() for array in on_device]
+        found: Json = {"findings": [], "doubles": [], "counts": [], "native": False}
+        return {**found, "calls": self.stages.made}, [array.copy_to_host() for array in on_device]
 
     def run_host_code(self, request: Json, arrays: Arrays) -> tuple[Json, Arrays]:
         """Call a function that copies and launches by itself; returns what it returns."""
