@@ -58,16 +58,6 @@ class Comparison:
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(first - second) <= self.tolerance
 
-    def fits(self, result: np.ndarray) -> bool:
-        """Whether `got` is this result, with a tolerance that grows with it as rounding does."""
-        largest = np.abs(self.expected).max(initial=0.0)
-        finite = np.where(np.isfinite(result), np.abs(result), 0.0)
-        growth = finite.max(initial=0.0) / largest if largest > 0 else 1.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            near = np.abs(result - self.got) <= self.tolerance * max(1.0, growth)
-        alike = (result == self.got) | (np.isnan(result) & np.isnan(self.got))  # infinity, too
-        return bool((near | alike).all())
-
     def explains(self, pattern: np.ndarray, room: float | None = None) -> bool:
         """Whether a result made by a mistake is (nearly) the one that came.
 

@@ -31,10 +31,7 @@ GENERAL = (
 )  # fmt: skip
 GENERAL_BEGINNINGS = "wrong", "the wrong"  # as in "wrong shape"
 # Codes that tell what the values look like, and little of why.
-SYMPTOMS = (
-    "of another index", "another range", "turned round", "cut off", "rounded", "signs lost",
-    "lost updates",
-)  # fmt: skip
+SYMPTOMS = "of another index", "lost updates"
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")
 # Codes of a mistake that may be in that line, or in one that leads to it.
