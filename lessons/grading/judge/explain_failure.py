@@ -12,8 +12,7 @@ from lessons.course.lesson import Lesson
 from lessons.course.mistakes import entries_of_kind, file_of
 from lessons.grading.explain.messages import quoted
 from lessons.grading.explain.mutations.source import Source
-from lessons.grading.explain.repairs.familiar import names_called
-from lessons.grading.explain.repairs.search import Found, Tries, find_slip
+from lessons.grading.explain.repairs.search import Found, Tries, find_slip, names_called
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result

@@ -5,23 +5,26 @@ other check of the function fails then that has passed before. In this order:
 
 1. one line as in the right function that is most like the student's;
 2. any one small change, the likeliest first;
-3. up to three lines of one function as in a right one;
-4. the function as a whole.
+3. the function as a whole.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.source import Source
+from lessons.grading.explain.mutations.changes import changes_of
+from lessons.grading.explain.mutations.scope import called_name
+from lessons.grading.explain.mutations.source import Change, Source
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
-from lessons.grading.explain.repairs.familiar import candidates, names_called
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
+SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
+UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -100,7 +103,7 @@ def find_slip(
     found = search.one_line()
     if found is None and small is not None:
         found = search.one_small_change(small)
-    return found or search.few_lines() or search.partly or search.one_function()
+    return found or search.partly or search.one_function()
 
 
 def suspects(
@@ -140,7 +143,7 @@ class Search:
         lines: Tries,
         held: Callable[[str], Held],
     ) -> None:
-        self.source, self.functions, self.right = source, functions, right
+        self.source, self.functions = source, functions
         self.lines, self.held = lines, held
         self.partly: Found | None = None  # after which other checks still fail
         known = {name for text in right for name in Source(text).functions()}
@@ -159,41 +162,24 @@ class Search:
         """A line that has to be as in a right function."""
         for one in self.guilty:
             for difference in one.without_new_names()[:MOST_DIFFERENCES]:
-                if self.passes(one, [difference]):
-                    found = self.confirmed(one, [difference])
-                    if found:
-                        return found
-        return None
-
-    def few_lines(self) -> Found | None:
-        """The fewest lines of one function that have to be as in a right one."""
-        for one in self.guilty:
-            needed = one.without_new_names()
-            if len(needed) > MOST_DIFFERENCES or not self.passes(one, needed):
-                continue
-            for difference in list(needed):
-                fewer = [other for other in needed if other is not difference]
-                if fewer and self.passes(one, fewer):
-                    needed = fewer
-            if len(needed) <= MOST_PLACES:
-                found = self.confirmed(one, needed)
+                found = self.confirmed(one, difference)
                 if found:
                     return found
         return None
 
-    def confirmed(self, one: Compared, chosen: Sequence[Difference]) -> Found | None:
-        """What is told of lines with which the check passes, if it does with another seed, too.
+    def confirmed(self, one: Compared, difference: Difference) -> Found | None:
+        """What is told of a line with which the check passes, with another seed, too.
 
         Not where a helper of the student's is no longer called: the mistake may be in that.
         """
-        text = one.with_changes(chosen)
+        text = one.with_changes([difference])
         changed = Source(text).functions().get(one.function.name)
-        if changed is None or not self.passes(one, chosen, sure=True):
+        passes = self.passes(one, [difference]) and self.passes(one, [difference], sure=True)
+        if changed is None or not passes:
             return None
         if (names_called(one.function) - names_called(changed)) & self.helpers:
             return None
-        places = {difference.place.line: difference.place for difference in chosen}
-        found = Found(tuple(places[line] for line in sorted(places)), True)
+        found = Found((difference.place,), True)
         held = self.held(text)
         if held == Held.SOME and not self.partly:
             self.partly = found._replace(partly=True)
@@ -205,7 +191,7 @@ class Search:
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
-            for change in candidates(self.source, functions, self.lines_as_ours(), self.right):
+            for change in candidates(self.source, functions, self.lines_as_ours()):
                 if max(map(len, found.values())) > MOST_PLACES:
                     break
                 if any(change.line == place.line for place in found[Held.ALL]):
@@ -236,3 +222,49 @@ class Search:
         mine = self.guilty[0].function
         helpers = tuple(sorted(names_called(mine) & self.helpers))
         return Found((), False, mine.name, helpers=helpers)
+
+
+# ---------------------------------------------------------------- the small changes
+
+
+def candidates(
+    source: Source, functions: Sequence[ast.FunctionDef], unsuspected: Collection[int] = ()
+) -> list[Change]:
+    """Changes of these functions, each once, in the order in which they should be tried.
+
+    unsuspected: lines that are tried later, since they are as in our solution.
+    """
+    ranked = []
+    for place, function in enumerate(functions):
+        idle = idle_names(function)
+        for rank, change in changes_of(function, source):
+            rank -= SUSPECTED * uses(idle, change)
+            rank += UNSUSPECTED * (change.line in unsuspected)
+            ranked.append((rank, place, change.line, change))
+    ranked.sort(key=lambda entry: entry[:3])
+    return list({change[:3]: change for *_, change in ranked}.values())
+
+
+def uses(idle: Collection[str], change: Change) -> bool:
+    """Whether a change brings in a name that the function was given or has computed for nothing."""
+    return any(re.search(rf"\b{name}\b", change.new) for name in idle)
+
+
+def idle_names(function: ast.FunctionDef) -> list[str]:
+    """Names that are given or computed, and never used."""
+    given = [argument.arg for argument in function.args.args]
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    stored = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
+    used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    names = dict.fromkeys([*given, *stored])
+    return [name for name in names if name not in used and not name.startswith("_")]
+
+
+def names_called(function: ast.FunctionDef) -> set[str]:
+    """Functions that are called; not those of its own values, such as `found.append`."""
+    nodes = list(ast.walk(function))
+    own = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    names = {
+        ast.unparse(one.func) for one in nodes if isinstance(one, ast.Call) and called_name(one)
+    }
+    return {name for name in names if name.partition(".")[0] not in own}
