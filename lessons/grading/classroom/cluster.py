@@ -16,9 +16,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.errors import InputError
@@ -36,7 +36,6 @@ from lessons.grading.judge.result import GRADER_FAILED, Result
 
 LOCAL = "local"
 SECONDS_TO_CONNECT = 20
-UNDER_WAY = 3  # tasks per worker that are given out; the others stay here
 
 Rows = list[tuple[str, Result]]  # (SHA-256 of the file, row of a check)
 
@@ -159,7 +158,7 @@ class ClusterGrader:
         folder = self.settings.pictures_of(handed.student)
         for name, content in outcome.pictures.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / name, partial(write_bytes, content))
+            write_atomically(folder / name, methodcaller("write", content))
         for file, row in outcome.rows:
             self.journal.write(handed.student, file, row)
 
@@ -173,10 +172,6 @@ class ClusterGrader:
             for check in lesson.checks
             if not self.journal.known(handed.student, file.digest, lesson.name, check.name)
         ]
-
-
-def write_bytes(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
 
 
 @contextmanager
@@ -227,34 +222,14 @@ def quiet() -> Iterator[None]:
 def outcomes(
     client: Any, waiting: Sequence[Handed], submit: Callable[[Any, Handed], Any]
 ) -> Iterator[tuple[Handed, Graded | Exception]]:
-    """What came of each submission, as it comes; a few at a time are given out."""
+    """What came of each submission, as it comes."""
     import distributed
 
-    left = iter(waiting)
-    handed_of: dict[Any, Handed] = {}
-    futures = distributed.as_completed()
+    futures = [submit(client, handed) for handed in waiting]
+    handed_of = {future.key: handed for future, handed in zip(futures, waiting, strict=True)}
     try:
-        most = max(1, UNDER_WAY * len(client.scheduler_info()["workers"]))
-        for _ in range(most):
-            give_out(client, left, submit, futures, handed_of)
-        for future in futures:
-            error = future.exception()
-            yield handed_of.pop(future.key), error if error is not None else future.result()
-            give_out(client, left, submit, futures, handed_of)
+        for future in distributed.as_completed(futures):
+            yield handed_of[future.key], future.exception() or future.result()
     finally:
         with suppress(Exception):  # the scheduler may have gone
-            client.cancel(list(futures.futures))
-
-
-def give_out(
-    client: Any,
-    left: Iterator[Handed],
-    submit: Callable[[Any, Handed], Any],
-    futures: Any,
-    handed_of: dict[Any, Handed],
-) -> None:
-    handed = next(left, None)
-    if handed is not None:
-        future = submit(client, handed)
-        handed_of[future.key] = handed
-        futures.add(future)
+            client.cancel(futures)

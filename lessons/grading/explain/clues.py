@@ -12,7 +12,7 @@ from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
 
 OF_BLOCKS = ("grid", "blockIdx")
-GIVEN_LAUNCHES: dict[str, dict[str, str]] = {}  # lesson -> those that its exercise came with
+GIVEN: dict[str, dict[str, str]] = {}  # lesson -> see `given_functions`
 MOST_NAMES = 3  # that a sentence lists
 
 
@@ -58,17 +58,17 @@ def adds_to_an_element(node: ast.AST) -> bool:
 
 def own_launch(text: str, lesson: Lesson) -> bool:
     """Whether a launch function of the file is not as the exercise came with it."""
-    mine = launch_functions(text)
-    if lesson.name not in GIVEN_LAUNCHES:
-        GIVEN_LAUNCHES[lesson.name] = launch_functions(exercise_text(lesson))
-    given = GIVEN_LAUNCHES[lesson.name]
-    return any(mine[name] != given[name] for name in mine if name in given)
+    mine, given = functions_in(text), given_functions(lesson)
+    names = [name for name in given if name in mine and name.startswith("launch_")]
+    return any(statements_of(mine[name]) != given[name] for name in names)
 
 
-def launch_functions(text: str) -> dict[str, str]:
-    """name -> the code of the functions `launch_...`, without comments and formatting."""
-    functions = functions_in(text)
-    return {name: code_of(node) for name, node in functions.items() if name.startswith("launch_")}
+def given_functions(lesson: Lesson) -> dict[str, str]:
+    """name -> what each function of the exercise does, as it came."""
+    if lesson.name not in GIVEN:
+        functions = functions_in(exercise_text(lesson))
+        GIVEN[lesson.name] = {name: statements_of(node) for name, node in functions.items()}
+    return GIVEN[lesson.name]
 
 
 def functions_in(text: str) -> dict[str, ast.FunctionDef]:
@@ -137,9 +137,8 @@ def given_function_at(line: int, text: str, lesson: Lesson) -> str:
     No mistake is in a function that is as the exercise came with it.
     """
     name = function_at(line, text)
-    given = functions_in(exercise_text(lesson)).get(name) if name not in lesson.blank else None
-    same = given and statements_of(functions_in(text)[name]) == statements_of(given)
-    return name if same else ""
+    given = "" if name in lesson.blank else given_functions(lesson).get(name, "")
+    return name if given and statements_of(functions_in(text)[name]) == given else ""
 
 
 def function_at(line: int, text: str) -> str:

@@ -140,31 +140,6 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
     )
 
 
-def zero_in_a_part(comparison: Comparison) -> Diagnosis | None:
-    """All that is wrong is zero, and lies side by side along each axis."""
-    wrong, shape = comparison.wrong, comparison.got.shape
-    if np.count_nonzero(wrong) < 3 or wrong.all() or (comparison.got[wrong] != 0).any():
-        return None
-    indices = [np.unique(places) for places in np.nonzero(wrong)]
-    if any(len(one) != one[-1] - one[0] + 1 for one in indices):
-        return None
-    part = np.ix_(*indices)
-    if not (wrong[part] | comparison.close(comparison.expected[part], np.zeros(()))).all():
-        return None
-    where = " and ".join(
-        f"from index {one[0]} to {one[-1]} of axis {axis}"
-        for axis, one in enumerate(indices)
-        if len(one) < shape[axis]
-    )
-    if not where:
-        return None
-    return Diagnosis(
-        "zero in a part",
-        f"Every value is zero {where}, and all others are right. What is done there in another "
-        "way: is 0 stored, is nothing added up, are zeros fetched, or is it cleared afterwards?",
-    )
-
-
 # ---------------------------------------------------------------- right numbers in other places
 
 
@@ -207,37 +182,6 @@ def rearrangements(
             swapped[..., [first, second]] = expected[..., [second, first]]
             words = f"Channels {first} and {second} are exchanged."
             yield comparison, swapped, Diagnosis("swapped channels", words)
-
-
-def of_another_index(comparison: Comparison) -> Diagnosis | None:
-    """Each wrong row, or column, is that of another index."""
-    shape = comparison.got.shape
-    for axis, length in enumerate(shape):
-        row = comparison.got.size // max(1, length)
-        if len(shape) < 2 or length < 2 or row < 3 or row * length**2 > 4_000_000:
-            continue
-        taken = taken_from(comparison, axis)
-        if taken:
-            first = "; ".join(f"index {i} holds what belongs to index {j}" for i, j in taken[:2])
-            more = f" (and {len(taken) - 2} more)" if len(taken) > 2 else ""
-            return Diagnosis(
-                "of another index",
-                f"Along axis {axis}, {first}{more}: which index is stored, and which one is read?",
-            )
-    return None
-
-
-def taken_from(comparison: Comparison, axis: int) -> list[tuple[int, int]]:
-    """Pairs of an index that is wrong and the one whose numbers it has; or none at all."""
-    got = np.moveaxis(comparison.got, axis, 0).reshape(comparison.got.shape[axis], -1)
-    expected = np.moveaxis(comparison.expected, axis, 0).reshape(got.shape)
-    taken = []
-    for i in np.flatnonzero(~comparison.close(got, expected).all(axis=1)):
-        same = np.flatnonzero(comparison.close(got[i], expected).all(axis=1))
-        if len(same) != 1:  # several are alike, and tell nothing
-            return []
-        taken.append((int(i), int(same[0])))
-    return taken
 
 
 # ---------------------------------------------------------------- the same change of every number
@@ -314,5 +258,5 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
 # The most telling first.
 PATTERNS = (
     not_a_number, never_written, added_to_garbage, *UNWRITTEN, rearranged, partly_written, all_zero,
-    constant_factor, constant_offset, lost_updates, of_another_index, zero_in_a_part,
+    constant_factor, constant_offset, lost_updates,
 )  # fmt: skip
