@@ -1,6 +1,7 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,11 @@ ALMOST_ALL = 0.99  # of the elements that a pattern has to explain
 # How the threads of a launch are laid over an array: ("grid", 1, 128) if thread i, in block
 # i // 128, owns row i, and ("grid", 2, (16, 16)) if thread (x, y) owns element [y, x].
 Threads = tuple[str, int, int | tuple[int, ...]]
+
+
+class Diagnosis(NamedTuple):
+    code: str  # a word or two, such as "transposed"
+    sentence: str
 
 
 def differing(got: np.ndarray, expected: np.ndarray, tolerance: float) -> np.ndarray:

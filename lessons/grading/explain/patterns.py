@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from lessons.grading.explain.clues import NO_CLUES, Clues
-from lessons.grading.explain.comparison import ALMOST_ALL, Comparison, Threads
+from lessons.grading.explain.comparison import ALMOST_ALL, Comparison, Diagnosis, Threads
 from lessons.grading.explain.unwritten import (
     UNWRITTEN,
-    Diagnosis,
     left_as_it_was,
     never_written,
     partly_written,

@@ -3,19 +3,12 @@
 Each returns a `Diagnosis` if it explains all elements that were not written, else None.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from lessons.grading.explain.comparison import Comparison, block_shape
+from lessons.grading.explain.comparison import Comparison, Diagnosis, block_shape
 
 WIDEST_BORDER = 3  # elements
 FEWEST_WRITTEN = 3  # indices in equal steps, so that it is no accident
-
-
-class Diagnosis(NamedTuple):
-    code: str  # a word or two, such as "transposed"
-    sentence: str
 
 
 def never_written(comparison: Comparison) -> Diagnosis | None:

@@ -5,7 +5,8 @@ other check of the function fails then that has passed before. In this order:
 
 1. one line as in the right function that is most like the student's;
 2. any one small change, the likeliest first;
-3. the function as a whole.
+3. up to three lines of one function as in a right one;
+4. the function as a whole.
 """
 
 import ast
@@ -103,7 +104,7 @@ def find_slip(
     found = search.one_line()
     if found is None and small is not None:
         found = search.one_small_change(small)
-    return found or search.partly or search.one_function()
+    return found or search.few_lines() or search.partly or search.one_function()
 
 
 def suspects(
@@ -162,24 +163,41 @@ class Search:
         """A line that has to be as in a right function."""
         for one in self.guilty:
             for difference in one.without_new_names()[:MOST_DIFFERENCES]:
-                found = self.confirmed(one, difference)
+                if self.passes(one, [difference]):
+                    found = self.confirmed(one, [difference])
+                    if found:
+                        return found
+        return None
+
+    def few_lines(self) -> Found | None:
+        """The fewest lines of one function that have to be as in a right one."""
+        for one in self.guilty:
+            needed = one.without_new_names()
+            if len(needed) > MOST_DIFFERENCES or not self.passes(one, needed):
+                continue
+            for difference in list(needed):
+                fewer = [other for other in needed if other is not difference]
+                if fewer and self.passes(one, fewer):
+                    needed = fewer
+            if len(needed) <= MOST_PLACES:
+                found = self.confirmed(one, needed)
                 if found:
                     return found
         return None
 
-    def confirmed(self, one: Compared, difference: Difference) -> Found | None:
-        """What is told of a line with which the check passes, with another seed, too.
+    def confirmed(self, one: Compared, chosen: Sequence[Difference]) -> Found | None:
+        """What is told of lines with which the check passes, if it does with another seed, too.
 
         Not where a helper of the student's is no longer called: the mistake may be in that.
         """
-        text = one.with_changes([difference])
+        text = one.with_changes(chosen)
         changed = Source(text).functions().get(one.function.name)
-        passes = self.passes(one, [difference]) and self.passes(one, [difference], sure=True)
-        if changed is None or not passes:
+        if changed is None or not self.passes(one, chosen, sure=True):
             return None
         if (names_called(one.function) - names_called(changed)) & self.helpers:
             return None
-        found = Found((difference.place,), True)
+        places = {difference.place.line: difference.place for difference in chosen}
+        found = Found(tuple(places[line] for line in sorted(places)), True)
         held = self.held(text)
         if held == Held.SOME and not self.partly:
             self.partly = found._replace(partly=True)
