@@ -26,11 +26,7 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.classroom.grade_class import is_waiting
 from lessons.grading.classroom.grade_submission import Settings, SubmissionGrader, without_run
 from lessons.grading.classroom.intake import Handed
-from lessons.grading.classroom.journal import (
-    Journal,
-    confinement,
-    digest_of_checks,
-)
+from lessons.grading.classroom.journal import Journal, confinement, digest_of_checks
 from lessons.grading.judge.explain_failure import Effort
 from lessons.grading.judge.result import GRADER_FAILED, Result
 
@@ -131,10 +127,10 @@ class ClusterGrader:
     def grade(self, class_: Sequence[Handed], finished: Callable[[Handed], None]) -> None:
         """As `ClassGrader.grade`. Raises `InputError` if there is no cluster, or an unfit one."""
         settings, journal = self.settings, self.journal
-        for handed in class_:
-            if not is_waiting(handed, settings, journal):
-                finished(handed)
         waiting = [handed for handed in class_ if is_waiting(handed, settings, journal)]
+        for handed in class_:
+            if handed not in waiting:
+                finished(handed)
         if not waiting:
             return
         with connected(self.address, settings.jobs) as client:
@@ -184,8 +180,9 @@ def connected(address: str, jobs: int) -> Iterator[Any]:
             "--cluster needs Dask: "
             "python -m pip install -r lessons/grading/requirements-cluster.txt"
         ) from None
+    # What matters is told as an error, or in a row.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
-        stack.enter_context(quiet())
         try:
             if address == LOCAL:
                 cluster = distributed.LocalCluster(
@@ -205,18 +202,6 @@ def connected(address: str, jobs: int) -> Iterator[Any]:
                 "`dask scheduler` and `dask worker ADDRESS`, or take --cluster local"
             ) from None
         yield client
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Leaves Dask's log messages out: what matters is told as an error, or in a row."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def outcomes(

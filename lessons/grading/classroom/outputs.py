@@ -1,6 +1,4 @@
-"""Every file that a grading leaves behind: per student, and for the class, as CSV for people, for
-Canvas, for Moodle.
-"""
+"""Every file that a grading leaves behind: per student, and for the class, with tables as CSV."""
 
 import csv
 import io

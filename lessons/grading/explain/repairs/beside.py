@@ -57,12 +57,7 @@ def lines_of_body(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
 
 def head_of(node: ast.FunctionDef | ast.For | ast.If | ast.While) -> str:
     """The line that a function, a loop or a condition begins with."""
-    if isinstance(node, ast.FunctionDef):
-        return f"def {node.name}({ast.unparse(node.args)}):"
-    if isinstance(node, ast.For):
-        return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}:"
-    word = "if" if isinstance(node, ast.If) else "while"
-    return f"{word} {ast.unparse(node.test)}:"
+    return ast.unparse(node).splitlines()[len(getattr(node, "decorator_list", ()))]
 
 
 def text_of(lines: Sequence[Line]) -> str:
@@ -94,8 +89,8 @@ def partners(
     votes: Counter[tuple[str, str]] = Counter()
     for name in my_names & their_names:
         votes[name, name] += 2
-    hidden = [without_names(line, my_names) for line in mine]
-    theirs = [without_names(line, their_names) for line in other]
+    hidden = renamed(mine, dict.fromkeys(my_names, "_"))
+    theirs = renamed(other, dict.fromkeys(their_names, "_"))
     for i, j in paired(hidden, theirs):
         if i is not None and j is not None and hidden[i].text == theirs[j].text:
             for word, their_word in zip(mine[i].words, other[j].words, strict=True):
@@ -110,10 +105,6 @@ def partners(
 
 def renamed(lines: Sequence[Line], names: Mapping[str, str]) -> list[Line]:
     return [line._replace(text=with_names(line.text, names)) for line in lines]
-
-
-def without_names(line: Line, names: set[str]) -> Line:
-    return line._replace(text=with_names(line.text, dict.fromkeys(names, "_")))
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
@@ -198,7 +189,7 @@ def set_names(line: Line) -> set[str]:
 def otherwise(mine: Line, ours: Line) -> str:
     """What is different in a line, in words that do not tell the right one."""
     if mine.text == ours.text:
-        return "with this line further in" if ours.depth > mine.depth else "further out"
+        return f"with this line further {'in' if ours.depth > mine.depth else 'out'}"
     pairs = list(zip(mine.words, ours.words, strict=False))
     different = [pair for pair in pairs if pair[0] != pair[1]]
     if len(mine.words) != len(ours.words) or len(different) != 1:
