@@ -16,9 +16,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from operator import methodcaller
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.errors import InputError
@@ -26,12 +26,17 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.classroom.grade_class import is_waiting
 from lessons.grading.classroom.grade_submission import Settings, SubmissionGrader, without_run
 from lessons.grading.classroom.intake import Handed
-from lessons.grading.classroom.journal import Journal, confinement, digest_of_checks
+from lessons.grading.classroom.journal import (
+    Journal,
+    confinement,
+    digest_of_checks,
+)
 from lessons.grading.judge.explain_failure import Effort
 from lessons.grading.judge.result import GRADER_FAILED, Result
 
 LOCAL = "local"
 SECONDS_TO_CONNECT = 20
+UNDER_WAY = 3  # tasks per worker that are given out; the others stay here
 
 Rows = list[tuple[str, Result]]  # (SHA-256 of the file, row of a check)
 
@@ -127,10 +132,10 @@ class ClusterGrader:
     def grade(self, class_: Sequence[Handed], finished: Callable[[Handed], None]) -> None:
         """As `ClassGrader.grade`. Raises `InputError` if there is no cluster, or an unfit one."""
         settings, journal = self.settings, self.journal
-        waiting = [handed for handed in class_ if is_waiting(handed, settings, journal)]
         for handed in class_:
-            if handed not in waiting:
+            if not is_waiting(handed, settings, journal):
                 finished(handed)
+        waiting = [handed for handed in class_ if is_waiting(handed, settings, journal)]
         if not waiting:
             return
         with connected(self.address, settings.jobs) as client:
@@ -154,7 +159,7 @@ class ClusterGrader:
         folder = self.settings.pictures_of(handed.student)
         for name, content in outcome.pictures.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / name, methodcaller("write", content))
+            write_atomically(folder / name, partial(write_bytes, content))
         for file, row in outcome.rows:
             self.journal.write(handed.student, file, row)
 
@@ -170,6 +175,10 @@ class ClusterGrader:
         ]
 
 
+def write_bytes(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+
+
 @contextmanager
 def connected(address: str, jobs: int) -> Iterator[Any]:
     """A Dask client with at least one worker. jobs: how many are started for "local"."""
@@ -180,9 +189,8 @@ def connected(address: str, jobs: int) -> Iterator[Any]:
             "--cluster needs Dask: "
             "python -m pip install -r lessons/grading/requirements-cluster.txt"
         ) from None
-    # What matters is told as an error, or in a row.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
+        stack.enter_context(quiet())
         try:
             if address == LOCAL:
                 cluster = distributed.LocalCluster(
@@ -204,17 +212,49 @@ def connected(address: str, jobs: int) -> Iterator[Any]:
         yield client
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leaves Dask's log messages out: what matters is told as an error, or in a row."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
 def outcomes(
     client: Any, waiting: Sequence[Handed], submit: Callable[[Any, Handed], Any]
 ) -> Iterator[tuple[Handed, Graded | Exception]]:
-    """What came of each submission, as it comes."""
+    """What came of each submission, as it comes; a few at a time are given out."""
     import distributed
 
-    futures = [submit(client, handed) for handed in waiting]
-    handed_of = {future.key: handed for future, handed in zip(futures, waiting, strict=True)}
+    left = iter(waiting)
+    handed_of: dict[Any, Handed] = {}
+    futures = distributed.as_completed()
     try:
-        for future in distributed.as_completed(futures):
-            yield handed_of[future.key], future.exception() or future.result()
+        most = max(1, UNDER_WAY * len(client.scheduler_info()["workers"]))
+        for _ in range(most):
+            give_out(client, left, submit, futures, handed_of)
+        for future in futures:
+            error = future.exception()
+            yield handed_of.pop(future.key), error if error is not None else future.result()
+            give_out(client, left, submit, futures, handed_of)
     finally:
         with suppress(Exception):  # the scheduler may have gone
-            client.cancel(futures)
+            client.cancel(list(futures.futures))
+
+
+def give_out(
+    client: Any,
+    left: Iterator[Handed],
+    submit: Callable[[Any, Handed], Any],
+    futures: Any,
+    handed_of: dict[Any, Handed],
+) -> None:
+    handed = next(left, None)
+    if handed is not None:
+        future = submit(client, handed)
+        handed_of[future.key] = handed
+        futures.add(future)

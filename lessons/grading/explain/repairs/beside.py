@@ -71,8 +71,8 @@ def text_of(lines: Sequence[Line]) -> str:
 
 def paired(mine: Sequence[Line], other: Sequence[Line]) -> Iterator[tuple[int | None, int | None]]:
     """The lines of two functions side by side; None where the other function has no such line."""
-    texts = ([line.text for line in lines] for lines in (mine, other))
-    for _, *ends in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+    texts = [[line.text for line in lines] for lines in (mine, other)]
+    for _, *ends in SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes():
         yield from zip_longest(range(*ends[:2]), range(*ends[2:]))
 
 
