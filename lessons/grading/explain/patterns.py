@@ -176,10 +176,11 @@ def rearrangements(
                 words = f"Everything is one place too {way} along axis {axis}: an index is off by"
                 yield part, expected.take(there, axis), Diagnosis("shifted", f"{words} one.")
     if comparison.threads is not None and len(shape) > 1 and shape[-1] in (3, 4):
-        for first, second in itertools.combinations(range(shape[-1]), 2):
-            swapped = expected.copy()
-            swapped[..., [first, second]] = expected[..., [second, first]]
-            words = f"Channels {first} and {second} are exchanged."
+        for one, other in itertools.combinations(range(shape[-1]), 2):
+            order = list(range(shape[-1]))
+            order[one], order[other] = other, one
+            swapped = expected[..., order]
+            words = f"Channels {one} and {other} are exchanged."
             yield comparison, swapped, Diagnosis("swapped channels", words)
 
 
