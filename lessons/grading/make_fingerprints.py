@@ -157,9 +157,3 @@ def distinct(futures: Iterable[tuple[Tried, Future]]) -> list[Mistake]:
 @functools.cache
 def checks(number: str) -> dict:
     return checks_of(find_lesson(number))
-
-
-if __name__ == "__main__":
-    options = ArgumentParser(prog="python -m lessons.grading.make_fingerprints")
-    add_options(options)
-    write_fingerprints(options.parse_args())

@@ -13,7 +13,6 @@ import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from kernels.plumbing.errors import InputError, OneLineParser
 from lessons.course.exercises import START, with_functions
@@ -32,11 +31,6 @@ WIDTH = 96
 WRONG_NUMBERS = re.compile(r"(are|is) wrong|expected .*, got ")  # in what a check says of arrays
 
 
-class Action(NamedTuple):
-    add_options: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
-
-
 def add_options(command: ArgumentParser) -> None:
     words = "N [NAME] | add N FILE | fingerprints [N ...]"
     what = "list a lesson's mistakes, print one, add one, or make their fingerprints"
@@ -46,19 +40,22 @@ def add_options(command: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """The command; returns its exit status. Raises `InputError` for what cannot be done."""
     words = options.words
-    name = words.pop(0) if words and words[0] in ACTIONS else "show"
-    action = ACTIONS[name]
+    name = words.pop(0) if words and words[0] in ("add", "fingerprints") else "show"
     parser = OneLineParser(prog=PROGRAM if name == "show" else f"{PROGRAM} {name}")
-    action.add_options(parser)
-    return action.run(parser.parse_args(words))
+    if name == "fingerprints":  # only now: it needs all that runs checks
+        from lessons.grading import make_fingerprints
+
+        make_fingerprints.add_options(parser)
+        return make_fingerprints.write_fingerprints(parser.parse_args(words))
+    parser.add_argument("number", help="number of the lesson, such as 4 or 5b")
+    if name == "add":
+        add_options_of_add(parser)
+        return add(parser.parse_args(words))
+    parser.add_argument("name", nargs="?", help="of one mistake, to print its whole file")
+    return show(parser.parse_args(words))
 
 
 # ---------------------------------------------------------------- list, or print one
-
-
-def add_show_options(parser: ArgumentParser) -> None:
-    parser.add_argument("number", help="number of the lesson, such as 4 or 5b")
-    parser.add_argument("name", nargs="?", help="of one mistake, to print its whole file")
 
 
 def show(options: Namespace) -> int:
@@ -84,8 +81,7 @@ def with_solutions(number: str) -> Lesson:
 # ---------------------------------------------------------------- add one
 
 
-def add_add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("number", help="number of the lesson, such as 4 or 5b")
+def add_options_of_add(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="an exercise, or only the functions that are wrong")
     parser.add_argument("--name", help="of the entry (default: the file's)")
     parser.add_argument("--check", help="that fails first (default: all are tried in their order)")
@@ -163,25 +159,3 @@ def shortened(text: str, is_as_before: Callable[[str], bool]) -> str:
         if is_as_before(shorter):
             text = shorter
     return text
-
-
-# ---------------------------------------------------------------- fingerprints
-
-
-def add_fingerprint_options(parser: ArgumentParser) -> None:
-    from lessons.grading import make_fingerprints
-
-    make_fingerprints.add_options(parser)
-
-
-def fingerprints(options: Namespace) -> int:
-    from lessons.grading import make_fingerprints
-
-    return make_fingerprints.write_fingerprints(options)
-
-
-ACTIONS = {
-    "show": Action(add_show_options, show),
-    "add": Action(add_add_options, add),
-    "fingerprints": Action(add_fingerprint_options, fingerprints),
-}

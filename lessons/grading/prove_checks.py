@@ -73,20 +73,9 @@ def tasks(lesson: Lesson, every: int = 0) -> list[Callable[[WorkerPool], Row]]:
 
 def all_rows(chosen: Sequence[Lesson], jobs: int, every: int = 0) -> Iterator[Row]:
     """The rows of these lessons, in order. jobs: how many at a time; every: see `tasks`."""
-    if jobs > 1:
-        numbers = [
-            (one.number, every, row) for one in chosen for row in range(len(tasks(one, every)))
-        ]
-        with ProcessPoolExecutor(jobs) as processes:
-            yield from processes.map(row_of, *zip(*numbers, strict=True))
-        return
-    workers = WorkerPool(trusted=True)
-    try:
-        for lesson in chosen:
-            for task in tasks(lesson, every):
-                yield task(workers)
-    finally:
-        workers.stop()
+    rows = [(one.number, every, row) for one in chosen for row in range(len(tasks(one, every)))]
+    with ProcessPoolExecutor(jobs) as processes:
+        yield from processes.map(row_of, *zip(*rows, strict=True))
 
 
 def row_of(number: str, every: int, row: int) -> Row:

@@ -1,8 +1,9 @@
 """The outcome of grading as a file for machines and a table for people (see lessons/GRADING.md)."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import ROOT, Lesson, digest
@@ -49,6 +50,10 @@ def write_report(
         "remarks": remarks,
         "version": VERSION,
     }
+    write_json(path, content)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, indent=2) + "\n"
     write_atomically(path, lambda file: file.write(text.encode("utf-8")))
 

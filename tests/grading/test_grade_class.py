@@ -13,8 +13,8 @@ from kernels.plumbing.errors import InputError
 from lessons.__main__ import parse
 from lessons.course.lesson import ROOT, find_lesson
 from lessons.grading.classroom import command, grade_submission
-from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.gradebook import folders_of
+from lessons.grading.classroom.outputs import harmless
 from lessons.grading.classroom.roster import read_roster
 from lessons.grading.judge import in_place
 from lessons.grading.judge.verdict import CheckEnded

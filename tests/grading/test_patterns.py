@@ -80,8 +80,6 @@ SPOILED = [
     ("transposed", values(40, 9), spoiled(values(40, 9), transpose_square)),
     ("wrong", values(3, 9), spoiled(values(3, 9), transpose_square)),
     ("all zero", PICTURE, np.zeros(PICTURE.shape)),
-    ("zero in a part", PICTURE - 0.5, spoiled(PICTURE - 0.5, fill(np.s_[:, 16:], 0))),
-    ("zero in a part", COLOURS, spoiled(COLOURS, fill(np.s_[2:4, 3:], 0))),
     ("wrong", PICTURE - 0.5, spoiled(PICTURE - 0.5, fill(np.s_[::3, 5:7], 0))),
     ("flipped", PICTURE, PICTURE[::-1]),
     ("flipped", PICTURE, PICTURE[:, ::-1]),
@@ -95,19 +93,7 @@ SPOILED = [
     ("not begun at zero", NEARLY_ZERO, np.float32(NEARLY_ZERO) + np.float32(SENTINEL)),
     ("constant offset", PICTURE, PICTURE + 0.25),
     ("lost updates", LIST, LIST * np.random.default_rng(1).uniform(0.2, 0.9, 300)),
-    ("to a power", PICTURE, np.sqrt(PICTURE)),
-    ("to a power", COLOURS, COLOURS**2.2),
-    ("signs lost", LIST - 0.5, np.abs(LIST - 0.5)),
-    ("cut off", LIST - 0.5, np.maximum(LIST - 0.5, 0)),
-    ("cut off", LIST, np.minimum(LIST, 0.5)),
-    ("rounded", PICTURE, np.floor(PICTURE * 255) / 255),
-    ("rounded", 9 * PICTURE, np.rint(9 * PICTURE)),
-    ("another range", PICTURE, PICTURE * 2 - 1),
-    ("turned round", PICTURE, 1 - PICTURE),
     ("wrong", LIST - 0.5, np.where(LIST < 0.3, 0, LIST - 0.5)),
-    ("cut off", COLOURS, spoiled(COLOURS, lambda got: np.minimum(got, 0.5, out=got))),
-    ("of another index", PICTURE, PICTURE[np.arange(20) // 4 * 4]),
-    ("of another index", PICTURE, PICTURE[:, np.arange(37) // 8]),
     ("wrong", PICTURE, spoiled(PICTURE, fill(np.s_[3], values(37, seed=8)))),
     ("wrong", PICTURE, values(20, 37, seed=5)),
     ("wrong", COLOURS, values(9, 14, 3, seed=6)),
@@ -253,7 +239,7 @@ def test_a_few_wrong_elements_among_zeros_are_only_wrong(seed):
     got = expected * np.where(rng.random(expected.shape) < 0.6, 2, 3)
     got.flat[rng.choice(1600, 3, replace=False)] += rng.uniform(0.1, 0.9, 3)
     for part in (np.s_[:, :], np.s_[:, :, np.newaxis], np.s_[20]):
-        assert code(expected[part], got[part], threads=None) in ("wrong", "of another index")
+        assert code(expected[part], got[part], threads=None) == "wrong"
 
 
 def test_a_beginning_that_is_missing_is_told_for_each_axis():

@@ -164,7 +164,7 @@ VALUES = "f(1)\n3 of 4 elements of x are wrong (allowed: 0; none)\n"
     [
         ("wrong", VALUES, LINES, True),
         ("wrong", VALUES, FUNCTION, True),
-        ("of another index", VALUES, LINES, True),
+        ("lost updates", VALUES, LINES, True),
         ("bias forgotten", VALUES, LINE, True),
         ("bias forgotten", VALUES, LINES, False),  # the mistake has a name, and no more than that
         ("nan", VALUES, LINE, True),

@@ -1,6 +1,5 @@
 """A student's grade in the formats of others: grade.json, Gradescope, JUnit, Classroom 50."""
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -12,7 +11,7 @@ from kernels.files.atomic import write_atomically
 from lessons.grading.classroom.gradebook import Grade, without_places
 from lessons.grading.classroom.journal import Run
 from lessons.grading.judge.result import Result
-from lessons.grading.report import VERSION
+from lessons.grading.report import VERSION, write_json
 from lessons.grading.worker.text import printable
 
 
@@ -26,11 +25,6 @@ def write_exports(folder: Path, grade: Grade, run: Run) -> None:
     write_atomically(
         folder / "junit.xml", lambda file: tree.write(file, encoding="utf-8", xml_declaration=True)
     )
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=2) + "\n"
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
 
 
 def grade_json(grade: Grade, run: Run) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Each is one file, without a script. All that strangers have written is escaped.
 import base64
 import html
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernels.files.atomic import write_atomically
@@ -23,21 +23,8 @@ SHOWN_PAIRS = 100
 HEAD = Path(__file__).with_name("page_head.html")  # TITLE stands for its title
 
 
-def write_student_page(
-    path: Path, grade: Grade, lessons: Sequence[Lesson], pictures: Path, run: Run
-) -> None:
-    """Write the page of one student. pictures: folder of the pictures of failed checks."""
-    write_page(path, "".join(student_page(grade, lessons, pictures, run)))
-
-
-def write_summary(
-    path: Path, grades: Sequence[Grade], lessons: Sequence[Lesson], pairs: Sequence[Pair], run: Run
-) -> None:
-    """Write the page of the class."""
-    write_page(path, "".join(summary(grades, lessons, pairs, run)))
-
-
-def write_page(path: Path, text: str) -> None:
+def write_page(path: Path, parts: Iterable[str]) -> None:
+    text = "".join(parts)
     write_atomically(path, lambda file: file.write(text.encode("utf-8", "replace")))
 
 
@@ -47,6 +34,7 @@ def write_page(path: Path, text: str) -> None:
 def student_page(
     grade: Grade, lessons: Sequence[Lesson], pictures: Path, run: Run
 ) -> Iterator[str]:
+    """The page of one student. pictures: folder of the pictures of failed checks."""
     name = grade.student.full_name or grade.student.name
     yield head(f"{name}: {grade.total:g} of {grade.max_total} points")
     if not grade.finished:

@@ -3,7 +3,6 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from PIL import Image, ImageDraw
 
@@ -24,12 +23,6 @@ TITLE, WORDS, SMALL = 18, 15, 13
 CODE_CHARACTERS = 100
 
 
-class Bar(NamedTuple):
-    name: str
-    value: float
-    colour: Colour
-
-
 def draw_budget(
     title: str,
     what: str,
@@ -46,37 +39,35 @@ def draw_budget(
     allowed: at least 0, finite. advice: what to do. code: lines of the student's file.
     Raises `InputError` if the file cannot be written.
     """
-    bars = [Bar("yours", yours, OVER), Bar("ours", ours, OURS)]
-    words = wrapped(advice)
+    bars = ("yours", yours, OVER), ("ours", ours, OURS)
+    lines = [(text, INK) for text in wrapped(advice)]
+    lines += [(drawable(text.strip())[:CODE_CHARACTERS], MUTED) for text in code]
     bottom = TOP + len(bars) * STEP
-    height = bottom + 34 + LINE * (len(words) + len(code)) + MARGIN
+    height = bottom + 34 + LINE * len(lines) + MARGIN
     sheet = Image.new("RGB", (WIDTH, height), PAPER)
     draw = ImageDraw.Draw(sheet)
     draw.text((MARGIN, 14), shortened(drawable(title), TITLE), INK, font(TITLE), "la")
     draw.text((MARGIN, 46), shortened(drawable(what), WORDS), MUTED, font(WORDS), "la")
     longest = max(yours, allowed, ours)
     for number, bar in enumerate(bars):
-        draw_bar(draw, bar, TOP + number * STEP, longest)
+        draw_bar(draw, *bar, TOP + number * STEP, longest)
     draw_limit(draw, allowed, longest, bottom)
-    y = bottom + 34
-    for text in words:
-        draw.text((MARGIN, y), text, INK, font(SMALL), "la")
-        y += LINE
-    for text in code:
-        draw.text((MARGIN, y), drawable(text.strip())[:CODE_CHARACTERS], MUTED, font(SMALL), "la")
-        y += LINE
+    for number, (text, colour) in enumerate(lines):
+        draw.text((MARGIN, bottom + 34 + number * LINE), text, colour, font(SMALL), "la")
     write_atomically(path, lambda file: sheet.save(file, "PNG"))
 
 
-def draw_bar(draw: ImageDraw.ImageDraw, bar: Bar, y: int, longest: float) -> None:
+def draw_bar(
+    draw: ImageDraw.ImageDraw, name: str, value: float, colour: Colour, y: int, longest: float
+) -> None:
     """The name, the bar, the number; a gray ground shows how long a bar may be."""
     middle = y + BAR / 2
-    length = length_of(bar.value, longest)
-    draw.text((BARS - 12, middle), bar.name, INK, font(WORDS), "rm")
+    length = length_of(value, longest)
+    draw.text((BARS - 12, middle), name, INK, font(WORDS), "rm")
     draw.rectangle((BARS, y, BARS + LENGTH, y + BAR), fill=GRID)
     if length:
-        draw.rectangle((BARS, y, BARS + length, y + BAR), fill=bar.colour)
-    draw.text((BARS + LENGTH + 12, middle), short_number(bar.value), INK, font(WORDS), "lm")
+        draw.rectangle((BARS, y, BARS + length, y + BAR), fill=colour)
+    draw.text((BARS + LENGTH + 12, middle), short_number(value), INK, font(WORDS), "lm")
 
 
 def draw_limit(draw: ImageDraw.ImageDraw, allowed: float, longest: float, bottom: int) -> None:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from lessons.course.exercises import exercise_text
 from lessons.course.lesson import Lesson
-from lessons.course.source_text import syntax_tree
+from lessons.grading.explain.mutations.scope import names_in
+from lessons.grading.explain.mutations.source import Source
 from lessons.grading.walls.submission import code_of
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
 
 OF_BLOCKS = ("grid", "blockIdx")
-GIVEN_LAUNCHES: dict[str, dict[str, str]] = {}  # lesson -> those that its exercise came with
+GIVEN: dict[str, dict[str, str]] = {}  # lesson -> see `given_functions`
 MOST_NAMES = 3  # that a sentence lists
 
 
@@ -39,7 +40,7 @@ def clues_of(
     """
     text = "\n".join(lines)
     functions = functions_of(text, ran) or functions_of(text, needs)
-    names = [names_in(one) for one in functions]
+    names = [set(names_in(one)) for one in functions]
     nodes = [node for one in functions for node in ast.walk(one)]
     return Clues(
         own_launch=own_launch(text, lesson),
@@ -58,29 +59,22 @@ def adds_to_an_element(node: ast.AST) -> bool:
 
 def own_launch(text: str, lesson: Lesson) -> bool:
     """Whether a launch function of the file is not as the exercise came with it."""
-    mine = launch_functions(text)
-    if lesson.name not in GIVEN_LAUNCHES:
-        GIVEN_LAUNCHES[lesson.name] = launch_functions(exercise_text(lesson))
-    given = GIVEN_LAUNCHES[lesson.name]
-    return any(mine[name] != given[name] for name in mine if name in given)
+    mine, given = Source(text).functions(), given_functions(lesson)
+    names = [name for name in given if name in mine and name.startswith("launch_")]
+    return any(statements_of(mine[name]) != given[name] for name in names)
 
 
-def launch_functions(text: str) -> dict[str, str]:
-    """name -> the code of the functions `launch_...`, without comments and formatting."""
-    functions = functions_in(text)
-    return {name: code_of(node) for name, node in functions.items() if name.startswith("launch_")}
-
-
-def functions_in(text: str) -> dict[str, ast.FunctionDef]:
-    """name -> function, of a file."""
-    tree = syntax_tree(text)
-    body = tree.body if tree else []
-    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+def given_functions(lesson: Lesson) -> dict[str, str]:
+    """name -> what each function of the exercise does, as it came."""
+    if lesson.name not in GIVEN:
+        functions = Source(exercise_text(lesson)).functions()
+        GIVEN[lesson.name] = {name: statements_of(node) for name, node in functions.items()}
+    return GIVEN[lesson.name]
 
 
 def functions_of(text: str, names: Iterable[str]) -> list[ast.FunctionDef]:
     """Those of a file with these names, and all of the file that they use."""
-    functions = functions_in(text)
+    functions = Source(text).functions()
     waiting, found = list(names), dict[str, ast.FunctionDef]()
     while waiting:
         name = waiting.pop()
@@ -90,18 +84,11 @@ def functions_of(text: str, names: Iterable[str]) -> list[ast.FunctionDef]:
     return list(found.values())
 
 
-def names_in(node: ast.AST) -> set[str]:
-    """All names in some code, and all that stands behind a point."""
-    parts = list(ast.walk(node))
-    names = {part.id for part in parts if isinstance(part, ast.Name)}
-    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
-
-
 def changed_input(
     lines: Sequence[str], function: str, arguments: Sequence[object], changed: object
 ) -> str:
     """A sentence on an input, `changed`, that the student's function has written to."""
-    names = names_of_arguments(functions_in("\n".join(lines)), function, arguments)
+    names = names_of_arguments(Source("\n".join(lines)).functions(), function, arguments)
     pairs = list(zip(names, arguments, strict=True))
     inputs = [name for name, argument in pairs if argument is changed]
     outputs = [name for name, argument in pairs if isinstance(argument, Output)]
@@ -137,14 +124,13 @@ def given_function_at(line: int, text: str, lesson: Lesson) -> str:
     No mistake is in a function that is as the exercise came with it.
     """
     name = function_at(line, text)
-    given = functions_in(exercise_text(lesson)).get(name) if name not in lesson.blank else None
-    same = given and statements_of(functions_in(text)[name]) == statements_of(given)
-    return name if same else ""
+    given = "" if name in lesson.blank else given_functions(lesson).get(name, "")
+    return name if given and statements_of(Source(text).functions()[name]) == given else ""
 
 
 def function_at(line: int, text: str) -> str:
     """The name of the function that a line of a file is in; "" if it is in none."""
-    for name, node in functions_in(text).items():
+    for name, node in Source(text).functions().items():
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
         if first <= line <= (node.end_lineno or node.lineno):
             return name

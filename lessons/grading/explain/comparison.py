@@ -1,6 +1,7 @@
 """Compare a result with what was expected: which elements differ, and which thread owns them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,11 @@ ALMOST_ALL = 0.99  # of the elements that a pattern has to explain
 # How the threads of a launch are laid over an array: ("grid", 1, 128) if thread i, in block
 # i // 128, owns row i, and ("grid", 2, (16, 16)) if thread (x, y) owns element [y, x].
 Threads = tuple[str, int, int | tuple[int, ...]]
+
+
+class Diagnosis(NamedTuple):
+    code: str  # a word or two, such as "transposed"
+    sentence: str
 
 
 def differing(got: np.ndarray, expected: np.ndarray, tolerance: float) -> np.ndarray:
@@ -57,16 +63,6 @@ class Comparison:
     def close(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(first - second) <= self.tolerance
-
-    def fits(self, result: np.ndarray) -> bool:
-        """Whether `got` is this result, with a tolerance that grows with it as rounding does."""
-        largest = np.abs(self.expected).max(initial=0.0)
-        finite = np.where(np.isfinite(result), np.abs(result), 0.0)
-        growth = finite.max(initial=0.0) / largest if largest > 0 else 1.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            near = np.abs(result - self.got) <= self.tolerance * max(1.0, growth)
-        alike = (result == self.got) | (np.isnan(result) & np.isnan(self.got))  # infinity, too
-        return bool((near | alike).all())
 
     def explains(self, pattern: np.ndarray, room: float | None = None) -> bool:
         """Whether a result made by a mistake is (nearly) the one that came.

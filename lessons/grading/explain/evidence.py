@@ -37,6 +37,7 @@ class Evidence:
         self.lesson = lesson
         self.check = check
         self.folder = folder
+        self.title = f"{lesson.name}, {check.name}"
 
     def picture(
         self,
@@ -48,11 +49,10 @@ class Evidence:
         threads: Threads | None,
     ) -> list[str]:
         """Draw expected, got and error."""
-        title = f"{self.lesson.name}, {self.check.name}: {name}"
         return self.write(
             "picture.png",
             lambda path: draw_check(
-                name, expected, got, sentinel, tolerance, path, title, threads=threads
+                name, expected, got, sentinel, tolerance, path, f"{self.title}: {name}", threads
             ),
         )
 
@@ -60,20 +60,19 @@ class Evidence:
         self, name: str, expected: np.ndarray, got: np.ndarray, wrong: np.ndarray, over: Curve
     ) -> list[str]:
         """Draw the values of a function over what it was called with."""
-        title = f"{self.lesson.name}, {self.check.name}: {name}"
         values = expected / over.per, got / over.per
         return self.write(
-            "picture.png", lambda path: draw_curves(over.x, *values, wrong, path, title)
+            "picture.png",
+            lambda path: draw_curves(over.x, *values, wrong, path, f"{self.title}: {name}"),
         )
 
     def budget(
         self, what: str, yours: float, ours: float, allowed: float, advice: str, code: list[str]
     ) -> list[str]:
         """Draw what was counted, beside what is allowed and what we need; see `draw_budget`."""
-        title = f"{self.lesson.name}, {self.check.name}"
         return self.write(
             "picture.png",
-            lambda path: draw_budget(title, what, yours, ours, allowed, advice, code, path),
+            lambda path: draw_budget(self.title, what, yours, ours, allowed, advice, code, path),
         )
 
     def accesses(self, draw: Callable[[], bytes]) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lessons.course.lesson import Lesson
-from lessons.grading.explain.comparison import differing
+from lessons.grading.explain.comparison import Diagnosis, differing
 from lessons.grading.worker.output import sentinel_of
 
 FILE = "fingerprints.json"
@@ -63,13 +63,6 @@ class Mistake(NamedTuple):
     @property
     def code(self) -> str:
         return self.name.replace("_", " ")
-
-
-class Named(NamedTuple):
-    """What a failed check says. code: a word or two."""
-
-    code: str
-    sentence: str
 
 
 # ---------------------------------------------------------------- what a run has left
@@ -243,7 +236,7 @@ def row_from(entry: Sequence[Any]) -> Row:
 
 def look_up(
     check: str, recordings: Sequence[Recording], mistakes: Iterable[Mistake], sure: bool = True
-) -> Named | None:
+) -> Diagnosis | None:
     """The mistake that leaves the same in this check with each public seed; None if none does.
 
     A generated one is told only where no known one is the same; then two known ones in different
@@ -260,17 +253,17 @@ def look_up(
         return told([one for one in alike if not one.generated] or alike[:1])
     if pair := seen.pair():
         first, second = pair
-        return Named(first.code, f"{first.sentence} And: {second.sentence}")
+        return Diagnosis(first.code, f"{first.sentence} And: {second.sentence}")
     if partly := seen.partly():
         code, sentence = told(partly)
-        return Named(code, f"{SOME} {sentence} {OTHERS}")
+        return Diagnosis(code, f"{SOME} {sentence} {OTHERS}")
     return None
 
 
-def told(alike: Sequence[Mistake]) -> Named:
+def told(alike: Sequence[Mistake]) -> Diagnosis:
     """The first one's words, and those of one other that leaves the same."""
     sentences = list(dict.fromkeys(one.sentence for one in alike))
-    return Named(alike[0].code, OR.join(sentences[:MOST_EQUAL]))
+    return Diagnosis(alike[0].code, OR.join(sentences[:MOST_EQUAL]))
 
 
 class Seen:

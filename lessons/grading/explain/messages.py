@@ -57,10 +57,7 @@ NO_ORDER = "nothing puts the two in order"
 ABOUT_TYPES = re.compile(r" \((?:it takes|atomics take) [^)]*\)")
 ONE_OWNER = "let one thread have the element: it adds up in a variable, and stores once"
 # Exceptions of the grader: their text says it all.
-OURS = (
-    "NoKernel", "NoBlocks", "InputError", "LaunchForgotten", "WrongArray", "HostArrayInLaunch",
-    "CopiedOver", "NotCopiedBack",
-)  # fmt: skip
+OURS = [name for name in KNOWN_ERRORS if not name.startswith("Native")]
 
 Group = list[Found]  # of one cause; the first is told
 
@@ -111,11 +108,8 @@ def lines_of_findings(
     source: the lines of that file. given: line -> the function of the exercise, unchanged, that it
     is in. Findings of one cause are told once.
     """
-    told: dict[tuple[object, ...], Found] = {}
-    for found in findings:
-        told.setdefault(of_one_kind(found), found)
-    distinct = causes(list(told.values()))
-    groups = groups_of(distinct)
+    told = causes(findings)
+    groups = groups_of(told)
     lines = []
     for group in groups[:MOST_FINDINGS]:
         found = group[0]
@@ -130,7 +124,7 @@ def lines_of_findings(
             lines += [*other_lines(group), *(f"  {advice}" for advice in more)]
         if name:
             lines.append(f"  {IS_GIVEN.format(name)}")
-    if any(map(made_of_garbage, distinct)):
+    if any(map(made_of_garbage, told)):
         lines.append(READ_TOO_EARLY)
     if len(groups) > MOST_FINDINGS:
         lines.append(f"and {len(groups) - MOST_FINDINGS} more")
@@ -144,14 +138,6 @@ def where_and_what(found: Found, said: str) -> str:
         return f"line {found.line}: {found.kind}: {said}"
     name, file, rest = within[1], within[2], said[within.end() :]
     return f"{file}, line {found.line}: {found.kind}: in {name}: {rest}"
-
-
-def of_one_kind(found: Found) -> tuple[object, ...]:
-    """Findings alike in this are told once: of an index in code of another file, its function."""
-    within = WITHIN.match(found.message)
-    if found.own or found.kind != "out-of-bounds" or within is None:
-        return found.kind, found.line, found.message
-    return found.kind, within[0]
 
 
 def said_of(found: Found, given: str = "") -> str:
@@ -187,7 +173,7 @@ def made_of_garbage(found: Found) -> bool:
     )
 
 
-def causes(findings: list[Found]) -> list[Found]:
+def causes(findings: Sequence[Found]) -> Sequence[Found]:
     """Without the doubles that follow from others: "`x` is a double since line 5"."""
     first = [found for found in findings if found.kind != "slow" or not follows(found)]
     return first or [found for found in findings if found.own] or findings
@@ -318,7 +304,10 @@ def groups_of(findings: Sequence[Found]) -> list[Group]:
 
 def cause_of(found: Found) -> tuple[object, ...]:
     """Alike for readings of one array that nobody has written, one advice on the same lines, and
-    indices outside of an array of which the same is said."""
+    indices outside of an array of which the same is said; in code of another file, its function."""
+    within = WITHIN.match(found.message)
+    if not found.own and found.kind == "out-of-bounds" and within:
+        return found.kind, within[0]
     read = IS_READ.search(found.message) if found.own and found.kind == "uninitialised" else None
     if read:
         return found.kind, read[1], read[2]

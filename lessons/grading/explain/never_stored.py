@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons.course.source_text import syntax_tree
+from lessons.grading.explain.mutations.source import Source
 
 # The questions of the simulator.
 A_BARRIER = ": is a barrier or a store missing?"
@@ -220,11 +221,8 @@ def without_questions(message: str, line: int, source: Sequence[str], is_told: b
 
 
 def function_around(line: int, source: Sequence[str]) -> ast.FunctionDef | None:
-    tree = syntax_tree("\n".join(source))
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
-            return node
-    return None
+    functions = Source("\n".join(source)).functions().values()
+    return next((f for f in functions if f.lineno <= line <= (f.end_lineno or 0)), None)
 
 
 def stores_of(function: ast.FunctionDef, array: str) -> list[int]:

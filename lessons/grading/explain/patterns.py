@@ -6,31 +6,23 @@ is "wrong", which is better than a false one.
 """
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
 from lessons.grading.explain.clues import NO_CLUES, Clues
-from lessons.grading.explain.comparison import ALMOST_ALL, Comparison, Threads
+from lessons.grading.explain.comparison import ALMOST_ALL, Comparison, Diagnosis, Threads
 from lessons.grading.explain.unwritten import (
     UNWRITTEN,
-    Diagnosis,
     left_as_it_was,
     never_written,
     partly_written,
-    written_in_steps,
 )
 
 UNKNOWN = "The values are wrong, in no pattern that is known here."
 NEARLY_RIGHT = 0.003  # of each value's size
 MOST_UNCHANGED = 0.1  # of the elements
-FEWEST_VALUES = 5  # different ones, that a pattern has to explain, so that it is no accident
-LEVELS = 255, 256, 100, 10, 1
-POWERS = {
-    2.0: "the square of what it should be",
-    0.5: "the square root of what it should be",
-    2.2: "what it should be to the power 2.2, as if colours were made linear light",
-    1 / 2.2: "what it should be to the power 1 / 2.2, as if linear light were made colours",
-}
+LEAST_SQUARE = 4  # rows and columns, so that it is no accident
 
 
 def diagnose(
@@ -147,124 +139,49 @@ def all_zero(comparison: Comparison) -> Diagnosis | None:
     )
 
 
-def zero_in_a_part(comparison: Comparison) -> Diagnosis | None:
-    """All that is wrong is zero, and lies side by side along each axis."""
-    wrong, shape = comparison.wrong, comparison.got.shape
-    if np.count_nonzero(wrong) < 3 or wrong.all() or (comparison.got[wrong] != 0).any():
-        return None
-    indices = [np.unique(places) for places in np.nonzero(wrong)]
-    if any(len(one) != one[-1] - one[0] + 1 for one in indices):
-        return None
-    part = np.ix_(*indices)
-    if not (wrong[part] | comparison.close(comparison.expected[part], np.zeros(()))).all():
-        return None
-    where = " and ".join(
-        f"from index {one[0]} to {one[-1]} of axis {axis}"
-        for axis, one in enumerate(indices)
-        if len(one) < shape[axis]
-    )
-    if not where:
-        return None
-    return Diagnosis(
-        "zero in a part",
-        f"Every value is zero {where}, and all others are right. What is done there in another "
-        "way: is 0 stored, is nothing added up, are zeros fetched, or is it cleared afterwards?",
-    )
-
-
 # ---------------------------------------------------------------- right numbers in other places
 
 
-def transposed(comparison: Comparison) -> Diagnosis | None:
-    expected = comparison.expected
-    if expected.ndim < 2:
-        return None
-    # Of a matrix that is not square, the same numbers in the same memory, counted down the columns.
-    if comparison.explains(expected.swapaxes(0, 1).reshape(expected.shape)):
-        return Diagnosis(
-            "transposed",
-            "Rows and columns are exchanged: the first index of an array is the row, y.",
-        )
-    height, width = expected.shape[:2]
-    side = min(height, width)
-    square = comparison.of(expected[:side, :side], comparison.got[:side, :side])
-    if height == width or side < 4 or not square.explains(square.expected.swapaxes(0, 1)):
-        return None
-    return Diagnosis(
-        "transposed",
-        "Rows and columns are exchanged: element [i, j] is what [j, i] should be, wherever there "
-        "are both.",
-    )
-
-
-def flipped(comparison: Comparison) -> Diagnosis | None:
-    for axis in range(min(comparison.got.ndim, 2)):
-        if comparison.explains(np.flip(comparison.expected, axis)):
-            return Diagnosis(
-                "flipped",
-                f"The order is reversed along axis {axis}: an index runs from the wrong end.",
-            )
+def rearranged(comparison: Comparison) -> Diagnosis | None:
+    for part, wanted, diagnosis in rearrangements(comparison):
+        if part.explains(wanted):
+            return diagnosis
     return None
 
 
-def shifted(comparison: Comparison) -> Diagnosis | None:
-    for axis, length in enumerate(comparison.got.shape):
-        for way, step in (("late", 1), ("early", -1)):
-            if length < 3:
-                continue
-            here, there = np.arange(1, length), np.arange(length - 1)
-            if step == -1:
-                here, there = there, here
-            taken = (one.take(here, axis) for one in (comparison.expected, comparison.got))
-            if comparison.of(*taken).explains(comparison.expected.take(there, axis)):
-                return Diagnosis(
-                    "shifted",
-                    f"Everything is one place too {way} along axis {axis}: an index is off by one.",
-                )
-    return None
-
-
-def swapped_channels(comparison: Comparison) -> Diagnosis | None:
-    expected = comparison.expected
-    if comparison.threads is None or expected.ndim < 2 or expected.shape[-1] not in (3, 4):
-        return None
-    for first, second in itertools.combinations(range(expected.shape[-1]), 2):
-        order = list(range(expected.shape[-1]))
-        order[first], order[second] = second, first
-        if comparison.explains(expected[..., order]):
-            return Diagnosis("swapped channels", f"Channels {first} and {second} are exchanged.")
-    return None
-
-
-def of_another_index(comparison: Comparison) -> Diagnosis | None:
-    """Each wrong row, or column, is that of another index."""
-    shape = comparison.got.shape
+def rearrangements(
+    comparison: Comparison,
+) -> Iterator[tuple[Comparison, np.ndarray, Diagnosis]]:
+    """(a part of both arrays, what came there if the right numbers lie in other places, words)."""
+    expected, shape = comparison.expected, comparison.expected.shape
+    if len(shape) > 1:
+        words = "Rows and columns are exchanged: "
+        # Of a matrix that is not square, the same numbers, counted down the columns.
+        down = expected.swapaxes(0, 1).reshape(shape)
+        first = f"{words}the first index of an array is the row, y."
+        yield comparison, down, Diagnosis("transposed", first)
+        side = min(shape[:2])
+        square = comparison.of(expected[:side, :side], comparison.got[:side, :side])
+        words += "element [i, j] is what [j, i] should be, wherever there are both."
+        if side >= LEAST_SQUARE:
+            yield square, square.expected.swapaxes(0, 1), Diagnosis("transposed", words)
+    for axis in range(min(len(shape), 2)):
+        words = f"The order is reversed along axis {axis}: an index runs from the wrong end."
+        yield comparison, np.flip(expected, axis), Diagnosis("flipped", words)
     for axis, length in enumerate(shape):
-        row = comparison.got.size // max(1, length)
-        if len(shape) < 2 or length < 2 or row < 3 or row * length**2 > 4_000_000:
-            continue
-        taken = taken_from(comparison, axis)
-        if taken:
-            first = "; ".join(f"index {i} holds what belongs to index {j}" for i, j in taken[:2])
-            more = f" (and {len(taken) - 2} more)" if len(taken) > 2 else ""
-            return Diagnosis(
-                "of another index",
-                f"Along axis {axis}, {first}{more}: which index is stored, and which one is read?",
-            )
-    return None
-
-
-def taken_from(comparison: Comparison, axis: int) -> list[tuple[int, int]]:
-    """Pairs of an index that is wrong and the one whose numbers it has; or none at all."""
-    got = np.moveaxis(comparison.got, axis, 0).reshape(comparison.got.shape[axis], -1)
-    expected = np.moveaxis(comparison.expected, axis, 0).reshape(got.shape)
-    taken = []
-    for i in np.flatnonzero(~comparison.close(got, expected).all(axis=1)):
-        same = np.flatnonzero(comparison.close(got[i], expected).all(axis=1))
-        if len(same) != 1:  # several are alike, and tell nothing
-            return []
-        taken.append((int(i), int(same[0])))
-    return taken
+        early, late = np.arange(length - 1), np.arange(1, length)
+        for way, here, there in (("late", late, early), ("early", early, late)):
+            if length >= 3:
+                part = comparison.of(expected.take(here, axis), comparison.got.take(here, axis))
+                words = f"Everything is one place too {way} along axis {axis}: an index is off by"
+                yield part, expected.take(there, axis), Diagnosis("shifted", f"{words} one.")
+    if comparison.threads is not None and len(shape) > 1 and shape[-1] in (3, 4):
+        for one, other in itertools.combinations(range(shape[-1]), 2):
+            order = list(range(shape[-1]))
+            order[one], order[other] = other, one
+            swapped = expected[..., order]
+            words = f"Channels {one} and {other} are exchanged."
+            yield comparison, swapped, Diagnosis("swapped channels", words)
 
 
 # ---------------------------------------------------------------- the same change of every number
@@ -323,104 +240,6 @@ def constant_offset(comparison: Comparison) -> Diagnosis | None:
     )
 
 
-def another_range(comparison: Comparison) -> Diagnosis | None:
-    """A factor and an addend, the same for all."""
-    if not enough_values(comparison):
-        return None
-    factor, addend = np.polyfit(comparison.expected.ravel(), comparison.got.ravel(), 1)
-    if abs(factor) < 1e-3 or not comparison.fits(factor * comparison.expected + addend):
-        return None
-    if abs(factor + 1) < 1e-3:
-        sentence = f"Every value is subtracted from {addend:.4g}: is the order turned round?"
-        return Diagnosis("turned round", sentence)
-    return Diagnosis(
-        "another range",
-        f"Every value is multiplied by {factor:.4g}, and {addend:.4g} is added: is a range changed "
-        "here, such as -1 to 1 into 0 to 1, that should stay as it is?",
-    )
-
-
-def to_a_power(comparison: Comparison) -> Diagnosis | None:
-    if not enough_values(comparison):
-        return None
-    for power, words in POWERS.items():
-        if not power.is_integer() and (comparison.expected < 0).any():
-            continue
-        if comparison.fits(comparison.expected**power):
-            return Diagnosis(
-                "to a power", f"Every value is {words}: nothing asks for that step here."
-            )
-    return None
-
-
-def signs_lost(comparison: Comparison) -> Diagnosis | None:
-    """All sizes are right, and nothing is negative."""
-    got, expected = np.abs(comparison.got), np.abs(comparison.expected)
-    if not enough_values(comparison) or (comparison.got < 0).any():
-        return None
-    if not comparison.close(got, expected).all():
-        return None
-    return Diagnosis(
-        "signs lost",
-        "Every value has the right size, and none is negative: is the sign taken away, by abs, "
-        "by a root of a square, or because the smaller or larger of two is taken?",
-    )
-
-
-def cut_off(comparison: Comparison) -> Diagnosis | None:
-    """Values beyond a limit have become that limit."""
-    got, wrong = comparison.got, comparison.wrong
-    if not enough_values(comparison) or np.count_nonzero(wrong) < 3 or wrong.all():
-        return None
-    should = comparison.expected[wrong]
-    for side, limit, beyond in (
-        ("above", got.max(), should > got.max()),
-        ("below", got.min(), should < got.min()),
-    ):
-        if beyond.all() and (got[wrong] == limit).all():
-            return Diagnosis(
-                "cut off",
-                f"All values {side} {limit:.4g} have become {limit:.4g}: max, min or a ReLU cuts "
-                "them off, and they should stay as they are.",
-            )
-    return None
-
-
-def rounded_to_levels(comparison: Comparison) -> Diagnosis | None:
-    """Values between the levels of a picture file, or between whole numbers, are gone."""
-    if not enough_values(comparison):
-        return None
-    off = float(np.abs(comparison.got - comparison.expected).max()) - comparison.tolerance
-    for levels in LEVELS:
-        if off * levels <= 1 and on_levels(comparison, levels):
-            name = "whole numbers" if levels == 1 else f"multiples of 1 / {levels}"
-            sentence = f"The values are rounded to {name}: keep what is behind the point."
-            return Diagnosis("rounded", sentence)
-    return None
-
-
-def on_levels(comparison: Comparison, levels: int) -> bool:
-    """Whether what came lies on so many levels, several of them, and what was expected does not."""
-    room = 1e-5 * levels * max(1.0, float(np.abs(comparison.got).max()))
-    if room > 0.1:
-        return False
-    off, should = (
-        np.abs(one * levels - np.rint(one * levels))
-        for one in (comparison.got, comparison.expected)
-    )
-    several = len(np.unique(np.rint(comparison.got * levels))) > 2
-    return bool(several and (off <= room).all() and np.mean(should > 2 * room) > 0.5)
-
-
-def enough_values(comparison: Comparison) -> bool:
-    """Whether there are so many different ones that a step can be told from an accident."""
-    expected, got = comparison.expected, comparison.got
-    if not comparison.wrong.any() or not np.isfinite(got).all() or not np.isfinite(expected).all():
-        return False
-    apart = max(comparison.tolerance, 1e-12)
-    return len(np.unique(np.round(expected / apart))) >= FEWEST_VALUES
-
-
 def lost_updates(comparison: Comparison) -> Diagnosis | None:
     """Sums that came out nearer to zero, and none larger, where threads add with +=."""
     if not comparison.clues.racing_sum or comparison.wrong.sum() < 4:
@@ -438,8 +257,6 @@ def lost_updates(comparison: Comparison) -> Diagnosis | None:
 
 # The most telling first.
 PATTERNS = (
-    not_a_number, never_written, added_to_garbage, *UNWRITTEN, transposed, written_in_steps,
-    partly_written, all_zero, flipped, shifted, swapped_channels, constant_factor, constant_offset,
-    to_a_power, signs_lost, cut_off, rounded_to_levels, another_range, lost_updates,
-    of_another_index, zero_in_a_part,
+    not_a_number, never_written, added_to_garbage, *UNWRITTEN, rearranged, partly_written, all_zero,
+    constant_factor, constant_offset, lost_updates,
 )  # fmt: skip

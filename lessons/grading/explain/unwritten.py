@@ -3,19 +3,12 @@
 Each returns a `Diagnosis` if it explains all elements that were not written, else None.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from lessons.grading.explain.comparison import Comparison, block_shape
+from lessons.grading.explain.comparison import Comparison, Diagnosis, block_shape
 
 WIDEST_BORDER = 3  # elements
 FEWEST_WRITTEN = 3  # indices in equal steps, so that it is no accident
-
-
-class Diagnosis(NamedTuple):
-    code: str  # a word or two, such as "transposed"
-    sentence: str
 
 
 def never_written(comparison: Comparison) -> Diagnosis | None:
@@ -72,18 +65,36 @@ def first_row_of_threads_only(comparison: Comparison) -> Diagnosis | None:
     )
 
 
-# ---------------------------------------------------------------- the end, the beginning
+# ---------------------------------------------------------------- the end, the beginning, steps
 
 
-def tail_not_written(comparison: Comparison) -> Diagnosis | None:
-    """Only a first part along one or more axes is written, and that part is complete."""
+def part_along_axes(comparison: Comparison) -> Diagnosis | None:
+    """Along each axis some indices are written, all elements where they meet, and nothing else."""
+    places = [np.unique(indices) for indices in np.nonzero(comparison.written)]
+    if not comparison.unwritten.any() or not all(map(len, places)):
+        return None
+    if comparison.unwritten[np.ix_(*places)].any():
+        return None
+    if any(len(used) <= used[-1] - used[0] for used in places):
+        return written_in_steps(places)
     shape = comparison.got.shape
-    if not comparison.unwritten.any() or not shape:
-        return None
-    extents = [int(indices.max(initial=-1)) + 1 for indices in np.nonzero(comparison.written)]
-    if comparison.unwritten[tuple(slice(0, extent) for extent in extents)].any():
-        return None
-    short = [axis for axis, extent in enumerate(extents) if extent < shape[axis]]
+    ends = [(int(used[0]), int(used[-1]) + 1) for used in places]
+    if not any(begin for begin, _ in ends):
+        return tail_not_written(comparison, [end for _, end in ends])
+    if all(end == length for (_, end), length in zip(ends, shape, strict=True)):
+        names = (f"axis {axis}: up to index {begin - 1}" for axis, (begin, _) in enumerate(ends)
+                 if begin)  # fmt: skip
+        return Diagnosis(
+            "beginning not written",
+            f"The beginning was not written ({' and '.join(names)}): does an index begin at 1, or "
+            "is something added to it?",
+        )
+    return border_not_written(ends, shape)
+
+
+def tail_not_written(comparison: Comparison, extents: list[int]) -> Diagnosis:
+    """Only a first part along one or more axes is written."""
+    short = [axis for axis, extent in enumerate(extents) if extent < comparison.got.shape[axis]]
     names = " and ".join(f"axis {axis}, from index {extents[axis]} on" for axis in short)
     return Diagnosis(
         "tail not written",
@@ -166,32 +177,8 @@ def cause_in_grid(comparison: Comparison, extents: list[int], short: list[int]) 
     return ""
 
 
-def beginning_not_written(comparison: Comparison) -> Diagnosis | None:
-    """The first few indices along one or more axes are left out, and nothing else."""
-    shape = comparison.got.shape
-    if not comparison.unwritten.any() or not comparison.written.any():
-        return None
-    first = [int(indices.min()) for indices in np.nonzero(comparison.written)]
-    if comparison.unwritten[tuple(slice(start, None) for start in first)].any():
-        return None
-    names = " and ".join(
-        f"axis {axis}: up to index {first[axis] - 1}" for axis in range(len(shape)) if first[axis]
-    )
-    return Diagnosis(
-        "beginning not written",
-        f"The beginning was not written ({names}): does an index begin at 1, or is something added "
-        "to it?",
-    )
-
-
-def border_not_written(comparison: Comparison) -> Diagnosis | None:
-    """The first few indices are left out, and the last few, and nothing else."""
-    if not comparison.unwritten.any() or not comparison.written.any():
-        return None
-    ends = [(int(one.min()), int(one.max()) + 1) for one in np.nonzero(comparison.written)]
-    if comparison.unwritten[tuple(slice(*two) for two in ends)].any():
-        return None
-    shape = comparison.got.shape
+def border_not_written(ends: list[tuple[int, int]], shape: tuple[int, ...]) -> Diagnosis | None:
+    """The first few indices are left out, and the last few. ends: of what is written."""
     sides = [max(begin, n - end) for n, (begin, end) in zip(shape, ends, strict=True)]
     if max(sides) > WIDEST_BORDER:
         return None
@@ -207,7 +194,24 @@ def border_not_written(comparison: Comparison) -> Diagnosis | None:
     )
 
 
-# ---------------------------------------------------------------- blocks, steps, and the rest
+def written_in_steps(places: list[np.ndarray]) -> Diagnosis | None:
+    """Every second index along an axis, or every third."""
+    told = []
+    for axis, used in enumerate(places):
+        steps = set(np.diff(used).tolist())
+        if len(steps) == 1 and steps != {1} and len(used) >= FEWEST_WRITTEN:
+            first = ", ".join(map(str, used[:FEWEST_WRITTEN]))
+            told.append(f"{first} and so on along axis {axis}, in steps of {steps.pop()}")
+    if not told:
+        return None
+    return Diagnosis(
+        "written in steps",
+        f"Only these indices were written: {'; '.join(told)}. Is an index multiplied by that, or "
+        "does a loop go on by it?",
+    )
+
+
+# ---------------------------------------------------------------- blocks, and the rest
 
 
 def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
@@ -235,30 +239,6 @@ def whole_blocks_missing(comparison: Comparison) -> Diagnosis | None:
     return Diagnosis("blocks missing", f"Whole blocks are missing: {sentence}")
 
 
-def written_in_steps(comparison: Comparison) -> Diagnosis | None:
-    """Every second index along an axis, or every third, and nothing else."""
-    places = [np.unique(one) for one in np.nonzero(comparison.written)]
-    if not comparison.unwritten.any() or not all(map(len, places)):
-        return None
-    if comparison.unwritten[np.ix_(*places)].any():
-        return None
-    told = []
-    for axis, used in enumerate(places):
-        steps = set(np.diff(used).tolist())
-        if len(steps) > 1 or len(used) < FEWEST_WRITTEN or steps == {1}:
-            continue
-        (width,) = steps
-        first = ", ".join(map(str, used[:FEWEST_WRITTEN]))
-        told.append(f"{first} and so on along axis {axis}, in steps of {width}")
-    if not told:
-        return None
-    return Diagnosis(
-        "written in steps",
-        f"Only these indices were written: {'; '.join(told)}. Is an index multiplied by that, or "
-        "does a loop go on by it?",
-    )
-
-
 def partly_written(comparison: Comparison) -> Diagnosis | None:
     number = int(comparison.unwritten.sum())
     if number == 0:
@@ -273,8 +253,7 @@ def partly_written(comparison: Comparison) -> Diagnosis | None:
 
 # The most telling first.
 UNWRITTEN = (
-    first_block_only, first_row_of_threads_only, tail_not_written, beginning_not_written,
-    border_not_written, whole_blocks_missing,
+    first_block_only, first_row_of_threads_only, part_along_axes, whole_blocks_missing,
 )  # fmt: skip
 
 
@@ -297,5 +276,5 @@ def left_as_it_was(initial: np.ndarray, comparison: Comparison) -> Diagnosis | N
         comparison.expected, np.where(behind, comparison.sentinel, comparison.got),
         comparison.sentinel, comparison.tolerance, comparison.threads, comparison.clues,
     )  # fmt: skip
-    found = first_block_only(as_unwritten) or tail_not_written(as_unwritten)
+    found = first_block_only(as_unwritten) or part_along_axes(as_unwritten)
     return found and found._replace(sentence=found.sentence.replace("written", "changed"))

@@ -12,8 +12,7 @@ from lessons.course.lesson import Lesson
 from lessons.course.mistakes import entries_of_kind, file_of
 from lessons.grading.explain.messages import quoted
 from lessons.grading.explain.mutations.source import Source
-from lessons.grading.explain.repairs.familiar import names_called
-from lessons.grading.explain.repairs.search import Found, Tries, find_slip
+from lessons.grading.explain.repairs.search import Found, Tries, find_slip, names_called
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result
@@ -23,7 +22,7 @@ from lessons.grading.judge.worker_pool import WorkerPool
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (
     NOT_UNDERSTOOD, "wrong", "constant factor", "constant offset",
-    "shifted", "flipped", "transposed", "all zero", "zero in a part", "nan", "partly written",
+    "shifted", "flipped", "transposed", "all zero", "nan", "partly written",
     "never written", "tail not written", "beginning not written", "first block only",
     "border not written", "written in steps", "blocks missing", "written outside", "0-255",
     "TypeError", "ValueError", "IndexError", "KeyError", "AttributeError", "ZeroDivisionError",
@@ -31,10 +30,7 @@ GENERAL = (
 )  # fmt: skip
 GENERAL_BEGINNINGS = "wrong", "the wrong"  # as in "wrong shape"
 # Codes that tell what the values look like, and little of why.
-SYMPTOMS = (
-    "of another index", "another range", "turned round", "cut off", "rounded", "signs lost",
-    "lost updates",
-)  # fmt: skip
+SYMPTOMS = ("lost updates",)
 # Codes whose message has the lines.
 TOLD_BY_LINE = ("slow", "double")
 # Codes of a mistake that may be in that line, or in one that leads to it.

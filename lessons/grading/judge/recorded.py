@@ -6,7 +6,8 @@ so a student's mistake can be looked up among known ones. No points depend on it
 
 import time
 
-from lessons.grading.explain.known import Named, Observer, Recording, look_up, read
+from lessons.grading.explain.comparison import Diagnosis
+from lessons.grading.explain.known import Observer, Recording, look_up, read
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.runs import Engines, Runs
@@ -57,7 +58,7 @@ def record(
 
 def known_mistake(
     function: CheckFunction, attempt: Attempt, workers: WorkerPool, patience: float = 1.0
-) -> Named | None:
+) -> Diagnosis | None:
     """The known or generated mistake that leaves the same numbers as a file; None if none does.
 
     The file must have failed the check with wrong numbers. workers: gives what starts a worker; its

@@ -8,6 +8,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import NamedTuple
 
 from lessons.grading.explain.mutations.scope import Scope
@@ -19,8 +21,6 @@ WORDS = re.compile(
     r"""'[^']*'|"[^"]*"|[A-Za-z_]\w*|\d[\d.]*(?:[eE][-+]?\d+|\w*)|\*\*=?|//=?|<<=?|>>=?|[-<>=!+*/%&|^]=|\S"""
 )
 OF_PARAMETERS = 1_000  # votes: what a caller hands over is the same in both functions
-MUCH_ALIKE = 0.8  # so much a line that names something shares with one that does not
-TOO_UNLIKE = 0.4  # two lines that share less are not the same line, changed
 
 
 class Line(NamedTuple):
@@ -33,13 +33,6 @@ class Line(NamedTuple):
     @property
     def words(self) -> list[str]:
         return WORDS.findall(self.text)
-
-
-class Pair(NamedTuple):
-    """Lines that belong together; None where the other function has no such line."""
-
-    mine: int | None
-    other: int | None
 
 
 def lines_of(function: ast.FunctionDef) -> list[Line]:
@@ -64,12 +57,7 @@ def lines_of_body(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
 
 def head_of(node: ast.FunctionDef | ast.For | ast.If | ast.While) -> str:
     """The line that a function, a loop or a condition begins with."""
-    if isinstance(node, ast.FunctionDef):
-        return f"def {node.name}({ast.unparse(node.args)}):"
-    if isinstance(node, ast.For):
-        return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}:"
-    word = "if" if isinstance(node, ast.If) else "while"
-    return f"{word} {ast.unparse(node.test)}:"
+    return ast.unparse(node).splitlines()[len(getattr(node, "decorator_list", ()))]
 
 
 def text_of(lines: Sequence[Line]) -> str:
@@ -81,67 +69,11 @@ def text_of(lines: Sequence[Line]) -> str:
 # ---------------------------------------------------------------- which line is which
 
 
-def paired(mine: Sequence[Line], other: Sequence[Line]) -> list[Pair]:
-    """The lines of two functions side by side, in order: as much as can be is alike."""
-    costs = [[0.0] * (len(other) + 1) for _ in range(len(mine) + 1)]
-    my_words = [Counter(line.words) for line in mine]
-    their_words = [Counter(line.words) for line in other]
-    unlike = [
-        [
-            difference(line, words, theirs, known)
-            for theirs, known in zip(other, their_words, strict=True)
-        ]
-        for line, words in zip(mine, my_words, strict=True)
-    ]
-    for i in range(len(mine), -1, -1):
-        for j in range(len(other), -1, -1):
-            found = []
-            if i < len(mine) and j < len(other):
-                found.append(costs[i + 1][j + 1] + unlike[i][j])
-            if i < len(mine):
-                found.append(costs[i + 1][j] + 1)
-            if j < len(other):
-                found.append(costs[i][j + 1] + 1)
-            costs[i][j] = min(found, default=0.0)
-    return list(way_back(costs, unlike))
-
-
-def way_back(costs: list[list[float]], unlike: list[list[float]]) -> Iterator[Pair]:
-    i, j = 0, 0
-    while i < len(costs) - 1 or j < len(costs[0]) - 1:
-        here = costs[i][j]
-        if i < len(costs) - 1 and j < len(costs[0]) - 1:
-            if here == costs[i + 1][j + 1] + unlike[i][j]:
-                yield Pair(i, j)
-                i, j = i + 1, j + 1
-                continue
-        if i < len(costs) - 1 and here == costs[i + 1][j] + 1:
-            yield Pair(i, None)
-            i += 1
-            continue
-        yield Pair(None, j)
-        j += 1
-
-
-def difference(line: Line, words: Counter[str], other: Line, theirs: Counter[str]) -> float:
-    """0 for equal lines; over 2 for two that have little in common."""
-    shared = 2 * sum((words & theirs).values()) / max(1, words.total() + theirs.total())
-    only_one_names = defines(line) != defines(other) and sets(line) != sets(other)
-    if shared < TOO_UNLIKE or (only_one_names and shared < MUCH_ALIKE):
-        beginning = line.text.partition("= ")[0]
-        if "= " not in line.text or beginning != other.text.partition("= ")[0]:
-            return 3.0
-    return 1.5 * (1 - shared) + (0.2 if line.depth != other.depth else 0.0)
-
-
-def defines(line: Line) -> bool:
-    """Whether the line gives names a value."""
-    return re.match(r"\(?\w+(, \w+)*\)? = ", line.text) is not None
-
-
-def sets(line: Line) -> bool:
-    """Whether the line is an assignment of any kind."""
-    return re.search(r" [-+*/|&]*= ", line.text) is not None
+def paired(mine: Sequence[Line], other: Sequence[Line]) -> Iterator[tuple[int | None, int | None]]:
+    """The lines of two functions side by side; None where the other function has no such line."""
+    texts = [[line.text for line in lines] for lines in (mine, other)]
+    for _, *ends in SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes():
+        yield from zip_longest(range(*ends[:2]), range(*ends[2:]))
 
 
 # ---------------------------------------------------------------- names
@@ -157,16 +89,13 @@ def partners(
     votes: Counter[tuple[str, str]] = Counter()
     for name in my_names & their_names:
         votes[name, name] += 2
-    hidden = [without_names(line, my_names) for line in mine]
-    theirs = [without_names(line, their_names) for line in other]
-    for pair in paired(hidden, theirs):
-        if pair.mine is None or pair.other is None:
-            continue
-        if hidden[pair.mine].text == theirs[pair.other].text:
-            words = zip(mine[pair.mine].words, other[pair.other].words, strict=True)
-            for word, their_word in words:
+    hidden = renamed(mine, dict.fromkeys(my_names, "_"))
+    theirs = renamed(other, dict.fromkeys(their_names, "_"))
+    for i, j in paired(hidden, theirs):
+        if i is not None and j is not None and hidden[i].text == theirs[j].text:
+            for word, their_word in zip(mine[i].words, other[j].words, strict=True):
                 if word in my_names and their_word in their_names:
-                    votes[their_word, word] += 3 if mine[pair.mine].depth else OF_PARAMETERS
+                    votes[their_word, word] += 3 if mine[i].depth else OF_PARAMETERS
     chosen: dict[str, str] = {}
     for (theirs_name, my_name), _ in votes.most_common():
         if theirs_name not in chosen and my_name not in chosen.values():
@@ -176,10 +105,6 @@ def partners(
 
 def renamed(lines: Sequence[Line], names: Mapping[str, str]) -> list[Line]:
     return [line._replace(text=with_names(line.text, names)) for line in lines]
-
-
-def without_names(line: Line, names: set[str]) -> Line:
-    return line._replace(text=with_names(line.text, dict.fromkeys(names, "_")))
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
@@ -220,22 +145,17 @@ class Compared:
 
     def found(self) -> Iterable[Difference]:
         before = 0
-        for pair in paired(self.mine, self.ours):
-            mine = None if pair.mine is None else self.mine[pair.mine]
-            ours = None if pair.other is None else self.ours[pair.other]
-            if mine is None and ours is not None:
+        for index, other in paired(self.mine, self.ours):
+            new = () if other is None else (self.ours[other],)
+            if index is None:
                 behind = self.mine[max(0, before - 1)].number
                 place = Place(behind, "with one more line behind it")
-                yield Difference(place, (), before, (ours,))
+                yield Difference(place, (), before, new)
                 continue
-            assert mine is not None and pair.mine is not None, "a pair has one line at least"
-            before = pair.mine + 1
-            if ours is None:
-                place = Place(mine.number, "without this line")
-                yield Difference(place, (pair.mine,), pair.mine, ())
-            elif (mine.text, mine.depth) != (ours.text, ours.depth):
-                place = Place(mine.number, otherwise(mine, ours))
-                yield Difference(place, (pair.mine,), pair.mine, (ours,))
+            mine, before = self.mine[index], index + 1
+            words = otherwise(mine, new[0]) if new else "without this line"
+            if not new or (mine.text, mine.depth) != (new[0].text, new[0].depth):
+                yield Difference(Place(mine.number, words), (index,), index, new)
 
     def with_changes(self, chosen: Iterable[Difference]) -> str:
         """The whole file with these lines as in the right function."""
@@ -269,7 +189,7 @@ def set_names(line: Line) -> set[str]:
 def otherwise(mine: Line, ours: Line) -> str:
     """What is different in a line, in words that do not tell the right one."""
     if mine.text == ours.text:
-        return "with this line further in" if ours.depth > mine.depth else "further out"
+        return f"with this line further {'in' if ours.depth > mine.depth else 'out'}"
     pairs = list(zip(mine.words, ours.words, strict=False))
     different = [pair for pair in pairs if pair[0] != pair[1]]
     if len(mine.words) != len(ours.words) or len(different) != 1:

@@ -10,18 +10,22 @@ other check of the function fails then that has passed before. In this order:
 """
 
 import ast
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.source import Source
+from lessons.grading.explain.mutations.changes import changes_of
+from lessons.grading.explain.mutations.scope import called_name
+from lessons.grading.explain.mutations.source import Change, Source
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
-from lessons.grading.explain.repairs.familiar import candidates, names_called
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
+SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
+UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -140,7 +144,7 @@ class Search:
         lines: Tries,
         held: Callable[[str], Held],
     ) -> None:
-        self.source, self.functions, self.right = source, functions, right
+        self.source, self.functions = source, functions
         self.lines, self.held = lines, held
         self.partly: Found | None = None  # after which other checks still fail
         known = {name for text in right for name in Source(text).functions()}
@@ -205,7 +209,7 @@ class Search:
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
-            for change in candidates(self.source, functions, self.lines_as_ours(), self.right):
+            for change in candidates(self.source, functions, self.lines_as_ours()):
                 if max(map(len, found.values())) > MOST_PLACES:
                     break
                 if any(change.line == place.line for place in found[Held.ALL]):
@@ -236,3 +240,49 @@ class Search:
         mine = self.guilty[0].function
         helpers = tuple(sorted(names_called(mine) & self.helpers))
         return Found((), False, mine.name, helpers=helpers)
+
+
+# ---------------------------------------------------------------- the small changes
+
+
+def candidates(
+    source: Source, functions: Sequence[ast.FunctionDef], unsuspected: Collection[int] = ()
+) -> list[Change]:
+    """Changes of these functions, each once, in the order in which they should be tried.
+
+    unsuspected: lines that are tried later, since they are as in our solution.
+    """
+    ranked = []
+    for place, function in enumerate(functions):
+        idle = idle_names(function)
+        for rank, change in changes_of(function, source):
+            rank -= SUSPECTED * uses(idle, change)
+            rank += UNSUSPECTED * (change.line in unsuspected)
+            ranked.append((rank, place, change.line, change))
+    ranked.sort(key=lambda entry: entry[:3])
+    return list({change[:3]: change for *_, change in ranked}.values())
+
+
+def uses(idle: Collection[str], change: Change) -> bool:
+    """Whether a change brings in a name that the function was given or has computed for nothing."""
+    return any(re.search(rf"\b{name}\b", change.new) for name in idle)
+
+
+def idle_names(function: ast.FunctionDef) -> list[str]:
+    """Names that are given or computed, and never used."""
+    given = [argument.arg for argument in function.args.args]
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    stored = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
+    used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    names = dict.fromkeys([*given, *stored])
+    return [name for name in names if name not in used and not name.startswith("_")]
+
+
+def names_called(function: ast.FunctionDef) -> set[str]:
+    """Functions that are called; not those of its own values, such as `found.append`."""
+    nodes = list(ast.walk(function))
+    own = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    names = {
+        ast.unparse(one.func) for one in nodes if isinstance(one, ast.Call) and called_name(one)
+    }
+    return {name for name in names if name.partition(".")[0] not in own}
