@@ -62,6 +62,7 @@ ALLOWED = {
     "lessons.grading.walls": {"kernels.plumbing", "lessons.course"},
     "lessons.grading.worker": {*KERNELS, *LAB, "lessons.course", "lessons.grading.walls"},
     "lessons.grading.explain": {
+        "lessons.grading.explain.mutations",
         "kernels.plumbing",
         "kernels.files",
         "lessons.lab.simulator",
