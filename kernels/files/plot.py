@@ -211,7 +211,7 @@ class Panel:
     def y(self, value: float) -> float:
         return self.bottom - PANEL_HEIGHT * self.y_axis.position(value)
 
-    def frame(self, title: str, unit: str) -> None:
+    def frame(self, title: str, unit: str, below: str = "step") -> None:
         sheet = self.sheet
         sheet.text(self.left, self.top - 38, title, INK, 20, "ls")
         offset = font(20 * SCALE).getlength(title) / SCALE + 10
@@ -224,7 +224,7 @@ class Panel:
             x = self.x(tick)
             sheet.line([(x, self.top), (x, self.bottom)], GRID, 1)
             sheet.text(x, self.bottom + 12, tick_label(tick), MUTED, 14, "ma")
-        sheet.text(self.left + PANEL_WIDTH / 2, self.bottom + 38, "step", MUTED, 14, "ma")
+        sheet.text(self.left + PANEL_WIDTH / 2, self.bottom + 38, below, MUTED, 14, "ma")
 
     def curve(self, xs: np.ndarray, ys: np.ndarray, colour: Colour, label: str) -> None:
         """A line that skips what is not finite, and says the value it ends at.

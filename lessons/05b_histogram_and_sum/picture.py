@@ -3,6 +3,7 @@
 python -m lessons.05b_histogram_and_sum.picture
 """
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ BLOCK_COLOURS = ((0, 114, 178), (230, 159, 0), (0, 140, 100), (204, 121, 167))
 RED = (213, 40, 40)
 WIDTH, HEIGHT, LEFT, TOP = 1180, 560, 30, 62
 LAKE_SIZE = 300, 206
+RUN_ROWS, RUN_HEIGHT = 5, 9  # of the lake's first rows, enlarged
 BAR = 4  # pixels per bin
 TREE_LEFT, CELL_WIDTH, CELL_HEIGHT, ROUND_HEIGHT = 700, 52, 30, 76
 
@@ -47,16 +49,17 @@ def draw_histograms(sheet, draw):
     draw.text((LEFT, 12), "histogram", INK, font(20), "la")
     draw.text((LEFT, 37), "each block counts for itself, ...", MUTED, font(14), "la")
     paste_lake(sheet, gray)
-    strips = np.array_split(gray, BLOCKS)
-    own_counts = [histogram(strip) for strip in strips]
+    draw_runs(draw, gray.shape)
+    # Runs of a block's threads go to the blocks in turn, as in the kernel.
+    block_of = np.arange(gray.size) // BLOCK_THREADS % BLOCKS
+    own_counts = [histogram(gray.ravel()[block_of == block]) for block in range(BLOCKS)]
     height = LAKE_SIZE[1] // BLOCKS
     for number, counts in enumerate(own_counts):
         top = TOP + number * height
         colour = BLOCK_COLOURS[number]
-        draw.rectangle((LEFT - 8, top + 2, LEFT - 4, top + height - 2), colour)
         draw_bars(draw, LEFT + LAKE_SIZE[0] + 50, top + height - 4, 40, [counts], [colour])
-    draw.text((LEFT, TOP + 236), "... and adds its counts to those of all,", MUTED, font(14), "la")
-    draw.text((LEFT, TOP + 256), "one atomic addition per bin", MUTED, font(14), "la")
+    draw.text((LEFT, TOP + 310), "... and adds its counts to those of all,", MUTED, font(14), "la")
+    draw.text((LEFT, TOP + 330), "one atomic addition per bin", MUTED, font(14), "la")
     draw_bars(draw, LEFT + LAKE_SIZE[0] + 50, TOP + 384, 144, own_counts, BLOCK_COLOURS)
     draw_axis(draw, LEFT + LAKE_SIZE[0] + 50, TOP + 390)
     draw_additions(draw, gray.size)
@@ -67,9 +70,28 @@ def paste_lake(sheet, gray):
     sheet.paste(picture.resize(LAKE_SIZE, Image.Resampling.LANCZOS), (LEFT, TOP))
 
 
-def histogram(strip):
+def draw_runs(draw, shape):
+    """Which block each pixel of the first rows belongs to, beneath the lake."""
+    scale, top = LAKE_SIZE[0] / shape[1], TOP + LAKE_SIZE[1] + 8
+    words = f"the first {RUN_ROWS} rows: {BLOCK_THREADS} pixels to each block, in turn"
+    draw.text((LEFT, top + RUN_ROWS * RUN_HEIGHT + 4), words, MUTED, font(14), "la")
+    for row in range(RUN_ROWS):
+        ends = {
+            *range(0, (row + 1) * shape[1], BLOCK_THREADS),
+            row * shape[1],
+            (row + 1) * shape[1],
+        }
+        ends = sorted(end - row * shape[1] for end in ends if end >= row * shape[1])
+        for first, end in itertools.pairwise(ends):
+            block = (row * shape[1] + first) // BLOCK_THREADS % BLOCKS
+            x, y = LEFT + first * scale, top + row * RUN_HEIGHT
+            box = x, y, LEFT + end * scale - 2, y + RUN_HEIGHT - 2
+            draw.rectangle(box, BLOCK_COLOURS[block])
+
+
+def histogram(brightness):
     counts = np.zeros(BINS, np.int32)
-    launch_histogram_shared(strip.ravel(), counts, launch)
+    launch_histogram_shared(brightness, counts, launch)
     return counts
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.files.plot import Sheet
-from kernels.files.style import GRID, INK, MUTED, Colour
+from kernels.files.style import GRID, INK, MUTED, PAPER, Colour
 
 from .contrast_of_a_picture import BINS, PER_MILLE, Measured
 
@@ -40,13 +40,20 @@ def draw(sheet: Sheet, top: float, title: str, found: Measured) -> None:
     bottom = top + HEIGHT
     sheet.text(LEFT, top - 36, title, INK, 18, "la")
     sheet.line([(LEFT, bottom), (LEFT + BINS * BAR, bottom)], GRID, 1)
-    # A few pixels of one brightness would make all other bars hairlines.
+    # A few pixels of one brightness would make all other bars hairlines: those are cut, and marked.
     highest = max(1.0, float(np.sort(found.counts)[-3]))
+    cut = [f"{count:,}" for count in found.counts if count > highest]
+    if cut:
+        words = f"cut, as they are higher: {' and '.join(cut)} pixels"
+        sheet.text(LEFT + BINS * BAR, top - 24, words, MUTED, 13, "ra")
     for number, count in enumerate(found.counts):
         height = min(1.0, count / highest) * HEIGHT
         x = LEFT + (number + 0.5) * BAR
         if height >= 0.3:
             sheet.line([(x, bottom), (x, bottom - height)], BARS, BAR - 0.6)
+        if count > highest:
+            sheet.line([(x, top - 2), (x, top - 8)], BARS, BAR - 0.6)
+            sheet.line([(x - 5, top + 8), (x + 5, top - 6)], PAPER, 2)
     share = found.running / max(1, found.running[-1])
     points = [(LEFT + (i + 0.5) * BAR, bottom - value * HEIGHT) for i, value in enumerate(share)]
     sheet.line(points, RUNNING, 2)

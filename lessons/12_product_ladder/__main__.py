@@ -18,6 +18,7 @@ from .roofline import Point, ladder_picture
 from .rungs import (
     H200,
     NAMES,
+    ON_H200,
     Counted,
     Operands,
     Rung,
@@ -65,6 +66,7 @@ def work(run: Run) -> str:
             Point(
                 number, rung.name, found.intensity, speeds[last][number - 1] if last else None,
                 rung.halves, found.shared_reads, found.barriers,
+                None if last else ON_H200.get(rung.name),
             )
             for number, (rung, found) in enumerate(zip(rungs, counted, strict=True), 1)
         ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Draw the ladder under its roof: what a product fetches, and how fast it can be, or is.
 
 The roof: no more than the memory's bandwidth times the operations per byte that is fetched, and no
-more than the arithmetic units can do. A point below the corner is held up by memory.
+more than the arithmetic units can do. A point below the corner is held up by memory. And no more
+than shared memory delivers, which is another roof for each rung: a warp's 32 numbers per tick.
 
 Source: Williams, Waterman and Patterson, "Roofline", Communications of the ACM, 2009.
 """
@@ -39,6 +40,7 @@ class Point(NamedTuple):
     halves: bool
     shared_reads: float
     barriers: float
+    on_h200: float | None = None  # GFLOP/s of our kernel there, to be drawn if there is no GPU
 
     @property
     def colour(self) -> Colour:
@@ -48,25 +50,36 @@ class Point(NamedTuple):
 class Roof(NamedTuple):
     """What a GPU can do at most: GB/s of its memory, GFLOP/s in float32 and of halves.
 
-    halves: 0 if it is not known here.
+    halves: 0 if it is not known here. shared: how many numbers all threads together read from
+    shared memory, in billions per second, 32 per tick and multiprocessor.
     """
 
     name: str
     memory: float
     float32: float
     halves: float
+    shared: float
 
     def over(self, point: Point) -> float:
         """GFLOP/s that are possible at most, if every byte came from far memory."""
         ceiling = self.halves if point.halves and self.halves else self.float32
+        if point.shared_reads:  # per product, which is two operations
+            ceiling = min(ceiling, 2 * self.shared / point.shared_reads)
         return min(ceiling, self.memory * point.intensity)
+
+    def limit(self, point: Point) -> str:
+        """What `over` is due to."""
+        if self.over(point) == self.memory * point.intensity:
+            return "memory"
+        arithmetic = self.halves if point.halves and self.halves else self.float32
+        return "arithmetic" if self.over(point) == arithmetic else "shared memory"
 
 
 def ladder_picture(points: Sequence[Point], roof: Roof, size: int | None) -> np.ndarray:
     """(height, width, 3) uint8. size: of the matrices that were measured; None without a GPU."""
     sheet = Sheet(WIDTH, HEIGHT)
     x_axis = LogAxis(np.array([LOWEST_INTENSITY, HIGHEST_INTENSITY]))
-    speeds = [point.speed for point in points if point.speed]
+    speeds = [speed for point in points for speed in (point.speed, point.on_h200) if speed]
     highest = max([*speeds, roof.halves or roof.float32])
     lowest = min([*speeds, roof.memory * LOWEST_INTENSITY])
     y_axis = LogAxis(np.array([lowest / 2, highest * 2]))
@@ -79,7 +92,7 @@ def ladder_picture(points: Sequence[Point], roof: Roof, size: int | None) -> np.
     draw_roof(sheet, roof, place)
     for group in groups_of(points):
         draw_group(sheet, group, roof, place)
-    draw_table(sheet, points, size)
+    draw_table(sheet, points, size, roof)
     return sheet.finished()
 
 
@@ -126,22 +139,23 @@ def groups_of(points: Sequence[Point]) -> list[list[Point]]:
 
 
 def draw_group(sheet: Sheet, group: list[Point], roof: Roof, place: Place) -> None:
-    """Full where it was measured; a ring on the roof where it was only counted."""
+    """A ring where its roof is; full where it was measured, here or on an H200."""
     first, last = group[0], group[-1]
     top = place(first.intensity, roof.over(first))
-    places = [place(point.intensity, point.speed or roof.over(point)) for point in group]
+    measured = [speed for point in group if (speed := point.speed or point.on_h200)]
+    places = [place(first.intensity, speed) for speed in measured]
     for x, y in places:
-        sheet.line([(x, y), top], GRID, 2)
-    for point, (x, y) in zip(group, places, strict=True):
-        sheet.dot(x, y, point.colour, DOT)
-        if not point.speed:
-            sheet.dot(x, y, PAPER, DOT - 2.5)
-    x, y = max(places, key=lambda found: found[1])
+        sheet.line([(x, y), top], MUTED, 1)
+    sheet.dot(*top, first.colour, DOT)
+    sheet.dot(*top, PAPER, DOT - 2)
+    for x, y in places:
+        sheet.dot(x, y, first.colour, DOT)
+    x, y = max([*places, top], key=lambda found: found[1])
     label = f"{first.number}" if len(group) == 1 else f"{first.number} to {last.number}"
     sheet.text(x + 10, y + 13, label, first.colour, 14, "lm")
 
 
-def draw_table(sheet: Sheet, points: Sequence[Point], size: int | None) -> None:
+def draw_table(sheet: Sheet, points: Sequence[Point], size: int | None, roof: Roof) -> None:
     columns = [
         ("bytes fetched", [2 / point.intensity for point in points], "{:.3g}"),
         ("shared reads", [point.shared_reads for point in points], "{:.3g}"),
@@ -164,8 +178,10 @@ def draw_table(sheet: Sheet, points: Sequence[Point], size: int | None) -> None:
             sheet.text(left + length + 5, y, form.format(value), INK, 13, "lm")
     for row, point in enumerate(points):
         y = FIRST_ROW + row * ROW
-        sheet.text(BARS, y, f"{point.number}  {point.name}", INK, 14, "lm")
-    note = (
-        "full: measured on the GPU" if size else "rings: what the roof allows, as there is no GPU"
-    )
-    sheet.text(BARS, FIRST_ROW + len(points) * ROW + 4, note, MUTED, 13, "la")
+        sheet.text(BARS, y - 6, f"{point.number}  {point.name}", INK, 14, "lm")
+        speed = f"roof {roof.over(point) / 1000:,.1f} TFLOP/s: {roof.limit(point)}"
+        sheet.text(BARS + 16, y + 10, speed, MUTED, 11, "lm")
+    where = "here" if size else "once on an H200, 2,048 x 2,048, with our kernels: no GPU is here"
+    notes = "rings: a model, what the roofs allow", f"full: measured {where}"
+    for number, note in enumerate(notes):
+        sheet.text(BARS, FIRST_ROW + len(points) * ROW + 4 + 18 * number, note, MUTED, 13, "la")

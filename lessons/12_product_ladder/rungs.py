@@ -224,7 +224,12 @@ def measure_torch(operands: Operands, halves: bool) -> float | None:
 # ---------------------------------------------------------------- the roof
 
 
-H200 = Roof("NVIDIA H200, data sheet", 4_800, 66_900, 989_000)
+H200 = Roof("NVIDIA H200, data sheet", 4_800, 66_900, 989_000, 66_900 / 8)
+# GFLOP/s of our kernels there, products of 2,048 x 2,048: benchmarks/README.md.
+ON_H200 = {
+    "one element (lesson 5)": 1_400, "tiles (lesson 5)": 7_700, "4 x 4 registers": 21_800,
+    "8 x 8 registers (to read)": 28_900, "tensor cores, halves": 161_000,
+}  # fmt: skip
 # compute capability -> multiply-adds in float32 per clock tick and multiprocessor, where it is not
 # the usual number; and how many times as many of halves. Source: NVIDIA, "CUDA C++ programming
 # guide", table of arithmetic throughput; the architectures' white papers.
@@ -243,4 +248,5 @@ def roof_of_this_gpu(name: str) -> Roof:
     float32 = 2 * units * gpu.MULTIPROCESSOR_COUNT * gpu.CLOCK_RATE / 1e6
     # Twice per tick of the memory's clock, on each wire of the bus.
     memory = 2 * gpu.MEMORY_CLOCK_RATE * gpu.GLOBAL_MEMORY_BUS_WIDTH / 8 / 1e6
-    return Roof(name, memory, float32, float32 * HALVES_PER_FLOAT.get(capability, 0))
+    shared = WARP * gpu.MULTIPROCESSOR_COUNT * gpu.CLOCK_RATE / 1e6
+    return Roof(name, memory, float32, float32 * HALVES_PER_FLOAT.get(capability, 0), shared)

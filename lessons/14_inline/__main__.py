@@ -37,7 +37,7 @@ from lessons.capstones.small_picture import add_image_and_limit, picture_to_lear
 
 from .animation import Animation
 
-STEPS = 500  # of the lake: within three minutes on two cores
+STEPS = 500  # of the lake: within four minutes on two cores
 LARGEST = 4096  # pixels on a side
 LOG_EVERY = 20
 EARLY = 1, 5, 10, 20, 50  # steps that the animation shows beside its regular ones

@@ -12,14 +12,21 @@ TILE, GAP, COLUMNS, ROWS = 84, 16, 10, 4
 WORDS = 40  # pixels for two lines below a picture
 
 
+class EpochAxis(plot.LinearAxis):
+    """Epochs are counted: there is no epoch 1.5 to mark."""
+
+    def ticks(self):
+        return [tick for tick in super().ticks() if tick % 1 == 0]
+
+
 def draw_accuracies(steps, held_out, seen):
-    """Two curves over the steps, in percent: of what it has never seen, and of what it has."""
+    """Two curves over the epochs, in percent: of what it has never seen, and of what it has."""
     steps, held_out, seen = (np.asarray(numbers, float) for numbers in (steps, held_out, seen))
     width = plot.LEFT + plot.PANEL_WIDTH + plot.RIGHT
     sheet = plot.Sheet(width, plot.TOP + plot.PANEL_HEIGHT + plot.BOTTOM)
     axis = plot.LinearAxis(np.concatenate([held_out, seen]))
-    panel = plot.Panel(sheet, plot.LEFT, plot.StepAxis(steps), axis)
-    panel.frame("accuracy", "in %: seen in training, and held out")
+    panel = plot.Panel(sheet, plot.LEFT, EpochAxis(steps), axis)
+    panel.frame("accuracy", "in %: seen in training, and held out", "epoch")
     # The higher curve's label stands a little higher, so that the two can be read.
     panel.curve(steps, seen, MUTED, "")
     panel.curve(steps, held_out, WRONG, "")
@@ -106,8 +113,10 @@ def enlarged(image, side):
 def draw_units(weights, shape):
     """What each hidden unit looks at: its weights as a picture, orange for +, blue for -.
 
-    weights: (height * width, units).
+    weights: (height * width, units). All units have one scale: what was learned is stronger than
+    the noise that a unit began with, and looks so.
     """
+    strongest = np.percentile(np.abs(weights), 99.5)
     units = weights.shape[1]
     columns = int(np.ceil(np.sqrt(1.6 * units)))
     rows = -(-units // columns)
@@ -119,14 +128,14 @@ def draw_units(weights, shape):
     draw.text((GAP, 38), "orange: ink speaks for it; blue: against it", MUTED, font(14), "la")
     for unit in range(units):
         x, y = GAP + unit % columns * (side + 6), 60 + unit // columns * (side + 6)
-        picture = signed(weights[:, unit].reshape(shape))
+        picture = signed(weights[:, unit].reshape(shape), strongest)
         sheet.paste(picture.resize((side, side), Image.Resampling.NEAREST), (x, y))
     return np.asarray(sheet)
 
 
-def signed(numbers):
+def signed(numbers, strongest):
     """White for 0, towards orange for positive numbers and towards blue for negative ones."""
-    strength = (numbers / max(np.abs(numbers).max(), 1e-12))[..., np.newaxis]
+    strength = np.clip(numbers / max(strongest, 1e-12), -1, 1)[..., np.newaxis]
     white = np.array(PAPER, float)
     towards = np.where(strength > 0, np.array(WRONG, float), np.array(RIGHT, float))
     return Image.fromarray(np.round(white + (towards - white) * np.abs(strength)).astype(np.uint8))
