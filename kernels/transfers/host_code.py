@@ -6,8 +6,8 @@
 The idea: host and device are two computers with a memory each. The host copies what the device
 needs, asks for work, and copies the result back. It does not have to wait after each request: a
 stream is a queue, in which each piece of work begins when the one before has ended, while the host
-goes on. What is in two streams may happen at the same time; an event puts two streams in order,
-and is a clock, too. Who reads a result has to wait for it once, before.
+goes on. What is in two streams may happen at the same time, a copy beside a kernel for example; an
+event puts two streams in order, and is a clock, too. Who reads a result has to wait for it once.
 
 The host waits without being asked to where a copy names no stream, and where it goes to ordinary
 memory: only into pinned memory, which the system never moves, can the device write by itself.
@@ -52,6 +52,31 @@ def gray_in_a_queue(photos):
         # To free an array of the device is to wait for the device.
         still_needed += [photo_on_gpu, gray_on_gpu]
     queue.synchronize()
+    return grays
+
+
+def gray_in_turns(photos):
+    """The same list as that of `gray_in_a_queue`; one photograph is copied while another is made
+    gray: they take turns in two streams.
+
+    The photographs are pinned as long as that takes, so that the device copies by itself.
+    """
+    streams = cuda.stream(), cuda.stream()
+    grays, still_needed = [], []
+    with cuda.pinned(*photos):
+        for number, photo in enumerate(photos):
+            stream = streams[number % 2]
+            height, width, _ = photo.shape
+            photo_on_gpu = cuda.to_device(photo, stream=stream)
+            gray_on_gpu = cuda.device_array((height, width), np.float32, stream=stream)
+            blocks = blocks_to_cover((width, height), BLOCK)
+            grayscale[blocks, BLOCK, stream](photo_on_gpu, gray_on_gpu)
+            gray = cuda.pinned_array((height, width), np.float32)
+            gray_on_gpu.copy_to_host(gray, stream=stream)
+            grays.append(gray)
+            still_needed += [photo_on_gpu, gray_on_gpu]
+        for stream in streams:
+            stream.synchronize()
     return grays
 
 

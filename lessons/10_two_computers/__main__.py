@@ -32,7 +32,7 @@ PICTURES = ("gray", "half", "quarter")
 FILES = (*(f"{name}.png" for name in PICTURES), "pictures.png", "timeline.png")
 FUNCTIONS = (
     "shrink_on_cpu", "shrink_on_gpu", "launch_shrink", "launch_tint", "gray_in_a_queue",
-    "gray_half_quarter", "timed_shrink",
+    "gray_in_turns", "gray_half_quarter", "timed_shrink",
 )  # fmt: skip
 SMALLEST = 16  # pixels of the shorter side
 SEVERAL = 4  # photographs in the queue
@@ -117,6 +117,7 @@ def show_steps(run: Run, mine: SimpleNamespace, image: np.ndarray) -> int:
     works: dict[str, Callable[[], Any]] = {
         "gray, half and quarter": lambda: mine.gray_half_quarter(part),
         f"{SEVERAL} photographs from a queue": lambda: mine.gray_in_a_queue([part] * SEVERAL),
+        f"{SEVERAL} photographs in turns": lambda: mine.gray_in_turns([part] * SEVERAL),
     }
     steps, problems = {}, 0
     for title, asked in works.items():

@@ -1,6 +1,6 @@
 """Lesson 10: two computers. What the host does while the device computes.
 
-Write the nine functions marked "write me"; the story is in README.md beside this file.
+Write the ten functions marked "write me"; the story is in README.md beside this file.
 
     image (H, W)  ->  small (H // factor, W // factor)
     photo (H, W, 3)  ->  gray (H, W), half (H // 2, W // 2), quarter (H // 4, W // 4)
@@ -68,6 +68,15 @@ def gray_in_a_queue(photos):
     """A list of gray (H, W) float32, one for each of photos (H, W, 3) float32; the host waits once.
 
     All work goes to one stream; the copies back go to pinned arrays.
+    """
+    raise NotImplementedError("write me")
+
+
+def gray_in_turns(photos):
+    """The same list as that of `gray_in_a_queue`; one photograph is copied while another is made
+    gray: they take turns in two streams.
+
+    The photographs are pinned as long as that takes, so that the device copies by itself.
     """
     raise NotImplementedError("write me")
 

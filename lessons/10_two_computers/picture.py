@@ -1,4 +1,4 @@
-"""Draw this lesson's picture: three timelines, the toy pattern, and what a warp reads.
+"""Draw this lesson's picture: four timelines, the toy pattern, and what a warp reads.
 
 python -m lessons.10_two_computers.picture
 """
@@ -13,13 +13,13 @@ from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from kernels.image_ops import grayscale
 from kernels.transfers.block_shapes import blocks_to_cover, shrink_on_cpu, toy_pattern
-from kernels.transfers.host_code import BLOCK, gray_half_quarter, gray_in_a_queue
+from kernels.transfers.host_code import BLOCK, gray_half_quarter, gray_in_a_queue, gray_in_turns
 from lessons.lab import instead_of_gpu
 
 from .timeline import draw_legend, draw_timeline, spans
 
 HERE = Path(__file__).parent
-WIDTH, HEIGHT, LEFT, TOP = 1190, 556, 30, 14
+WIDTH, HEIGHT, LEFT, TOP = 1190, 570, 30, 14
 TIMELINE_WIDTH = 640
 TOY_LEFT, CELL = 720, 14
 SHAPES = (32, 1), (16, 16), (8, 8), (1, 32)
@@ -63,6 +63,7 @@ def draw_timelines(draw):
     photos = [np.zeros((8, 12, 3), np.float32) for _ in range(3)]
     one_by_one = steps_of(gray_one_by_one, photos)
     queue = steps_of(gray_in_a_queue, photos)
+    in_turns = steps_of(gray_in_turns, photos)
     two_streams = steps_of(gray_half_quarter, photos[0])
     longest = max(last for _, _, last, _ in spans(one_by_one))
     draw.text((LEFT, TOP), "who works when", INK, font(20), "la")
@@ -71,6 +72,7 @@ def draw_timelines(draw):
     for title, steps in (
         ("three photographs, one by one", one_by_one),
         ("the same from a queue", queue),
+        ("the same in turns: copies beside kernels", in_turns),
         ("gray, half and quarter in two streams", two_streams),
     ):
         y = draw_timeline(draw, LEFT, y, TIMELINE_WIDTH, title, steps, longest) + 26

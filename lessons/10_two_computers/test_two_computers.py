@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import itertools
 
 import numpy as np
 from PIL import Image
@@ -151,31 +152,19 @@ def test_queue(case):
         run = run_host_code(case, "gray_in_a_queue", photos)
         require_launches(case, run, len(photos))
         expect_grays(case, run.result, photos)
+    require_one_wait(case)
 
 
-@check("one_wait")
-def test_one_wait(case):
-    photos = [case.photo((9, 14, 3)) for _ in range(5)]
-    run = run_host_code(case, "gray_in_a_queue", photos, count=True)
-    expect_grays(case, run.result, photos)
-    one_by_one = [(TO_DEVICE, 1), (LAUNCH, 1), (TO_HOST, 1)] * len(photos)
-    show_timelines(case, run, [*one_by_one, (HOST_WAITS, 1)])
+@check("overlap")
+def test_overlap(case):
+    photos = [case.photo((*shape, 3)) for shape in ((19, 37), (19, 37), (33, 8), (5, 5), (12, 70))]
+    run = run_host_code(case, "gray_in_turns", photos, count=True)
+    require_launches(case, run, len(photos))
+    expect_grays(case, run.result, photos, "gray_in_turns")
+    in_turns = [(do, 1 + n % 2) for n in range(len(photos)) for do in (TO_DEVICE, LAUNCH, TO_HOST)]
+    show_timelines(case, run, [*in_turns, (HOST_WAITS, -1)])
     require_named_streams(case, run)
-    waits = run.waits()
-    hidden = [step for step in waits if step.do not in ("host waits", LAUNCH)]
-    case.budget(
-        f"times that the host waits, for {len(photos)} photographs",
-        yours=len(waits),
-        ours=1,
-        allowed=WAITS,
-        diagnosis="hidden waits" if hidden else "several waits",
-        sentence="a copy that names no stream, or that goes to ordinary memory, makes the host "
-        "wait: name the stream, and copy into cuda.pinned_array."
-        if hidden
-        else "ask for all photographs first, in one stream, then wait once for that stream.",
-        line=(hidden or waits)[0].line if waits else 0,
-    )
-    require_kept(case, run.steps)
+    require_turns(case, run)
 
 
 @check("two_streams")
@@ -357,11 +346,64 @@ def require_few_copies(case, run, shape, factor):
     )
 
 
-def expect_grays(case, grays, photos):
+def require_one_wait(case):
+    """That the host waits once for five photographs, after it has asked for all of them."""
+    photos = [case.photo((9, 14, 3)) for _ in range(5)]
+    run = run_host_code(case, "gray_in_a_queue", photos, count=True)
+    expect_grays(case, run.result, photos)
+    one_by_one = [(TO_DEVICE, 1), (LAUNCH, 1), (TO_HOST, 1)] * len(photos)
+    show_timelines(case, run, [*one_by_one, (HOST_WAITS, 1)])
+    require_named_streams(case, run)
+    waits = run.waits()
+    hidden = [step for step in waits if step.do not in ("host waits", LAUNCH)]
+    case.budget(
+        f"times that the host waits, for {len(photos)} photographs",
+        yours=len(waits),
+        ours=1,
+        allowed=WAITS,
+        diagnosis="hidden waits" if hidden else "several waits",
+        sentence="a copy that names no stream, or that goes to ordinary memory, makes the host "
+        "wait: name the stream, and copy into cuda.pinned_array."
+        if hidden
+        else "ask for all photographs first, in one stream, then wait once for that stream.",
+        line=(hidden or waits)[0].line if waits else 0,
+    )
+    require_kept(case, run.steps)
+
+
+def require_turns(case, run):
+    """That each photograph's copies and kernel are asked for before the host waits, in turns."""
+    asked = [number for number, step in enumerate(run.steps) if step.do in (TO_DEVICE, LAUNCH)]
+    early = [step for step in run.steps[: asked[-1]] if step.waits]
+    case.budget(
+        "times that the host waits before it has asked for the last photograph",
+        yours=len(early),
+        ours=0,
+        allowed=0,
+        diagnosis="waits in between",
+        sentence="while the host waits for one photograph, nobody asks for the copy of the next, "
+        "so nothing overlaps: ask for all first, then wait for the streams.",
+        line=early[0].line if early else 0,
+    )
+    launches, copies = run.launches(), [step for step in run.copies() if step.do == TO_DEVICE]
+    for steps in (launches, copies):
+        pairs = itertools.pairwise(steps)
+        alike = [later for one, later in pairs if one.stream == later.stream]
+        case.require(
+            not alike,
+            "no turns",
+            "a photograph is in the same stream as the one before it, so its copy begins when all "
+            "of that one is done: give them streams in turns.",
+            line=alike[0].line if alike else None,
+        )
+    require_kept(case, run.steps)
+
+
+def expect_grays(case, grays, photos, function="gray_in_a_queue"):
     case.require(
         isinstance(grays, (list, tuple)) and len(grays) == len(photos),
         "not a list",
-        f"gray_in_a_queue should return a list of {len(photos)} arrays, one for each photograph.",
+        f"{function} should return a list of {len(photos)} arrays, one for each photograph.",
     )
     for number, (gray, photo) in enumerate(zip(grays, photos, strict=True)):
         expect_gray(case, gray, photo, f"gray of photograph {number}")

@@ -1,6 +1,7 @@
 """Draw what the host has asked for: who works when, and where the host stands still.
 
-The lab tells the order of the steps, and which waits for which. How long each takes is made up.
+The lab tells the order of the steps, and which waits for which. How long each takes is made up. A
+device copies one array at a time in each direction, while kernels run.
 """
 
 import numpy as np
@@ -25,14 +26,17 @@ def spans(steps):
     kind: that of a step, or "request". steps: `session.order.steps`.
     """
     now, found = 0.0, []
+    copied = {TO_DEVICE: 0.0, TO_HOST: 0.0}  # when the last copy in this direction is done
     done, marks = {}, []  # of each stream, when its last request is done; of each event, the same
     for step in steps:
         if step.do in LENGTHS:
             found.append(("host", now, now + REQUEST * 0.8, "request"))
-            begin = max(now + REQUEST * 0.8, done.get(step.stream, 0.0))
+            begin = max(now + REQUEST * 0.8, done.get(step.stream, 0.0), copied.get(step.do, 0.0))
             if step.stream == 0:
                 begin = max([begin, *done.values()])
             done[step.stream] = begin + LENGTHS[step.do]
+            if step.do in copied:
+                copied[step.do] = done[step.stream]
             found.append((step.stream, begin, done[step.stream], step.do))
             asked = now + REQUEST * 0.8
             now += REQUEST

@@ -91,13 +91,15 @@ def test_there_and_back():
 
 
 @pytest.mark.gpu
-def test_a_queue_waits_once():
+@pytest.mark.parametrize("work, waits", [("gray_in_a_queue", 1), ("gray_in_turns", 2)])
+def test_a_queue_waits_once_and_two_once_each(work, waits):
     photos = [random(5, 7, 3, seed=seed) for seed in range(3)]
     with a_gpu_or_none() as session:
-        grays = host_code.gray_in_a_queue(photos)
+        grays = getattr(host_code, work)(photos)
         if session:
-            assert sum(step.waits for step in session.order.steps) == 1
-        assert host_code.gray_in_a_queue([]) == []
+            assert [step.waits for step in session.order.steps] == [False] * 9 + [True] * waits
+            assert [step.stream for step in session.order.steps[1:9:3]] == [1, waits, 1]
+        assert getattr(host_code, work)([]) == []
     for gray, photo in zip(grays, photos, strict=True):
         np.testing.assert_allclose(gray, reference.grayscale(photo), rtol=0, atol=1e-6)
 
