@@ -26,18 +26,30 @@ from kernels.siren import layers, positions, sums
 
 WIDTH, SINE_LAYERS = 64, 9
 FIRST_OMEGA, OMEGA = 30.0, 1.0
-FIRST_RANGE = 0.5  # of the first layer's weights, on either side of zero
 LEARNING_RATE = 1e-3
 PAINTED_AT_ONCE = 4096  # pixels
 
 
+def initial_layer(numbers, omega, is_first):
+    """What a layer begins with, (fan_in + 1, fan_out) float32; the biases are the last row.
+
+    numbers: (fan_in + 1, fan_out) float64, random ones in [0, 1). omega: a float, that of the
+    layer. Uniform between -reach and reach: 1 / fan_in in the first layer, and
+    sqrt(6 / fan_in) / omega in the others.
+    """
+    fan_in = numbers.shape[0] - 1
+    reach = 1 / fan_in if is_first else math.sqrt(6 / fan_in) / omega
+    return (2 * reach * numbers - reach).astype(np.float32)
+
+
 class Stages(NamedTuple):
-    """The launch functions of a step that a lesson's exercise may stand in for."""
+    """The functions that a lesson's exercise may stand in for."""
 
     sine_layer: Callable[..., None] = layers.launch_sine_layer
     sine_backward: Callable[..., None] = layers.launch_sine_backward
     chunk_sums: Callable[..., None] = sums.launch_chunk_sums
     sum_chunks: Callable[..., None] = sums.launch_sum_chunks
+    initial_layer: Callable[..., np.ndarray] = initial_layer
 
 
 class Layer(NamedTuple):
@@ -67,22 +79,19 @@ def layer_shapes(width=WIDTH, sine_layers=SINE_LAYERS):
     return list(itertools.pairwise([2, *[width] * sine_layers, COLOURS]))
 
 
-def initial_parameters(seed, shapes=None, omega=OMEGA):
+def initial_parameters(seed, shapes=None, omega=OMEGA, begin=initial_layer):
     """(n,) float32: a pure function of the seed.
 
-    omega: of the layers after the first. Their weights begin within sqrt(6 / fan_in) / omega: then
-    the sums of each layer spread about as widely as those of the layer before. Biases begin in the
-    same range, those of the last layer at zero.
+    omega: of the layers after the first. Their sums spread about as widely as those of the layer
+    before, see `initial_layer`, for which begin may stand in. The last biases begin at zero.
     """
     random = np.random.Generator(np.random.Philox(seed))
-    shapes = shapes or layer_shapes()
     parts = []
-    for number, (fan_in, fan_out) in enumerate(shapes):
-        reach = FIRST_RANGE if number == 0 else math.sqrt(6 / fan_in) / omega
-        parts.append(random.uniform(-reach, reach, fan_in * fan_out))
-        last = number == len(shapes) - 1
-        parts.append(np.zeros(fan_out) if last else random.uniform(-reach, reach, fan_out))
-    return np.concatenate(parts).astype(np.float32)
+    for number, (fan_in, fan_out) in enumerate(shapes or layer_shapes()):
+        numbers = random.random((fan_in + 1, fan_out))
+        parts.append(begin(numbers, omega if number else FIRST_OMEGA, number == 0))
+    parts[-1][-1] = 0
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
 def layers_of(parameters, gradients, shapes=None, omega=OMEGA):
@@ -231,7 +240,8 @@ class Siren(PictureLearner):
     def __init__(self, image, seed, batch, device, omega=OMEGA, stages=None):
         self.stages = stages or Stages()
         self.shapes = layer_shapes()
-        super().__init__(image, seed, initial_parameters(seed, self.shapes, omega), device)
+        begin = initial_parameters(seed, self.shapes, omega, self.stages.initial_layer)
+        super().__init__(image, seed, begin, device)
         self.network = layers_of(self.parameters, self.gradients, self.shapes, omega)
         self.batch = new_batch(batch, self.shapes, device.empty)
         self.painting = painting_batch(PAINTED_AT_ONCE, self.shapes, device.empty)

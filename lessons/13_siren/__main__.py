@@ -59,9 +59,10 @@ def work(run: Run) -> str:
     if options.weights:
         require_place(options.weights, options.overwrite)
     image = picture_to_learn(options.image, options.limit)
-    names = "sine_layer", "sine_backward", "chunk_sums", "sum_chunks"
-    found = run.stages("13", [f"launch_{name}" for name in names])
-    stages = Stages(*(getattr(found, f"launch_{name}") for name in names))
+    kernels = "sine_layer", "sine_backward", "chunk_sums", "sum_chunks"
+    names = [*(f"launch_{name}" for name in kernels), "initial_layer"]
+    found = run.stages("13", names)
+    stages = Stages(*(getattr(found, name) for name in names))
     device = run.device
     run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
 

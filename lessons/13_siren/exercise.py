@@ -1,13 +1,16 @@
 """Lesson 13: waves all the way. A network of sines, which learns a picture without a grid.
 
-Write the four kernels marked "write me"; the story is in README.md beside this file.
+Write the function and the four kernels marked "write me"; the story is in README.md beside it.
 
+    random numbers (fan_in + 1, fan_out)  ->  what a layer begins with, as many
     inputs (B, fan_in)  ->  outputs, slopes (B, fan_out)              forward
     deltas (B, fan_out)  ->  deltas_below (B, fan_in)                 back
     inputs, deltas  ->  partial (chunks, fan_in + 1, fan_out)  ->  gradients (fan_in + 1, fan_out)
 
 Check your work with `python -m lessons check 13`.
 """
+
+import math
 
 import numpy as np
 from numba import cuda, float32
@@ -17,6 +20,16 @@ from kernels.field_math import cosine, sine
 from kernels.launch import blocks_for, on_gpu
 from kernels.siren.layers import GROUPS_PER_BLOCK, SAMPLES_PER_THREAD, UNITS_PER_BLOCK
 from kernels.siren.sums import CHUNK_SAMPLES, INPUTS_PER_THREAD
+
+
+def initial_layer(numbers, omega, is_first):
+    """What a layer begins with, (fan_in + 1, fan_out) float32; the biases are the last row.
+
+    numbers: (fan_in + 1, fan_out) float64, random ones in [0, 1). omega: a float, that of the
+    layer. Uniform between -reach and reach: 1 / fan_in in the first layer, and
+    sqrt(6 / fan_in) / omega in the others.
+    """
+    raise NotImplementedError("write me")
 
 
 @cuda.jit

@@ -55,30 +55,29 @@ def values_everywhere(siren):
 
 
 def draw_unit(draw):
-    """sin(omega s) and its slope omega cos(omega s), for omega = 2."""
-    omega, left, width, height = 2.0, CURVES, 200, 120
-    draw.text((left, 14), "a unit", INK, font(20), "la")
-    draw.text((left, 40), "and the slope that is kept for the way back", MUTED, font(13), "la")
+    """sin(omega s) and its slope omega cos(omega s): omega times as high."""
+    omega, left, width, height = 2.0, CURVES + 26, 190, 126
+    draw.text((CURVES, 14), "a unit", INK, font(20), "la")
+    draw.text((CURVES, 40), "and the slope that is kept for the way back", MUTED, font(13), "la")
     sums = np.linspace(-math.pi, math.pi, 200)
     curves = (
-        (TOP, np.sin(omega * sums), 1, SINE, "output = sin(omega s)"),
-        (
-            TOP + height + 54,
-            omega * np.cos(omega * sums),
-            omega,
-            SLOPE,
-            "slope = omega cos(omega s)",
-        ),
+        (TOP, np.sin(omega * sums), SINE, "output = sin(omega s)"),
+        (TOP + height + 42, omega * np.cos(omega * sums), SLOPE, "slope = omega cos(omega s)"),
     )
-    for top, values, reach, colour, words in curves:
-        draw.line((left, top + height / 2, left + width, top + height / 2), GRID, 2)
+    for top, values, colour, words in curves:
+        middle = top + height / 2
+        unit = height / 2 / omega  # pixels for 1, the same in both: so omega is seen
+        for number in (-2, -1, 0, 1, 2):
+            y = middle - number * unit
+            draw.line((left, y, left + width, y), GRID, 2 if number == 0 else 1)
+            draw.text((left - 8, y), f"{number}", MUTED, font(12), "rm")
         points = [
-            (left + width * i / (len(sums) - 1), top + height / 2 * (1 - value / reach))
+            (left + width * i / (len(sums) - 1), middle - unit * value)
             for i, value in enumerate(values)
         ]
         draw.line(points, colour, 3, joint="curve")
-        draw.text((left, top + height + 10), words, colour, font(15), "la")
-    draw.text((left, HEIGHT - 36), "s: products and bias; omega = 2 here", MUTED, font(13), "la")
+        draw.text((left, top + height + 6), words, colour, font(15), "la")
+    draw.text((CURVES, HEIGHT - 36), "s: products and bias; omega = 2 here", MUTED, font(13), "la")
 
 
 # ---------------------------------------------------------------- the layers

@@ -17,7 +17,18 @@ CHUNKS = (197, 9, 20), (64, 8, 32), (128, 2, 40), (1, 21, 5)
 SUMS = (9, 66, 3), (2, 9, 32), (1, 3, 40)  # (chunks, rows, fan_out)
 COUNTED = 64, 16, 32  # (samples, fan_in, fan_out)
 READS = 1.3  # allowed per product: four samples per thread do, or eight units, or tiles
+# (fan_in, fan_out, omega, whether it is the first); enough numbers to see their spread.
+BEGINS = (2, 800, 30.0, True), (64, 64, 1.0, False), (5, 500, 1.0, True), (3, 700, 7.5, False)
 TO_LEARN = 40, 256, 64  # steps, samples of each, units of a layer
+
+
+@check("begins")
+def test_begins(case):
+    for fan_in, fan_out, omega, is_first in BEGINS:
+        numbers = case.rng.random((fan_in + 1, fan_out))
+        found = np.asarray(case.call("initial_layer", numbers, omega, is_first), float)
+        reach = 1 / fan_in if is_first else np.sqrt(6 / fan_in) / omega
+        require_spread(case, found, numbers.shape, reach, is_first, omega)
 
 
 @check("layer")
@@ -145,6 +156,31 @@ def run_sums(case, chunks, rows, fan_out, measure=False):
     counts = start(case, measure, "launch_sum_chunks", partial, gradients)
     case.expect(gradients, partial.astype(np.float64).sum(axis=0), "gradients")
     return counts, gradients
+
+
+def require_spread(case, found, shape, reach, is_first, omega):
+    """End the check unless all rows of `found` spread evenly from -reach to reach."""
+    layer = f"{'the first' if is_first else 'a later'} layer, {shape[0] - 1} inputs, omega {omega}"
+    case.require(
+        found.shape == shape,
+        "another shape",
+        f"{layer}: {found.shape} came back, and numbers is {shape}: one weight or bias for each.",
+    )
+    wanted = reach / np.sqrt(3)  # the standard deviation of what is uniform
+    spreads = found.std(), found[-1].std()
+    is_near = abs(spreads[0] / wanted - 1) < case.check.tolerance
+    case.require(
+        is_near and abs(spreads[1] / wanted - 1) < 0.25 and np.abs(found).max() < 1.001 * reach,
+        "another spread",
+        f"{layer}: the standard deviation of what it begins with is {spreads[0]:.4f}, that of the "
+        f"biases {spreads[1]:.4f}, and the largest magnitude {np.abs(found).max():.4f}. Wanted "
+        f"are {wanted:.4f}, {wanted:.4f}, and at most {reach:.4f}.",
+    )
+    case.require(
+        abs(found.mean()) < 0.2 * reach,
+        "not around zero",
+        f"{layer}: the mean is {found.mean():.4f}; weights of both signs should be equally likely.",
+    )
 
 
 def require_no_atomics(case, counts, array, name, advice):
