@@ -97,7 +97,6 @@ def with_line(line, above, ways):
 @pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "line", "above", "ways"), LINES)
 def test_honest_lines(kind, line, above, ways, workers):
-    only = None if kind == "kernel" else "luminance"
     results = grade(with_line(line, above, ways), workers=workers)
     assert {name: one.message for name, one in results.items() if one.status != "passed"} == {}
 
