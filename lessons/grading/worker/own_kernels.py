@@ -284,6 +284,8 @@ def noting_changes(
     def contents() -> list[bytes]:
         return [array.tobytes() for array in arrays]
 
+    held = contents()
+
     def look() -> None:
         if contents() != held:
             note()
@@ -294,7 +296,6 @@ def noting_changes(
         launch(kernel, blocks, threads, *given)
         held = contents()
 
-    held = contents()
     return launch_and_keep, look
 
 
