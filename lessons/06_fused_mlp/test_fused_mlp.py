@@ -134,6 +134,7 @@ def test_fetched_once(case):
         "samples, too, share a tile.",
         line=counts.busiest_line("reads", weights),
     )
+    case.require_many_threads(counts, outputs)
 
 
 @check("float32")
@@ -146,6 +147,8 @@ def test_full_size(case):
     network = random_network(case, *case.size(large=FULL_SIZE, small=SMALL_SIZE))
     case.run("launch_mlp_forward", *network.arrays, engine="large")
     expect_network(case, network)
+    small = random_network(case, *ONE_LAYER).arrays  # fused, and not another kernel
+    require_fused(case, case.measure("launch_mlp_forward", *small), *small)
 
 
 class Network(NamedTuple):
@@ -203,6 +206,7 @@ def require_fused(case, counts, features, weights, hidden, outputs):
         "sample fetches all weights for itself. Fetch a tile of them into shared memory, for all.",
         line=counts.busiest_line("reads", weights),
     )
+    case.require_many_threads(counts, outputs)
 
 
 def fetches_per_block(counts, features, weights):

@@ -62,6 +62,7 @@ def test_add_weight_gradients(case):
         expected = before + reference_warm_ups.add_weight_gradients(activations, deltas)
         case.expect(grad_weights, expected, "grad_weights")
     expect_one_addition(case, counts, grad_weights, blocks=-(-batch // BLOCK_SAMPLES))
+    case.require_many_threads(counts, grad_weights)
     for name, array in (("activation", activations), ("delta", deltas)):
         fetched = counts.of(array).reads / array.size
         case.budget(
@@ -142,6 +143,7 @@ def test_many_blocks(case):
         net = network(case, *sizes)
         outputs = run(case, net, ALREADY, engine)
         expect_all_gradients(case, net, [output.array - ALREADY for output in outputs])
+    run_in_blocks(case, network(case, *LAST_LAYER[0]))
 
 
 class Network(NamedTuple):
@@ -200,6 +202,7 @@ def run_in_blocks(case, net):
         "samples. In a block a weight has one thread, which adds up the products of all samples, "
         "and makes one addition.",
     )
+    case.require_many_threads(counts, outputs[0])
     return outputs
 
 

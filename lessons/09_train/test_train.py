@@ -10,6 +10,7 @@ from kernels.state import State
 from kernels.training_step import Arrays, Stages
 from lessons import reference
 from lessons.grading.judge.case import check
+from lessons.grading.worker.stage_calls import HOST
 from lessons.reference import training as reference_training
 
 IMAGE_SHAPE = 9, 14, 3  # of the pictures for single steps
@@ -118,6 +119,12 @@ def require_stages(case, stages):
             f"stages.{stage} was never called: call the functions in `stages`, not those of "
             "kernels/. Whoever calls this file may have other stages, such as yours.",
         )
+    case.require(
+        HOST not in called,
+        "computed by the host",
+        "the numbers are right, but between two stages the host has changed an array itself. On a "
+        "GPU each such change is a copy there and back: stages compute, this function calls them.",
+    )
 
 
 # ---------------------------------------------------------------- inputs

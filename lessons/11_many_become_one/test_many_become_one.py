@@ -86,11 +86,13 @@ def test_column_sums(case):
         "thread adds it.",
         line=counted.busiest_line("atomics", sums),
     )
+    case.require_many_threads(counted, sums)
     for rows, columns, blocks in COLUMNS:
         counted = add_columns(case, rows, columns, blocks)
         require_no_atomics(case, counted)
         if columns > WARP:
             require_one_wait(case, counted, blocks, columns)
+            case.require_many_threads(counted, counted.originals[-1])
 
 
 @check("prefix_sum")
@@ -136,6 +138,7 @@ def test_few_requests(case):
     }
     for name, counted in counts.items():
         everything, all_blocks = counted.everything(), blocks + 1  # one in the second stage
+        require_work_for_all(case, counted, counted.originals[0])
         case.budget(
             f"requests for shared memory, per block, of {name}",
             yours=everything.shared_requests / all_blocks,

@@ -247,6 +247,7 @@ def test_large(case):
     multiply(case, "launch_product_double_buffered", m, k, n, "large")
     multiply_tn(case, m, k, n, "large")
     multiply_bias_gelu(case, m, k, n, "large")
+    run(case, "launch_product_double_buffered", *matrices(case, *SMALL), None)
 
 
 # ---------------------------------------------------------------- running
@@ -271,6 +272,8 @@ def run(case, launch, a, b, c, engine):
 
 
 def require_tiles(case, counts, a, b, c):
+    """Tiles in shared memory, or as few reads without; and threads that share the work."""
+    case.require_many_threads(counts, c)
     if counts.shared().shared_reads > 0:
         return
     reads = counts.of(a, b).reads / (c.array.size * a.shape[1])
@@ -305,6 +308,8 @@ def multiply_bias_gelu(case, m, k, n, engine=None):
     arguments = "launch_product_bias_gelu", a, b, bias, c
     counts = case.run(*arguments, engine=engine) if engine else case.measure(*arguments)
     case.expect(c, reference.product_bias_gelu(a, b, bias), "c")
+    if not engine:
+        require_tiles(case, counts, a, b, c)
     return c, counts
 
 

@@ -10,6 +10,21 @@ from typing import Any, BinaryIO
 
 from .errors import InputError
 
+# What stands at the beginning of each kind of file that the lab writes: such a one is replaced.
+OWN = {
+    "json": b'{\n  "launches"', "sarif": b"sarif-2.1.0.json", "html": b"<title>Replay",
+}  # fmt: skip
+
+
+def refuse_foreign(kind: str, path: str | None) -> None:
+    """Raise `InputError` if a file is there that the lab has not written. kind: a key of `OWN`."""
+    if not path or not os.path.isfile(path) or not os.path.getsize(path):
+        return
+    with open(path, "rb") as file:
+        if OWN[kind] in file.read(4096):
+            return
+    raise InputError(f"{path} exists already, and is no {kind} of the lab: use another name")
+
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
     """Make the file `path` hold what `write(file)` writes to the binary file it is given.

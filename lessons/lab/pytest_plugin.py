@@ -77,6 +77,8 @@ class AllTests:
     """The one session of all tests, and what each of them has found."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from .errors import InputError
+        from .files import refuse_foreign
         from .host.instead_of_gpu import replaced
         from .host.session import Session, SessionOptions
 
@@ -84,6 +86,10 @@ class AllTests:
         if config.getoption("--lab-budget"):
             options = options._replace(budget=config.getoption("--lab-budget"))
         self.sarif = config.getoption("--lab-sarif")
+        try:
+            refuse_foreign("sarif", self.sarif)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
         self.session: Session = Session(options)
         self.stack = ExitStack()
         self.stack.enter_context(replaced(self.session))

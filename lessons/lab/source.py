@@ -139,6 +139,8 @@ def source_of_function(function: FunctionType) -> Source:
     first = max(first, 1)
     ast.increment_lineno(tree, first - 1)
     ConstantPowers().visit(definition)
+    given = definition.args  # what is given by position alone is like the others here
+    given.args, given.posonlyargs = given.posonlyargs + given.args, []
     lines = {first + offset: line.rstrip("\n") for offset, line in enumerate(text)}
     return Source(function, definition, function.__code__.co_filename, lines)
 

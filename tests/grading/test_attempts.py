@@ -9,7 +9,7 @@ from tests.grading.grade import grade
 from tests.grading.hostile_texts import SOLUTION
 
 TEXT = (Path(__file__).parent / "attempts.txt").read_text("utf-8")
-NAMES, MEMORY, METHODS, PLACES = (
+NAMES, MEMORY, METHODS, PLACES, FLOWS = (
     [line for line in part.splitlines()[1:] if line] for part in TEXT.split("\n=== ")[1:]
 )
 HEAD = """
@@ -130,7 +130,7 @@ def test_nothing_of_the_process_is_reached(kind, workers, zeros):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
-def test_no_method_computes_where_arrays_are(place, workers, zeros):
+@pytest.mark.parametrize("place", [*PLACES, *FLOWS])
+def test_nothing_but_a_kernel_computes_where_arrays_are(place, workers, zeros):
     results, got = points(asked(place), workers)
     assert got <= zeros, [one.message for one in results.values() if one.status == "passed"]

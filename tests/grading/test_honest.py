@@ -25,6 +25,13 @@ CALLED = [
     ("10", "blocks_to_cover", "blocks"),
     ("15", "needs_gradient", "needs_gradient"),
 ]
+# (kind, line of lesson 1's solution, what is put above, what stands in its place)
+LINES = []
+for part in (Path(__file__).parent / "honest_lines.txt").read_text("utf-8").split("\n=== ")[1:]:
+    (kind, _, line), _, ways = part.split("\n")[0].partition(" | "), "", part.split("\n", 1)[1]
+    for way in ways.strip("\n").split("\n\n"):
+        above = [one[2:] for one in way.splitlines() if one.startswith("^ ")]
+        LINES.append((kind, line, "\n".join(above), way.splitlines()[len(above) :]))
 QUICK = "enum", "inheritance", "logging"
 
 
@@ -73,3 +80,27 @@ def test_honest_styles(style, lesson, function, only, workers):
 @pytest.mark.parametrize("style", [name for name in STYLES if name not in SURROUND])
 def test_honest_kernels(style, workers):
     assert points_lost("1", "\n\n" + STYLES[style][1], workers) == {}
+
+
+def with_line(line, above, ways):
+    """Lesson 1's solution with other lines in place of one, and more above its functions."""
+    text = solution_text(find_lesson("1"))
+    (old,) = (
+        one for one in text.splitlines(keepends=True) if one.strip() == line and one[0] in " @d"
+    )
+    indent = old[: len(old) - len(old.lstrip())]
+    text = text.replace(old, "".join(f"{indent}{one}\n" for one in ways))
+    start = text.index("@register_jitable" if "@register_jitable\n" in text else ways[0])
+    return f"{text[:start]}{above}\n\n\n{text[start:]}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("kind", "line", "above", "ways"), LINES)
+def test_honest_lines(kind, line, above, ways, workers):
+    results = grade(with_line(line, above, ways), workers=workers)
+    assert {name: one.message for name, one in results.items() if one.status != "passed"} == {}
+
+
+@pytest.mark.parametrize("kind", ["kernel", "device"])
+def test_there_are_many_honest_lines(kind):
+    assert sum(one[0] == kind for one in LINES) + 6 * (kind == "kernel") >= 60

@@ -8,6 +8,7 @@ Python, to see that the walls behind that hold. The tables:
 
 import csv
 import hashlib
+import html
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
+from lessons.grading.classroom.csv_files import harmless
 from lessons.grading.classroom.grade_class import ClassGrader
 from lessons.grading.classroom.grade_submission import Settings
 from lessons.grading.classroom.intake import handed_in
@@ -25,7 +27,8 @@ from lessons.grading.classroom.journal import JOURNAL, Journal, Run
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.walls.confine import version
 from lessons.grading.walls.system_calls import is_known
-from tests.grading.hostile_texts import SOLUTION, TEXTS, read_attacks
+from tests.grading.hostile_texts import HANDED, SEARCHES, SOLUTION, TEXTS, read_attacks
+from tests.grading.made_class import put
 
 LESSON = find_lesson("1")
 FILES = read_attacks()
@@ -46,10 +49,12 @@ pytestmark = pytest.mark.skipif(
 def submissions(folder, names):
     """A class of these files, each as if the student had added it to the solution."""
     for name in names:
-        content = TEXTS.get(name) or SOLUTION + b"\n\n" + FILES[name].code.encode()
-        path = folder / name / f"{LESSON.name}.py"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content)
+        files = HANDED.get(name)
+        if files is None:
+            content = TEXTS.get(name) or SOLUTION + b"\n\n" + FILES[name].code.encode()
+            files = {f"{LESSON.name}.py": content}
+        for path, content in files.items():
+            put(folder / name / path, content() if callable(content) else content)
     return folder
 
 
@@ -100,7 +105,8 @@ def graded_by_command(folder, out, *options):
     assert run.returncode == 0, run.stderr
     assert "Traceback" not in run.stderr + run.stdout, run.stderr
     with open(out / "grades.csv", encoding="utf-8-sig", newline="") as file:
-        assert {row[0] for row in list(csv.reader(file))[1:]} == {p.name for p in folder.iterdir()}
+        students = {harmless(path.name) for path in folder.iterdir()}
+        assert {row[0] for row in list(csv.reader(file))[1:]} == students
     return Graded(out)
 
 
@@ -122,6 +128,9 @@ def like(name):
     """The submission with the same kernel and no attack; None: it does not even run."""
     if name.endswith("_in_a_launch"):
         return "zeros"
+    if name in HANDED:
+        kinds = {"notebook": "honest", "archive": "honest", "search": "no_luminance"}
+        return kinds.get(name.partition("_")[0], "zeros")
     if name in TEXTS:
         return "honest" if SOLUTION in TEXTS[name] else None
     return None if FILES[name].like == "nothing" else FILES[name].like
@@ -140,15 +149,27 @@ def require_no_gain(graded, names):
     assert gains == {}
 
 
+def require_no_solution(out, names):
+    """No line of ours stands in what is told of these, but for lines that they have written."""
+    ours = {
+        line.strip() for line in SOLUTION.decode().splitlines() if "=" in line or "return" in line
+    }
+    for name in names:
+        own = HANDED[name][f"{LESSON.name}.py"].decode()
+        for path in (out / "students" / name).rglob("*.*"):
+            text = html.unescape(path.read_text("utf-8", "replace"))
+            assert [line for line in ours if line in text and line not in own] == [], (name, path)
+
+
 def title(name):
-    return "" if name in TEXTS else FILES[name].title
+    return "" if name not in FILES else FILES[name].title
 
 
 def require_unharmed(graded, names):
     assert graded.points["honest"] == LESSON.points
     for name in names:
         rows = graded.rows.get(name, [])
-        assert len(rows) in (0, len(LESSON.checks))  # none: it was not read, and that is told
+        assert len(rows) in (0, len(LESSON.checks)), name  # none: not read, and that is told
         assert not [row for row in rows if row["diagnosis"] == "grader"], rows
 
 
@@ -163,7 +184,7 @@ def test_a_few_hostile_files(warm, tmp_path, capsys):
 
 @pytest.mark.thorough
 def test_all_hostile_files_through_the_command(tmp_path, capsys):
-    names = [*FILES, *TEXTS]
+    names = [*FILES, *TEXTS, *HANDED]
     before, left = state_of_project(), left_behind()
     graded = graded_by_command(submissions(tmp_path / "in", names), tmp_path / "out", "--jobs", 2)
     with capsys.disabled():
@@ -172,6 +193,7 @@ def test_all_hostile_files_through_the_command(tmp_path, capsys):
     require_unharmed(graded, names)
     assert left_behind() <= left  # other processes may end meanwhile
     assert state_of_project() == before
+    require_no_solution(tmp_path / "out", [f"search_that_{name}" for name in SEARCHES])
     page = (tmp_path / "out" / "students" / "message_for_the_terminal" / "index.html").read_text()
     assert "<script" not in page
     assert "\x1b" not in page
@@ -197,7 +219,7 @@ def test_searches_for_the_lines_of_hostile_files(tmp_path, capsys):
 @pytest.mark.thorough
 @pytest.mark.skipif(version() < 6 or not is_known(), reason="needs the walls of a newer Linux")
 def test_all_hostile_files_with_all_of_python(forks, tmp_path, capsys):
-    names = [*FILES, *TEXTS]
+    names = [*FILES, *TEXTS, *HANDED]
     before, left = state_of_project(), left_behind()
     folder = submissions(tmp_path / "in", names)
     graded = graded_with(lambda: forks.new_pool(any_code=True), folder, tmp_path / "out")

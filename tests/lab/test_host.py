@@ -98,10 +98,20 @@ def test_a_kernel_with_a_bug_makes_the_exit_status_1(tmp_path, capsys):
     replay = tmp_path / "replay.html"
     assert run("--html", str(replay), str(script), "5") == 5
     assert "<html" in replay.read_text(encoding="utf-8")[:500].lower()
+    assert run("--html", str(replay), str(script), "0") == 1  # its own is replaced
     script.write_text("def f():\n    raise KeyError('mine')\nf()\n")
     assert run(str(script)) == 1
     error = capsys.readouterr().err
     assert "KeyError: 'mine'" in error and "line 2, in f" in error and "lab" not in error
+
+
+@pytest.mark.parametrize("kind", ["json", "sarif", "html"])
+def test_a_file_of_somebody_else_is_never_replaced(kind, tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text("print(1)\n")
+    assert run(f"--{kind}", str(script), str(script)) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert script.read_text() == "print(1)\n"
 
 
 @pytest.mark.slow

@@ -268,19 +268,28 @@ class Verdict(Case):
     def require_many_threads(
         self, counts: Counts, result: Output, threads: Threads | None = None
     ) -> None:
-        """End the check if one thread has written all of a result, or each thread has.
+        """End the check if one thread has done the work of a warp, or each thread all of a result.
 
         threads: which of them own it; it need not be given after `expect` of the same result.
         """
         written, line = counts.of(result), counts.busiest_line("writes", result)
-        if written.writes >= 64:
-            together = 32 * written.requests / written.writes
+        every = counts.everything()
+        # One thread may compute what all of them write. An atomic is no request here.
+        touched = every.reads + every.writes + every.shared_reads + every.shared_writes
+        touched -= 2 * every.atomics
+        for what, touches, requests in (
+            ("write", written.writes, written.requests),
+            ("read or write", touched, every.requests + every.shared_requests),
+        ):
+            if touches < 64:
+                continue
+            together = 32 * requests / touches
             launch = " Or does your launch start blocks of a few threads?" * self.own_launch()
             sentence = (
                 "of the threads of a warp only one, or a few, have work at a time: is there a loop "
                 f"over what the threads of the grid should share?{launch}"
             )
-            what = "times that 32 threads write together, per 32 elements"
+            what = f"times that 32 threads {what} together, per 32 elements"
             self.keep_within(what, together, 1, 16, "one thread for all", sentence, line)
         times = written.writes / max(1, result.array.size)
         compared_one, compared_with = self.last_compared

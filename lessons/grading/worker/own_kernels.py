@@ -273,6 +273,32 @@ def watched(launch: Launcher, own: OwnKernels) -> Launcher:
     return launch_own
 
 
+def noting_changes(
+    launch: Launcher, arrays: Sequence[np.ndarray], note: Callable[[], None]
+) -> tuple[Launcher, Callable[[], None]]:
+    """A launcher that notes if the host has changed an array since the launch before; and a look.
+
+    The second is called at the end.
+    """
+
+    def contents() -> list[bytes]:
+        return [array.tobytes() for array in arrays]
+
+    held = contents()
+
+    def look() -> None:
+        if contents() != held:
+            note()
+
+    def launch_and_keep(kernel: Callable, blocks: object, threads: object, *given: object) -> None:
+        nonlocal held
+        look()
+        launch(kernel, blocks, threads, *given)
+        held = contents()
+
+    return launch_and_keep, look
+
+
 @contextmanager
 def no_usual_launcher() -> Iterator[None]:
     """Where a launch function is not told where to run, it finds no GPU, even if there is one.

@@ -29,6 +29,7 @@ from lessons.grading.worker.own_kernels import (
     ConductedKernels,
     OwnKernels,
     no_usual_launcher,
+    noting_changes,
     watched,
 )
 from lessons.grading.worker.protocol import Json, Packer, Unpacker
@@ -214,9 +215,15 @@ class Worker:
 
     def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
         name = request["function"]
-        if request["backend"] == "cuda" or not (request["conducts"] or name.startswith("launch_")):
+        is_launch = request["conducts"] or name.startswith("launch_")
+        if request["backend"] == "cuda" or not is_launch:
             arguments = self.stages.watched(self.unpacked(request, arrays))
+            if request["backend"] == "cuda":
+                self.file.find(name)(*arguments, launch=launch)
+                return
+            launch, look = noting_changes(launch, arrays, self.stages.note_host)
             self.file.find(name)(*arguments, launch=launch)
+            look()
             return
         kind = ConductedKernels if request["conducts"] else OwnKernels
         own = kind(arrays, self.file.path, name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import InputError, OneLineParser
-from ..files import write_whole
+from ..files import OWN, refuse_foreign, write_whole
 from ..simulator.findings import KINDS, wanted_kinds
 from ..simulator.options import BUDGET
 from ..source import file_label
@@ -82,6 +82,8 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"which script? Write {program} run SCRIPT.py")
     elif not Path(options.script).is_file():
         raise InputError(f"there is no file {options.script}")
+    for kind in OWN:
+        refuse_foreign(kind, getattr(options, kind))
     if options.budget < 1:
         raise InputError(f"--budget must be 1 or more, not {options.budget}")
     return options
