@@ -22,10 +22,10 @@ lessons/NN                 .py                  6845
 lessons/NN                 .diff               26000
 lessons/capstones          .py                   780
 lessons/course             .py                  1700
-lessons/grading            .py                 14200
-lessons/lab                .py                 23460
+lessons/grading            .py                 14260
+lessons/lab                .py                 23480
 lessons/reference          .py                  1100
-tests                      .py                 41890
+tests                      .py                 42150
 benchmarks                 .py                  2650
 images                     .py                   800
 """
