@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
-from lessons.grading.classroom.csv_files import harmless
+from lessons.grading.classroom.outputs import harmless
 from lessons.grading.classroom.grade_class import ClassGrader
 from lessons.grading.classroom.grade_submission import Settings
 from lessons.grading.classroom.intake import handed_in

@@ -74,7 +74,7 @@ def usable(hide: Named, given: Named) -> set[object]:
         found += vars(importlib.import_module(module)).values()  # what is imported there
     for name, known in list(sys.modules.items()):
         for value in vars(known).values() if name.startswith("kernels.") else ():
-            if id(value) not in OF_OTHER_LESSONS and is_device_function(value):
+            if id(function_of(value)) not in OF_OTHER_LESSONS and is_device_function(value):
                 found.append(value)
     return ours_among(found)
 
