@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 
 from lessons.course.lesson import LESSONS, ROOT, find_lesson, lessons
-from lessons.grading.classroom.outputs import harmless
 from lessons.grading.classroom.grade_class import ClassGrader
 from lessons.grading.classroom.grade_submission import Settings
 from lessons.grading.classroom.intake import handed_in
 from lessons.grading.classroom.journal import JOURNAL, Journal, Run
+from lessons.grading.classroom.outputs import harmless
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.walls.confine import version
 from lessons.grading.walls.system_calls import is_known
