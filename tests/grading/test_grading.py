@@ -66,7 +66,7 @@ def test_the_solution_cannot_be_imported(module, workers):
             result.status != "passed" and "luminance of kernels/ is the solution" in result.message
         )
     (result,) = grade(solution_text(LESSON), [EVERY_PIXEL], workers=workers).values()
-    assert result.status == "passed"
+    assert result.status == "passed", result.message
 
 
 def test_a_syntax_error_is_told_with_its_line(workers):

@@ -157,7 +157,7 @@ def why_not(module: ModuleType, name: str) -> str | None:
     value = value_in(module, name)
     if isinstance(value, ModuleType) and value.__name__ not in MODULES:
         return f"uses {value.__name__}"
-    if id(getattr(value, "py_func", value)) in OF_OTHER_LESSONS:
+    if id(value) in OF_OTHER_LESSONS:
         return f"uses {name} of {known}, which is another lesson's work"
     if known in stand_ins.MODULES and not hasattr(module, name):
         return f"uses {name} of {known}"

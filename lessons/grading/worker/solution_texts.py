@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any, cast
 
 from lessons.course.lesson import lessons
-from lessons.grading.walls.allowed_names import OF_OTHER_LESSONS
+from lessons.grading.walls.allowed_names import MODULES, OF_OTHER_LESSONS
 from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.plain_code import codes_in
 from lessons.grading.worker.own_kernels import KERNEL, KERNELS, function_of
@@ -73,8 +73,8 @@ def usable(hide: Named, given: Named) -> set[object]:
     for module in {*hide, *given}:
         found += vars(importlib.import_module(module)).values()  # what is imported there
     for name, known in list(sys.modules.items()):
-        for value in vars(known).values() if name.startswith("kernels.") else ():
-            if id(function_of(value)) not in OF_OTHER_LESSONS and is_device_function(value):
+        for value in vars(known).values() if name in MODULES else ():
+            if id(value) not in OF_OTHER_LESSONS and is_device_function(value):
                 found.append(value)
     return ours_among(found)
 

@@ -163,7 +163,7 @@ def keep_others_work_away(*own: dict[str, list[str]]) -> None:
         # A launch function's kernels are looked at when they start.
         to_write = is_written and not name.startswith("launch_")
         if name not in used and (to_write or type(value) is KERNEL):
-            OF_OTHER_LESSONS.add(id(function_of(value)))
+            OF_OTHER_LESSONS.add(id(value))
     OF_OTHER_LESSONS.discard(id(None))
 
 
