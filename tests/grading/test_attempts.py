@@ -129,8 +129,13 @@ def test_nothing_of_the_process_is_reached(kind, workers, zeros):
     assert got <= zeros, [one.message for one in results.values() if one.status == "passed"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("place", [*PLACES, *FLOWS])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(pytest.param(place, marks=pytest.mark.slow) for place in PLACES),
+        *(pytest.param(flow, marks=pytest.mark.thorough) for flow in FLOWS),
+    ],
+)
 def test_nothing_but_a_kernel_computes_where_arrays_are(place, workers, zeros):
     results, got = points(asked(place), workers)
     assert got <= zeros, [one.message for one in results.values() if one.status == "passed"]
