@@ -57,8 +57,6 @@ class StudentFile:
         the file's own; "any_code": run all of the file, and not only what `plain_code` allows;
         "forget": whether no file of another lesson comes after this one.
         """
-        for file in request["earlier"]:
-            self.load_earlier(file["path"], file["functions"])
         path, hide = request["path"], request["hide"]
         for module, name, original in self.hidden:
             setattr(module, name, original)
@@ -67,6 +65,11 @@ class StudentFile:
         if request["forget"] and not self.forgotten:
             forget_solutions(hide, request["given"], request["ours"])
             self.forgotten = True
+        # Only now: of these functions, the simulator needs the text.
+        for file in request["earlier"]:
+            self.load_earlier(file["path"], file["functions"])
+        if request["earlier"]:
+            keep_others_work_away(hide, request["given"])
         for module_name, names in hide.items():
             for name in names:
                 self.hidden += replace_everywhere(module_name, name, Solution(name))
