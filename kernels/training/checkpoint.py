@@ -176,7 +176,7 @@ def state_layout(config: Config) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
 def require_same_run(path: Path, header: dict[str, Any], config: Config, image: np.ndarray) -> None:
     """Raise `InputError` if a run with other settings, or on another image, is in the header."""
     theirs = header["config"]
-    if not isinstance(theirs, dict):
+    if not isinstance(theirs, dict) or "steps" not in theirs:
         raise Unfit("its settings are no table")
     theirs = {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs  # of older ones
     step = require_int(header, "step", 1, require_int(theirs, "steps", 1, MAX_STEPS))
