@@ -175,10 +175,7 @@ def state_layout(config: Config) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
 
 def require_same_run(path: Path, header: dict[str, Any], config: Config, image: np.ndarray) -> None:
     """Raise `InputError` if a run with other settings, or on another image, is in the header."""
-    theirs = header["config"]
-    if not isinstance(theirs, dict) or "steps" not in theirs:
-        raise Unfit("its settings are no table")
-    theirs = {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs  # of older ones
+    theirs = settings_in(header)
     step = require_int(header, "step", 1, require_int(theirs, "steps", 1, MAX_STEPS))
     if step > config.steps:
         raise InputError(f"{path} has {step:,} steps behind it: choose more with --steps")
@@ -199,12 +196,19 @@ def require_same_run(path: Path, header: dict[str, Any], config: Config, image: 
         )
 
 
-def read_config(header: dict[str, Any]) -> Config:
-    theirs, defaults = header["config"], Config().as_dict()
+def settings_in(header: dict[str, Any]) -> dict[str, Any]:
+    """The settings that a header tells; each of them may still be anything."""
+    theirs = header["config"]
     if not isinstance(theirs, dict):
         raise Unfit("its settings are no table")
+    if "steps" not in theirs:
+        raise Unfit("its settings are not those of a run")
     # Older files know of one network only.
-    theirs = {name: defaults[name] for name in NETWORK_KNOBS} | theirs
+    return {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs
+
+
+def read_config(header: dict[str, Any]) -> Config:
+    theirs, defaults = settings_in(header), Config().as_dict()
     if theirs.keys() != defaults.keys():
         raise Unfit("its settings are not those of a run")
     for name, default in defaults.items():
