@@ -273,13 +273,11 @@ def watched(launch: Launcher, own: OwnKernels) -> Launcher:
     return launch_own
 
 
+@contextmanager
 def noting_changes(
     launch: Launcher, arrays: Sequence[np.ndarray], note: Callable[[], None]
-) -> tuple[Launcher, Callable[[], None]]:
-    """A launcher that notes if the host has changed an array since the launch before; and a look.
-
-    The second is called at the end.
-    """
+) -> Iterator[Launcher]:
+    """A launcher that notes if the host has changed an array before a launch, or at the end."""
 
     def contents() -> list[bytes]:
         return [array.tobytes() for array in arrays]
@@ -296,7 +294,8 @@ def noting_changes(
         launch(kernel, blocks, threads, *given)
         held = contents()
 
-    return launch_and_keep, look
+    yield launch_and_keep
+    look()
 
 
 @contextmanager

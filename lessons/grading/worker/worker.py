@@ -215,15 +215,14 @@ class Worker:
 
     def launch(self, request: Json, arrays: Sequence[Any], launch: Launcher) -> None:
         name = request["function"]
-        is_launch = request["conducts"] or name.startswith("launch_")
-        if request["backend"] == "cuda" or not is_launch:
+        if request["backend"] == "cuda":
             arguments = self.stages.watched(self.unpacked(request, arrays))
-            if request["backend"] == "cuda":
-                self.file.find(name)(*arguments, launch=launch)
-                return
-            launch, look = noting_changes(launch, arrays, self.stages.note_host)
             self.file.find(name)(*arguments, launch=launch)
-            look()
+            return
+        if not (request["conducts"] or name.startswith("launch_")):
+            arguments = self.stages.watched(self.unpacked(request, arrays))
+            with noting_changes(launch, arrays, self.stages.note_host) as noting:
+                self.file.find(name)(*arguments, launch=noting)
             return
         kind = ConductedKernels if request["conducts"] else OwnKernels
         own = kind(arrays, self.file.path, name)
