@@ -313,8 +313,8 @@ def make_train_one_barrier(hidden, layers, deterministic=False, named_barriers=T
                     for c in range(COLOURS):
                         colours[looked_up, c] = drawn[2 + c]
                 encode_position_by_two(drawn[0], drawn[1], side, looked_up, settings, rows)
-                number, later = uint64(first + looked_up), uint64(first_step + i + 2)
-                u, v = random_uv(number, later, settings.seed)
+                of_sample, in_step = uint64(first + looked_up), uint64(first_step + i + 2)
+                u, v = random_uv(of_sample, in_step, settings.seed)
                 if side == 0:
                     uv[i & 1, looked_up, 0], uv[i & 1, looked_up, 1] = u, v
                 drawn[0], drawn[1] = u, v
