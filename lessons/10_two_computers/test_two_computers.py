@@ -374,16 +374,12 @@ def require_one_wait(case):
 def require_turns(case, run):
     """That each photograph's copies and kernel are asked for before the host waits, in turns."""
     asked = [number for number, step in enumerate(run.steps) if step.do in (TO_DEVICE, LAUNCH)]
-    early = [step for step in run.steps[: asked[-1]] if step.waits]
-    case.budget(
-        "times that the host waits before it has asked for the last photograph",
-        yours=len(early),
-        ours=0,
-        allowed=0,
-        diagnosis="waits in between",
-        sentence="while the host waits for one photograph, nobody asks for the copy of the next, "
-        "so nothing overlaps: ask for all first, then wait for the streams.",
-        line=early[0].line if early else 0,
+    require_no_wait(
+        case,
+        run.steps[: asked[-1]],
+        "before it has asked for the last photograph",
+        "while the host waits for one photograph, nobody asks for the copy of the next, so nothing "
+        "overlaps: ask for all first, then wait for the streams.",
     )
     launches, copies = run.launches(), [step for step in run.copies() if step.do == TO_DEVICE]
     for steps in (launches, copies):
@@ -397,6 +393,19 @@ def require_turns(case, run):
             line=alike[0].line if alike else None,
         )
     require_kept(case, run.steps)
+
+
+def require_no_wait(case, steps, when, sentence):
+    waits = [step for step in steps if step.waits]
+    case.budget(
+        f"times that the host waits {when}",
+        yours=len(waits),
+        ours=0,
+        allowed=0,
+        diagnosis="waits in between",
+        sentence=sentence,
+        line=waits[0].line if waits else 0,
+    )
 
 
 def expect_grays(case, grays, photos, function="gray_in_a_queue"):
@@ -445,16 +454,12 @@ def show_timelines(case, run, ours):
 def require_two_streams(case, run):
     launches = [number for number, step in enumerate(run.steps) if step.do == LAUNCH]
     steps = [run.steps[number] for number in launches]
-    between = [step for step in run.steps[launches[0] : launches[-1]] if step.waits]
-    case.budget(
-        "times that the host waits between the kernels",
-        yours=len(between),
-        ours=0,
-        allowed=0,
-        diagnosis="waits in between",
-        sentence="the host stands still between the kernels: what one stream needs of another, an "
-        "event tells it, event.record(stream) and event.wait(the other), and the host goes on.",
-        line=between[0].line if between else 0,
+    require_no_wait(
+        case,
+        run.steps[launches[0] : launches[-1]],
+        "between the kernels",
+        "the host stands still between the kernels: what one stream needs of another, an event "
+        "tells it, event.record(stream) and event.wait(the other), and the host goes on.",
     )
     require_kept(case, run.steps[launches[0] : launches[-1]])
     case.require(
