@@ -1,6 +1,7 @@
 """Imports point one way: which room may import which, and no circles between files."""
 
 import ast
+import functools
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -153,8 +154,13 @@ def is_package(module):
     return module in MODULES and MODULES[module].name == "__init__.py"
 
 
+@functools.cache
 def imports_of(path):
     """Modules of this project that a file imports, wherever in the file."""
+    return {*found_imports(path)}
+
+
+def found_imports(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

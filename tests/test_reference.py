@@ -565,6 +565,7 @@ def quality(feature_grid, weights):
     return reference.psnr(reference.render(feature_grid, matrices, 7, 5), tiny_image())
 
 
+@pytest.mark.slow
 def test_training_converges_on_a_tiny_image():
     _, feature_grid, flat, _ = random_problem(hidden=16, layers=2)
     losses, feature_grid, flat = reference_training.train(

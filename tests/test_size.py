@@ -25,7 +25,7 @@ lessons/course             .py                  1700
 lessons/grading            .py                 14260
 lessons/lab                .py                 23480
 lessons/reference          .py                  1100
-tests                      .py                 42150
+tests                      .py                 42200
 benchmarks                 .py                  2650
 images                     .py                   800
 """

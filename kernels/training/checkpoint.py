@@ -184,24 +184,20 @@ def require_same_run(path: Path, header: dict[str, Any], config: Config, image: 
         for name, value in config.as_dict().items()
         if theirs.get(name) != value and name != "steps"
     ]
+    anew = "or begin anew with --overwrite in place of --resume"
     if differences:
+        theirs_and_ours = "; ".join(differences)
         raise InputError(
-            f"{path} was made with other settings ({'; '.join(differences)}): resume with the "
-            "same ones, or begin anew with --overwrite in place of --resume"
+            f"{path} was made with other settings ({theirs_and_ours}): resume with the same, {anew}"
         )
     if header["image"] != image_digest(image):
-        raise InputError(
-            f"{path} was made with another image: give that one, or begin anew with --overwrite "
-            "in place of --resume"
-        )
+        raise InputError(f"{path} was made with another image: give that one, {anew}")
 
 
 def settings_in(header: dict[str, Any]) -> dict[str, Any]:
     """The settings that a header tells; each of them may still be anything."""
     theirs = header["config"]
-    if not isinstance(theirs, dict):
-        raise Unfit("its settings are no table")
-    if "steps" not in theirs:
+    if not isinstance(theirs, dict) or "steps" not in theirs:
         raise Unfit("its settings are not those of a run")
     # Older files know of one network only.
     return {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs

@@ -30,7 +30,7 @@ def call(*arguments):
     return module("__main__").COMMAND.main(options)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_run_leaves_its_pictures(image, tmp_path, capsys):
     out = tmp_path / "out"
     assert call(image, "--out", out, "--steps", 60, "--quiet") == 0

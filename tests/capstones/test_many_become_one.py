@@ -43,7 +43,7 @@ def test_what_cannot_be_used_is_one_line(arguments, words, tmp_path, capsys):
     assert not out.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_levels_and_the_picture_are_those_of_numpy(tmp_path, capsys):
     noise = np.random.default_rng(1).random((37, 53, 3), dtype=np.float32)
     path, out = tmp_path / "picture.png", tmp_path / "out"

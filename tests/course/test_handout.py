@@ -129,6 +129,7 @@ def copies_in(folder):
                     yield name, path, other
 
 
+@pytest.mark.slow
 def test_no_function_that_a_student_writes_stands_elsewhere(handout, tmp_path):
     assert list(copies_in(handout)) == []
     (tmp_path / "other.py").write_text(
@@ -150,6 +151,7 @@ def test_no_link_of_a_handout_is_dead(handout):
     assert links > 150
 
 
+@pytest.mark.slow
 def test_solutions_of_other_lessons_are_put_in_and_counted(tmp_path):
     out = tmp_path / "course"
     parsed = parse(["handout", str(out), "--with", "1-4,5b"])
@@ -167,6 +169,7 @@ def capstone(course, *options):
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_command_of_a_lesson_names_the_lesson_that_it_waits_for(handout):
     ran = capstone(handout, "lessons.11_many_become_one")
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -237,7 +240,7 @@ def test_a_handout_names_a_mistake_as_the_project_does(handout, tmp_path):
     assert named.sentence in " ".join(check(course, 1).split())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_functions_of_an_earlier_lesson_are_the_students_own_or_dropped_in(handout, tmp_path):
     course = tmp_path / "course"
     shutil.copytree(handout, course)

@@ -22,7 +22,7 @@ def test_what_draws_a_picture_finds_what_it_needs(lesson):
 @pytest.mark.parametrize(
     "lesson",
     [
-        pytest.param(lesson, marks=pytest.mark.thorough if number % 3 else pytest.mark.slow)
+        pytest.param(lesson, marks=pytest.mark.thorough if number % 6 else pytest.mark.slow)
         for number, lesson in enumerate(LESSONS)
     ],
 )

@@ -228,6 +228,7 @@ def test_view_lists_the_pictures(course, capsys, monkeypatch, tmp_path):
     assert "every_pixel.png" in printed and "every_pixel.html" in printed
 
 
+@pytest.mark.slow
 def test_doctor_names_what_is_missing_and_how_to_get_it(capsys, monkeypatch):
     assert tool.main(["doctor"]) == 0
     assert "everything needed is here" in capsys.readouterr().out

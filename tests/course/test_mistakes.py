@@ -179,6 +179,7 @@ def test_the_command_lists_and_prints(lesson, monkeypatch, capsys):
     assert "no mistake 'nothing'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_becomes_an_entry(lesson, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(mistakes_command, "find_lesson", lambda number: lesson)
     shutil.copy(find_lesson(1).folder / "test_grayscale.py", tmp_path)

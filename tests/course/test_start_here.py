@@ -77,6 +77,7 @@ def write_solution(project):
 # ---------------------------------------------------------------- the whole notebook
 
 
+@pytest.mark.slow
 def test_it_runs_from_top_to_bottom_with_nothing_written(project):
     shown, printed = run_all(project)
     texts = [cell["text"] for cell in shown]

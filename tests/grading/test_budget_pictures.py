@@ -39,7 +39,7 @@ def test_what_is_long_stays_on_the_sheet(tmp_path):
     assert (edge == 255).all() and picture.shape[1] > BARS + LENGTH
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_check_whose_budget_is_exceeded_leaves_a_picture(warm, tmp_path):
     lesson = find_lesson(1)
     check = lesson.check("one_thread_per_pixel")

@@ -58,7 +58,7 @@ def test_a_cluster_gives_the_same_grades_though_a_worker_is_killed(tmp_path):
     assert pictures == {path.name for path in (tmp_path / "here").rglob("*.png")} != set()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_interrupted_cluster_goes_on(tmp_path):
     made = a_class(tmp_path / "in", 6)
     command = [

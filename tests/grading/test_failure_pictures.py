@@ -73,6 +73,7 @@ def test_view_shows_why_a_check_failed(workers, folder, capsys, number, kernel, 
     assert in_red == (diagnosis != "blue first")
 
 
+@pytest.mark.slow
 def test_the_replay_of_a_wrong_result_opens_at_its_first_wrong_element(workers, folder):
     lesson = find_lesson(5)
     wrong = find_entry(lesson, "first_tile_again")

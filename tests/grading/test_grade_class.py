@@ -331,7 +331,7 @@ def test_a_made_class_gets_the_grades_that_it_should(tmp_path):
     assert points == {student: 10 * (1 in found) for student, found in expected.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_ends_in_one_line_and_the_rest_is_graded_later(tmp_path):
     made = a_class(tmp_path / "in", **{f"student{i}": f"{TEXT}# {i}\n" for i in range(4)})

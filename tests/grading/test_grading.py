@@ -99,6 +99,7 @@ def test_prints_of_a_failing_file_are_shown(warm):
     assert len(message.splitlines()) <= 12
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_inputs_and_another_seed_others(workers):
     text = solution_with("float32(0.7152)", "float32(0.75)")
     results = [grade(text, [EVERY_PIXEL], seed, workers) for seed in (1, 1, 2)]

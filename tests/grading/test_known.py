@@ -198,6 +198,7 @@ def test_a_mistake_is_named_however_it_is_written(one_known, workers):
     assert "\nblue first: This is blue_first.\n" in result.message
 
 
+@pytest.mark.slow
 def test_another_mistake_is_not(one_known, workers):
     text = SOLUTION.replace("float32(0.2126)", "float32(0.2125)")
     result = grade(text, [LESSON.check("every_pixel")], workers=workers)["every_pixel"]

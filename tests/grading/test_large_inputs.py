@@ -36,6 +36,7 @@ def test_many_threads_that_do_little_run_on_the_checked_simulator():
     assert (result.status, result.backend) == ("passed", "checked")
 
 
+@pytest.mark.slow
 def test_threads_that_go_round_for_long_run_on_the_native_engine():
     rounds = "    for i in range(1000):\n        height\n"
     result = whole_photo(rounds)
@@ -101,7 +102,7 @@ def test_numba_is_asked_once_for_one_row_and_for_many(monkeypatch):
     assert len(asked) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, on Linux")
 def test_lesson_9_gets_the_same_results_from_warm_workers():
     lesson = find_lesson(9)

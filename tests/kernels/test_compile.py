@@ -95,6 +95,7 @@ VARIANTS = [
 NEED_MORE = {"kernels.fast.ptx_successor"}
 
 
+@pytest.mark.slow
 def test_importing_anything_needs_no_gpu_and_no_arguments():
     paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "kernels").rglob("*.py")]
     modules = {".".join(path.parts) for path in paths} - NEED_MORE

@@ -88,7 +88,12 @@ def make_network_kernel(hidden, layers, channels):
 
 
 @pytest.mark.parametrize(
-    "hidden, layers, channels", [(16, 1, 3), (32, 2, 3), (32, 2, 4), (32, 3, 3), (64, 2, 3)]
+    "hidden, layers, channels",
+    [
+        (32, 2, 3),
+        (32, 2, 4),
+        *(pytest.param(*net, 3, marks=pytest.mark.slow) for net in [(16, 1), (32, 3), (64, 2)]),
+    ],
 )
 def test_network_and_its_gradients(hidden, layers, channels):
     kernel, samples = make_network_kernel(hidden, layers, channels)
@@ -180,8 +185,8 @@ def run_gradients(config, image, arrays, step, fused, blocks):
     "batch, blocks, deterministic, vector_atomics, channels",
     [
         (200, 2, False, True, 3),
-        (450, 2, False, False, 3),
-        (130, 1, True, True, 3),
+        pytest.param(450, 2, False, False, 3, marks=pytest.mark.slow),
+        pytest.param(130, 1, True, True, 3, marks=pytest.mark.slow),
         (130, 3, False, True, 3),
         pytest.param(200, 2, False, True, 4, marks=pytest.mark.slow),
         pytest.param(130, 3, False, False, 4, marks=pytest.mark.slow),

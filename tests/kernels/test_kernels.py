@@ -293,6 +293,7 @@ def test_downsample_and_upsample_between_any_sizes(engine, size):
         ),
     ],
 )
+@pytest.mark.slow_on("native")
 def test_histograms_and_sum(engine, pixels, bins):
     """More bins than threads, a last block of few pixels; what was there before is added to."""
     brightness = random(pixels, low=0)

@@ -83,13 +83,8 @@ def test_anything():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(seed, marks=pytest.mark.thorough if seed else pytest.mark.slow)
-        for seed in range(4)
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
 def test_more_of_anything(seed):
     for number in range(2000):
         run(number, seed)

@@ -221,6 +221,7 @@ def fill_and_read(values, same, out):
         out[i] = same[i - 1]
 
 
+@pytest.mark.slow
 def test_what_nobody_has_written_on_the_device():
     def unwritten(program):
         with instead_of_gpu(quiet=True) as session:
@@ -419,6 +420,7 @@ def timed(wait, record=True):
     return start.elapsed_time(end)
 
 
+@pytest.mark.slow
 def test_a_time_that_is_asked_for_too_early():
     assert found(lambda: timed(lambda end, stream: None)) == 1
     assert found(lambda: timed(lambda end, stream: end.synchronize())) == 0
@@ -474,6 +476,7 @@ def two_streams(order):
     add[1, 8, second](array, 1)
 
 
+@pytest.mark.slow
 def test_two_streams_and_one_array():
     def event(first, second):
         mark = cuda.event()
@@ -499,6 +502,7 @@ def test_two_streams_and_one_array():
     assert found(halves) == found(both_read) == 0
 
 
+@pytest.mark.slow
 def test_a_stream_that_waits_for_an_event_in_vain():
     def told(program):
         with instead_of_gpu(quiet=True) as session:
@@ -681,6 +685,7 @@ def test_pinned_memory_gets_its_numbers_when_the_host_has_waited():
     assert session.problems == []
 
 
+@pytest.mark.slow
 def test_mapped_and_managed_memory_is_the_kernels_until_it_is_done():
     def read(make, wait):
         array = make(8, np.float32)
@@ -748,6 +753,7 @@ def freed_in_use(program):
     return [(step.size, step.place.line - first) for step in steps]
 
 
+@pytest.mark.slow
 def test_an_array_is_freed_while_a_queue_uses_it():
     def lost(queue, ones):
         there = cuda.to_device(ones, stream=queue)

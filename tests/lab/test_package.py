@@ -44,7 +44,7 @@ def test_the_package_has_a_page_and_a_name():
         assert (LAB / f"{module}.py").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_installs_into_an_empty_environment(tmp_path):
     venv.create(tmp_path / "venv", with_pip=True)
     folder = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")

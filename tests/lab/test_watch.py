@@ -93,6 +93,7 @@ def long_loop(values, out):
         out[i] = x
 
 
+@pytest.mark.slow
 def test_every_round_of_a_long_loop_is_seen():
     _, plain = run(None, kernel=long_loop)
     for _ in range(2):  # the second time it would be compiled

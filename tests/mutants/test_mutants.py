@@ -153,7 +153,7 @@ LARGE = (
     "add_weight_gradients",
 )
 # Of their mutants one part is slow.
-IN_PARTS = {"learn": 12, "scatter_block": 3, "backward": 6, "mlp_forward": 3, "paint": 3}
+IN_PARTS = {"learn": 24, "scatter_block": 6, "backward": 12, "mlp_forward": 6, "paint": 6}
 PARTS = [
     pytest.param(
         kernel, first, step, marks=pytest.mark.thorough if first else pytest.mark.slow,
@@ -259,7 +259,12 @@ def narrow_modules(kernel):
 
 QUICK_AT_LARGE = ("histogram_global", "pixel_centres")
 BY_LARGE_SIZE = [
-    pytest.param(kernel, marks=[pytest.mark.slow] * (kernel not in QUICK_AT_LARGE))
+    pytest.param(
+        kernel,
+        marks=[]
+        if kernel in QUICK_AT_LARGE
+        else [pytest.mark.thorough if kernel in LARGE else pytest.mark.slow],
+    )
     for kernel in large.LARGE
 ]
 

@@ -71,7 +71,9 @@ def test_every_class_keeps_the_contract(name, kind):
     assert all(p.default is not p.empty for p in parameters_of(kind)[len(promised) :])
 
 
-@pytest.mark.parametrize("name", ["cpu", "native", pytest.param("checked", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["cpu", *(pytest.param(one, marks=pytest.mark.slow) for one in ("native", "checked"))]
+)
 def test_what_backends_return(name):
     config = Config(steps=5, batch=3, grid_width=3, grid_height=2, hidden=16, layers=1)
     image, before = np.random.default_rng(0).random((4, 5, 3), np.float32), initial_state(config)

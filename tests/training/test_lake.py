@@ -13,7 +13,7 @@ from lessons import reference
 IMAGES = Path(__file__).resolve().parents[2] / "images"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_program_paints_the_lake_that_is_kept(tmp_path):
     painted = tmp_path / "lake.png"
     command = [sys.executable, IMAGES / "paint_lake.py", "--out", painted]

@@ -144,6 +144,7 @@ def browser(monkeypatch):
     return browser
 
 
+@pytest.mark.slow
 def test_a_live_page_follows_the_run_to_its_end(tmp_path, browser, capsys):
     image = save(tmp_path / "picture.png", pixels())
     begun = [str(image), "--out", str(tmp_path / "run"), *TINY]

@@ -403,6 +403,7 @@ def test_the_native_backend_is_not_deterministic_and_says_so(tmp_path, capsys):
     assert "--backend cpu" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_native_backend_from_the_command_line(tmp_path):
     image = save(tmp_path / "two.png", pixels(2, 2))
     small = "--backend native --steps 2 --batch 4 --grid 2x2 --snapshots none".split()
@@ -755,7 +756,13 @@ def test_checkpoints_of_another_run(image, copy, refuse, tmp_path):
     refuse([image, "--out", copy, *TINY, "--resume", "--steps", 59], "has 60 steps behind it")
 
 
-@pytest.mark.parametrize("call, step, same", [(7, 14, True), (11, 28, True), (19, 58, False)])
+@pytest.mark.parametrize(
+    "call, step, same",
+    [
+        (7, 14, True),
+        *(pytest.param(*at, marks=pytest.mark.slow) for at in [(11, 28, True), (19, 58, False)]),
+    ],
+)
 def test_resume_with_more_steps(image, tmp_path, capsys, call, step, same):
     """Learning rates are the same for both lengths up to the middle of the shorter run."""
     assert interrupted_run(call, image, tmp_path / "run") == 130
