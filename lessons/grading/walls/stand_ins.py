@@ -13,7 +13,7 @@ import enum
 import functools
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
@@ -62,6 +62,32 @@ def dataclass(kind: Any = None, **options: Any) -> Any:
     return dataclasses.dataclass(kind, **options)
 
 
+def fields(thing: Any) -> tuple[Any, ...]:
+    """As that of dataclasses, for a class of the file, or an instance of one."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    if not (is_of_a_file(kind) and dataclasses.is_dataclass(kind)):
+        raise InputError(f"{kind.__name__} is no dataclass of this file")
+    found = dataclasses.fields(kind)
+    if any(type(one) is not dataclasses.Field or one.name.startswith("__") for one in found):
+        raise InputError(f"{kind.__name__} has fields that dataclass(...) has not made")
+    return found
+
+
+def values_of(thing: Any) -> Iterator[tuple[str, Any]]:
+    return ((one.name, getattr(thing, one.name)) for one in fields(thing))
+
+
+def asdict(thing: Any) -> dict[str, Any]:
+    """As that of dataclasses, but what is no dataclass is not copied."""
+    is_one = dataclasses.is_dataclass
+    return {name: asdict(value) if is_one(value) else value for name, value in values_of(thing)}
+
+
+def astuple(thing: Any) -> tuple[Any, ...]:
+    is_one = dataclasses.is_dataclass
+    return tuple(astuple(value) if is_one(value) else value for _, value in values_of(thing))
+
+
 # ---------------------------------------------------------------- abc, enum, classes
 
 
@@ -81,12 +107,33 @@ def build_class(function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
 
 
 class KnownMembers(enum.EnumMeta):
-    """The class of enumerations that are written as classes: a call looks a member up."""
+    """The class of enumerations: a call looks a member up, or makes another enumeration."""
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
-        if len(given) != 1 or named or not cls.__members__:
+        if cls.__members__:
+            if len(given) != 1 or named:
+                raise InputError(f"{cls.__name__}(...) takes the value of one member")
+            return super().__call__(*given)
+        if len(given) != 2 or not named.keys() <= {"start"} or type(given[0]) is not str:
             raise InputError("write an enumeration as a class, with a line per name")
-        return super().__call__(*given)
+        members = members_of(given[1], named.get("start", 1))
+        return super().__call__(given[0], members, module=next(iter(OWN)))
+
+
+def members_of(names: Any, start: Any) -> list[tuple[str, Any]]:
+    """(name, value) of each member, of the kinds that say no more than what they are."""
+    if type(names) is str:
+        names = names.replace(",", " ").split()
+    if type(names) not in (list, tuple, dict) or type(start) is not int:
+        raise InputError("an enumeration takes its names as a text, a list, a tuple or a dict")
+    pairs = [*names.items()] if type(names) is dict else [*names]
+    if all(type(pair) is str for pair in pairs):
+        pairs = [(name, start + number) for number, name in enumerate(pairs)]
+    for pair in pairs:
+        fits = type(pair) in (list, tuple) and len(pair) == 2 and type(pair[0]) is str
+        if not fits or pair[0].startswith("_") or type(pair[1]) not in (int, float, str, bool):
+            raise InputError("write an enumeration as a class, with a line per name")
+    return [(name, value) for name, value in pairs]
 
 
 def enumerations() -> dict[str, Any]:
@@ -201,7 +248,8 @@ MODULES = make({
         "ContextDecorator", "AbstractContextManager",
     ),
     "dataclasses": {"dataclass": dataclass, "field": dataclasses.field,
-                    **taken(dataclasses, "replace", "KW_ONLY")},
+                    "fields": fields, "asdict": asdict, "astuple": astuple,
+                    **taken(dataclasses, "replace", "is_dataclass", "KW_ONLY")},
     "datetime": taken(datetime, "date", "datetime", "time", "timedelta", "timezone", "UTC"),
     "enum": enumerations(),
     "functools": {**taken(functools, "cache", "cached_property", "cmp_to_key", "lru_cache",

@@ -26,6 +26,7 @@ from lessons.grading.walls.allowed_names import MODULES, prepare_numba
 from lessons.grading.walls.limits import MOST_ROUNDS
 from lessons.grading.worker.host_code import fixed, run_host_code
 from lessons.grading.worker.own_kernels import (
+    KERNEL,
     ConductedKernels,
     OwnKernels,
     no_usual_launcher,
@@ -106,7 +107,8 @@ class Worker:
         packer = Packer()
         function = self.file.find(request["function"])
         function = getattr(function, "py_func", function)  # a device function cannot be called
-        with np.errstate(all="ignore"):  # as in a kernel, where numbers wrap without a word
+        # As in a kernel, where numbers wrap without a word, and device functions can be called.
+        with np.errstate(all="ignore"), plain_device_functions():
             try:
                 result = packer.pack(plain(function(*arguments)))
             except OverflowError:
@@ -257,6 +259,23 @@ def plain(value: object) -> object:
 
 
 # ---------------------------------------------------------------- math as it is in a kernel
+
+
+@contextmanager
+def plain_device_functions() -> Iterator[None]:
+    """Within this, what `cuda.jit(device=True)` has made runs as plain Python when it is called."""
+    compiled = KERNEL.__call__
+
+    def call(function: Any, *arguments: object) -> object:
+        if function.targetoptions["device"]:
+            return function.py_func(*arguments)
+        return compiled(function, *arguments)
+
+    KERNEL.__call__ = call
+    try:
+        yield
+    finally:
+        KERNEL.__call__ = compiled
 
 
 @contextmanager
