@@ -33,10 +33,7 @@ NOT_FUSED = 0.5  # reads of each activation from global memory: here it is no sl
 @check("relu_unit")
 def test_relu_unit(case):
     for batch in FOR_RELU_UNIT:
-        sums, weights = case.random((batch, TILE), -1, 1), case.random(TILE, -1, 1)
-        outputs = case.output((batch,))
-        counts = case.measure("launch_relu_unit", sums, weights, outputs)
-        case.expect(outputs, reference_warm_ups.relu_unit(sums, weights), "outputs")
+        counts, sums, outputs = relu_unit(case, batch)
     require_read_across(case, counts, sums, "sums")
     case.keep_within(
         "writes of each output",
@@ -53,9 +50,7 @@ def test_relu_unit(case):
 @check("mix_units")
 def test_mix_units(case):
     for batch, layers in FOR_MIX_UNITS:
-        features, outputs = case.random((batch, FEATURES), -1, 1), case.output((batch, FEATURES))
-        counts = case.measure("launch_mix_units", features, layers, outputs)
-        case.expect(outputs, reference_warm_ups.mix_units(features, layers), "outputs")
+        counts, features, outputs = mix_units(case, batch, layers)
     case.budget(
         "reads of outputs, which is only written",
         yours=counts.of(outputs).reads / outputs.array.size,
@@ -139,6 +134,8 @@ def test_fetched_once(case):
 
 @check("float32")
 def test_float32(case):
+    relu_unit(case, 20)
+    mix_units(case, 20, 2)
     evaluate(case, 20, 16, 1)
 
 
@@ -149,6 +146,22 @@ def test_full_size(case):
     expect_network(case, network)
     small = random_network(case, *ONE_LAYER).arrays  # fused, and not another kernel
     require_fused(case, case.measure("launch_mlp_forward", *small), *small)
+
+
+def relu_unit(case, batch):
+    """(counts, its input, its output) after that kernel, of random numbers."""
+    sums, weights = case.random((batch, TILE), -1, 1), case.random(TILE, -1, 1)
+    outputs = case.output((batch,))
+    counts = case.measure("launch_relu_unit", sums, weights, outputs)
+    case.expect(outputs, reference_warm_ups.relu_unit(sums, weights), "outputs")
+    return counts, sums, outputs
+
+
+def mix_units(case, batch, layers):
+    features, outputs = case.random((batch, FEATURES), -1, 1), case.output((batch, FEATURES))
+    counts = case.measure("launch_mix_units", features, layers, outputs)
+    case.expect(outputs, reference_warm_ups.mix_units(features, layers), "outputs")
+    return counts, features, outputs
 
 
 class Network(NamedTuple):

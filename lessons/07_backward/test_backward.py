@@ -41,26 +41,14 @@ ALLOWED_LOSS_ATOMICS = 16  # per 64 samples, where one is enough
 @check("relu_backward")
 def test_relu_backward(case):
     for shape in FOR_RELU_BACKWARD:
-        gradients = case.random(shape, -1, 1)
-        # As behind a ReLU: half of them are exactly zero, and some are tiny.
-        before = np.maximum(case.random(shape, -1, 1), 0)
-        before.flat[::7] *= np.float32(2.0**-60)
-        activations = case.output(shape, initial=before)
-        counts = case.measure("launch_relu_backward", gradients, activations)
-        expected = reference_warm_ups.relu_backward(gradients, before)
-        case.expect(activations, expected, "activations", threads=THREADS)
+        counts, activations = relu_backward(case, shape)
         case.require_many_threads(counts, activations)
 
 
 @check("add_weight_gradients")
 def test_add_weight_gradients(case):
     for batch in FOR_WEIGHT_GRADIENTS:
-        activations, deltas = case.random((batch, 16), -1, 1), case.random((batch, 16), -1, 1)
-        before = case.random((16, 16), 1, 2)
-        grad_weights = case.output((16, 16), initial=before)
-        counts = case.measure("launch_add_weight_gradients", activations, deltas, grad_weights)
-        expected = before + reference_warm_ups.add_weight_gradients(activations, deltas)
-        case.expect(grad_weights, expected, "grad_weights")
+        counts, activations, deltas, grad_weights = add_weight_gradients(case, batch)
     expect_one_addition(case, counts, grad_weights, blocks=-(-batch // BLOCK_SAMPLES))
     case.require_many_threads(counts, grad_weights)
     for name, array in (("activation", activations), ("delta", deltas)):
@@ -113,6 +101,8 @@ def test_grid(case):
 
 @check("few_atomics")
 def test_few_atomics(case):
+    counts, _, _, grad_weights = add_weight_gradients(case, BLOCK_SAMPLES)
+    expect_one_addition(case, counts, grad_weights, blocks=1)
     net = network(case, *COUNTED)
     counts, (grad_weights, _, loss_sum) = measure(case, net)
     expect_near(case, grad_weights, net.right.grad_weights, "grad_weights")
@@ -133,6 +123,8 @@ def test_few_atomics(case):
 
 @check("float32")
 def test_float32(case):
+    relu_backward(case, (20, 16))
+    add_weight_gradients(case, 20)
     net = network(case, 20, 16, 1)
     expect_all_gradients(case, net, run(case, net))
 
@@ -144,6 +136,29 @@ def test_many_blocks(case):
         outputs = run(case, net, ALREADY, engine)
         expect_all_gradients(case, net, [output.array - ALREADY for output in outputs])
     run_in_blocks(case, network(case, *LAST_LAYER[0]))
+
+
+def relu_backward(case, shape):
+    """(counts, its output) after that kernel, of random numbers."""
+    gradients = case.random(shape, -1, 1)
+    # As behind a ReLU: half of them are exactly zero, and some are tiny.
+    before = np.maximum(case.random(shape, -1, 1), 0)
+    before.flat[::7] *= np.float32(2.0**-60)
+    activations = case.output(shape, initial=before)
+    counts = case.measure("launch_relu_backward", gradients, activations)
+    expected = reference_warm_ups.relu_backward(gradients, before)
+    case.expect(activations, expected, "activations", threads=THREADS)
+    return counts, activations
+
+
+def add_weight_gradients(case, batch):
+    activations, deltas = case.random((batch, 16), -1, 1), case.random((batch, 16), -1, 1)
+    before = case.random((16, 16), 1, 2)
+    grad_weights = case.output((16, 16), initial=before)
+    counts = case.measure("launch_add_weight_gradients", activations, deltas, grad_weights)
+    expected = before + reference_warm_ups.add_weight_gradients(activations, deltas)
+    case.expect(grad_weights, expected, "grad_weights")
+    return counts, activations, deltas, grad_weights
 
 
 class Network(NamedTuple):

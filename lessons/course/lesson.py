@@ -97,8 +97,8 @@ class Lesson(NamedTuple):
 
     @property
     def main_checks(self) -> list[Check]:
-        """Those that look at more than a warm-up."""
-        return [check for check in self.checks if not set(check.needs) <= set(self.warm_ups)]
+        """Those that look at no warm-up."""
+        return [check for check in self.checks if not set(check.needs) & set(self.warm_ups)]
 
     def check(self, name: str) -> Check:
         for check in self.checks:
@@ -186,10 +186,9 @@ def require_sense(lesson: Lesson, path: Path) -> None:
     for name in lesson.atomics:
         if name not in lesson.blank:
             raise InputError(f"{path}: {name} may use atomics, but is not to be written")
-    for check in lesson.main_checks:
-        needless = set(check.needs) & set(lesson.warm_ups)
-        if needless:
-            raise InputError(f"{path}: {check.name} would wait for the warm-up {needless.pop()}")
+    seen = {name for check in lesson.main_checks for name in check.needs}
+    for name in {*lesson.blank} - {*lesson.warm_ups} - seen:
+        raise InputError(f"{path}: no check needs {name} without a warm-up")
     for check in lesson.checks:
         if not re.fullmatch("[a-z0-9_]+", check.name):
             raise InputError(f"{path}: {check.name!r} is no name for a check")

@@ -197,7 +197,7 @@ def test_kept_functions_use_those_of_the_student():
         (
             "blank = [",
             'warm_ups = ["luminance"]\nblank = [',
-            "would wait for the warm-up luminance",
+            "without a warm-up",
         ),
         ('title = "Grayscale', 'name = "Grayscale', "cannot be used"),
         ("hours = 1.5", 'hours = "one"', "cannot be used"),

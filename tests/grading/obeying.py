@@ -145,14 +145,25 @@ def barrier_beside(text, found, here, there):
     elif found["before"]:
         text.insert_before(text.statement(int(found["before"]), kind), BARRIER)
     elif found["outside"]:
-        branch = text.statement(there, (ast.If,))
-        text.insert_behind(branch, BARRIER)
+        return two_branches(text, int(found["outside"]), int(found["end"]))
     else:
         return (
             text.between(*map(int, found["lines"].split(" and ")))
             if found["lines"]
             else (text.between(here, there))
         )
+    return True
+
+
+def two_branches(text, line, end):
+    """One `if` becomes two of the same condition, with a barrier between; False if it cannot."""
+    branch = text.statement(line, (ast.If,))
+    later = [one for one in branch.body if one.end_lineno >= end]
+    if branch.orelse or not later or later[0] is branch.body[0]:
+        return False
+    head = f"if {ast.unparse(branch.test)}:"
+    around = " " * branch.col_offset
+    text.at(later[0].lineno)[0].extend([around + BARRIER, around + head])
     return True
 
 
@@ -230,9 +241,7 @@ def under_an_if(text, found, here, there):
 
 
 def one_thread_stores(text, found, here, there):
-    function = ast.unparse(text.statement(here, (ast.FunctionDef,)))
-    axes = "xy" if re.search(r"Idx\.y|grid\(2", function) else "x"
-    places = [f"cuda.{name}.{axis} == 0" for axis in axes for name in ("threadIdx", "blockIdx")]
+    places = [f"cuda.{name}.{axis} == 0" for axis in "xy" for name in ("threadIdx", "blockIdx")]
     text.wrap(text.statement(here), f"if {' and '.join(places)}:")
 
 
@@ -338,7 +347,7 @@ RULES = [
     (r"write `((?:from|import) [^`]*)` at the top", imported),
     (
         r"put cuda\.syncthreads\(\) between (?:them|lines (?P<lines>\d+ and \d+))"
-        r"(?P<outside>, outside the `if`)?(?:, behind the (?:`if`|loop) of line (?P<behind>\d+))?"
+        r"(?:, outside the `if` of line (?P<outside>\d+): end it before line (?P<end>\d+))?(?:, behind the (?:`if`|loop) of line (?P<behind>\d+))?"
         r"(?:(?:,| and) before the (?:`if`|loop) of line (?P<before>\d+))?",
         barrier_beside,
     ),

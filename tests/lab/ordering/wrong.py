@@ -356,7 +356,7 @@ def scan_with_one_buffer(values, out):
     out[thread] = sums[thread]
 
 
-@wrong(1, 64, lambda: (zeros(64),), "race", "outside the `if`")
+@wrong(1, 64, lambda: (zeros(64),), "race", "outside the `if` of line")
 def race_under_a_guard(values):
     thread = cuda.threadIdx.x
     if thread < 40:

@@ -293,8 +293,13 @@ def in_one_function(now: Side, former: Side, them: str = "them") -> str:
     loop = common_loop(now, former)
     begin, end = line_of(now.node), line_of(former.node)
     if loop is None or begin > end:
-        conditional = any(isinstance(parent, ast.If) for parent in shared_parents(now, former))
-        outside = ", outside the `if`" if conditional else where_between(now, former)
+        branches = [one for one in shared_parents(now, former) if isinstance(one, ast.If)]
+        outside = where_between(now, former)
+        if branches:
+            outside = (
+                f", outside the `if` of line {branches[-1].lineno}: end it before line "
+                f"{max(begin, end)}, and begin a second one behind the barrier"
+            )
         meant = ", if both are meant for this element" * (now.kind == former.kind == "write")
         second = or_a_second_array(now, former)
         return f"put cuda.syncthreads() between {them}{outside}{meant}{second}"
