@@ -493,7 +493,7 @@ def waits_while_its_block_is_at_a_barrier(flag, out):
     out[cuda.blockIdx.x] = 1
 
 
-@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "budget", budget=300)
+@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "each round", budget=300)
 def never_ends(out):
     n = 0
     while n < 10:  # here
