@@ -189,6 +189,19 @@ def signature(function: Callable, *dtypes: np.dtype) -> tuple[tuple[np.dtype, ..
     return tuple(as_dtype(t) for t in found.args), as_dtype(found.return_type)
 
 
+@functools.lru_cache(maxsize=256)
+def range_dtype(*dtypes: np.dtype) -> np.dtype:
+    """The type of the variable of a loop over `range`; floats count as whole numbers there.
+
+    Raises `TypeProblem` for what is no real number.
+    """
+    try:
+        found = typing_context().resolve_function_type(range, tuple(map(from_dtype, dtypes)), {})
+    except (NumbaError, NotImplementedError):
+        raise TypeProblem(f"range does not accept {' and '.join(map(str, dtypes))}") from None
+    return as_dtype(found.return_type.dtype)
+
+
 def stays_half(function: Callable, dtypes: tuple[np.dtype, ...]) -> bool:
     if function in MATH_OF_HALVES:
         return dtypes == (HALF,)

@@ -8,13 +8,11 @@ A test in which something is found fails, and says what.
 
 from collections.abc import Generator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    pass
-
+EXIT_NOTHING = 6  # no launch was checked; pytest itself has 0 to 5
 EVERYTHING = pytest.StashKey["AllTests"]()
 
 
@@ -65,6 +63,13 @@ def pytest_runtest_makereport(
     if everything is not None and call.when == "call":
         everything.judge(report)
     return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    everything = session.config.stash.get(EVERYTHING, None)
+    if everything is not None and not exitstatus and not everything.session.everything().launches:
+        session.exitstatus = EXIT_NOTHING
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -22,6 +22,9 @@ def undecorated(x):
     return x * 2
 
 
+POINT = np.dtype([("x", np.float32), ("n", np.int32), ("corner", np.float64, 2)], align=True)
+
+
 @cuda.jit(device=True)
 def twice(x):
     return x * 2
@@ -57,6 +60,10 @@ MISTAKES = (
 # From this seed on, kernels have local arrays, complex numbers, tuples and shuffles, too. Those
 # before stay as they were when their counts were saved.
 LARGER_SINCE = 10_000
+# And from this one on, what Numba's documentation calls its subset of Python: records, closures,
+# slices, small types, calls within calls as limits of loops, `else` of loops, early `continue`.
+WIDER_SINCE = 20_000
+SMALL = ("np.int8", "np.uint8", "np.int16", "np.uint16", "np.uint32", "np.bool_")
 
 
 class Case(NamedTuple):
@@ -83,6 +90,7 @@ class Writer:
         # One for all: a sum of some and the largest of others would depend on who comes first.
         self.atomic = self.random.choice(["add", "max", "min"])
         self.larger = seed >= LARGER_SINCE
+        self.wider = seed >= WIDER_SINCE
 
     def case(self) -> Case:
         mistake = self.random.choice(MISTAKES) if self.random.random() < 0.25 else None
@@ -130,8 +138,12 @@ class Writer:
         kinds = ["integer", "float", "store", "unpack", "atomic", "extra"]
         if self.larger:
             kinds += ["local", "complex", "tuple"]
+        if self.wider:
+            kinds += ["record", "closure", "slice", "small", "nested_tuple", "rounded"]
         if depth:
             kinds += ["branch", "loop", "search", "choice"]
+        if depth and self.wider:
+            kinds += ["computed_range", "else_of_loop", "early_continue", "several"]
         return getattr(self, f"write_{self.random.choice(kinds)}")(depth)
 
     def new_name(self) -> str:
@@ -203,6 +215,132 @@ class Writer:
         items = ", ".join(f"float64({self.number(1)})" for _ in range(3))
         self.floats.append(f"{name}[{self.index(3)}]")
         return [f"{name} = ({items})"]
+
+    # ------------------------------------------------------------ the wider grammar
+
+    def write_record(self, depth: int) -> list[str]:
+        """Records of the thread's own; a field of one is an array."""
+        name = self.new_name()
+        record = f"{name}[{self.random.choice(('1', 'i % 2'))}]"
+        lines = [
+            f"{name} = cuda.local.array(2, POINT)",
+            f"{record}.x = {self.bounded(self.floating(1))}",
+            f"{record}['n'] = {self.index(99)}",
+            f"{record}.corner[1] = {record}.x * {self.bounded(self.number(1))}",
+        ]
+        self.floats += [f"{record}.x", f"{record}['corner'][1]"]
+        self.integers.append(f"{record}.n")
+        return lines
+
+    def write_closure(self, depth: int) -> list[str]:
+        """A function within the kernel, which sees a variable of it."""
+        name, free, result = self.new_name(), self.new_name(), self.new_name()
+        body = self.random.choice(
+            [f"x + {free}", f"x * {free} if x > {free} else {free}", f"min(x, {free}, 7)"]
+        )
+        if self.random.random() < 0.5:
+            head = [f"{name} = lambda x: {body}"]
+        else:
+            head = [f"def {name}(x, y=2):", f"    return ({body}) * y"]
+        value = f"float64({name}({self.bounded(self.floating(1))}))"
+        lines = [f"{free} = {self.bounded(self.floating(1))}", *head, f"{result} = {value}"]
+        self.floats.append(result)
+        return lines
+
+    def write_slice(self, depth: int) -> list[str]:
+        """A part of an array of the thread's own, and of a tuple."""
+        array, part, step = self.new_name(), self.new_name(), self.new_name()
+        cut = self.random.choice(("1:5", "::2", "2:", ":-2", "-4:", "::-1", "5:1:-2"))
+        lines = [
+            f"{array} = cuda.local.array(8, float64)",
+            f"for {step} in range(len({array})):",
+            f"    {array}[{step}] = {step} + {self.bounded(self.number(1))}",
+            f"{part} = {array}[{cut}]",
+            f"{part}[{self.index(2)}] += {self.bounded(self.floating(1))}",
+        ]
+        self.floats.append(f"{part}[{self.random.choice(('0', '-1', '1'))}]")
+        self.integers.append(f"len({part})")
+        return lines
+
+    def write_small(self, depth: int) -> list[str]:
+        """Numbers of few bits, and what becomes of two that meet."""
+        one, other, kind = self.new_name(), self.new_name(), self.random.choice(SMALL)
+        operator = self.random.choice(("+", "-", "*", "&", "|"))
+        if "bool" in kind:
+            operator = "&"
+        lines = [f"{one} = {kind}({self.index(100)})", f"{other} = {one} {operator} {kind}(3)"]
+        self.integers += [f"int64({one})", f"int64({other})"]
+        return lines
+
+    def write_nested_tuple(self, depth: int) -> list[str]:
+        """Tuples of tuples of other types, taken apart."""
+        name, one, other, last = (self.new_name() for _ in range(4))
+        lines = [f"{name} = (({self.integer(1)}, {self.floating(1)}), ({self.integer(1)},), k)"]
+        lines += [f"({one}, {other}), {last} = {name}[0], {name}[1][0] + {name}[-1]"]
+        self.integers += [one, last, f"len({name}[:2])"]
+        self.floats.append(other)
+        return lines
+
+    def write_rounded(self, depth: int) -> list[str]:
+        name = self.new_name()
+        function = self.random.choice(("math.floor", "math.ceil", "math.trunc", "round"))
+        lines = [f"{name} = int({function}({self.bounded(self.floating(2))}))"]
+        self.integers.append(name)
+        return lines
+
+    def small_range(self) -> str:
+        """Limits of few rounds, calls within calls, of whole numbers and of floats."""
+        small, step = self.index(6), self.random.choice(("1", "2", "max(1, k // 3)"))
+        value = f"abs({self.bounded(self.floating(1))}) / 250.0"
+        return self.random.choice([
+            f"math.ceil({small} / 2)", f"min({small}, math.ceil({value}))",
+            f"min({small} * math.ceil({value}), 6), 6", f"math.floor({value}), 5, {step}",
+            f"max(0, min({small}, len(SIZES))), TILE // 4, {step}", f"int(round({value}))",
+            f"int32({small})", f"uint32({small})", f"min(k, {small} if i % 2 else 4)",
+            f"np.int16({small}), 5", f"*(1, {small})",
+        ])  # fmt: skip
+
+    def write_computed_range(self, depth: int) -> list[str]:
+        name, total = self.new_name(), self.new_name()
+        self.integers.append(name)
+        body = self.inside(depth)
+        self.integers.remove(name)
+        add = f"    {total} += {name} * {self.bounded(self.floating(1))}"
+        lines = [f"{total} = 0.0", f"for {name} in range({self.small_range()}):", *body, add]
+        self.floats.append(total)
+        return lines
+
+    def write_else_of_loop(self, depth: int) -> list[str]:
+        name, found = self.new_name(), self.new_name()
+        head = [f"for {name} in range({self.random.randrange(2, 6)}):"]
+        last = []
+        if self.random.random() < 0.5:
+            head = [f"{name} = {self.index(4)}", f"while {name} < 6:"]
+            last = [f"    {name} += 1"]
+        body = [*self.inside(depth), f"    if {self.condition(1)}:", "        break"]
+        otherwise = ["else:", f"    {found} = {self.integer(1)}"]
+        self.integers.append(found)
+        return [f"{found} = 1", *head, *body, *last, *otherwise]
+
+    def write_early_continue(self, depth: int) -> list[str]:
+        name, total = self.new_name(), self.new_name()
+        step = [f"    {name} += 1", f"    if {self.condition(1)}:", "        continue"]
+        body = self.inside(depth)
+        lines = [f"{name}, {total} = {self.index(4)}, 0", f"while {name} < 7:", *step, *body]
+        self.integers.append(total)
+        return [*lines, f"    {total} += {name}"]
+
+    def write_several(self, depth: int) -> list[str]:
+        one, other = self.new_name(), self.new_name()
+        total = self.new_name()
+        many = self.random.choice(
+            ["enumerate(SIZES)", "zip(SIZES, range(k))", "enumerate(range(4), 2)",
+             "zip((1, 2), (3, 4))", "enumerate((k, i))"]
+        )  # fmt: skip
+        add = f"    {total} += {one} * 3 + ({other} if {self.condition(1)} else -{other})"
+        lines = [f"{total} = 0", f"for {one}, {other} in {many}:", *self.inside(depth), add]
+        self.integers.append(total)
+        return lines
 
     def together(self) -> list[str]:
         """What all threads of a warp or of a block do together, before the guard."""

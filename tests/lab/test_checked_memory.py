@@ -29,6 +29,9 @@ def negative(values, out):
 
 def test_negative_index():
     report = checked_run(negative, 1, 32, floats(32), np.zeros(32, np.float32))
+    (advice,) = (finding for finding in report.findings if finding.kind == "negative")
+    assert report.ok and "thread 0 of block 0 uses the index -1 of values" in advice.message
+    report = checked_run(negative, 1, 32, floats(32), np.zeros(32, np.float32), negative=False)
     expect(negative, "out-of-bounds", report, "values[-1]", "negative", "thread 0 of block 0")
 
 

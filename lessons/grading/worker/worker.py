@@ -151,7 +151,7 @@ class Worker:
             report = checked_run(
                 kernel, blocks, threads, *arguments, measure=measure, record=record,
                 budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
-                ask_numba=request["ask_numba"],
+                ask_numba=request["ask_numba"], negative=False,
             )  # fmt: skip
             self.last = report if record else None
             if measure:
@@ -170,6 +170,7 @@ class Worker:
                 report = checked_run(
                     kernel, blocks, threads, *arguments, measure=False,
                     budget=most_rounds(blocks, threads), ask_numba=request["ask_numba"],
+                    negative=False,
                 )  # fmt: skip
             if report is not None and not gave_up(report):
                 self.look_at(report)

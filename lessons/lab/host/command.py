@@ -18,11 +18,13 @@ from .instead_of_gpu import instead_of_gpu
 from .places import is_users
 from .session import Session
 
-EXIT_FOUND, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+EXIT_FOUND, EXIT_USAGE, EXIT_NOTHING, EXIT_INTERRUPTED = 1, 2, 6, 130
 
 
 def main(program: str, arguments: Sequence[str]) -> int:
     """The exit status: that of the script, but 1 if it is 0 and there are problems.
+
+    It is 6 if the script ends with 0 or an exception, and nothing was checked.
 
     program: what the command line begins with. Raises `InputError` for options that cannot be used.
     """
@@ -41,6 +43,8 @@ def main(program: str, arguments: Sequence[str]) -> int:
     if options.html and session.recorded:
         session.html(options.html)
     tell(session, options.advice)
+    if status in (0, 1) and session.ok and not session.launches:
+        return EXIT_NOTHING
     return status or (0 if session.ok else EXIT_FOUND)
 
 
@@ -49,7 +53,8 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         prog=f"{program} run",
         description="Run a Python script that uses numba.cuda on a machine without a GPU. Each "
         "kernel that it launches is checked; so is the order of copies, streams and the host's "
-        "own reads. Exit status 1 if anything is found.",
+        "own reads. Exit status 1 if anything is found, 6 if "
+        "nothing was launched, and so nothing checked.",
     )
     add = parser.add_argument
     # fmt: off

@@ -38,7 +38,8 @@ class Found(Findings):
         lines = [self.line_of(finding) for finding in self.problems]
         if with_advice:
             lines += [f"{self.line_of(finding)} (advice)" for finding in self.advice]
-        problems = counted(len(self.problems), "problem") if self.problems else "no problem"
+        problems = "no problem" if launches else "nothing was checked, no problem"
+        problems = counted(len(self.problems), "problem") if self.problems else problems
         checked = f"{counted(launches, 'launch')} of {counted(len(self.launches), 'kernel')}"
         return "\n".join([f"{checked}: {problems} found", *lines])
 

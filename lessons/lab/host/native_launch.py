@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compiled.engine import NativeCompileError, NativeRefusal, native
 from ..dimensions import Configuration, Dim3
+from ..errors import InputError
 from ..simulator.findings import Finding
 from ..simulator.run import checked_run
 from ..source import read_source
@@ -27,8 +28,29 @@ def run_native(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -
         report = checked_run(
             kernel, chosen.grid, chosen.block, *values, dynamic_shared=chosen.shared_bytes
         )
+        unsupported = [one for one in report.findings if one.kind == "unsupported"]
+        if unsupported:
+            raise InputError(f"line {unsupported[0].line}: {unsupported[0].message}") from None
         return report.findings
     return []
+
+
+def after_unsupported(
+    kernel: Callable, chosen: Configuration, values: Sequence[Any], first: Finding
+) -> list[Finding]:
+    """Run natively what the simulator could not. `first`: its finding, which says so.
+
+    Raises `InputError` if neither engine can run it: a program must not go on without outputs.
+    """
+    try:
+        native(kernel)[chosen.grid, chosen.block, 0, chosen.shared_bytes](*values)
+    except IndexError as error:
+        return [outside(kernel, str(error))]
+    except (NativeCompileError, NativeRefusal) as error:
+        raise InputError(f"line {first.line}: {first.message}. The other engine: {error}") from None
+    return [
+        first._replace(message=f"{first.message}: it ran natively, with only its indices checked")
+    ]
 
 
 def outside(kernel: Callable, message: str) -> Finding:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dimensions import Configuration, volume
+from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.options import BUDGET
 from ..simulator.run import checked_run
@@ -257,6 +258,7 @@ class Session(Found):
             prepared.assume_written()
             return prepared.name
         self.warn_of_size(prepared.name, chosen)
+        before = copies(prepared.values)
         report = checked_run(
             kernel,
             chosen.grid,
@@ -268,7 +270,17 @@ class Session(Found):
             dynamic_shared=chosen.shared_bytes,
             uninitialised=prepared.garbage,
         )
-        for finding in report.findings:
+        findings = report.findings
+        unsupported = next((one for one in findings if one.kind == "unsupported"), None)
+        if unsupported or report.left_out["unsupported"]:
+            from .native_launch import after_unsupported
+
+            restore(prepared.values, before)
+            first = unsupported or Finding(
+                "unsupported", 0, "this simulator cannot run this kernel"
+            )
+            findings = after_unsupported(kernel, chosen, prepared.values, first)
+        for finding in findings:
             self.add(finding)
         if not report.ok:
             prepared.assume_written()  # it may have ended early: nothing more follows from that

@@ -10,6 +10,7 @@ from ..errors import ProblemsFound
 KINDS = {
     "race": "Two threads access one element, at least one writes, and nothing orders them.",
     "out-of-bounds": "An index lies outside its array.",
+    "negative": "A computed index is negative, and counts from the end.",
     "uninitialised": "Memory, a register or a variable is read before anything is written to it.",
     "unwritten": "An element of an output is never written.",
     "overflow": "The value of an index does not fit its type.",

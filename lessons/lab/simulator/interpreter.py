@@ -25,7 +25,7 @@ from .loops import Loops, LoopWatch
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, first_of
-from .values import Choice, groups_of
+from .values import Choice, as_number, groups_of
 
 MAX_DEPTH = 30
 # Statements that do something, and so nothing for no thread.
@@ -195,11 +195,30 @@ class Interpreter:
     def assert_condition(self, node: ast.Assert, mask: Mask) -> Mask:
         failed = mask & ~self.expressions.condition(node.test, mask)
         if failed.any():
-            self.end_threads(node, failed, f"`{ast.unparse(node)}` fails")
+            values = self.values_in(node.test, failed)
+            self.end_threads(node, failed, f"`{ast.unparse(node)}` fails{values}")
         return mask
 
     def raise_exception(self, node: ast.Raise, mask: Mask) -> Mask:
-        return self.end_threads(node, mask, f"`{ast.unparse(node)}`")
+        tests = [
+            branch.test
+            for branch in ast.walk(self.stack.source.tree)
+            if isinstance(branch, ast.If) and node in (*branch.body, *branch.orelse)
+        ]
+        values = self.values_in(tests[0], mask) if tests else ""
+        return self.end_threads(node, mask, f"`{ast.unparse(node)}`{values}")
+
+    def values_in(self, test: ast.expr, mask: Mask) -> str:
+        """Numbers that a condition is made of, in the first thread: " with i = 3, x[i] = 0.5"."""
+        first = first_of(mask)
+        here = np.arange(self.team.size) == first
+        found = {}
+        for part in ast.walk(test):
+            if isinstance(part, (ast.Name, ast.Subscript)):
+                value = as_number(self.expressions.evaluate(part, here))
+                if value is not None:
+                    found[ast.unparse(part)] = self.team.full(value)[first].item()
+        return " with " * bool(found) + ", ".join(f"{n} = {v}" for n, v in sorted(found.items()))
 
     def end_threads(self, node: ast.stmt, mask: Mask, what: str) -> Mask:
         """An exception ends threads, in whichever function they are."""
@@ -212,7 +231,6 @@ class Interpreter:
                 if self.debug
                 else "; a GPU tells this only with @cuda.jit(debug=True, opt=False)"
             ),
-            advice=not self.debug,
             place=self.reporter.place_of(first_of(mask)),
         )
         self.team.end(mask)

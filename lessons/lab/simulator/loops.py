@@ -17,6 +17,8 @@ from .expressions.evaluate import Expressions
 from .expressions.python_functions import range_limits
 from .frames import CallStack, Loop, Variable
 from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
+from .memory.arrays import Memory
+from .memory.out_of_bounds import assigned
 from .reporter import Reporter
 from .scheduler import Scheduler, Wait
 from .stops import Stop, Stuck
@@ -25,28 +27,31 @@ from .whereabouts import Whereabouts
 
 # ---------------------------------------------------------------- loops that wait, and the budget
 
-# A loop waits if a round of it reads memory that others can write, changes none, and leaves every
-# variable that matters as it was: then each further round is the same, until another thread writes.
-# So such a team is set aside until somebody has written; if nobody can any more, it is a deadlock.
-# Where it reads no such memory, it is endless. All other loops may run as long as the budget lasts.
+# What decides whether a loop goes on are its tests, and the variables that these are made of. If
+# these variables come back to what they were, and no memory that others can write was read, the
+# loop is endless, whatever it stores. If such memory was read, all of it has to be as it was, too:
+# then the team is set aside until others have written; if nobody can any more, it is a deadlock, or
+# endless where there is nobody else to wait for. A state is remembered at rounds 64, 128, 256, ...
+# and compared with each round that follows. All other loops run as long as the budget lasts.
 
 
 ROUNDS_BEFORE_GIVING_WAY = 16
-ROUNDS_BETWEEN_LOOKS = 256  # at a loop that changes memory, or looks at none
-LONGEST_CYCLE = 32  # rounds of an endless loop that are noticed
+FIRST_REMEMBERED = 64  # round of a loop that changes memory, or looks at none
+MOST_BYTES = 8 << 20  # of memory that is compared in each round; of more, in a few
 
 
 class Waiting:
-    """What one loop of a team looked like when its last round began."""
+    """A loop of a team: what it has done so far, and a state that it was in before."""
 
     def __init__(self, launch: Launch, team: Team) -> None:
         self.rounds = 0
         self.changes = launch.changes
         self.looks = team.looks
-        self.phase = launch.phase
-        self.running = 0  # threads; 0 if that round cannot be compared with
+        self.looked = self.changed = False  # since a state is remembered
+        self.since = 0  # the round of that state; 0: none is remembered
+        self.running = 0  # threads then
         self.state: dict[str, Variable] = {}
-        self.alone = False  # whether nothing has been asked of memory or of others since
+        self.memory: list[bytes] = []
 
 
 class LoopWatch:
@@ -80,69 +85,110 @@ class LoopWatch:
         last.rounds += 1
         self.spend_round(node, running, last.rounds)
         looked, changed = self.team.looks != last.looks, self.launch.changes != last.changes
-        met = self.launch.phase != last.phase
-        last.looks, last.changes, last.phase = (
-            self.team.looks,
-            self.launch.changes,
-            self.launch.phase,
-        )
+        last.looks, last.changes = self.team.looks, self.launch.changes
+        last.looked, last.changed = last.looked or looked, last.changed or changed
         if looked and last.rounds % ROUNDS_BEFORE_GIVING_WAY == 0:
             self.scheduler.give_way(self.team)
-        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
-        if not looked and not changed and not met and not asks_others(node):
-            self.look_for_endless(node, running, last)
-            return
-        last.alone = False
-        often = last.rounds % ROUNDS_BETWEEN_LOOKS <= 1
-        if not looked or (changed and not often):
-            last.running = 0
-            return
-        same = self.is_same_state(node, running, last)
-        self.remember(node, running, last)
-        if not same:
-            return
-        others = self.team.present & ~running & (self.whereabouts.exit_line == 0)
-        if changed:
-            # It may change memory back and forth, and wait all the same, as at a semaphore.
-            if others.any() and self.launch.may_divide:
-                raise Stuck
-        else:
-            message = self.explain(node, running, last.rounds)
-            place = self.reporter.place_of(first_of(running))
-            wait = Wait(node.lineno, bool(others.any()), message, place)
-            self.scheduler.wait_for_change(self.team, wait)
+        if last.since:
+            self.compare(node, running, last)
+        waits = looked and not changed
+        if waits or (last.rounds >= FIRST_REMEMBERED and last.rounds & (last.rounds - 1) == 0):
+            self.remember(node, running, last, with_memory=not waits)
 
-    def look_for_endless(self, node: ast.While, running: Mask, last: Waiting) -> None:
-        """A loop that asks nothing of memory or of others: does it come back to where it was?"""
-        since = last.rounds % ROUNDS_BETWEEN_LOOKS
-        if since == 0:
-            self.remember(node, running, last)
-            last.alone = True
-        elif since <= LONGEST_CYCLE and last.alone and self.is_same_state(node, running, last):
-            again = "each round is like the one before" if since == 1 else "it goes in a circle"
+    def compare(self, node: ast.While, running: Mask, last: Waiting) -> None:
+        """Is this round as the one that is remembered? Raises `Stop` or `Stuck` if none ends it."""
+        of_memory, of_others = asks(node)
+        simple = not of_others and not (of_memory and last.looked)
+        if not self.is_same_state(running, last, decide(node) if simple else matter(node)):
+            return
+        if simple:
+            if last.changed and of_memory and not self.is_same_memory(last, only_own=True):
+                return
+            again = "it goes in a circle"
+            if last.rounds - last.since == 1:
+                again = "each round is like the one before"
             self.report_endless(node, running, last.rounds, again)
             raise Stop
+        others = self.team.present & ~running & (self.whereabouts.exit_line == 0)
+        if others.any() and self.launch.may_divide:
+            raise Stuck  # it may change memory back and forth, and wait all the same
+        if not last.changed or self.is_same_memory(last, only_own=False):
+            self.wait(node, running, last, bool(others.any()))
 
-    def remember(self, node: ast.While, running: Mask, last: Waiting) -> None:
+    def memory(self, only_own: bool) -> list[Memory]:
+        own = list(self.team.local.values())
+        return own if only_own else [*own, *self.launch.memories, *self.launch.shared.values()]
+
+    def is_same_memory(self, last: Waiting, only_own: bool) -> bool:
+        """Whether memory holds what it did then: a thread's own arrays, or all that there is."""
+        parts = self.memory(only_own)
+        much = sum(part.data.nbytes for part in parts) > MOST_BYTES
+        if len(last.memory) < len(parts) or (much and last.rounds - last.since > 2):
+            return False
+        pairs = zip(parts, last.memory, strict=False)
+        return all(part.data.tobytes() == before for part, before in pairs)
+
+    def wait(self, node: ast.While, running: Mask, last: Waiting, others: bool) -> None:
+        """The loop is where it was: only others can end it."""
+        nobody = self.launch.blocks * self.launch.threads_per_block == 1 or self.is_own(node)
+        state = [(n, np.asarray(v.value).tobytes()) for n, v in sorted(last.state.items())]
+        memory = [hash(part.data.tobytes()) for part in self.memory(only_own=False)]
+        wait = Wait(
+            node.lineno,
+            others,
+            "endless" if nobody else "deadlock",
+            self.explain(node, running, last.rounds, nobody),
+            self.reporter.place_of(first_of(running)),
+            (node.lineno, str(state), str(memory)) if last.changed else None,
+        )
+        self.scheduler.wait_for_change(self.team, wait)
+
+    def is_own(self, node: ast.While) -> bool:
+        """Whether each thread waits for an element that only it can write."""
+        tree = self.stack.source.tree
+        asked = {ast.unparse(part) for part in ast.walk(node.test) if is_element(part)}
+        arrays = {text.partition("[")[0] for text in asked}
+        parts = [part for part in ast.walk(tree) if is_element(part)]
+        same = [part for part in parts if ast.unparse(part.value) in arrays]
+        if not asked or any(ast.unparse(part) not in asked for part in same):
+            return False
+        given = dict(assigned(tree))
+        for part in same:
+            names = [given[name] for name in names_in(part.slice) if name in given]
+            made_of = ast.unparse(ast.Tuple([part.slice, *names], ast.Load()))
+            if "cuda.grid" not in made_of and self.launch.grid != (1, 1, 1):
+                return False
+            if "cuda.grid" not in made_of and "threadIdx" not in made_of:
+                return False
+        atomics = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args)
+        return not any(ast.unparse(call.args[0]) in arrays for call in atomics)
+
+    def remember(self, node: ast.While, running: Mask, last: Waiting, with_memory: bool) -> None:
         """Note how a round begins."""
         variables = self.stack.frame.variables
+        last.since, last.looked, last.changed = last.rounds, False, False
         last.running = int(np.count_nonzero(running))
-        last.state = {n: variables[n] for n in names_that_matter(node) if n in variables}
+        last.state = {n: variables[n] for n in matter(node) | decide(node) if n in variables}
+        last.memory = []
+        if with_memory and asks(node)[0]:
+            last.memory = [part.data.tobytes() for part in self.memory(only_own=False)]
 
-    def is_same_state(self, node: ast.While, running: Mask, last: Waiting) -> bool:
-        """Whether a round begins as the one did that is remembered."""
+    def is_same_state(self, running: Mask, last: Waiting, names: frozenset[str]) -> bool:
+        """Whether these variables are as they were in the round that is remembered."""
         variables = self.stack.frame.variables
-        state = {n: variables[n] for n in names_that_matter(node) if n in variables}
-        return (
-            int(np.count_nonzero(running)) == last.running
-            and state.keys() == last.state.keys()
-            and all(is_same(last.state[n], variable, running) for n, variable in state.items())
+        return int(np.count_nonzero(running)) == last.running and all(
+            n in last.state and is_same(last.state[n], variables[n], running)
+            for n in names
+            if n in variables
         )
 
-    def explain(self, node: ast.While, running: Mask, rounds: int) -> str:
+    def explain(self, node: ast.While, running: Mask, rounds: int, nobody: bool) -> str:
+        why = "there is no other thread that can change it"
+        if not nobody:
+            why = "no other thread changes it any more"
         return (
             f"{self.reporter.name_all(running)} went round {rounds:,} times waiting for "
-            f"`{waits_for(node)}` to change, and no other thread changes it any more"
+            f"`{waits_for(node)}` to change, and {why}"
         )
 
     def spend_round(
@@ -203,7 +249,7 @@ def waits_for(node: ast.While) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def names_that_matter(loop: ast.While) -> frozenset[str]:
+def matter(loop: ast.While) -> frozenset[str]:
     """Variables that decide what a round of a loop does; a mere counter of rounds is none."""
     needs: dict[str, set[str]] = {}  # name -> names that its value is made of
     matter: set[str] = set()
@@ -235,11 +281,51 @@ def names_in(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
+PURE = ("min", "max", "abs", "len", "range", "int", "float", "bool", "round", "divmod", "pow")
+
+
 @functools.lru_cache(maxsize=1024)
-def asks_others(loop: ast.While) -> bool:
-    """Whether a loop waits for other threads, or gets values from them, without memory."""
-    names = (part.attr for part in ast.walk(loop) if isinstance(part, ast.Attribute))
-    return any("sync" in name or name == "activemask" for name in names)
+def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
+    """The tests in a loop, and all that the variables in them are made of."""
+    made_of: dict[str, list[ast.expr]] = {}
+    tests: list[ast.expr] = []
+    for part in ast.walk(loop):
+        if isinstance(part, (ast.While, ast.If, ast.IfExp, ast.Assert)):
+            tests.append(part.test)
+        elif isinstance(part, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For)):
+            value = part.iter if isinstance(part, ast.For) else part.value
+            for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                for name in names_in(target) if value is not None else ():
+                    made_of.setdefault(name, []).append(value)
+    known: set[str] = set()
+    for test in tests:  # which grows meanwhile
+        for name in set(names_in(test)) - known:
+            known.add(name)
+            tests += made_of.get(name, [])
+    return tuple(tests)
+
+
+@functools.lru_cache(maxsize=1024)
+def decide(loop: ast.While) -> frozenset[str]:
+    """The variables that decide whether a loop goes on."""
+    return frozenset(name for part in deciding(loop) for name in names_in(part))
+
+
+@functools.lru_cache(maxsize=1024)
+def asks(loop: ast.While) -> tuple[bool, bool]:
+    """Whether what decides comes from memory; whether from other threads, without memory."""
+    parts = [part for test in deciding(loop) for part in ast.walk(test)]
+    calls = [ast.unparse(part.func) for part in parts if isinstance(part, ast.Call)]
+    pure = all(call in PURE or call.startswith(("math.", "cuda.grid")) for call in calls)
+    others = any("sync" in call or "activemask" in call for call in calls)
+    return not pure or any(map(is_element, parts)), others
+
+
+def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
+    """Whether a node is an element of an array, and not of its shape."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
 
 
 def is_nap(call: ast.Call) -> bool:
@@ -455,7 +541,8 @@ class Loops:
         if not is_range(node.iter):
             self.for_each(node, mask, loop)
             return self.leave(node, mask, loop)
-        limits = [self.expressions.number(argument, mask) for argument in node.iter.args]
+        arguments = self.expressions.calls.arguments(node.iter, mask)
+        limits = self.expressions.calls.python.numbers(node.iter, arguments, 1, 3)
         begin, end, step = range_limits(node.iter, limits)
         if not np.all(step):
             self.report_no_step(node, mask & (step == 0))

@@ -45,6 +45,8 @@ class Options(NamedTuple):
     uninitialised: names of arrays that hold garbage, as those of `cuda.device_array` do; reading
         an element before it is written is a finding. A dict gives per array a bool array of its
         shape: which elements have been written already. The run brings it up to date.
+    negative: whether a negative index counts from the end, as Numba defines it, which is advice;
+        if not, it is outside the array.
     ask_numba: let Numba's own compiler, where it is installed, say whether the kernel compiles. It
         is asked once per kernel and types of arguments, which takes some tens of milliseconds.
         Without it, the lab's rules decide.
@@ -69,6 +71,7 @@ class Options(NamedTuple):
     expect_written: str | Iterable[str] = ()
     uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = ()
     only_blocks: range | None = None
+    negative: bool = True
     ask_numba: bool = True
     watch: Callable[[Computed], Number] | None = None
 

@@ -105,6 +105,7 @@ def run_with(
         frozen=frozen_values(report, arguments),
         blocks=blocks,
         watch=options.watch,
+        negative=options.negative,
     )
     run_and_compare(report, arguments, of_launch, options)
     return report
@@ -131,7 +132,8 @@ def launch(
 
     Raises `ProblemsFound` with the findings if there are any but advice.
     """
-    report = checked_run(kernel, blocks, threads, *arguments, measure=False, ask_numba=ask_numba)
+    options = {"measure": False, "ask_numba": ask_numba, "negative": False}
+    report = checked_run(kernel, blocks, threads, *arguments, **options)
     report.raise_if_problems()
 
 
@@ -250,6 +252,7 @@ def run_teams(
     """Run all teams of a launch. Raises `Stuck`, if it may be divided more finely."""
     launch = Launch(report, report.grid, report.block, options, may_divide)
     wrapped, arrays = wrap_arguments(report, arguments, options)
+    launch.memories = [view.memory for view in arrays.values()]
     teams = division(launch)
     scheduler: Scheduler = Alone(launch, teams[0]) if len(teams) == 1 else TakeTurns(launch, teams)
 

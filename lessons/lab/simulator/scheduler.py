@@ -8,7 +8,7 @@ in a loop for a while. The order depends on nothing but the schedule, so every r
 import ast
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,13 +25,16 @@ class Wait(NamedTuple):
     """A team waits in a loop until some memory changes.
 
     others_wait: whether some of its threads are elsewhere, and kept waiting by lock step alone.
-    message, place: of the finding, should nobody change that memory.
+    kind, message, place: of the finding, should nobody change that memory. state: what the team
+    and memory are like, if it stores: two that are equal go on alike.
     """
 
     line: int
     others_wait: bool
+    kind: str
     message: str
     place: Place
+    state: Hashable
 
 
 class Scheduler(Protocol):
@@ -67,7 +70,7 @@ def report_deadlock(launch: Launch, wait: Wait) -> None:
             f"follow that for at most {MAX_TEAMS:,} threads: launch fewer",
         )
         return
-    launch.report.add("deadlock", wait.line, wait.message, place=wait.place)
+    launch.report.add(wait.kind, wait.line, wait.message, place=wait.place)
 
 
 class Alone:
@@ -129,6 +132,8 @@ class TakeTurns:
         self.meetings: dict[tuple[int, ast.Call], dict[int, tuple[Team, tuple]]] = {}
         self.met: dict[Team, dict[int, tuple]] = {}  # what teams that have met get of each other
         self.parked: dict[Team, tuple[int, Wait]] = {}  # the launch's changes when it was parked
+        self.states: dict[Team, Hashable] = {}  # of each team when it was parked last
+        self.settled: set[Team] = set()  # those that were parked twice in the same state
         self.finished: set[Team] = set()
         self.failure: BaseException | None = None
         self.done = threading.Event()
@@ -209,12 +214,21 @@ class TakeTurns:
 
     def wait_for_change(self, team: Team, wait: Wait) -> None:
         self.parked[team] = self.launch.changes, wait
+        if wait.state is not None and self.states.get(team) == wait.state:
+            self.settled.add(team)
+        else:
+            self.settled.clear()
+        self.states[team] = wait.state
+        # All go round, each back to where it was: they only overwrite what others overwrite.
+        if self.settled.issuperset({*self.teams} - self.finished - self.waiting.keys()):
+            self.stand_still()
         self.give_way(team)
 
     def give_way(self, team: Team) -> None:
         self.pass_on(team)
         self.turn[team].acquire()
         self.parked.pop(team, None)
+        self.settled.discard(team)
         if self.failure is not None:
             raise Stop
 

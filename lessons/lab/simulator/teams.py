@@ -37,6 +37,7 @@ class LaunchOptions(NamedTuple):
     debug: bool  # whether a GPU would tell the host of an exception
     frozen: Values  # what has changed outside since the kernel was compiled, as it was then
     blocks: range  # those that run, by number
+    negative: bool = True  # whether an index below 0 counts from the end
     watch: Callable[..., Number] | None = None  # sees each number; see `watch.Computed`
 
 
@@ -65,6 +66,7 @@ class Launch:
         self.budget = options.budget
         self.rounds_left = options.budget
         self.lost = False  # whether an index was outside: the GPU would go on in some other way
+        self.memories: list[Memory] = []  # of the arrays that the kernel is given
         self.changes = 0  # stores and atomics that may have changed memory, so far
         self.seen: set[ast.stmt] = set()  # statements that some thread has executed
         self.plans: dict[ast.stmt, Plan | None] = {}  # how to compile a loop that only computes
@@ -74,6 +76,7 @@ class Launch:
         self.debug = options.debug
         self.frozen = options.frozen
         self.watch = options.watch
+        self.negative = options.negative
         self.may_divide = may_divide
         self.first_block = options.blocks.start  # the others are counted from it on
         self.blocks = len(options.blocks)

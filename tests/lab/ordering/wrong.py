@@ -493,7 +493,7 @@ def waits_while_its_block_is_at_a_barrier(flag, out):
     out[cuda.blockIdx.x] = 1
 
 
-@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "budget", budget=300)
+@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "each round", budget=300)
 def never_ends(out):
     n = 0
     while n < 10:  # here
@@ -518,7 +518,15 @@ def barrier_of_the_grid_for_one_block(out):
 # ---------------------------------------------------------------- indices
 
 
-@wrong(1, 32, lambda: (ints(32, 9), zeros(32)), "out-of-bounds", "values[-1]", "negative")
+@wrong(
+    1,
+    32,
+    lambda: (ints(32, 9), zeros(32)),
+    "out-of-bounds",
+    "values[-1]",
+    "negative",
+    negative=False,
+)
 def the_element_before_the_first(values, out):
     i = cuda.grid(1)
     out[i] = values[i - 1]  # here

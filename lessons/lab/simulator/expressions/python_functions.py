@@ -16,6 +16,7 @@ from ...numba_types import (
     INT64,
     UNARY,
     Number,
+    TypeProblem,
     binary,
     common_dtype,
     compare,
@@ -23,6 +24,7 @@ from ...numba_types import (
     dtype_of_type,
     extreme,
     is_number,
+    range_dtype,
     truth,
     typed,
     unary,
@@ -266,14 +268,10 @@ class PythonFunctions:
 
 def range_limits(node: ast.Call, limits: list[Number]) -> tuple[Any, Any, Any]:
     """(begin, end, step), all of the type that the loop's variable gets."""
-    for limit, argument in zip(limits, node.args, strict=False):
-        if limit.dtype.kind not in "iu":
-            raise Unsupported(
-                argument, f"`{ast.unparse(argument)}` is a {limit.dtype}; range needs whole numbers"
-            )
-    small = all(limit.dtype == np.int32 for limit in limits)
-    unsigned = all(limit.dtype.kind == "u" for limit in limits)
-    dtype = np.dtype(np.int32 if small else np.uint64 if unsigned else np.int64)
+    try:
+        dtype = range_dtype(*(limit.dtype for limit in limits))
+    except TypeProblem as problem:
+        raise Unsupported(node, f"`{ast.unparse(node)}`: {problem}") from None
     zero, one = dtype.type(0), dtype.type(1)
     limits = [convert(limit, dtype) for limit in limits]
     if len(limits) == 1:

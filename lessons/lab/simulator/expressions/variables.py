@@ -29,7 +29,7 @@ from ..frames import Frame, Variable
 from ..memory.arrays import ArrayView, constant_view, wrap_global_arrays
 from ..stops import Stop, Unsupported
 from ..teams import Mask, first_of
-from ..values import Choice, EnumValue, Vector, as_number, choose, enum_value
+from ..values import Choice, EnumValue, InnerFunction, Vector, as_number, choose, enum_value
 
 # ---------------------------------------------------------------- types that a loop changes
 
@@ -259,6 +259,9 @@ class Variables:
         """The same for arrays, vectors and members of an Enum."""
         if yes is no:
             return yes
+        if isinstance(yes, InnerFunction) and isinstance(no, InnerFunction):
+            if yes.frame is no.frame and yes.source.tree.lineno == no.source.tree.lineno:
+                return yes  # one `def`, which is passed again in another round of a loop
         chosen = choose(condition, yes, no) if np.ndim(condition) else None
         if chosen is not None:
             return chosen

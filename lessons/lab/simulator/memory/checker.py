@@ -139,6 +139,7 @@ def check_dynamic(
 # ---------------------------------------------------------------- the checker
 
 
+NOTHING = -(1 << 60)  # where a part begins that lies outside its array
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
 ADVICE = {
@@ -184,9 +185,13 @@ class MemoryChecker:
         self, view: ArrayView, indices: Sequence[Number], mask: Mask, node: ast.expr
     ) -> Number | ArrayView:
         memory = view.memory
+        asked = mask
         element, mask = self.locate(view, indices, mask, node)
         if len(indices) < len(view.shape):
             rest = len(indices)
+            missing = asked & ~mask  # a part that is not there: nothing of it can be touched
+            if missing.any():
+                element = np.where(missing, NOTHING, element)
             return ArrayView(memory, element, view.shape[rest:], view.strides[rest:])
         if memory.is_records:
             return ArrayView(memory, element, (), ())
@@ -308,7 +313,8 @@ class MemoryChecker:
             # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
             outside = index.view(np.uint64) >= as_unsigned(length)
             if outside.any():
-                if counts_from_end(self.reporter.stack.source, node, axis):
+                meant = counts_from_end(self.reporter.stack.source, node, axis)
+                if meant or (self.launch.negative and index.dtype.kind == "i"):
                     index, outside = self.from_end(view, index, axis, mask, node)
                 wrong = mask & outside
                 if wrong.any():
@@ -316,6 +322,10 @@ class MemoryChecker:
                     mask = mask & ~outside
                 index = np.where(outside, 0, index)
             element = element + index * stride
+        if isinstance(view.offset, np.ndarray):
+            there = view.offset >= 0
+            if not there.all():
+                return np.where(there, element, 0), mask & there
         return element, mask
 
     def as_int64(self, index: Number) -> Any:
@@ -336,20 +346,24 @@ class MemoryChecker:
         self, view: ArrayView, index: Any, axis: int, mask: Mask, node: ast.expr
     ) -> tuple[Any, Any]:
         """(index, where it is outside) for an index that is meant to be negative."""
-        length = view.shape[axis]
-        index = np.where(index < 0, index + length, index)[()]
-        outside = (index < 0) | (index >= length)
-        if mask.any() and not (mask & outside).any():
+        name, length = view.memory.name, view.shape[axis]
+        found = np.where((index < 0) & (index >= -length), index + length, index)[()]
+        outside = (found < 0) | (found >= length)
+        negative = mask & (index < 0) & ~outside
+        if negative.any():
+            first = first_of(negative)
             self.reporter.add(
-                "out-of-bounds",
+                "negative",
                 node,
-                f"this index of {view.memory.name} is negative and counts from the end, as in "
-                f"Python. Numba allows it; {view.memory.name}.shape[{axis}] - ... says it to all "
-                "readers, and takes fewer instructions",
-                key=(view.memory.name, "from the end"),
+                f"{self.reporter.name_all(negative)} uses the index "
+                f"{int(self.team.full(index)[first])} of {name}, which counts from the end, as in "
+                f"Python: Numba allows it. If it is meant, {name}.shape[{axis}] - ... says so and "
+                "takes fewer instructions; if not, a guard is missing",
+                key=name,
                 advice=True,
+                place=self.reporter.place_of(first)._replace(array=name),
             )
-        return index, outside
+        return found, outside
 
     def report_outside(
         self,

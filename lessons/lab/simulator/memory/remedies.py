@@ -104,6 +104,12 @@ def remedy(
         )
     if not is_of_user(now.source.filename):  # a state of a generator of random numbers
         return "give each thread an element of its own, such as the one at cuda.grid(1)"
+    if plain and not told and waits_before(now):
+        return (
+            f"the loop of line {waits_before(now)} waits, but that orders no other memory: put "
+            "cuda.threadfence() between the first of the two and the store that the loop waits "
+            "for, and store and look atomically (cuda.atomic.exch, cuda.atomic.add(..., 0))"
+        )
     if across:
         hint = block_left_out(now) if plain and not told else ""
         return between_blocks(order, now, former, tick, told) + hint
@@ -197,6 +203,12 @@ def fence_missing(fence: str) -> str:
         f"an atomic orders no other memory by itself: put {fence} between the first of the two "
         "and the atomic that tells of it (that unlocks, or counts)"
     )
+
+
+def waits_before(now: Side) -> int:
+    """The line of a loop that only waits, before the later access; 0 if there is none."""
+    lines = [loop.lineno for loop in waiting_loops(now.source)]
+    return max((line for line in lines if line < line_of(now.node)), default=0)
 
 
 def told_by_atomic(order: HappensBefore, thread: int, former: int, tick: int) -> bool:
