@@ -22,10 +22,10 @@ lessons/NN                 .py                  6845
 lessons/NN                 .diff               26000
 lessons/capstones          .py                   780
 lessons/course             .py                  1700
-lessons/grading            .py                 14260
-lessons/lab                .py                 23480
+lessons/grading            .py                 14330
+lessons/lab                .py                 23700
 lessons/reference          .py                  1100
-tests                      .py                 42200
+tests                      .py                 42450
 benchmarks                 .py                  2650
 images                     .py                   800
 """

@@ -347,7 +347,8 @@ RULES = [
     (r"write `((?:from|import) [^`]*)` at the top", imported),
     (
         r"put cuda\.syncthreads\(\) between (?:them|lines (?P<lines>\d+ and \d+))"
-        r"(?:, outside the `if` of line (?P<outside>\d+): end it before line (?P<end>\d+))?(?:, behind the (?:`if`|loop) of line (?P<behind>\d+))?"
+        r"(?:, outside the `if` of line (?P<outside>\d+): end it before line (?P<end>\d+))?"
+        r"(?:, behind the (?:`if`|loop) of line (?P<behind>\d+))?"
         r"(?:(?:,| and) before the (?:`if`|loop) of line (?P<before>\d+))?",
         barrier_beside,
     ),

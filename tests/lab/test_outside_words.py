@@ -116,7 +116,8 @@ def left_of_the_edge(out):
     ],
 )
 def test_why_an_index_is_outside(kernel, words):
-    report = checked_run(kernel, GRID, BLOCK, np.zeros((ROWS, COLUMNS), np.int32))
+    picture = np.zeros((ROWS, COLUMNS), np.int32)
+    report = checked_run(kernel, GRID, BLOCK, picture, negative=False)
     problem = report.problems[0]
     assert problem.kind == "out-of-bounds" and words in problem.message
 
@@ -183,9 +184,10 @@ def not_written_yet(out):
     raise NotImplementedError("write me")
 
 
-def test_threads_that_end_in_an_exception_are_in_the_verdict():
+def test_threads_that_end_in_an_exception_are_a_problem():
     report = checked_run(not_written_yet, 1, 8, np.zeros(8, np.int32))
-    assert str(report).startswith("not_written_yet: no problem found, but an exception ended")
+    (problem,) = report.problems
+    assert problem.kind == "raised" and "('write me')` in thread 0 of block 0" in problem.message
 
 
 @cuda.jit

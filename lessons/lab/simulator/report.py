@@ -176,14 +176,8 @@ class Report(Findings):
         count = f"{len(problems)} problem{'s' * (len(problems) > 1)}" if problems else "no problem"
         kinds = ", ".join(f"{number} of kind {kind}" for kind, number in self.left_out.items())
         left_out = f" (not shown: {kinds})" if kinds else ""
-        but = ", but an exception ended threads" if not problems and self.exceptions else ""
-        heading = f"{self.name}: {count} found{but}{left_out}{self.by_rules()}"
+        heading = f"{self.name}: {count} found{left_out}{self.by_rules()}"
         return "\n".join([heading, *problems, *advice])
-
-    @property
-    def exceptions(self) -> list[Finding]:
-        """The findings that say which threads were ended by an exception or an assert."""
-        return [finding for finding in self.findings if finding.kind == "raised"]
 
     def by_rules(self) -> str:
         """A note, if Numba's compiler could not be asked whether the kernel compiles."""
