@@ -32,7 +32,7 @@ from lessons.grading.walls.submission import Submission
 OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
 ARCHIVE = "fingerprints.zip"  # of all files, in the folder that `--out` names
 MOST_CHECKS = 5  # of a function, that are tried with a generated mistake of it
-SECONDS_OF_GENERATED = 4.0  # for one run
+SECONDS, SECONDS_OF_GENERATED = 60.0, 4.0  # for one run, also on a busy machine
 MOST_GENERATED = 400  # per lesson, the likeliest
 
 
@@ -122,14 +122,14 @@ def found_by(number: str, one: Tried) -> tuple[str, list[Recording]] | None:
     """(check, a recording per seed) of the first check that finds wrong numbers; None without."""
     lesson = find_lesson(number)
     functions, submission = checks(number), Submission(Path("exercise.py"), one.text.encode())
-    seconds = (SECONDS_OF_GENERATED,) if one.generated else ()
+    seconds = SECONDS_OF_GENERATED if one.generated else SECONDS
     workers = workers_of_process()
     for name in one.checks:
         attempt = Attempt(lesson, lesson.check(name), submission, PUBLIC_SEEDS[0])
-        first = record(functions[name], attempt, workers, *seconds)
+        first = record(functions[name], attempt, workers, seconds)
         if first.places or not one.generated:
             others = (attempt._replace(seed=seed) for seed in PUBLIC_SEEDS[1:])
-            rest = [record(functions[name], other, workers, *seconds) for other in others]
+            rest = [record(functions[name], other, workers, seconds) for other in others]
             found = [bool(recording.places) for recording in (first, *rest)]
             enough = all(found) if one.generated else any(found)
             return (name, [first, *rest]) if enough else None

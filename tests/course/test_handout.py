@@ -208,7 +208,7 @@ def test_the_command_of_a_lesson_runs_the_students_own_functions(given, tmp_path
     first, contrast = LESSONS[0], find_lesson(11)
     for lesson in (first, contrast):
         (course / "solutions" / f"{lesson.name}.py").unlink()
-    brighter = solution_text(first).replace("return float32", "return float32(2) * float32")
+    brighter = solution_text(first).replace("return float32", "return float32(8) * float32")
     (course / "lessons" / first.name / "exercise.py").write_text(brighter)
     (course / "lessons" / contrast.name / "exercise.py").write_text(solution_text(contrast))
     name = f"lessons.{contrast.name}"

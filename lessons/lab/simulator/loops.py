@@ -294,8 +294,10 @@ def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
             tests.append(part.test)
         elif isinstance(part, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For)):
             value = part.iter if isinstance(part, ast.For) else part.value
+            if value is None:
+                continue
             for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
-                for name in names_in(target) if value is not None else ():
+                for name in names_in(target):
                     made_of.setdefault(name, []).append(value)
     known: set[str] = set()
     for test in tests:  # which grows meanwhile
