@@ -62,7 +62,7 @@ def add_run(parser: argparse.ArgumentParser, usual: Config) -> None:
         help="train with your own kernels: lessons (all that are written), or lessons:3,4,7 "
         "(default: with ours)")
     add("--force", action="store_true",
-        help="with --use: take kernels that fail their checks too (default: refuse them)")
+        help="with --use: take failing kernels, too (default: refuse named ones, else take ours)")
     add("--seed", type=int, default=usual.seed, metavar="N",
         help=f"what all random numbers follow from, 0 or more (default: {usual.seed})")
     add("--out", metavar="FOLDER", type=not_empty,

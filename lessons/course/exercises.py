@@ -9,6 +9,7 @@ what to think of. Elsewhere they speak of a line that is left out, and go with i
     python -m lessons.course.exercises --all    write every one anew, and keep a copy of yours
 """
 
+import argparse
 import ast
 import functools
 import itertools
@@ -355,9 +356,12 @@ def keep_backup(path: Path) -> Path:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Write exercise.py of lessons that have none.")
+    parser.add_argument("--all", action="store_true", help="of every lesson; yours is kept")
+    every = parser.parse_args().all
     for lesson in lessons():
         path = lesson.exercise
-        if path.exists() and "--all" not in sys.argv[1:]:
+        if path.exists() and not every:
             continue
         if path.exists() and path.read_bytes() != exercise_text(lesson).encode("utf-8"):
             print(f"your file is kept as {keep_backup(path).relative_to(ROOT)}")

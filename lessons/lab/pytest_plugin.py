@@ -1,7 +1,7 @@
 """`pytest --lab`: a project's tests for a GPU run without one, and every launch is checked.
 
-    pytest -p lessons.lab.pytest_plugin --lab      from a clone
-    pytest --lab                                   where the package is installed
+    python -m pytest -p lessons.lab.pytest_plugin --lab PATH    in the folder of a clone
+    pytest --lab                                                where the package is installed
 
 A test in which something is found fails, and says what.
 """

@@ -9,9 +9,9 @@ size of network are compiled for the usual one, or for several and in all their 
 A process of its own, because Numba's simulator, in which the tests run, cannot compile.
 """
 
+import argparse
 import json
 import re
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -282,9 +282,17 @@ def report_on(capability, every_variant=False):
     return report
 
 
+def capability(text):
+    major, minor = map(int, text.split("."))
+    return major, minor
+
+
 def main():
-    capability = tuple(map(int, sys.argv[1].split(".")))
-    print(json.dumps(report_on(capability, "--every-variant" in sys.argv)))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("capability", type=capability, help="of the GPU, such as 9.0")
+    parser.add_argument("--every-variant", action="store_true", help="of the fused kernels")
+    options = parser.parse_args()
+    print(json.dumps(report_on(options.capability, options.every_variant)))
 
 
 if __name__ == "__main__":
