@@ -113,7 +113,14 @@ def graded_by_command(folder, out, *options):
 def graded_with(new_pool, folder, out):
     """As the command does it, in this process, with workers of one's own."""
     settings = Settings(
-        [LESSON], SEED, 2, 2.0, 40.0, lambda student: out / student, new_pool, NO_EFFORT
+        [LESSON],
+        SEED,
+        2,
+        2.0,
+        40.0,
+        lambda student: out / "students" / student,
+        new_pool,
+        NO_EFFORT,
     )
     out.mkdir()
     journal = Journal(out, Run(SEED, 2.0, "", {}), seed_is_chosen=True)
