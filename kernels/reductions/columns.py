@@ -21,7 +21,7 @@ from numba import cuda, float32
 
 from kernels.config import BLOCK_THREADS, WARP
 from kernels.launch import blocks_for, on_gpu
-from kernels.reductions.sums import WARPS, block_sum, warp_sum
+from kernels.reductions.sums import WARPS, add, block_reduce, warp_reduce
 
 MAX_COLUMNS = 128  # a block has room for so many sums of each warp
 
@@ -52,7 +52,7 @@ def column_sums_by_warps(gradient, sums):
     # A thread without a row stays: the others of its warp wait for it in each shuffle.
     for column in range(columns):
         value = gradient[row, column] if row < rows else float32(0)
-        total = warp_sum(value, WARP)
+        total = warp_reduce(value, WARP, add)
         if cuda.threadIdx.x % WARP == 0:
             cuda.atomic.add(sums, column, total)
 
@@ -69,7 +69,7 @@ def column_sums_by_blocks(gradient, sums):
 
     for column in range(columns):
         value = gradient[row, column] if row < rows else float32(0)
-        total = block_sum(value, warp_sums)
+        total = block_reduce(value, warp_sums, add)
         if cuda.threadIdx.x == 0:
             cuda.atomic.add(sums, column, total)
         # The next round writes to warp_sums; each warp must have read what this one wrote.
@@ -91,7 +91,7 @@ def column_sums_of_blocks(gradient, partials):
         own_sum = float32(0)
         for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
             own_sum += gradient[row, column]
-        total = warp_sum(own_sum, WARP)
+        total = warp_reduce(own_sum, WARP, add)
         if thread % WARP == 0:
             warp_sums[thread // WARP, column] = total
     # The sums of all warps must be there before they are added up.

@@ -3,23 +3,24 @@
     values (n,) float32  ->  partials (blocks,)    ->  largest (1,) float32
                          ->  candidates (blocks,)  ->  index (1,) int32
 
-The idea: a maximum is made as a sum is, with another operation and another number to begin with:
+The idea: a maximum is made as a sum is, with another operator and another number to begin with:
 -inf, which no number is below. Where the largest number is takes pairs, of a value and its index,
-that travel together. Threads meet in any order, so a rule has to decide every pair: the larger
-value, and of equal ones the lower index. A NaN is no number that could be compared. As in NumPy, it
-wins, so that nobody takes what is left for a result.
+that travel together: as one int64, so that they are one number for the reduction, too. Threads meet
+in any order, so a rule has to decide every pair: the larger value, and of equal ones the lower
+index. A NaN is no number that could be compared. As in NumPy, it wins, so that nobody takes what is
+left for a result.
 
 Source: Harris, "Optimizing parallel reduction in CUDA", NVIDIA, 2007; NumPy's `max` and `argmax`.
 """
 
 import math
 
-from numba import cuda, float32, int32
+from numba import cuda, float32, int32, int64
 from numba.extending import register_jitable
 
-from kernels.config import BLOCK_THREADS, WARP
+from kernels.config import BLOCK_THREADS
 from kernels.launch import on_gpu
-from kernels.reductions.sums import ALL_LANES, WARPS
+from kernels.reductions.sums import WARPS, block_reduce, reduce_blocks
 
 
 @register_jitable
@@ -30,47 +31,34 @@ def larger(first, second):
     return second
 
 
-@register_jitable
-def block_max(value, warp_maxima):
-    """The maximum of `value` over a block of BLOCK_THREADS threads, in all of them.
-
-    warp_maxima: (WARPS,) float32 in shared memory. All threads of the block call it, and put a
-    barrier between two calls, as with `block_sum`.
-    """
-    lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-    step = WARP // 2
-    while step > 0:
-        value = larger(value, cuda.shfl_xor_sync(ALL_LANES, value, step))
-        step //= 2
-    if lane == 0:
-        warp_maxima[warp] = value
-    cuda.syncthreads()
-
-    value = warp_maxima[lane % WARPS]
-    step = WARPS // 2
-    while step > 0:
-        value = larger(value, cuda.shfl_xor_sync(ALL_LANES, value, step))
-        step //= 2
-    return value
-
-
 @cuda.jit
 def max_blocks(values, partials):
     """partials (blocks,): the maximum of each block's part of values (n,), both float32.
 
     A block without a value has -inf, one with a NaN has NaN.
     """
-    warp_maxima = cuda.shared.array(WARPS, float32)
-
-    own = float32(-math.inf)
-    for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
-        own = larger(own, values[i])
-    largest = block_max(own, warp_maxima)
-    if cuda.threadIdx.x == 0:
-        partials[cuda.blockIdx.x] = largest
+    reduce_blocks(values, partials, float32(-math.inf), larger)
 
 
 # ---------------------------------------------------------------- where it is
+
+
+@register_jitable
+def pair_of(value, index):
+    """A float32 and an int32 as one int64: the bits of the value above those of the index."""
+    return int64(cuda.libdevice.float_as_int(value)) << 32 | int64(index) & 0xFFFFFFFF
+
+
+@register_jitable
+def value_of(pair):
+    """The float32 of a pair."""
+    return cuda.libdevice.int_as_float(int32(pair >> 32))
+
+
+@register_jitable
+def index_of(pair):
+    """The int32 of a pair."""
+    return int32(pair & 0xFFFFFFFF)
 
 
 @register_jitable
@@ -88,33 +76,11 @@ def comes_first(value, index, other, other_index):
 
 
 @register_jitable
-def warp_argmax(value, index, lanes):
-    """(value, index) of the pair that comes first among `lanes` neighbouring lanes."""
-    step = lanes // 2
-    while step > 0:
-        other = cuda.shfl_xor_sync(ALL_LANES, value, step)
-        other_index = cuda.shfl_xor_sync(ALL_LANES, index, step)
-        if comes_first(other, other_index, value, index):
-            value, index = other, other_index
-        step //= 2
-    return value, index
-
-
-@register_jitable
-def block_argmax(value, index, warp_values, warp_indices):
-    """The index of the pair that comes first in a block, in all of its threads: int32.
-
-    warp_values (WARPS,) float32, warp_indices (WARPS,) int32: in shared memory, see `block_max`.
-    All threads of the block call it, those without a value with -inf and 0.
-    """
-    lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-    value, index = warp_argmax(value, index, WARP)
-    if lane == 0:
-        warp_values[warp] = value
-        warp_indices[warp] = index
-    cuda.syncthreads()
-    value, index = warp_argmax(warp_values[lane % WARPS], warp_indices[lane % WARPS], WARPS)
-    return index
+def first_of(pair, other):
+    """The one of two pairs that comes first."""
+    if comes_first(value_of(other), index_of(other), value_of(pair), index_of(pair)):
+        return other
+    return pair
 
 
 @cuda.jit
@@ -123,18 +89,15 @@ def argmax_blocks(values, candidates):
 
     A block without a value has 0. n: at most 2^31 - 1, as an index is an int32.
     """
-    warp_values = cuda.shared.array(WARPS, float32)
-    warp_indices = cuda.shared.array(WARPS, int32)
+    of_warps = cuda.shared.array(WARPS, int64)
 
     # If no value is larger than -inf, index 0 is right.
-    value, index = float32(-math.inf), int32(0)
+    own = pair_of(float32(-math.inf), 0)
     for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
-        own = values[i]
-        if comes_first(own, i, value, index):
-            value, index = own, int32(i)
-    index = block_argmax(value, index, warp_values, warp_indices)
+        own = first_of(own, pair_of(values[i], i))
+    first = block_reduce(own, of_warps, first_of)
     if cuda.threadIdx.x == 0:
-        candidates[cuda.blockIdx.x] = index
+        candidates[cuda.blockIdx.x] = index_of(first)
 
 
 @cuda.jit
@@ -143,18 +106,15 @@ def argmax_candidates(values, candidates, result):
 
     One block; there may be more candidates than threads.
     """
-    warp_values = cuda.shared.array(WARPS, float32)
-    warp_indices = cuda.shared.array(WARPS, int32)
+    of_warps = cuda.shared.array(WARPS, int64)
 
-    value, index = float32(-math.inf), int32(0)
+    own = pair_of(float32(-math.inf), 0)
     for i in range(cuda.threadIdx.x, candidates.shape[0], BLOCK_THREADS):
         candidate = candidates[i]
-        own = values[candidate]
-        if comes_first(own, candidate, value, index):
-            value, index = own, candidate
-    index = block_argmax(value, index, warp_values, warp_indices)
+        own = first_of(own, pair_of(values[candidate], candidate))
+    first = block_reduce(own, of_warps, first_of)
     if cuda.threadIdx.x == 0:
-        result[0] = index
+        result[0] = index_of(first)
 
 
 def launch_max(values, partials, largest, launch=on_gpu):

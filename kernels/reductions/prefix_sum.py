@@ -17,7 +17,7 @@ from numba.extending import register_jitable
 
 from kernels.config import BLOCK_THREADS, WARP
 from kernels.launch import blocks_for, on_gpu
-from kernels.reductions.sums import ALL_LANES, VALUES_PER_THREAD, WARPS, block_sum
+from kernels.reductions.sums import ALL_LANES, VALUES_PER_THREAD, WARPS, add, block_reduce
 
 PART = BLOCK_THREADS * VALUES_PER_THREAD  # counts that lie side by side, and belong to one block
 
@@ -44,7 +44,7 @@ def sums_of_parts(counts, part_sums):
     own_sum = int32(0)
     for i in range(first + cuda.threadIdx.x, min(first + PART, counts.shape[0]), BLOCK_THREADS):
         own_sum += counts[i]
-    total = block_sum(own_sum, warp_sums)
+    total = block_reduce(own_sum, warp_sums, add)
     if cuda.threadIdx.x == 0:
         part_sums[cuda.blockIdx.x] = total
 
@@ -63,7 +63,7 @@ def prefix_sum(counts, part_sums, running):
     own_sum = int32(0)
     for part in range(thread, cuda.blockIdx.x, BLOCK_THREADS):
         own_sum += part_sums[part]
-    before = block_sum(own_sum, warp_sums)
+    before = block_reduce(own_sum, warp_sums, add)
 
     # All threads go through every round: there are barriers in it.
     for start in range(first, min(first + PART, counts.shape[0]), BLOCK_THREADS):

@@ -1,4 +1,4 @@
-"""The sum of many numbers by warp shuffles, in two stages and without atomics.
+"""Many numbers become one by warp shuffles, in two stages and without atomics: first, the sum.
 
     values (n,)  ->  partials (blocks,)  ->  total (1,)      float32
 
@@ -8,6 +8,10 @@ warp, eight sums lie in shared memory, and three more shuffles add up those: one
 block of 256 threads, where a tree needs eight. No block adds to what another has written. Each
 leaves its sum in a place of its own, and a second launch, of one block, adds up the places. So
 the order of all additions is fixed, and so is every bit of the result.
+
+Nothing of that is about additions. So what two numbers become is an argument, the operator:
+`add` here, and in `maximum.py` others. In which order it meets the numbers must not matter for it,
+but for rounding.
 
 Source: Luitjens, "Faster parallel reductions on Kepler", NVIDIA, 2014; Harris, "Optimizing
 parallel reduction in CUDA", NVIDIA, 2007.
@@ -25,60 +29,74 @@ VALUES_PER_THREAD = 16
 
 
 @register_jitable
-def warp_sum(value, lanes):
-    """The sum of `value` over `lanes` neighbouring lanes, in all of them; lanes: 2, 4, 8, 16, 32.
+def add(first, second):
+    """The operator of a sum, which begins at 0."""
+    return first + second
 
-    All 32 lanes of the warp call it. With 8, each of the four groups has a sum of its own.
+
+@register_jitable
+def warp_reduce(value, lanes, operator):
+    """What the `value` of `lanes` neighbouring lanes become, in all of them.
+
+    lanes: 2, 4, 8, 16 or 32; with 8, each of the four groups has a result of its own. operator: a
+    function of two values. All 32 lanes of the warp call it.
     """
     step = lanes // 2
     while step > 0:
-        value += cuda.shfl_xor_sync(ALL_LANES, value, step)
+        value = operator(value, cuda.shfl_xor_sync(ALL_LANES, value, step))
         step //= 2
     return value
 
 
 @register_jitable
-def block_sum(value, warp_sums):
-    """The sum of `value` over a block of BLOCK_THREADS threads, in all of them.
+def block_reduce(value, of_warps, operator):
+    """What the `value` of the BLOCK_THREADS threads of a block become, in all of them.
 
-    warp_sums: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
-    there is one barrier in it. The last that is done with warp_sums is a read: before anybody
-    writes to it again, as a second call does, there has to be another barrier.
+    of_warps: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
+    there is one barrier in it. The last that is done with of_warps is a read: before anybody writes
+    to it again, as a second call does, there has to be another barrier.
     """
     lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-    value = warp_sum(value, WARP)
+    value = warp_reduce(value, WARP, operator)
     if lane == 0:
-        warp_sums[warp] = value
+        of_warps[warp] = value
     cuda.syncthreads()
-    # Each warp adds them up for itself: then nobody has to be told.
-    return warp_sum(warp_sums[lane % WARPS], WARPS)
+    # Each warp makes one of them for itself: then nobody has to be told.
+    return warp_reduce(of_warps[lane % WARPS], WARPS, operator)
+
+
+@register_jitable
+def reduce_blocks(values, partials, begin, operator):
+    """partials (blocks,): what each block's part of values (n,) becomes, both float32; no atomics.
+
+    Blocks of BLOCK_THREADS threads, each with several values. begin: float32 that changes nothing,
+    `operator(begin, value)` is `value`; so it is the result of a block without values.
+    """
+    of_warps = cuda.shared.array(WARPS, float32)
+
+    own = begin
+    for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
+        own = operator(own, values[i])
+    result = block_reduce(own, of_warps, operator)
+    if cuda.threadIdx.x == 0:
+        partials[cuda.blockIdx.x] = result
 
 
 @cuda.jit
 def sum_blocks(values, partials):
-    """partials (blocks,): the sum of each block's part of values (n,), both float32; no atomics.
-
-    Blocks of BLOCK_THREADS threads, each with several values.
-    """
-    warp_sums = cuda.shared.array(WARPS, float32)
-
-    own_sum = float32(0)
-    for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
-        own_sum += values[i]
-    total = block_sum(own_sum, warp_sums)
-    if cuda.threadIdx.x == 0:
-        partials[cuda.blockIdx.x] = total
+    """partials (blocks,): the sum of each block's part of values (n,), both float32."""
+    reduce_blocks(values, partials, float32(0), add)
 
 
 @cuda.jit
 def sum_groups(values, lanes, sums):
     """sums (n,): of each of values (n,), the sum of its group of `lanes`; both float32.
 
-    One thread per value; what `warp_sum` does, to look at.
+    One thread per value; what `warp_reduce` does, to look at.
     """
     i = cuda.grid(1)
     value = values[i] if i < values.shape[0] else float32(0)
-    total = warp_sum(value, lanes)
+    total = warp_reduce(value, lanes, add)
     if i < values.shape[0]:
         sums[i] = total
 

@@ -20,43 +20,57 @@ from kernels.reductions.sums import ALL_LANES, WARPS
 
 
 @register_jitable
-def warp_sum(value, lanes):
-    """The sum of `value` over `lanes` neighbouring lanes, in all of them; lanes: 2, 4, 8, 16, 32.
+def add(first, second):
+    """The operator of a sum, which begins at 0."""
+    return first + second
 
-    All 32 lanes of the warp call it. With 8, each of the four groups has a sum of its own.
+
+@register_jitable
+def warp_reduce(value, lanes, operator):
+    """What the `value` of `lanes` neighbouring lanes become, in all of them.
+
+    lanes: 2, 4, 8, 16 or 32; with 8, each of the four groups has a result of its own. operator: a
+    function of two values. All 32 lanes of the warp call it.
     """
     raise NotImplementedError("write me")
 
 
 @register_jitable
-def block_sum(value, warp_sums):
-    """The sum of `value` over a block of BLOCK_THREADS threads, in all of them.
+def block_reduce(value, of_warps, operator):
+    """What the `value` of the BLOCK_THREADS threads of a block become, in all of them.
 
-    warp_sums: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
-    there is one barrier in it. The last that is done with warp_sums is a read: before anybody
-    writes to it again, as a second call does, there has to be another barrier.
+    of_warps: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
+    there is one barrier in it. The last that is done with of_warps is a read: before anybody writes
+    to it again, as a second call does, there has to be another barrier.
+    """
+    raise NotImplementedError("write me")
+
+
+@register_jitable
+def reduce_blocks(values, partials, begin, operator):
+    """partials (blocks,): what each block's part of values (n,) becomes, both float32; no atomics.
+
+    Blocks of BLOCK_THREADS threads, each with several values. begin: float32 that changes nothing,
+    `operator(begin, value)` is `value`; so it is the result of a block without values.
     """
     raise NotImplementedError("write me")
 
 
 @cuda.jit
 def sum_blocks(values, partials):
-    """partials (blocks,): the sum of each block's part of values (n,), both float32; no atomics.
-
-    Blocks of BLOCK_THREADS threads, each with several values.
-    """
-    raise NotImplementedError("write me")
+    """partials (blocks,): the sum of each block's part of values (n,), both float32."""
+    reduce_blocks(values, partials, float32(0), add)
 
 
 @cuda.jit
 def sum_groups(values, lanes, sums):
     """sums (n,): of each of values (n,), the sum of its group of `lanes`; both float32.
 
-    One thread per value; what `warp_sum` does, to look at.
+    One thread per value; what `warp_reduce` does, to look at.
     """
     i = cuda.grid(1)
     value = values[i] if i < values.shape[0] else float32(0)
-    total = warp_sum(value, lanes)
+    total = warp_reduce(value, lanes, add)
     if i < values.shape[0]:
         sums[i] = total
 
@@ -77,16 +91,6 @@ def larger(first, second):
     raise NotImplementedError("write me")
 
 
-@register_jitable
-def block_max(value, warp_maxima):
-    """The maximum of `value` over a block of BLOCK_THREADS threads, in all of them.
-
-    warp_maxima: (WARPS,) float32 in shared memory. All threads of the block call it, and put a
-    barrier between two calls, as with `block_sum`.
-    """
-    raise NotImplementedError("write me")
-
-
 @cuda.jit
 def max_blocks(values, partials):
     """partials (blocks,): the maximum of each block's part of values (n,), both float32.
@@ -94,6 +98,24 @@ def max_blocks(values, partials):
     A block without a value has -inf, one with a NaN has NaN.
     """
     raise NotImplementedError("write me")
+
+
+@register_jitable
+def pair_of(value, index):
+    """A float32 and an int32 as one int64: the bits of the value above those of the index."""
+    return int64(cuda.libdevice.float_as_int(value)) << 32 | int64(index) & 0xFFFFFFFF
+
+
+@register_jitable
+def value_of(pair):
+    """The float32 of a pair."""
+    return cuda.libdevice.int_as_float(int32(pair >> 32))
+
+
+@register_jitable
+def index_of(pair):
+    """The int32 of a pair."""
+    return int32(pair & 0xFFFFFFFF)
 
 
 @register_jitable
@@ -107,18 +129,8 @@ def comes_first(value, index, other, other_index):
 
 
 @register_jitable
-def warp_argmax(value, index, lanes):
-    """(value, index) of the pair that comes first among `lanes` neighbouring lanes."""
-    raise NotImplementedError("write me")
-
-
-@register_jitable
-def block_argmax(value, index, warp_values, warp_indices):
-    """The index of the pair that comes first in a block, in all of its threads: int32.
-
-    warp_values (WARPS,) float32, warp_indices (WARPS,) int32: in shared memory, see `block_max`.
-    All threads of the block call it, those without a value with -inf and 0.
-    """
+def first_of(pair, other):
+    """The one of two pairs that comes first."""
     raise NotImplementedError("write me")
 
 
@@ -137,18 +149,15 @@ def argmax_candidates(values, candidates, result):
 
     One block; there may be more candidates than threads.
     """
-    warp_values = cuda.shared.array(WARPS, float32)
-    warp_indices = cuda.shared.array(WARPS, int32)
+    of_warps = cuda.shared.array(WARPS, int64)
 
-    value, index = float32(-math.inf), int32(0)
+    own = pair_of(float32(-math.inf), 0)
     for i in range(cuda.threadIdx.x, candidates.shape[0], BLOCK_THREADS):
         candidate = candidates[i]
-        own = values[candidate]
-        if comes_first(own, candidate, value, index):
-            value, index = own, candidate
-    index = block_argmax(value, index, warp_values, warp_indices)
+        own = first_of(own, pair_of(values[candidate], candidate))
+    first = block_reduce(own, of_warps, first_of)
     if cuda.threadIdx.x == 0:
-        result[0] = index
+        result[0] = index_of(first)
 
 
 def launch_max(values, partials, largest, launch=on_gpu):
@@ -175,7 +184,7 @@ def column_sums_by_warps(gradient, sums):
     # A thread without a row stays: the others of its warp wait for it in each shuffle.
     for column in range(columns):
         value = gradient[row, column] if row < rows else float32(0)
-        total = warp_sum(value, WARP)
+        total = warp_reduce(value, WARP, add)
         if cuda.threadIdx.x % WARP == 0:
             cuda.atomic.add(sums, column, total)
 
@@ -238,7 +247,7 @@ def sums_of_parts(counts, part_sums):
     own_sum = int32(0)
     for i in range(first + cuda.threadIdx.x, min(first + PART, counts.shape[0]), BLOCK_THREADS):
         own_sum += counts[i]
-    total = block_sum(own_sum, warp_sums)
+    total = block_reduce(own_sum, warp_sums, add)
     if cuda.threadIdx.x == 0:
         part_sums[cuda.blockIdx.x] = total
 

@@ -8,7 +8,7 @@ from lessons.grading.worker.outcome import Found
 
 LESSON = find_lesson("11")
 TEXT = solution_text(LESSON)
-INSIDE = "own = values[candidate]"  # of argmax_candidates, which is given
+INSIDE = "candidate = candidates[i]"  # of argmax_candidates, which is given
 OUTSIDE = (
     "values[9] is outside its shape (7,): axis 0 has only the indices 0 to 6; thread 0 of block 0. "
     "Even the first thread is outside: which number is too large?"
@@ -28,9 +28,9 @@ def test_a_given_function_is_known_with_other_comments_and_without_its_docstring
 
 
 def test_a_function_that_was_changed_or_is_to_be_written_is_the_students():
-    changed = TEXT.replace(INSIDE, "own = values[candidate + 1]")
-    assert given_function_at(line_of("candidate + 1", changed), changed, LESSON) == ""
-    assert given_function_at(line_of("def block_argmax", TEXT) + 2, TEXT, LESSON) == ""
+    changed = TEXT.replace(INSIDE, "candidate = candidates[i + 1]")
+    assert given_function_at(line_of("candidates[i + 1]", changed), changed, LESSON) == ""
+    assert given_function_at(line_of("def argmax_blocks", TEXT) + 2, TEXT, LESSON) == ""
     assert given_function_at(1, TEXT, LESSON) == ""
 
 

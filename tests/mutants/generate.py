@@ -102,14 +102,14 @@ def mutant_of(source, kernel, operator, change):
 
 
 def functions_of_kernel(tree, kernel):
-    """The kernel's definition, and those of the functions it calls in the same module."""
+    """The kernel's definition, and those of the functions it names in the same module."""
     defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     names = [kernel]
     for name in names:
         for node in ast.walk(defined[name]):
-            called = node.func.id if is_call_of_name(node) else None
-            if called in defined and called not in names:
-                names.append(called)
+            named = node.id if isinstance(node, ast.Name) else None
+            if named in defined and named not in names:
+                names.append(named)
     return [defined[name] for name in names]
 
 
