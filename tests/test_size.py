@@ -18,14 +18,14 @@ kernels                    .py                 13400
 kernels/fast               .py                  5000
 lessons                    .py                  2600
 lessons/NN                 test_*.py            6000
-lessons/NN                 .py                  6845
+lessons/NN                 .py                  6860
 lessons/NN                 .diff               26000
 lessons/capstones          .py                   780
 lessons/course             .py                  1700
 lessons/grading            .py                 14330
 lessons/lab                .py                 23700
 lessons/reference          .py                  1100
-tests                      .py                 42450
+tests                      .py                 42470
 benchmarks                 .py                  2650
 images                     .py                   800
 """
