@@ -80,8 +80,7 @@ def column_sums_by_blocks(gradient, sums):
 def column_sums_of_blocks(gradient, partials):
     """partials (blocks, columns): the column sums of each block's rows of gradient (rows, columns).
 
-    Both float32; no atomics, and one barrier. At most MAX_COLUMNS columns: of each, every warp can
-    keep its sum in shared memory.
+    Both float32; no atomics, one barrier. Every warp has room for the sums of MAX_COLUMNS columns.
     """
     warp_sums = cuda.shared.array((WARPS, MAX_COLUMNS), float32)
     thread = cuda.threadIdx.x

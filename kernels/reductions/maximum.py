@@ -107,7 +107,6 @@ def argmax_candidates(values, candidates, result):
     One block; there may be more candidates than threads.
     """
     of_warps = cuda.shared.array(WARPS, int64)
-
     own = pair_of(float32(-math.inf), 0)
     for i in range(cuda.threadIdx.x, candidates.shape[0], BLOCK_THREADS):
         candidate = candidates[i]

@@ -38,8 +38,7 @@ def add(first, second):
 def warp_reduce(value, lanes, operator):
     """What the `value` of `lanes` neighbouring lanes become, in all of them.
 
-    lanes: 2, 4, 8, 16 or 32; with 8, each of the four groups has a result of its own. operator: a
-    function of two values. All 32 lanes of the warp call it.
+    lanes: 2, 4, 8, 16 or 32; all 32 of the warp call it. operator: a function of two values.
     """
     step = lanes // 2
     while step > 0:
@@ -52,9 +51,8 @@ def warp_reduce(value, lanes, operator):
 def block_reduce(value, of_warps, operator):
     """What the `value` of the BLOCK_THREADS threads of a block become, in all of them.
 
-    of_warps: (WARPS,) in shared memory, of the type of `value`. All threads of the block call it;
-    there is one barrier in it. The last that is done with of_warps is a read: before anybody writes
-    to it again, as a second call does, there has to be another barrier.
+    All threads of the block call it. of_warps: (WARPS,) in shared memory, of the type of `value`;
+    it is read behind the only barrier, and before a second call there has to be another one.
     """
     lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
     value = warp_reduce(value, WARP, operator)
@@ -69,8 +67,7 @@ def block_reduce(value, of_warps, operator):
 def reduce_blocks(values, partials, begin, operator):
     """partials (blocks,): what each block's part of values (n,) becomes, both float32; no atomics.
 
-    Blocks of BLOCK_THREADS threads, each with several values. begin: float32 that changes nothing,
-    `operator(begin, value)` is `value`; so it is the result of a block without values.
+    begin: float32 with which the operator changes no value; the result of a block without values.
     """
     of_warps = cuda.shared.array(WARPS, float32)
 
@@ -90,10 +87,7 @@ def sum_blocks(values, partials):
 
 @cuda.jit
 def sum_groups(values, lanes, sums):
-    """sums (n,): of each of values (n,), the sum of its group of `lanes`; both float32.
-
-    One thread per value; what `warp_reduce` does, to look at.
-    """
+    """sums (n,): of each of values (n,) float32, the sum of its group of `lanes`, to look at."""
     i = cuda.grid(1)
     value = values[i] if i < values.shape[0] else float32(0)
     total = warp_reduce(value, lanes, add)

@@ -35,11 +35,7 @@ def test_warp_reduce(case):
 
 @check("sum")
 def test_sum(case):
-    for size, blocks in SIZES:
-        values, counted = add_up(case, size, blocks)
-        require_no_atomics(case, counted)
-        if size == SIZE_WITH_WORK:
-            require_work_for_all(case, counted, values)
+    of_all_sizes(case, lambda size, blocks: add_up(case, size, blocks))
     size = case.size(large=MANY_BLOCKS * BLOCK_VALUES - 77, small=5000)
     add_up(case, size, -(-size // BLOCK_VALUES), engine="large")
 
@@ -47,12 +43,7 @@ def test_sum(case):
 @check("max")
 def test_max(case):
     require_larger(case)
-    for size, blocks in SIZES:
-        values = rising(case, size)
-        counted = find_max(case, values, blocks)
-        require_no_atomics(case, counted)
-        if size == SIZE_WITH_WORK:
-            require_work_for_all(case, counted, values)
+    of_all_sizes(case, lambda size, blocks: find_max(case, rising(case, size), blocks))
     require_max_of_infinities(case)
     require_max_with_nan(case)
     require_empty_blocks(case)
@@ -62,12 +53,7 @@ def test_max(case):
 def test_argmax(case):
     require_comes_first(case)
     find_argmax(case, with_a_telling_maximum(case), 3)
-    for size, blocks in SIZES:
-        values = rising(case, size)
-        counted = find_argmax(case, values, blocks)
-        require_no_atomics(case, counted)
-        if size == SIZE_WITH_WORK:
-            require_work_for_all(case, counted, values)
+    of_all_sizes(case, lambda size, blocks: find_argmax(case, rising(case, size), blocks))
     for values, blocks in equal_values(case):
         find_argmax(case, values, blocks)
 
@@ -132,7 +118,7 @@ def test_levels(case):
 def test_few_requests(case):
     size, blocks = 2 * BLOCK_VALUES - 100, 2
     counts = {
-        "sum": add_up(case, size, blocks)[1],
+        "sum": add_up(case, size, blocks),
         "max": find_max(case, rising(case, size), blocks),
         "argmax": find_argmax(case, case.random(size), blocks),
     }
@@ -193,6 +179,15 @@ def test_float32(case):
 
 
 # ---------------------------------------------------------------- what all of them keep to
+
+
+def of_all_sizes(case, find):
+    """find(size, blocks): how often the kernels have touched each array, values first."""
+    for size, blocks in SIZES:
+        counted = find(size, blocks)
+        require_no_atomics(case, counted)
+        if size == SIZE_WITH_WORK:
+            require_work_for_all(case, counted, counted.originals[0])
 
 
 def require_no_atomics(case, counted):
@@ -266,12 +261,12 @@ def add_groups(case, lanes):
 
 
 def add_up(case, size, blocks, engine=None):
-    """Returns (values, how often the kernels have touched each array)."""
+    """Returns how often the kernels have touched each array."""
     values = case.random(size, 0.5, 1.5)
     partials, total = case.output((blocks,)), case.output((1,))
     counted = run(case, engine, "launch_sum", values, partials, total)
     case.expect(total, reference.total(values), "total")
-    return values, counted
+    return counted
 
 
 # ---------------------------------------------------------------- maxima
