@@ -7,6 +7,7 @@ than skip in silence, if there is none.
 
 # ruff: noqa: E402
 
+import collections
 import gc
 import os
 import shutil
@@ -100,8 +101,9 @@ def collect_garbage_seldom():
 def pytest_collection_finish(session):
     collect_garbage_seldom()
     selected = {item.path.name for item in session.items}
-    several_cores = (os.cpu_count() or 1) > 1
-    if selected >= COMPILED_AHEAD and several_cores and not session.config.option.collectonly:
+    # With `-n` there is no idle core.
+    idle = (os.cpu_count() or 1) > 1 and "PYTEST_XDIST_WORKER" not in os.environ
+    if selected >= COMPILED_AHEAD and idle and not session.config.option.collectonly:
         ahead.start(session.config.stash.setdefault(AHEAD, tempfile.mkdtemp()))
 
 
@@ -123,7 +125,7 @@ def pytest_generate_tests(metafunc):
             pytest.param(
                 ENGINES[name](),
                 id=name,
-                marks=[pytest.mark.slow] if slow_on and name in slow_on.args else [],
+                marks=[pytest.mark.each(2)] if slow_on and name in slow_on.args else [],
             )
             for name in (["cuda"] if on_gpu else ["checked", "native"])
         ],
@@ -135,3 +137,14 @@ def real_gpu(request):
     """Skips, visibly, the tests that mean nothing without a GPU."""
     if not request.config.getoption("--require-gpu"):
         pytest.skip("needs a GPU: pytest -m gpu --require-gpu")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """A test with `each(n)`: of its parameters each nth is slow, and the others are thorough."""
+    met = collections.Counter()
+    for item in items:
+        each = item.get_closest_marker("each")
+        if each:
+            item.add_marker(pytest.mark.thorough if met[item.function] % each.args[0] else "slow")
+            met[item.function] += 1

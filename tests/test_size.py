@@ -25,7 +25,7 @@ lessons/course             .py                  1700
 lessons/grading            .py                 14330
 lessons/lab                .py                 23700
 lessons/reference          .py                  1100
-tests                      .py                 42470
+tests                      .py                 42490
 benchmarks                 .py                  2650
 images                     .py                   800
 """

@@ -92,7 +92,7 @@ def test_the_roof():
     assert H200._replace(halves=0).over(point._replace(intensity=1e4, halves=True)) == H200.float32
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_whole_ladder(tmp_path):
     assert call(tmp_path / "out") == 0
     found = json.loads((tmp_path / "out" / "summary.json").read_text())["rungs"]

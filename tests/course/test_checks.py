@@ -20,9 +20,9 @@ def workers():
 
 
 # Hundreds of files, each graded: the first wrong one of these lessons is a quick test, of all of
-# them every 192nd is a slow one, and the rest belongs to the thorough tests.
+# them every 384th is a slow one, and the rest belongs to the thorough tests.
 QUICK = {"1", "4", "7", "9"}
-SLOW_OF_ALL = 192
+SLOW_OF_ALL = 384
 
 
 def is_slow(lesson, check):
@@ -58,7 +58,7 @@ def test_skeleton_is_not_written(lesson, workers):
             lesson,
             check,
             id=named(lesson, check.name),
-            marks=[pytest.mark.slow] if is_slow(lesson, check) else [],
+            marks=[pytest.mark.each(2)] if is_slow(lesson, check) else [],
         )
         for lesson, check in EVERY_CHECK
     ],

@@ -41,7 +41,7 @@ def test_the_file_of_a_lesson(tmp_path, monkeypatch):
         exercise(99)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_in_a_handout_it_builds_on_the_students_own(tmp_path):
     out = tmp_path / "course"
     parsed = parse(["handout", str(out)])

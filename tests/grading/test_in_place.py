@@ -53,7 +53,7 @@ def pool():
     pool.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_mistake_costs_the_checks_of_its_function(what, pool):
     changes, points = CHANGED[what]

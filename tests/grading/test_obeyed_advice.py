@@ -56,7 +56,10 @@ def rows(text):
 
 @pytest.mark.parametrize(
     ("number", "name"),
-    [*rows(MENDED), *(pytest.param(*row, marks=pytest.mark.slow) for row in rows(MENDED_SLOWLY))],
+    [
+        *rows(MENDED),
+        *(pytest.param(*row, marks=pytest.mark.each(3)) for row in rows(MENDED_SLOWLY)),
+    ],
 )
 def test_what_a_message_says_mends_it(workers, number, name):
     lesson = find_lesson(number)

@@ -322,7 +322,7 @@ def user(x):
     assert all(why.startswith("line 2: imports os, which no") for why in refused.values())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_checks_of_the_other_functions_give_their_points():
     wrong = SOLUTION[1].replace(
         "    x, y = cuda.grid(2)", "    import os\n    x, y = cuda.grid(2)", 1

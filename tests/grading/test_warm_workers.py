@@ -41,7 +41,7 @@ def verdicts(results):
     return [(result.score, result.diagnosis, result.message) for result in results.values()]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_verdicts_are_those_of_fresh_workers():
     warm = WarmWorkers()
     # The warm process itself has run native kernels, then.

@@ -320,7 +320,7 @@ def test_kernels_that_are_alike_are_written_once():
     assert kernels_of(2) == kernels_of(8) == kernels_of(1) + 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 def test_written_kernels_compile_without_double_precision_or_local_memory():
     code = """

@@ -282,7 +282,7 @@ def test_second_part_of_a_step(deterministic, channels):
 
 
 @pytest.mark.parametrize("keep_state, channels", [(True, 3), (False, 3), (True, 4), (False, 4)])
-@pytest.mark.slow
+@pytest.mark.each(2)
 def test_steps_in_one_kernel(keep_state, channels):
     """The persistent loop, barriers and all: no race, and it learns as the CPU does."""
     config = Config(steps=40, batch=200, grid_width=9, grid_height=7, channels=channels)

@@ -144,7 +144,7 @@ def test_gradients_of_a_step(hidden, layers, batch, deterministic):
 # ---------------------------------------------------------------- several steps
 
 
-@pytest.mark.slow
+@pytest.mark.each(2)
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("grid", [(9, 7), (31, 29)])
 def test_steps_in_one_kernel(deterministic, grid):
@@ -165,7 +165,7 @@ def test_steps_in_one_kernel(deterministic, grid):
     np.testing.assert_array_equal(arrays.grid_v[:, 3], state.grid_steps.ravel())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_deterministic_run_may_be_cut_anywhere():
     config, image = Config(steps=40, batch=150, grid_width=9, grid_height=7), picture(31, 44)
     train, _ = make_train_one_barrier(32, 2, True, named_barriers=False)

@@ -92,12 +92,14 @@ def kinds(report):
     return {f.kind for f in report.problems}, report.budget_used_up
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("text", lines_of(ENDLESS))
 def test_an_endless_loop_is_told_long_before_its_budget_ends(text):
     report = run(text)
     assert kinds(report) == ({"endless"}, False), report
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("text", lines_of(ENDS))
 def test_a_long_loop_that_ends_is_none(text):
     assert kinds(run(text)) == (set(), False)

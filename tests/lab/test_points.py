@@ -27,7 +27,7 @@ def test_the_lab_says_what_is_expected(one, monkeypatch):
     assert one.expected in answer(one)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @needs_numba_cuda
 def test_the_table_has_a_row_for_each_kernel():
     text = table()

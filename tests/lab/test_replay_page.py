@@ -113,7 +113,7 @@ def test_stepping_colours_and_memory_are_right(tmp_path):
     assert results_of("race", tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize("name", sorted(set(RUNS) - {"race"}))
 def test_a_page_of_every_kind_works(tmp_path, name):
     assert results_of(name, tmp_path) == []

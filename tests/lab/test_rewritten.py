@@ -25,13 +25,6 @@ CORPORA = {
     "right orders": (ordering_right, ordering_right.RIGHT),
 }
 QUICK = (("wrong orders", "statements of no effect"),)
-SLOW = ("wrong orders", "wrong kinds", "orders with advice")
-
-
-def marks_of(corpus, way):
-    if (corpus, way) in QUICK:
-        return []
-    return [pytest.mark.slow if corpus in SLOW else pytest.mark.thorough]
 
 
 def findings(case, translate=str):
@@ -54,7 +47,10 @@ def findings_before(corpus, name):
 
 @pytest.mark.parametrize(
     ("corpus", "way"),
-    [pytest.param(*both, marks=marks_of(*both)) for both in itertools.product(CORPORA, WAYS)],
+    [
+        pytest.param(*both, marks=[pytest.mark.each(3)] * (both not in QUICK))
+        for both in itertools.product(CORPORA, WAYS)
+    ],
 )
 def test_a_kernel_written_in_another_way_has_the_same_findings(corpus, way, tmp_path):
     module, cases = CORPORA[corpus]

@@ -403,7 +403,7 @@ def test_the_native_backend_is_not_deterministic_and_says_so(tmp_path, capsys):
     assert "--backend cpu" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_native_backend_from_the_command_line(tmp_path):
     image = save(tmp_path / "two.png", pixels(2, 2))
     small = "--backend native --steps 2 --batch 4 --grid 2x2 --snapshots none".split()

@@ -852,12 +852,6 @@ def test_archives_edited_at_random(place):
     assert 0 < fuzz(place, seed=1, rounds=150, to_the_end=False) < 150
 
 
-SLOW_AND_THOROUGH = [
-    pytest.param(2, marks=pytest.mark.slow),
-    pytest.param(3, marks=pytest.mark.thorough),
-]
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2, 3])
 def test_archives_edited_at_random_to_the_end(place, seed):
@@ -1034,7 +1028,7 @@ def test_a_signal_that_is_switched_off_stays_so():
 
 
 @posix
-@pytest.mark.slow
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     "line, status, words",
     [
@@ -1065,7 +1059,8 @@ def test_train_with_output_that_cannot_be_written(place, line, status, words):
 
 
 @posix
-@pytest.mark.parametrize("seed", SLOW_AND_THOROUGH)
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [2, 3])
 def test_train_ends_in_a_line_whenever_a_signal_comes(place, seed):
     chance = random.Random(seed)
     arguments = [*command(ROOT / "train.py", "photo.png", *TINY, "--steps", "3000000")["args"]]
