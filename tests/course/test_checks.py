@@ -58,7 +58,7 @@ def test_skeleton_is_not_written(lesson, workers):
             lesson,
             check,
             id=named(lesson, check.name),
-            marks=[pytest.mark.each(2)] if is_slow(lesson, check) else [],
+            marks=[pytest.mark.each(3)] if is_slow(lesson, check) else [],
         )
         for lesson, check in EVERY_CHECK
     ],

@@ -37,7 +37,7 @@ def same(one, other):
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in FILES)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_cluster_gives_the_same_grades_though_a_worker_is_killed(tmp_path):
     made = a_class(tmp_path / "in", 7)
     grade(made, tmp_path / "here")

@@ -1028,7 +1028,7 @@ def test_a_signal_that_is_switched_off_stays_so():
 
 
 @posix
-@pytest.mark.each(3)
+@pytest.mark.each(4)
 @pytest.mark.parametrize(
     "line, status, words",
     [
