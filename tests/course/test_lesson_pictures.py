@@ -19,13 +19,8 @@ def test_what_draws_a_picture_finds_what_it_needs(lesson):
     assert callable(importlib.import_module(f"lessons.{lesson}.picture").main)
 
 
-@pytest.mark.parametrize(
-    "lesson",
-    [
-        pytest.param(lesson, marks=pytest.mark.thorough if number % 6 else pytest.mark.slow)
-        for number, lesson in enumerate(LESSONS)
-    ],
-)
+@pytest.mark.each(6)
+@pytest.mark.parametrize("lesson", LESSONS)
 def test_a_picture_is_drawn_again(lesson, tmp_path, monkeypatch):
     module = importlib.import_module(f"lessons.{lesson}.picture")
     monkeypatch.setattr(module, "HERE", tmp_path)
