@@ -49,6 +49,7 @@ def lines_of_solutions():
     return {line for line in found if len(line) >= DISTINCTIVE and not line.startswith("#")}
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution_is_left(handout):
     secret = lines_of_solutions()
     assert len(secret) > 40
@@ -79,6 +80,7 @@ def test_what_an_earlier_lesson_gives_is_known(handout):
     assert '"gelu"' not in (handout / "lessons" / "16_classifier" / "earlier.json").read_text()
 
 
+@pytest.mark.slow
 def test_the_course_starts_in_it(handout):
     command = [sys.executable, "-m", "lessons"]
     ran = subprocess.run(command, cwd=handout, capture_output=True, text=True, check=False)

@@ -60,6 +60,7 @@ def test_status_shows_where_you_are_and_what_is_next(course, capsys):
     assert "python -m lessons check 1" in printed
 
 
+@pytest.mark.slow
 def test_check_gives_points_that_status_remembers(course, capsys):
     assert tool.main(["check"]) == 1
     assert "not written yet: luminance" in capsys.readouterr().out

@@ -81,6 +81,7 @@ def test_an_interrupted_cluster_goes_on(tmp_path):
     assert same(tmp_path / "here", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 1)
     made = a_class(tmp_path / "in", 1)

@@ -44,7 +44,7 @@ def page_data(path):
 @pytest.mark.parametrize(
     "number, kernel, diagnosis",
     [
-        (1, "no_guard", "out-of-bounds"),
+        pytest.param(1, "no_guard", "out-of-bounds", marks=pytest.mark.slow),
         pytest.param(5, "first_barrier_missing", "race", marks=pytest.mark.slow),
         pytest.param(5, "barrier_in_a_branch", "barrier", marks=pytest.mark.slow),
         (1, "blue_first", "blue first"),

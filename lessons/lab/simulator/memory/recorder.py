@@ -77,7 +77,8 @@ class StepRecorder:
         if memory is None or element is None or kind == "outside":
             shown = element
         else:
-            shown, marked = row_major(memory, element), row_major(memory, np.array(marked, int))
+            shown = row_major(memory, element)
+            marked = row_major(memory, np.array(marked, int)) if len(marked) else ()
         found = len(self.launch.report.findings)
         values: list[np.ndarray] = []
         step = Step(
