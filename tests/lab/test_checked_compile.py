@@ -1,6 +1,7 @@
 """The checked simulator finds what would not compile for a GPU, and what would be slow there."""
 
 import numpy as np
+import pytest
 from numba import cuda, float32, float64, uint32
 from numba.extending import register_jitable
 
