@@ -26,7 +26,7 @@ from itertools import groupby
 from tqdm import tqdm
 
 from kernels.plumbing.errors import InputError, OneLineParser
-from lessons import terminal
+from lessons import mistakes_command, terminal
 from lessons.course.doctor import examine
 from lessons.course.exercises import (
     START,
@@ -38,7 +38,6 @@ from lessons.course.exercises import (
 from lessons.course.index import is_behind, rows_of_part
 from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
 from lessons.course.progress import CourseProgress
-from lessons.grading import mistakes_command
 from lessons.grading.classroom import autograder, handout
 from lessons.grading.classroom import command as classroom
 from lessons.grading.explain.evidence import PICTURES

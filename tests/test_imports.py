@@ -18,8 +18,12 @@ SIMULATOR = {
     "lessons.lab.simulator.expressions",
     "lessons.lab.simulator.replay",
 }
-EXPLAIN = {f"lessons.grading.explain{room}" for room in ("", ".mutations", ".repairs")}
-GRADING = {f"lessons.grading.{room}" for room in ("judge", "walls", "worker")} | EXPLAIN
+EXPLAIN = {"lessons.grading.explain", "lessons.grading.explain.repairs"}
+GRADING = (
+    {f"lessons.grading.{room}" for room in ("judge", "walls", "worker")}
+    | EXPLAIN
+    | {"lessons.mutations"}
+)
 PART_TWO = {
     "kernels.transfers",
     "kernels.reductions",
@@ -58,12 +62,13 @@ ALLOWED = {
     },
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
     "lessons.course": {"kernels", "kernels.files", "kernels.plumbing"},
+    "lessons.mutations": {"lessons.course"},
     # The walls around a worker, and what of a student's file may run; then the worker, which alone
     # runs it and loads engines; then what explains a failure; then the judge, who asks them all.
     "lessons.grading.walls": {"kernels.plumbing", "lessons.course"},
     "lessons.grading.worker": {*KERNELS, *LAB, "lessons.course", "lessons.grading.walls"},
     "lessons.grading.explain": {
-        "lessons.grading.explain.mutations",
+        "lessons.mutations",
         "kernels.plumbing",
         "kernels.files",
         "lessons.lab.simulator",
@@ -72,8 +77,7 @@ ALLOWED = {
         "lessons.grading.walls",
         "lessons.grading.worker",
     },
-    "lessons.grading.explain.mutations": {"lessons.course"},
-    "lessons.grading.explain.repairs": {"lessons.course", "lessons.grading.explain.mutations"},
+    "lessons.grading.explain.repairs": {"lessons.course", "lessons.mutations"},
     "lessons.grading.judge": {
         "kernels.files",
         "kernels.plumbing",

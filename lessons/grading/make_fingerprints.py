@@ -22,12 +22,12 @@ from lessons.course.exercises import exercise_text, solution_text
 from lessons.course.lesson import ROOT, Lesson, find_lesson, lessons
 from lessons.course.mistakes import MISTAKES, entries_of_kind, file_of
 from lessons.grading.explain.known import FILE, Mistake, Recording, as_text, look_up
-from lessons.grading.explain.mutations.generated import generated
 from lessons.grading.judge.recorded import PUBLIC_SEEDS, record
 from lessons.grading.judge.result import Attempt
 from lessons.grading.judge.run import checks_of
 from lessons.grading.judge.worker_pool import workers_of_process
 from lessons.grading.walls.submission import Submission
+from lessons.mutations.generated import generated
 
 OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
 ARCHIVE = "fingerprints.zip"  # of all files, in the folder that `--out` names

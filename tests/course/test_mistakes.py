@@ -6,6 +6,7 @@ import pytest
 
 from kernels.plumbing.errors import InputError
 from lessons import __main__ as tool
+from lessons import mistakes_command
 from lessons.course.lesson import find_lesson, lessons
 from lessons.course.mistakes import (
     MISTAKES,
@@ -15,7 +16,6 @@ from lessons.course.mistakes import (
     file_of,
     find_entry,
 )
-from lessons.grading import mistakes_command
 
 SWAPPED = """\
 === red_and_blue_exchanged | luminance

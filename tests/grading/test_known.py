@@ -10,9 +10,9 @@ from lessons.course.lesson import find_lesson, lessons
 from lessons.grading import make_fingerprints
 from lessons.grading.explain import known
 from lessons.grading.explain.known import Mistake, Observer, Recording, look_up
-from lessons.grading.explain.mutations.generated import QUOTED, generated
 from lessons.grading.judge import recorded
 from lessons.grading.walls.submission import Submission
+from lessons.mutations.generated import QUOTED, generated
 from tests.grading.grade import grade
 
 TOLERANCE = 1e-5

@@ -8,12 +8,12 @@ import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
-from lessons.grading.explain.mutations.source import Source
 from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip
 from lessons.grading.judge.explain_failure import FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
+from lessons.mutations.source import Source
 from tests.grading.grade import PATIENCE
 
 RIGHT = '''

@@ -1,6 +1,6 @@
 """Make the mutants of a kernel: copies of its module with one small mistake each.
 
-The changes are those of `lessons.grading.explain.mutations`, with which the grader tells mistakes;
+The changes are those of `lessons.mutations`, with which the grader tells mistakes;
 of them those are taken that a check has to notice on any kernel. Only one place of the text is
 changed, so comments and line numbers stay as they are, and whatever is found in a mutant names the
 line of the real file. Six operators:
@@ -19,8 +19,8 @@ import linecache
 import types
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.changes import changes_of
-from lessons.grading.explain.mutations.source import Change, Source
+from lessons.mutations.changes import changes_of
+from lessons.mutations.source import Change, Source
 
 
 class Mutant(NamedTuple):

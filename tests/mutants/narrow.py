@@ -7,7 +7,7 @@ from a language whose indices have 32 bits, it is right in every small test.
 import ast
 import inspect
 
-from lessons.grading.explain.mutations.source import Change, Source
+from lessons.mutations.source import Change, Source
 from tests.mutants.generate import counted, functions_of_kernel, mutant_of, nodes_in_order
 
 OPERATOR = "narrow"

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from lessons.course.exercises import exercise_text
 from lessons.course.lesson import Lesson
-from lessons.grading.explain.mutations.scope import names_in
-from lessons.grading.explain.mutations.source import Source
 from lessons.grading.walls.submission import code_of
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
+from lessons.mutations.scope import names_in
+from lessons.mutations.source import Source
 
 OF_BLOCKS = ("grid", "blockIdx")
 GIVEN: dict[str, dict[str, str]] = {}  # lesson -> see `given_functions`

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons.course.source_text import syntax_tree
-from lessons.grading.explain.mutations.source import Source
+from lessons.mutations.source import Source
 
 # The questions of the simulator.
 A_BARRIER = ": is a barrier or a store missing?"

@@ -11,13 +11,13 @@ from lessons.course.exercises import START, exercise_text, solution_text
 from lessons.course.lesson import Lesson
 from lessons.course.mistakes import entries_of_kind, file_of
 from lessons.grading.explain.messages import quoted
-from lessons.grading.explain.mutations.source import Source
 from lessons.grading.explain.repairs.search import Found, Tries, find_slip, names_called
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result
 from lessons.grading.judge.waiting import about_an_answer, about_values, failed, tells_a_line
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.mutations.source import Source
 
 # Codes that many mistakes leave, and that do not tell the mistake.
 GENERAL = (

@@ -12,8 +12,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.scope import Scope
-from lessons.grading.explain.mutations.source import Source
+from lessons.mutations.scope import Scope
+from lessons.mutations.source import Source
 
 COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"}

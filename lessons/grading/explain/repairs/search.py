@@ -15,10 +15,10 @@ from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.changes import changes_of
-from lessons.grading.explain.mutations.scope import called_name
-from lessons.grading.explain.mutations.source import Change, Source
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
+from lessons.mutations.changes import changes_of
+from lessons.mutations.scope import called_name
+from lessons.mutations.source import Change, Source
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
 MOST_PLACES = 3  # that are told; more are no slip

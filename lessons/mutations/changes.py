@@ -8,10 +8,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from lessons.grading.explain.mutations.expressions import EXPRESSIONS
-from lessons.grading.explain.mutations.scope import Scope, body_of
-from lessons.grading.explain.mutations.source import Change, Source
-from lessons.grading.explain.mutations.statements import STATEMENTS, barriers
+from lessons.mutations.expressions import EXPRESSIONS
+from lessons.mutations.scope import Scope, body_of
+from lessons.mutations.source import Change, Source
+from lessons.mutations.statements import STATEMENTS, barriers
 
 MOST_RANK_TWICE = 2  # of a change that is tried in several places at once
 MOST_PLACES_TWICE = 5

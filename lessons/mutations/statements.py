@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from lessons.course.source_text import source_lines
-from lessons.grading.explain.mutations.source import Change, Source
+from lessons.mutations.source import Change, Source
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 LOOPS = (ast.For, ast.While)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lessons.grading.explain.mutations.scope import (
+from lessons.mutations.scope import (
     ARRAY,
     CLOSE,
     MOST_ALIKE,
@@ -18,7 +18,7 @@ from lessons.grading.explain.mutations.scope import (
     called_name,
     distance,
 )
-from lessons.grading.explain.mutations.source import Source
+from lessons.mutations.source import Source
 
 SYMBOLS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from lessons.grading.explain.mutations.changes import likeliest
-from lessons.grading.explain.mutations.source import Change, Source
+from lessons.mutations.changes import likeliest
+from lessons.mutations.source import Change, Source
 
 QUOTED = re.compile(r"`[^`]*`")
 OF_A_LINE = re.compile(r"\b(lines?|here|there|below|above)\b")
