@@ -1,6 +1,9 @@
-"""Part two's trainings on a GPU: launch by launch, as CUDA graphs, and in PyTorch, in one run.
+"""Part two's trainings on a GPU: one by one, as CUDA graphs, fused, and in PyTorch, in one run.
 
     python -m benchmarks.part_two --save h200-part-two
+
+First the fused kernels are compared with the readable ones: both go a few steps from the same
+beginning, with the same batches, and must end at nearly the same parameters.
 
 Each trains as its lesson's command does, with the lesson's model, batch and data and a constant
 learning rate, one after another. Time is wall clock, synchronised, with batches and optimiser
@@ -22,12 +25,15 @@ import time
 import numpy as np
 
 from benchmarks.machine import RESULTS, description
+from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
 from kernels.derivatives.learner import WrittenSiren
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
+from kernels.inline.fused import launch_learn_by_warps
 from kernels.inline.model import LearningSteps, Stages, make_arrays
+from kernels.siren.fused import FusedSiren
 from kernels.siren.network import Siren
 from kernels.training.devices import why_no_gpu
 from lessons.capstones.device import cuda_device
@@ -42,6 +48,11 @@ UNITS = {name: "%" if name == "classifier" else "dB" for name in STEPS}
 FIRST = 5  # passes that are not timed: they compile and record
 PARTS = 4  # of the others, each timed by itself; the fastest one counts
 PEER_SECONDS = 100
+FUSED = "siren", "inline", "classifier"  # what has fused kernels
+CHECKED_PASSES = 4  # in which they are compared with the readable ones
+# Of how far the parameters have moved, in the mean. Adam moves a weight by as much as ever if its
+# gradient is nearly zero, where another order of the sums decides which way.
+LARGEST_DIFFERENCE = 0.02
 
 
 class SirenTraining:
@@ -54,7 +65,10 @@ class SirenTraining:
         self.model = self.new_model(device)
 
     def new_model(self, device):
-        return Siren(self.image, SEED, BATCH, device)
+        return (FusedSiren if device.fused else Siren)(self.image, SEED, BATCH, device)
+
+    def parameters(self):
+        return self.model.device.to_host(self.model.parameters)
 
     def train(self, number):
         self.model.train(number)
@@ -79,7 +93,11 @@ class InlineTraining(SirenTraining):
 
     def new_model(self, device):
         arrays = make_arrays(self.image, SEED, device.to_device)
-        return LearningSteps(Stages(), arrays, device)
+        stages = Stages(launch_learn_by_warps) if device.fused else Stages()
+        return LearningSteps(stages, arrays, device)
+
+    def parameters(self):
+        return self.model.device.to_host(self.model.arrays.parameters)
 
     def quality(self):
         device, arrays = self.model.device, self.model.arrays
@@ -107,17 +125,23 @@ class ClassifierTraining:
         parameters = initial_parameters(data.training.images.shape[1], HIDDEN, 10, SEED)
         rows = max(IMAGES, len(self.labels))
         self.network = new_network(parameters, HIDDEN, 10, rows, device.to_device)
+        self.train_epoch = train_epoch
+        if device.fused:
+            self.train_epoch = fused_classifier.make_train_epoch(self.network, IMAGES, device.empty)
         self.epoch = device.repeated(self.launch_epoch, (self.network.parameters,))
 
     def launch_epoch(self, launch):
         network = first_rows(self.network, IMAGES)
-        train_epoch(*self.training, network, IMAGES, RATE, launch)
+        self.train_epoch(*self.training, network, IMAGES, RATE, launch)
 
     def train(self, number):
         self.epoch()
 
     def how(self):
         return self.epoch.how
+
+    def parameters(self):
+        return self.device.to_host(self.network.parameters)
 
     def quality(self):
         network = first_rows(self.network, len(self.labels))
@@ -166,12 +190,28 @@ def ours(name, device):
     }
 
 
-def our_rows(names):
+def differences(names, device):
+    """training -> how far the fused kernels end from the readable ones, of the way, in the mean."""
+    found = {}
+    for name in names:
+        readable, fused = (
+            TRAININGS[name](where) for where in (device, device._replace(fused=True))
+        )
+        begin = readable.parameters()
+        for number in range(1, CHECKED_PASSES + 1):
+            readable.train(number)
+            fused.train(number)
+        end = readable.parameters()
+        found[name] = float(np.abs(fused.parameters() - end).mean() / np.abs(end - begin).mean())
+    return found
+
+
+def our_rows(names, device):
     """One row for each training and way."""
-    device = cuda_device()
     ways = {"one by one": device._replace(records=False), "graph": device}
     for name in names:
-        for way, where in ways.items():
+        fused = {"fused": device._replace(fused=True)} if name in FUSED else {}
+        for way, where in (ways | fused).items():
             yield {"way": way, **ours(name, where)}
 
 
@@ -206,13 +246,14 @@ def show(row):
 
 
 def ratios(rows):
-    """training -> how many times as long as our graph the others take."""
+    """training -> way -> how many times as long as our fastest the others take."""
     times = {(row["training"], row["way"]): row.get("us_per_step") for row in rows}
     found = {}
     for (name, way), value in times.items():
-        graph = times.get((name, "graph"))
-        if way != "graph" and graph and value:
-            found.setdefault(name, {})[way] = value / graph
+        fastest = "fused" if name in FUSED else "graph"
+        ours = times.get((name, fastest))
+        if way != fastest and ours and value:
+            found.setdefault(name, {})[way] = value / ours
     return found
 
 
@@ -226,8 +267,14 @@ def main():
     if obstacle:
         sys.exit(f"error: this is measured on a GPU, but {obstacle}")
     names = [options.only] if options.only else list(STEPS)
-    rows = []
-    for row in our_rows(names):
+    rows, device = [], cuda_device()
+    checked = differences([name for name in names if name in FUSED], device)
+    for name, difference in checked.items():
+        print(f"{name}: fused, {difference:.1e} of the way from the readable kernels", flush=True)
+    wrong = [name for name, difference in checked.items() if not difference < LARGEST_DIFFERENCE]
+    if wrong:
+        sys.exit(f"error: fused kernels that compute something else: {', '.join(wrong)}")
+    for row in our_rows(names, device):
         show(row)
         rows.append(row)
     for row in [] if options.no_peers else peer_rows(names):
@@ -236,9 +283,9 @@ def main():
     found = ratios(rows)
     for name, others in found.items():
         words = ", ".join(f"{way} {ratio:.2f}" for way, ratio in others.items())
-        print(f"{name}: times as long as our graph: {words}")
+        print(f"{name}: times as long as our fastest: {words}")
     if options.save:
-        result = {**description(), "rows": rows, "ratios": found}
+        result = {**description(), "rows": rows, "ratios": found, "differences": checked}
         (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -18,6 +18,7 @@ from kernels.files.atomic import write_atomically
 from kernels.files.pictures import evenly_chosen, frame, panels
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
+from kernels.siren.fused import FusedSiren
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
 from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_of_numbers
@@ -66,11 +67,14 @@ def work(run: Run) -> str:
     device = run.device
     run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
 
+    def new() -> Siren:
+        given = image, options.seed, options.batch, device, options.omega
+        return FusedSiren(*given) if run.fused else Siren(*given, stages)
+
     def ready() -> Siren:
-        rehearsal = Siren(image, options.seed, options.batch, device, options.omega, stages)
-        rehearsal.train(1)
+        new().train(1)
         device.synchronize()
-        return Siren(image, options.seed, options.batch, device, options.omega, stages)
+        return new()
 
     files = "prediction.png", "ground_truth.png", "contact_sheet.png", "training.gif"
     with run.writing(*files, inputs=[options.image]):
@@ -92,6 +96,7 @@ def work(run: Run) -> str:
                 "omega": options.omega,
                 "rate": options.rate,
                 "launches": siren.step_work.how,
+                "fused": run.fused,
                 "parameters": siren.parameters.size,
                 "psnr_db": best.psnr,
                 "best_step": best.step,
@@ -181,8 +186,9 @@ def save_overview(run: Run, frames: list[Frame], image: np.ndarray) -> None:
 
 
 COMMAND = Command(
-    "13_siren", "Learn a picture with layers of sines, without a grid.", work, 2000, add_options
-)
+    "13_siren", "Learn a picture with layers of sines, without a grid.", work, 2000, add_options,
+    has_fused=True,
+)  # fmt: skip
 
 if __name__ == "__main__":
     leave(run_program(COMMAND.main))

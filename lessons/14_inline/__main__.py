@@ -17,6 +17,7 @@ from kernels.config import falling_factor
 from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import mean_squared_error, psnr, psnr_label, psnr_of_loss
+from kernels.inline import fused
 from kernels.inline.model import (
     LEARNING_RATE,
     Arrays,
@@ -83,6 +84,7 @@ def work(run: Run) -> str:
                 "best_step": step,
                 "rate": run.options.rate,
                 "launches": learner.how,
+                "fused": stages.learn is fused.launch_learn_by_warps,
                 "baseline_psnr_db": baseline,
                 "baseline_grid": as_many,
             },
@@ -113,7 +115,12 @@ def stages_of(run: Run) -> Stages:
     """What starts the kernels: ours, or the student's; Adam is lesson 8's."""
     found = run.stages("14", ["launch_learn", "launch_paint"])
     adam = run.stages("8", ["launch_adam_weights"])
-    return Stages(found.launch_learn, found.launch_paint, adam.launch_adam_weights)
+    learn = found.launch_learn
+    if run.fused and fused.fits():
+        learn = fused.launch_learn_by_warps
+    elif run.fused:
+        run.say("the fused kernel is for GPUs of compute capability 9.0: here the other runs")
+    return Stages(learn, found.launch_paint, adam.launch_adam_weights)
 
 
 def ready(run: Run, stages: Stages, image: np.ndarray) -> Arrays:
@@ -213,6 +220,7 @@ COMMAND = Command(
     work,
     STEPS,
     add_options,
+    has_fused=True,
 )
 
 if __name__ == "__main__":

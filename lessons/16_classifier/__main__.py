@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernels.classifier import fused
 from kernels.classifier.network import (
     first_rows,
     initial_parameters,
@@ -69,6 +70,12 @@ class Trainer:
         parameters = initial_parameters(inputs, hidden, classes, run.options.seed)
         to_device = self.device.to_device
         self.network = new_network(parameters, hidden, classes, batch, to_device)
+        self.fused = run.fused and fused.fits(inputs, hidden, classes, batch)
+        self.train_epoch = self.stages.train_epoch
+        if self.fused:
+            self.train_epoch = fused.make_train_epoch(self.network, batch, self.device.empty)
+        elif run.fused:
+            run.say(f"the fused kernels are for {fused.LIMITS}: here the others run")
         self.training = self.on_device(data.training)
         self.seen = self.on_device(first_of(data.training, SEEN))
         self.held_out = self.on_device(data.held_out)
@@ -96,7 +103,7 @@ class Trainer:
         self.train((images, labels, losses), 0.0, self.device.launch)
 
     def train(self, part: Arrays, learning_rate: float, launch: Callable[..., None]) -> None:
-        self.stages.train_epoch(*part, self.network, self.batch, learning_rate, launch)
+        self.train_epoch(*part, self.network, self.batch, learning_rate, launch)
 
     def probabilities(self, part: Arrays) -> np.ndarray:
         """What the network says of each image: (n, classes) float32, on the host."""
@@ -159,6 +166,7 @@ def work(run: Run) -> str:
                 "steps": run.step * steps_per_epoch,
                 "us_per_step": run.seconds / (run.step * steps_per_epoch) * 1e6,
                 "launches": trainer.epoch_work.how,
+                "fused": trainer.fused,
                 "loss": loss,
                 "held_out_accuracy": reached / 100,
                 "seen_accuracy": seen / 100,
@@ -188,7 +196,10 @@ def save_pictures(run: Run, trainer: Trainer) -> None:
     run.save_picture("units.png", draw_units(trainer.weights(), data.shape))
 
 
-COMMAND = Command("16_classifier", "Train a classifier of small pictures.", work, None, add_options)
+COMMAND = Command(
+    "16_classifier", "Train a classifier of small pictures.", work, None, add_options,
+    has_fused=True,
+)  # fmt: skip
 
 if __name__ == "__main__":
     leave(run(COMMAND.main))

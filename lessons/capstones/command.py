@@ -10,7 +10,7 @@ from kernels.config import MAX_SEED, MAX_STEPS, require_integer
 from kernels.files.atomic import OBSTACLES, unwritable
 from kernels.plumbing.errors import InputError, OneLineParser, not_empty
 from kernels.plumbing.program import complain, complain_of_interruption
-from lessons.capstones.device import BACKENDS
+from lessons.capstones.device import BACKENDS, FUSED
 from lessons.capstones.run import Run
 from lessons.capstones.stages import fill_kernels
 from lessons.course.earlier import in_handout
@@ -42,7 +42,8 @@ class Command(NamedTuple):
     lesson: the name of its folder, such as "13_siren". description: one sentence, for --help.
     work: does it; takes the `Run`, returns the last line that is printed. steps: the default of
     --steps; None if there is nothing to train, and no such option. add_options: gives the parser
-    those of the lesson, each with its default in the help.
+    those of the lesson, each with its default in the help. has_fused: whether a whole step can be
+    done by kernels of `run.fused`.
     """
 
     lesson: str
@@ -50,6 +51,7 @@ class Command(NamedTuple):
     work: Callable[[Run], str]
     steps: int | None = None
     add_options: Callable[[argparse.ArgumentParser], None] = no_options
+    has_fused: bool = False
 
     @property
     def number(self) -> str:
@@ -69,9 +71,11 @@ class Command(NamedTuple):
                 help=f"training steps, 1 or more (default: {self.steps:,})")
         add("--seed", type=int, default=1, metavar="N",
             help="what all random numbers follow from, 0 or more (default: 1)")
-        add("--backend", choices=BACKENDS, default="auto", metavar="NAME",
-            help="where the kernels run: cuda, which needs a GPU; native, compiled for the CPU; or "
-            "auto (default: auto, the GPU if there is one)")
+        choices = (*BACKENDS, FUSED) if self.has_fused else BACKENDS
+        fused = "; fused, the same with a step in a few kernels" if self.has_fused else ""
+        add("--backend", choices=choices, default="auto", metavar="NAME",
+            help=f"where the kernels run: cuda, which needs a GPU{fused}; native, compiled for the "
+            "CPU; or auto (default: auto, what is fastest here)")
         add("--use", choices=("lessons",), metavar="lessons",
             help="run the kernels of your exercise.py: lessons (default: ours)")
         add("--force", action="store_true",
@@ -94,6 +98,8 @@ class Command(NamedTuple):
         require_integer("--seed", options.seed, 0, MAX_SEED)
         if options.force and not options.use and not in_handout(find_lesson(self.number)):
             raise InputError("--force is only for --use")
+        if options.backend == FUSED and options.use:
+            raise InputError("--backend fused is for our kernels; for yours take --backend cuda")
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run the command; returns the exit status. What the user can mend ends in one line."""

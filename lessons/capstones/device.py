@@ -14,6 +14,7 @@ from kernels.training.devices import cpu_name, filled, gpu_name, threads_label, 
 from lessons.native_launch import launch as launch_native
 
 BACKENDS = ("auto", "native", "cuda")
+FUSED = "fused"  # cuda, with kernels that do a whole step, where a lesson has them
 
 # An array where the kernels run: NumPy's on the CPU, Numba's on a GPU (which has no types).
 DeviceArray = Any
@@ -26,7 +27,8 @@ class Device(NamedTuple):
     threads, *arguments): what every `launch_NAME` takes. to_device(array): a copy where the kernels
     run. empty(shape, dtype=float32): an array there, which holds anything. to_host(array): a copy
     as a NumPy array. synchronize(): wait until every launch is done. records: whether launches may
-    be recorded as a CUDA graph.
+    be recorded as a CUDA graph. fused: whether a lesson that has kernels which do a whole step
+    takes those, and not the readable ones.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Device(NamedTuple):
     to_host: Callable[[DeviceArray], np.ndarray]
     synchronize: Callable[[], None]
     records: bool = False
+    fused: bool = False
 
     def repeated(
         self, work: Callable[..., None], proof: Sequence[DeviceArray] = ()
@@ -53,12 +56,12 @@ def choose_device(name: str) -> Device:
     if name == "native":
         return native_device()
     obstacle = why_no_gpu()
-    if obstacle and name == "cuda":
+    if obstacle and name != "auto":
         raise InputError(
-            f"--backend cuda needs a usable NVIDIA GPU, but {obstacle}; "
+            f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "without one take --backend native"
         )
-    return native_device() if obstacle else cuda_device()
+    return native_device() if obstacle else cuda_device()._replace(fused=name != "cuda")
 
 
 def native_device() -> Device:

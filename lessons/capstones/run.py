@@ -67,6 +67,11 @@ class Run:
             return "your files"
         return "your exercise.py" if self.options.use else "kernels/"
 
+    @property
+    def fused(self) -> bool:
+        """Whether to take kernels that do a whole step: only ours can be had so."""
+        return self.device.fused and self.author == "kernels/"
+
     def say(self, text: str) -> None:
         """Print a line, unless --quiet is given."""
         if not self.options.quiet:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from kernels.plumbing.errors import InputError
+from lessons.capstones import run
+from lessons.capstones.device import native_device
 
 data = importlib.import_module("lessons.16_classifier.data")
 drawing = importlib.import_module("lessons.16_classifier.drawing")
@@ -100,7 +102,9 @@ def test_wrong_answers_are_drawn_however_many_there_are(images):
 
 
 @pytest.mark.slow
-def test_a_run_tells_both_accuracies_and_leaves_its_pictures(tmp_path, capsys):
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_run_tells_both_accuracies_and_leaves_its_pictures(fused, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
     command = importlib.import_module("lessons.16_classifier.__main__").COMMAND
     out = tmp_path / "out"
     options = "--epochs", "3", "--backend", "native", "--quiet", "--out", str(out)
@@ -111,7 +115,7 @@ def test_a_run_tells_both_accuracies_and_leaves_its_pictures(tmp_path, capsys):
         "units.png", "wrong.png",
     }  # fmt: skip
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["epochs"] == 3 and summary["steps"] == 48
+    assert (summary["epochs"], summary["steps"], summary["fused"]) == (3, 48, fused)
     assert 0.5 < summary["held_out_accuracy"] < 1 and 0.5 < summary["seen_accuracy"] < 1
 
 

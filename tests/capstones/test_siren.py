@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from kernels.files.images import save_image
+from lessons.capstones import run
+from lessons.capstones.device import native_device
 from lessons.course.lesson import LESSONS
 
 NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self").exists(), reason="nobody can write there")
@@ -39,7 +41,9 @@ def read(path):
 
 
 @pytest.mark.slow
-def test_a_run_and_the_network_that_it_leaves(image, tmp_path, capsys):
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
     out, weights = tmp_path / "out", tmp_path / "network.json"
     options = "--backend native --quiet --steps 40 --eval-every 20 --batch 64 --limit 16".split()
     assert call(image, "--out", out, "--weights", weights, *options) == 0
@@ -47,7 +51,7 @@ def test_a_run_and_the_network_that_it_leaves(image, tmp_path, capsys):
     assert printed.startswith("40 steps in ") and printed.count("\n") == 1
 
     summary = json.loads((out / "summary.json").read_text())
-    assert (summary["width"], summary["height"]) == (16, 10)
+    assert (summary["width"], summary["height"], summary["fused"]) == (16, 10, fused)
     assert summary["parameters"] == 33_667 and summary["best_step"] in (20, 40)
     rows = list(csv.DictReader((out / "loss.csv").open()))
     assert [row["step"] for row in rows if row["psnr_db"]] == ["20", "40"]

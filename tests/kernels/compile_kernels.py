@@ -20,7 +20,9 @@ from numba.cuda import dispatcher
 
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.classifier import column_sums, gelu, sgd, softmax
+from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
+from kernels.fast import few_samples
 from kernels.fast.cells import fits, one_barrier_size
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch
@@ -31,6 +33,7 @@ from kernels.fast.tensor_core_forward import tensor_core_forward
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers
+from kernels.inline import fused as inline_fused
 from kernels.inline import learn as inline_learn
 from kernels.inline import paint as inline_paint
 from kernels.inline import scatter as inline_scatter
@@ -42,6 +45,7 @@ from kernels.products.tensor_cores import product_halves
 from kernels.products.tiles import product_registers
 from kernels.products.transposed import product_nt, product_tn
 from kernels.reductions import columns, contrast, maximum, prefix_sum, sums
+from kernels.siren import fused as siren_fused
 from kernels.siren import layers as siren_layers
 from kernels.siren import positions as siren_positions
 from kernels.siren import sums as siren_sums
@@ -173,6 +177,26 @@ SIGNATURES = {
     siren_sums.sum_chunks: (cube, matrix),
     siren_positions.random_pixels: (cube, uint64, clock, matrix, matrix),
     siren_positions.pixel_positions: (int64, int32, int32, matrix),
+    siren_fused.siren_gradients: (
+        clock,
+        *[vector] * 2,
+        int64,
+        int64,
+        float32,
+        *[matrix] * 3,
+        vector,
+    ),
+    few_samples.move_by_adam: (
+        clock,
+        *[matrix] * 2,
+        *[vector] * 2,
+        bins,
+        *[vector] * 2,
+        matrix,
+        rates,
+    ),
+    fused_classifier.classifier_gradients: (matrix, bins, vector, int64, int64, matrix, vector),
+    fused_classifier.move_by_sums: (matrix, vector, float32),
     add_squared_errors: (vector, matrix, vector),
     recording.begin_step: (int64, float32, clock, matrix),
     recording.adam_weights_by_clock: (clock, matrix, *[vector] * 4, matrix, rates),
@@ -265,6 +289,8 @@ def assemble(ptx, capability, most_registers=None):
 def report_on(capability, every_variant=False):
     """kernel name -> what the compiler and the assembler made of it."""
     kernels = named(SIGNATURES)
+    if capability >= inline_fused.SINCE:
+        kernels += named({inline_fused.learn_by_warps: SIGNATURES[inline_learn.learn]})
     if capability >= TENSOR_CORES_SINCE:
         kernels += named(TENSOR_CORE_SIGNATURES)
         kernels += fused_kernels(capability, every_variant)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.inline import learn, paint, scatter
+from kernels.inline import fused, learn, paint, scatter
 from kernels.inline.model import Stages, initial_parameters, learning_step, make_arrays, parts
 from kernels.inline.sizes import CHANNELS, WEIGHTS_SHAPE, grid_shape
 from lessons import reference
@@ -51,14 +51,15 @@ def test_scatter(engine, launch, height, width):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("height, width", SIZES)
-def test_learn(engine, height, width):
+@pytest.mark.parametrize("launch", [learn.launch_learn, fused.launch_learn_by_warps])
+def test_learn(engine, launch, height, width):
     grid, weights = network(height, width)
     image = random(height, width, 3, seed=7, low=0)
     already = np.float32(2**-10)  # gradients are added to what is there; small, to lose no digits
     outputs = [
         engine.output(shape, np.full(shape, already)) for shape in (grid.shape, WEIGHTS_SHAPE, (1,))
     ]
-    learn.launch_learn(
+    launch(
         *map(engine.array, (image, grid, weights)), *(o.array for o in outputs),
         launch=engine.launch,
     )  # fmt: skip

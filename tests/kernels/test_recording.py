@@ -11,6 +11,7 @@ from kernels.config import PUBLISHED_RATES
 from kernels.derivatives.learner import WrittenSiren
 from kernels.inline.model import LearningSteps, Stages, make_arrays
 from kernels.plumbing import recording
+from kernels.siren.fused import FusedSiren
 from kernels.siren.network import Siren
 from lessons.capstones.device import cuda_device, native_device
 from tests.engines import Checked
@@ -180,9 +181,10 @@ def both_ways(train):
 
 
 @pytest.mark.gpu
-def test_a_siren_recorded_has_the_same_bits(real_gpu):
+@pytest.mark.parametrize("kind", [Siren, FusedSiren])
+def test_a_siren_recorded_has_the_same_bits(real_gpu, kind):
     def train(device):
-        siren = Siren(random(6, 9, 3), 1, 100, device)
+        siren = kind(random(6, 9, 3), 1, 100, device)
         losses = []
         for step, rate in enumerate(RATES, 1):
             siren.train(step, rate)
