@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("cpu", "fast", "files", "general", "plumbing", "training")
+ROOMS = ("cpu", "fast", "files", "fused", "general", "plumbing", "training")
 KERNELS = {"kernels", *(f"kernels.{room}" for room in ROOMS)}
 LAB = {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled", "lessons.lab.host"}
 SIMULATOR = {
@@ -43,15 +43,16 @@ ALLOWED = {
     "kernels.cpu": {"kernels", "kernels.plumbing", "kernels.general"},
     "kernels.general": {"kernels", "kernels.plumbing"},
     "kernels.fast": {"kernels", "kernels.plumbing"},
+    "kernels.fused": {"kernels", "kernels.plumbing", "kernels.fast"},
     "kernels.products": {"kernels", "kernels.plumbing", "kernels.fast"},
-    "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fast"},
+    "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fused"},
     "kernels.inline": {"kernels", "kernels.plumbing"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {"kernels", "kernels.plumbing", "kernels.files", "kernels.siren"},
     "kernels.training": KERNELS,
     "kernels.warm_ups": {"kernels", "kernels.plumbing"},
     "kernels.transfers": {"kernels", "kernels.plumbing"},
-    "kernels.classifier": {"kernels", "kernels.plumbing", "kernels.products", "kernels.fast"},
+    "kernels.classifier": {"kernels", "kernels.plumbing", "kernels.products", "kernels.fused"},
     "lessons": {
         *KERNELS,
         *LAB,

@@ -5,7 +5,7 @@
 
 The idea: `training.py` launches twelve kernels per step, and between them all activations go
 through global memory. Here a block takes eight images from their pixels to the loss and back
-(`kernels/fast/few_samples.py`): the pixels are read once, and serve both ways; the slope of GELU
+(`kernels/fused/few_samples.py`): the pixels are read once, and serve both ways; the slope of GELU
 stays in a register of the thread that needs it again. A warp has an image, and each of its lanes
 the whole softmax: ten classes are too few to be shared out.
 """
@@ -17,7 +17,7 @@ from numba import cuda, float32
 
 from kernels.classifier.gelu import gelu_slope
 from kernels.config import WARP
-from kernels.fast.few_samples import (
+from kernels.fused.few_samples import (
     DEPTH,
     FOURS,
     MOST_BLOCKS,

@@ -4,7 +4,7 @@
 
 The idea: `layers.py` and `sums.py` launch 42 kernels per step, and each writes all that it has made
 into global memory, for the next to read. Here a block takes eight samples from their positions to
-their errors and back, without leaving the chip (`kernels/fast/few_samples.py`). What the way back
+their errors and back, without leaving the chip (`kernels/fused/few_samples.py`). What the way back
 needs is kept in shared memory, and that is little: of each layer the angles, from which sine and
 cosine are computed again. The gradients of the weights, summed over the block's samples, are all
 that goes out.
@@ -16,7 +16,7 @@ import numpy as np
 from numba import cuda, float32
 
 from kernels.config import COLOURS, PUBLISHED_RATES, WARP
-from kernels.fast.few_samples import (
+from kernels.fused.few_samples import (
     DEPTH,
     FOURS,
     SAMPLES,

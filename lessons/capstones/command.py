@@ -75,7 +75,7 @@ class Command(NamedTuple):
         fused = "; fused, the same with a step in a few kernels" if self.has_fused else ""
         add("--backend", choices=choices, default="auto", metavar="NAME",
             help=f"where the kernels run: cuda, which needs a GPU{fused}; native, compiled for the "
-            "CPU; or auto (default: auto, what is fastest here)")
+            "CPU; or auto (default: auto, the GPU if there is one)")
         add("--use", choices=("lessons",), metavar="lessons",
             help="run the kernels of your exercise.py: lessons (default: ours)")
         add("--force", action="store_true",

@@ -61,7 +61,7 @@ def choose_device(name: str) -> Device:
             f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "without one take --backend native"
         )
-    return native_device() if obstacle else cuda_device()._replace(fused=name != "cuda")
+    return native_device() if obstacle else cuda_device()._replace(fused=name == FUSED)
 
 
 def native_device() -> Device:

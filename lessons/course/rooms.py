@@ -11,7 +11,7 @@ from lessons.course.exercises import SourceFile
 from lessons.course.lesson import ROOT, Lesson
 
 # Rooms that hold no kernels of a lesson, but what trains and runs with them.
-NO_LESSONS = {"cpu", "fast", "files", "plumbing", "training"}
+NO_LESSONS = {"cpu", "fast", "files", "fused", "plumbing", "training"}
 # But these files of them solve nothing: raw instructions, which kernels of any room may call.
 INSTRUCTIONS = {"kernels.fast.ptx", "kernels.fast.ptx_numpy"}
 

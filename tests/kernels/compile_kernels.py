@@ -22,7 +22,7 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
-from kernels.fast import few_samples
+from kernels.fused import few_samples
 from kernels.fast.cells import fits, one_barrier_size
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch

@@ -9,7 +9,7 @@ import pytest
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier import network as classifier
 from kernels.config import COLOURS, PUBLISHED_RATES
-from kernels.fast import few_samples
+from kernels.fused import few_samples
 from kernels.inline import fused as fused_inline
 from kernels.inline import model as inline
 from kernels.plumbing.recording import FIRST_STEP
