@@ -17,6 +17,7 @@ from numba import cuda, float32
 
 from kernels.classifier.gelu import gelu_slope
 from kernels.config import WARP
+from kernels.field_math import gelu
 from kernels.fused.few_samples import (
     DEPTH,
     FOURS,
@@ -39,7 +40,6 @@ from kernels.fused.few_samples import (
     share,
     total_of_blocks,
 )
-from kernels.field_math import gelu
 from kernels.launch import blocks_for, on_gpu
 
 MOST_BATCH = MOST_BLOCKS * SAMPLES

@@ -16,6 +16,7 @@ import numpy as np
 from numba import cuda, float32
 
 from kernels.config import COLOURS, PUBLISHED_RATES, WARP
+from kernels.field_math import cosine, sigmoid, sine
 from kernels.fused.few_samples import (
     DEPTH,
     FOURS,
@@ -34,7 +35,6 @@ from kernels.fused.few_samples import (
     multiply,
     turned_places,
 )
-from kernels.field_math import cosine, sigmoid, sine
 from kernels.launch import on_gpu
 from kernels.plumbing.recording import FIRST_STEP
 from kernels.siren import network, positions

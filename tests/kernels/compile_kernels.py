@@ -22,7 +22,6 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
-from kernels.fused import few_samples
 from kernels.fast.cells import fits, one_barrier_size
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch
@@ -30,6 +29,7 @@ from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
 from kernels.fast.persistent_wide import make_paint_wide, make_train_wide, wide_fits
 from kernels.fast.tensor_core_forward import tensor_core_forward
+from kernels.fused import few_samples
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers
