@@ -56,7 +56,7 @@ def finished(tmp_path_factory):
 def test_a_page_holds_what_the_run_has_come_to(finished):
     data, summary = data_of(finished / "index.html"), read_summary(finished)
     assert [step for step, _, _ in data["frames"]] == [1, 2, 5, 10, 20, 50, 60]
-    assert data["psnr"][-1] == [60, summary["psnr_db"]]
+    assert data["measured"][-1] == [60, summary["psnr_db"]]
     assert data["loss"][-1] == [60, summary["loss"]]
     scores = [summary[f"baseline_{kind}psnr_db"] for kind in ("", "best_")]
     assert [value for _, value in data["baselines"]] == scores
@@ -166,11 +166,11 @@ def test_news_are_what_a_page_does_not_know_yet(monkeypatch):
     live = page.Live.__new__(page.Live)
     live.trainer = SimpleNamespace(step=2, config=SimpleNamespace(steps=9), progress=progress)
     live.end, live.frame = None, (2, "", "data:")
-    first, later = (json.loads(live.news(seen)) for seen in ({}, dict(loss=1, psnr=1, frame=2)))
-    assert (first["loss"], first["psnr"], first["frames"]) == (
+    first, later = (json.loads(live.news(seen)) for seen in ({}, dict(loss=1, measured=1, frame=2)))
+    assert (first["loss"], first["measured"], first["frames"]) == (
         [[1, 0.5], [2, 0.4]], [[1, 3.0]], [[2, "", "data:"]],
     )  # fmt: skip
-    assert (later["loss"], later["psnr"], later["frames"]) == ([[2, 0.4]], [], [])
+    assert (later["loss"], later["measured"], later["frames"]) == ([[2, 0.4]], [], [])
 
 
 def test_live_pictures_take_no_more_than_a_share_of_the_time(monkeypatch):
