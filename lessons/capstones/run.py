@@ -284,14 +284,14 @@ class Run:
         lesson = find_lesson(self.lesson.partition("_")[0])
         content = page.content(
             title=f"Lesson {lesson.number}: {lesson.title}",
-            words=", ".join([f"step {self.step:,}", *[one for one in [frames[-1][1]] if one],
-                             f"{self.seconds:.1f} s of training"]),
+            words=", ".join(filter(None, [f"step {frames[-1][0]:,}", frames[-1][1],
+                                          f"{self.seconds:.1f} s of training"])),
             size=(width, height),
             command=self.options.command,
             shown={name: ("", page.address(picture)) for name, picture in shown.items()},
             frames=frames,
             curves={
-                "measured": (f"{measure.title} {measure.unit}", curve(measured)),
+                "measured": (f"The {measure.title} {measure.unit}", curve(measured)),
                 "loss": (f"Loss: {measure.loss}", curve("loss")),
             },
             baselines=[(measure.baseline, baseline)] if math.isfinite(baseline) else [],

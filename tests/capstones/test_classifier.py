@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.plumbing.errors import InputError
+from tests.training.test_page import data_of
 
 data = importlib.import_module("lessons.16_classifier.data")
 drawing = importlib.import_module("lessons.16_classifier.drawing")
@@ -107,10 +108,13 @@ def test_a_run_tells_both_accuracies_and_leaves_its_pictures(tmp_path, capsys):
     assert command.main(options) == 0
     assert capsys.readouterr().out.startswith("held out: ")
     assert {path.name for path in out.iterdir()} == {
-        "accuracy.png", "confusion.png", "loss.csv", "loss.png", "run.json", "summary.json",
-        "units.png", "wrong.png",
+        "accuracy.png", "confusion.png", "index.html", "loss.csv", "loss.png", "run.json",
+        "summary.json", "units.png", "wrong.png",
     }  # fmt: skip
+    page = data_of(out / "index.html")
+    assert [step for step, _, _ in page["frames"]] == [16, 32, 48] and len(page["more"]) == 2
     summary = json.loads((out / "summary.json").read_text())
+    assert page["measured"][-1] == [48, 100 * summary["held_out_accuracy"]]
     assert summary["epochs"] == 3 and summary["steps"] == 48
     assert 0.5 < summary["held_out_accuracy"] < 1 and 0.5 < summary["seen_accuracy"] < 1
 

@@ -101,6 +101,13 @@ def test_what_the_checks_import_is_there(handout):
                 assert handout.joinpath(*name.module.split(".")).with_suffix(".py").exists()
 
 
+def test_what_a_command_fills_is_there(handout):
+    """A page beside the file that fills it, which is no Python."""
+    assert (
+        (handout / "kernels" / "training" / "page.html").read_text("utf-8").startswith("<!doctype")
+    )
+
+
 def test_an_exercise_begins_as_in_the_project(handout):
     for lesson in LESSONS:
         folder = handout / "lessons" / lesson.name
@@ -201,6 +208,8 @@ def test_the_command_of_a_lesson_runs_in_a_handout_with_solutions(given, number)
     lesson = find_lesson(number)
     ran = capstone(given, f"lessons.{lesson.name}", *CAPSTONES[number])
     assert ran.returncode == 0 and f"runs/{lesson.name}" in ran.stdout, ran.stderr
+    has_page = (given / "runs" / lesson.name / "index.html").exists()
+    assert has_page == (int(number) >= 13)
 
 
 @pytest.mark.thorough
