@@ -122,7 +122,7 @@ class Browser:
         found = self.run("audit()")
         total, seen = self.run("audited.controls.length"), set()
         self.run("document.activeElement.blur(), scrollTo(0, 0)")
-        for _ in range(2 * total + 10):
+        for _ in range(2 * total + 200):
             if len(seen) == total:
                 break
             self.press("Tab", 9)

@@ -1,0 +1,221 @@
+"""The course as a site: what it links, what its gallery shows, what it replaces, how it looks."""
+
+import re
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from kernels.plumbing.errors import InputError
+from lessons.__main__ import main
+from lessons.course.lesson import find_lesson
+from lessons.course.mistakes import entries_of_kind
+from lessons.site import command, gallery
+from tests.lab.browser import VIEWS, browser
+
+LESSONS = "1", "5"
+HERE = "somebody/lake"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("markdown_it", reason="the site needs markdown-it-py")
+    out = tmp_path_factory.mktemp("site") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "repository", lambda: HERE)
+        assert main(["site", "--to", str(out), "--gallery", "1,5", "--steps", "20"]) == 0
+    return out
+
+
+class Links(HTMLParser):
+    """What a page leads to, what it shows, and the anchors that it has."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.leads, self.shows, self.anchors = [], [], set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.anchors.add(found.get("id"))
+        address = found.get("href" if tag in ("a", "link") else "src")
+        if address:
+            (self.leads if tag == "a" else self.shows).append(address)
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere_and_nothing_is_asked_of_others(site):
+    pages = {path.resolve(): Links(path) for path in site.rglob("*.html")}
+    assert len(pages) > 50
+    for path, page in pages.items():
+        for address in page.shows:
+            if not address.startswith("data:"):
+                assert (path.parent / unquote(address)).is_file(), (path, address)
+        for address in page.leads:
+            if "://" in address:
+                assert not re.search(r"/(None|/)", address.partition("://")[2]), address
+                continue
+            where, anchor = urldefrag(address)
+            target = (path.parent / unquote(where)).resolve() if where else path
+            assert target in pages or target.suffix in (".png", ".jpg"), (path, address)
+            assert not anchor or anchor in pages[target].anchors, (path, address)
+
+
+@pytest.mark.slow
+def test_the_gallery_and_its_lessons_lead_to_each_other(site):
+    shown = Links(site / "gallery" / "index.html").leads
+    for number in LESSONS:
+        lesson = find_lesson(number)
+        sentences = {one.name: one.sentence for one in entries_of_kind(lesson, "wrong")}
+        of_lesson = [one for one in shown if one.startswith(f"{lesson.name}-")]
+        assert len(of_lesson) == gallery.PER_LESSON
+        below = Links(site / "lessons" / lesson.name / "index.html").leads
+        assert {f"../../gallery/{one}" for one in of_lesson} <= set(below)
+        for one in of_lesson:
+            page = site / "gallery" / one
+            assert f"../lessons/{lesson.name}/index.html" in Links(page).leads
+            told = re.sub(r"\s+", " ", page.read_text("utf-8"))
+            assert sentences[page.stem.partition("-")[2]].split("'")[0].split("`")[0][:40] in told
+            replays = site / "gallery" / "replays"
+            broken, mended = (
+                (replays / f"{page.stem}-{which}.html").read_text("utf-8")
+                for which in ("broken", "mended")
+            )
+            assert gallery.title_of(broken) == gallery.title_of(mended) != ""
+            assert '"findings":[]' in mended and "/tmp" not in told + broken + mended
+
+
+@pytest.mark.slow
+def test_the_badge_and_the_links_are_those_of_the_repository(site):
+    notebook = f"https://colab.research.google.com/github/{HERE}/blob/main/lessons/start_here.ipynb"
+    for page in ("index.html", "lessons/01_grayscale/index.html"):
+        assert notebook in Links(site / page).leads
+    assert f"https://github.com/{HERE}/blob/main/train.py" in Links(site / "index.html").leads
+
+
+@pytest.mark.slow
+def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(site, tmp_path):
+    exhibit = next((site / "gallery").glob("05_*.html"))
+    replay = site / "gallery" / "replays" / f"{exhibit.stem}-broken.html"
+    pages = ("index.html", "lessons/05_tiles/index.html", "gallery/index.html", "search.html")
+    with browser(tmp_path) as window:
+        for page in (*(site / page for page in pages), exhibit, replay):
+            for view in VIEWS:
+                window.open(page.as_uri(), *view)
+                assert window.audit(site.as_uri()) == [], (page.name, view)
+
+
+@pytest.mark.slow
+def test_the_lake_learns_and_search_finds(site, tmp_path):
+    with browser(tmp_path) as window:
+        window.open((site / "index.html").as_uri())
+        window.run("get('lake-step').focus()")
+        window.press("Home", 36)
+        assert window.run("get('lake-words').textContent").startswith("step 1, ")
+        window.press("End", 35)
+        assert window.run("get('lake-words').textContent").startswith("step 20, ")
+        window.open((site / "search.html").as_uri() + "?q=Barrier+tiles")
+        first = window.run("document.querySelector('#found a').href")
+        assert "05_tiles" in first and "places with" in window.run("get('found').textContent")
+
+
+# ---------------------------------------------------------------- the folder
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A site of two files, in no time."""
+
+    def write_pages(out, chosen, steps):
+        (out / "new").mkdir(parents=True)
+        for name in ("index.html", "new/a.html"):
+            (out / name).write_text("made")
+        (out / command.RECORD).write_text('["index.html", "new/a.html"]')
+
+    monkeypatch.setattr(command.pages, "require_markdown", lambda: None)
+    monkeypatch.setattr(command, "write_pages", write_pages)
+    return write_pages
+
+
+def files_in(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+MADE = {"index.html", "new/a.html", "site.json"}
+
+
+def test_a_site_replaces_a_site_and_nothing_else(quick, tmp_path, capsys):
+    out = tmp_path / "b" / "out"
+    for _ in range(2):
+        assert main(["site", "--to", str(out)]) == 0
+        assert files_in(out.parent) == {f"out/{name}" for name in MADE}
+    (out / "old").mkdir()
+    (out / "old" / "b.html").write_text("made before")
+    (out / "site.json").write_text('["index.html", "old/b.html", "../../mine.txt"]')
+    (tmp_path / "mine.txt").write_text("mine")
+    (out / "new" / "a.html").unlink()
+    assert main(["site", "--to", str(out)]) == 0
+    assert files_in(out) == MADE and not (out / "old").exists()
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_a_foreign_folder_is_refused_and_with_consent_keeps_its_files(quick, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "index.html").write_text("mine")
+    (out / "notes.txt").write_text("mine")
+    assert main(["site", "--to", str(out)]) == 2
+    assert "holds other files, such as index.html" in capsys.readouterr().err
+    assert (out / "index.html").read_text() == "mine" and files_in(tmp_path) == {
+        "out/index.html", "out/notes.txt",
+    }  # fmt: skip
+    assert main(["site", "--to", str(out), "--overwrite"]) == 0
+    assert files_in(out) == MADE | {"notes.txt"}
+    assert main(["site", "--to", str(out / "notes.txt"), "--overwrite"]) == 2
+
+
+def test_a_site_that_is_not_finished_leaves_the_old_one(quick, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out"
+    assert main(["site", "--to", str(out)]) == 0
+
+    def fail(*arguments):
+        quick(*arguments)
+        raise InputError("no")
+
+    monkeypatch.setattr(command, "write_pages", fail)
+    assert main(["site", "--to", str(out)]) == 2
+    assert files_in(tmp_path) == {f"out/{name}" for name in MADE}
+
+
+def test_a_missing_package_is_one_line(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    assert main(["site", "--to", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "python -m pip install -r .ci/requirements.txt" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "address, name",
+    [
+        ("https://github.com/somebody/lake.git", HERE),
+        ("https://token@github.com/somebody/lake", HERE),
+        ("git@github.com:somebody/lake.git", HERE),
+        ("ssh://git@github.com/somebody/lake/", HERE),
+        ("https://example.org/somebody/lake.git", ""),
+        ("", ""),
+    ],
+)
+def test_the_repository_is_that_of_the_remote(monkeypatch, address, name):
+    class Ran:
+        stdout = address + "\n"
+
+    monkeypatch.setattr(command.subprocess, "run", lambda *_, **__: Ran)
+    assert command.repository() == name
+
+
+def test_a_kind_is_shown_once_before_another_is_shown_twice():
+    first = [
+        one.words for one, _ in zip(gallery.candidates(find_lesson(5)), range(4), strict=False)
+    ]
+    assert first[:2] == ["race", "barrier"] and len(set(first)) == 4
