@@ -119,7 +119,7 @@ class Browser:
         allowed: how addresses begin that it may ask for, beside data:.
         """
         self.run(AUDIT.read_text(encoding="utf-8"))
-        found = self.run("audit()")
+        found = self.run("audited.audit()")
         total, seen = self.run("audited.controls.length"), set()
         self.run("document.activeElement.blur(), scrollTo(0, 0)")
         for _ in range(2 * total + 200):

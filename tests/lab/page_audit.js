@@ -1,7 +1,8 @@
 // What a page may not do: be wider than its window, have words that do not stand out, or controls
-// without a name or too small for a finger. `audit()` returns sentences.
+// without a name or too small for a finger. `audited.audit()` returns sentences.
+window.audited = (() => {
 "use strict";
-var audited = {controls: [], names: (numbers) => numbers.map((n) => nameOf(audited.controls[n]))};
+const audited = {audit, controls: [], names: (numbers) => numbers.map((n) => nameOf(audited.controls[n]))};
 
 function nameOf(element) {
   const words = (element.getAttribute("aria-label") || element.textContent || "").trim();
@@ -84,3 +85,5 @@ function audit() {
     else if (picture.complete && picture.src && !picture.naturalWidth) found.push(`no picture: ${picture.src.slice(0, 60)}`);
   return found;
 }
+return audited;
+})();

@@ -10,7 +10,7 @@ from numba import cuda, float32
 
 from lessons.lab import checked_run
 from lessons.lab.simulator.replay.page import replay_page
-from tests.lab.browser import dump_dom
+from tests.lab.browser import VIEWS, browser, dump_dom
 from tests.lab.helpers import block_sum, floats, no_guard, three_dimensions
 
 SELF_TEST = Path(__file__).with_name("replay_selftest.js")
@@ -120,6 +120,72 @@ def test_a_page_of_every_kind_works(tmp_path, name):
     if name == "compile":
         dom = dump_dom(page_of(name, tmp_path), tmp_path)
         assert "injected" in dom and not re.search("<b id=.?injected", dom)
+
+
+@cuda.jit
+def transposed(a, b, sums, c):
+    """2-D arrays of several widths, and long lines with a badge."""
+    column, row = cuda.grid(2)
+    tile = cuda.shared.array((32, 32), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[x, y] = a[row, column]
+    if row < c.shape[0] and column < c.shape[1]:
+        total = tile[y, x] * float32(2) + tile[x, y] * float32(3) + a[row, column]
+        c[row, column] = total + b[0, 0] + sums[y % 4]
+    b[y % 4, x % 4] = float32(1)
+
+
+@pytest.fixture(scope="module")
+def wide_page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wide") / "page.html"
+    arrays = floats(32, 70), floats(4, 4), floats(4), floats(32, 70)
+    checked_run(transposed, (2, 1), (32, 32), *arrays, record=True).html(path)
+    return path
+
+
+LAID_OUT = """(() => {
+  const boxes = [...document.querySelectorAll(".array")].map((one) => one.getBoundingClientRect());
+  const covered = [...document.querySelectorAll("#source li")].filter((row) => {
+    const badge = row.querySelector(".badge:not(.none)"), words = document.createRange();
+    words.selectNodeContents(row.querySelector("code"));
+    return badge && badge.getBoundingClientRect().left < words.getBoundingClientRect().right - 1;
+  });
+  const footer = document.getElementById("transport").getBoundingClientRect();
+  return {
+    besides: boxes.filter((box, i) => i && box.top < boxes[i - 1].bottom - 1).length,
+    badges: document.querySelectorAll("#source .badge:not(.none)").length,
+    covered: covered.length, inReach: footer.bottom <= innerHeight && footer.right <= innerWidth,
+  };
+})()"""
+
+
+@pytest.mark.slow
+def test_two_dimensions_fit_a_phone_and_use_a_desk(wide_page, tmp_path):
+    with browser(tmp_path) as window:
+        for view in VIEWS:
+            window.open(wide_page.as_uri(), *view)
+            for cells in ("thread", "value"):
+                window.run(f"window.replay.set('cells', '{cells}')")
+                assert window.audit(wide_page.as_uri()) == [], (view, cells)
+                found = window.run(LAID_OUT)
+                assert found["badges"] and not found["covered"] and found["inReach"], (view, cells)
+            assert (found["besides"] > 0) == (view[0] > 1000), view
+
+
+@pytest.mark.slow
+def test_a_link_leads_to_a_step_and_the_address_follows(wide_page, tmp_path):
+    step = "document.getElementById('step').textContent"
+    with browser(tmp_path) as window:
+        window.open(wide_page.as_uri() + "#step=3")
+        assert window.run(step).startswith("Step 3 of ")
+        window.press("ArrowRight", 39)
+        assert window.run("location.hash") == "#step=4"
+        on_change = f"onhashchange = () => done({step}); location.hash = 'step=2'"
+        told = window.run(f"new Promise((done) => {{ {on_change}; }})")
+        assert told.startswith("Step 2 of ")
+        window.open(wide_page.as_uri() + "#step=9999")
+        first, last = re.findall(r"\d+", window.run(step))
+        assert first == last
 
 
 @pytest.mark.slow
