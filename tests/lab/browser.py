@@ -44,7 +44,7 @@ class Browser:
 
     def __init__(self, write, read):
         self.write, self.read = write, read
-        self.number, self.session = 0, {}
+        self.number, self.session, self.width = 0, {}, 0
         self.problems, self.requests = [], []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
@@ -83,6 +83,7 @@ class Browser:
 
     def open(self, url, width=1280, height=900, scheme="light"):
         """Show a page in a window of this size, light or dark, and wait until it is loaded."""
+        self.width = width
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
             mobile=width < 600,
@@ -119,7 +120,7 @@ class Browser:
         allowed: how addresses begin that it may ask for, beside data:.
         """
         self.run(AUDIT.read_text(encoding="utf-8"))
-        found = self.run("audited.audit()")
+        found = self.run(f"audited.audit({self.width})")
         total, seen = self.run("audited.controls.length"), set()
         self.run("document.activeElement.blur(), scrollTo(0, 0)")
         for _ in range(2 * total + 200):

@@ -24,6 +24,15 @@ function colour(text) {
 
 const over = ([r, g, b, a], [s, t, u]) => [r * a + s * (1 - a), g * a + t * (1 - a), b * a + u * (1 - a), 1];
 
+// What the browser paints behind a page: it depends on the schemes that the page says it knows.
+function canvas() {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.backgroundColor = "Canvas";
+  const found = colour(getComputedStyle(probe).backgroundColor);
+  probe.remove();
+  return found;
+}
+
 function behind(element) {
   const layers = [];
   for (let at = element; at; at = at.parentElement) {
@@ -32,8 +41,7 @@ function behind(element) {
     layers.push(colour(style.backgroundColor));
     if (layers[layers.length - 1][3] === 1) break;
   }
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  return layers.reverse().reduce((below, layer) => over(layer, below), dark ? [18, 18, 18, 1] : [255, 255, 255, 1]);
+  return layers.reverse().reduce((below, layer) => over(layer, below), canvas());
 }
 
 function light([r, g, b]) {
@@ -50,8 +58,9 @@ function contrast(element) {
   return pair[0] / pair[1];
 }
 
-function audit() {
-  const found = [], width = document.documentElement.clientWidth;
+function audit(wanted) {
+  // Without a word about its width, a page is laid out for a wide window, and shrunk.
+  const found = [], width = Math.min(wanted, document.documentElement.clientWidth);
   if (document.documentElement.scrollWidth > width)
     found.push(`the page is ${document.documentElement.scrollWidth} wide, the window ${width}`);
   const inner = (element) => {

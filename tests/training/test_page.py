@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -12,7 +14,8 @@ import pytest
 
 import train
 from kernels.training import page
-from tests.lab.browser import dump_dom
+from tests.lab import browser as chromium
+from tests.lab.browser import VIEWS, dump_dom
 from tests.training.test_train import TINY, pixels, read_summary, save
 
 # Each control, by its keyboard or its event; what the page then shows; nothing lies outside.
@@ -228,6 +231,40 @@ def test_every_control_works_in_a_browser_narrow_and_wide(finished, tmp_path):
     told = re.search('id="told">([^<]*)<', dom)[1].split(";")[:-1]
     for width in (390, 1280):
         assert [line.partition(": ")[2] for line in told if line.startswith(f"{width}:")] == SHOWN
+
+
+@pytest.mark.slow
+def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(finished, tmp_path):
+    """A run of train.py, and what a capstone leaves: pictures below, a label that is no PSNR."""
+    data = data_of(finished / "index.html")
+    data["more"] = [["What is taken for what", data["frames"][0][2]]]
+    data["titles"]["measured"] = "The accuracy of held-out images, in %"
+    (tmp_path / "capstone.html").write_bytes(page.fill(data))
+    with chromium.browser(tmp_path) as window:
+        for path in (finished / "index.html", tmp_path / "capstone.html"):
+            for view in VIEWS:
+                window.open(path.as_uri(), *view)
+                assert window.audit(path.as_uri()) == [], (path.name, view)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("view", [VIEWS[0], VIEWS[3]], ids=str)
+def test_a_training_is_watched_until_it_ends(tmp_path, view):
+    image = save(tmp_path / "a.png", pixels(120, 80))
+    command = [sys.executable, "train.py", image, "--backend", "cpu", "--steps", "3000", "--live"]
+    out = ["--out", tmp_path / "run"]
+    with subprocess.Popen([*command, *out], stdout=subprocess.PIPE, text=True) as run:
+        url = next(line.split()[-1] for line in run.stdout if line.startswith("watch it learn"))
+        with chromium.browser(tmp_path) as window:
+            window.open(url, *view)
+            seen = window.run("get('status').textContent")
+            window.run("new Promise((done) => setInterval(() => { if (!data.live) done(); }, 100))")
+            assert window.problems == [] and {one.startswith(url) for one in window.requests
+                                              if not one.startswith("data:")} == {True}  # fmt: skip
+            words = window.run("get('status').textContent")
+            assert seen != words and words.startswith("step 3,000 of 3,000")
+            assert window.audit(url) == []
+    assert run.wait() == 0
 
 
 @pytest.mark.slow
