@@ -81,8 +81,8 @@ class Browser:
             self.problems.append(str(told["args"]))
         return message
 
-    def open(self, url, width=1280, height=900, scheme="light"):
-        """Show a page in a window of this size, light or dark, and wait until it is loaded."""
+    def look(self, width, height, scheme):
+        """Make the window of this size, and what is in it light or dark."""
         self.width = width
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
@@ -90,6 +90,10 @@ class Browser:
         )  # fmt: skip
         wanted = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=wanted)
+
+    def open(self, url, width=1280, height=900, scheme="light"):
+        """Show a page, and wait until it is loaded."""
+        self.look(width, height, scheme)
         self.call("Page.navigate", url="about:blank")
         self.problems, self.requests = [], []
         self.call("Page.navigate", url=url)

@@ -248,22 +248,23 @@ def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(finished, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", [VIEWS[0], VIEWS[3]], ids=str)
-def test_a_training_is_watched_until_it_ends(tmp_path, view):
+def test_a_training_is_watched_until_it_ends(tmp_path):
     image = save(tmp_path / "a.png", pixels(120, 80))
     command = [sys.executable, "train.py", image, "--backend", "cpu", "--steps", "1000", "--live"]
     out = ["--out", tmp_path / "run"]
     with subprocess.Popen([*command, *out], stdout=subprocess.PIPE, text=True) as run:
         url = next(line.split()[-1] for line in run.stdout if line.startswith("watch it learn"))
         with chromium.browser(tmp_path) as window:
-            window.open(url, *view)
+            window.open(url)
             seen = window.run("get('status').textContent")
             window.run("new Promise((done) => setInterval(() => { if (!data.live) done(); }, 100))")
             assert window.problems == [] and {one.startswith(url) for one in window.requests
                                               if not one.startswith("data:")} == {True}  # fmt: skip
             words = window.run("get('status').textContent")
             assert seen != words and words.startswith("step 1,000 of 1,000")
-            assert window.audit(url) == []
+            for view in VIEWS:
+                window.look(*view)
+                assert window.audit(url) == [], view
         assert "PSNR" in run.communicate()[0] and run.returncode == 0
 
 
