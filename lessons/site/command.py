@@ -49,9 +49,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def write_site(options: Namespace) -> int:
     """The command; returns 0. Raises `InputError` if the folder holds something else."""
-    pages.require_markdown()
     if any((lesson.folder / START).exists() for lesson in lessons()):
         raise InputError("this copy of the course has no mistakes to show: use the whole project")
+    pages.require_markdown()
     out = Path(options.to)
     require_consent(out, options.overwrite)
     chosen = find_lessons(options.gallery) if options.gallery else lessons()

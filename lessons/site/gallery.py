@@ -127,7 +127,8 @@ def watched(
     for which, text in (("broken", broken), ("mended", mended)):
         (folder / "replays" / f"{page}-{which}.html").write_text(text, encoding="utf-8")
     said = [line for line in str(ended).splitlines() if not line.startswith(NOT_SAID)]
-    return Shown(lesson, entry, kernel, ended.diagnosis, "\n".join(said), page)
+    kind = "wrong result" if ended.diagnosis == entry.code else ended.diagnosis
+    return Shown(lesson, entry, kernel, kind, "\n".join(said), page)
 
 
 def title_of(replay: str) -> str:

@@ -150,7 +150,7 @@ class Site:
     # ------------------------------------------------------------ pages of our own
 
     def front(self, readme: str) -> str:
-        """The lake learning, and then the README without its heading and picture."""
+        """The README, with the lake learning below its heading."""
         page = (self.out / "lake" / "index.html").read_text(encoding="utf-8")
         found = DATA.search(page)
         assert found, "train.py leaves a page with data"
@@ -162,7 +162,7 @@ class Site:
         start = start.replace("<!--colab-->", self.colab()).replace("<!--words-->", data["words"])
         start = start.replace("<!--count-->", str(len(self.shown)))
         title, _, rest = readme.partition("</h1>")
-        return f"{title}</h1>{start}{re.sub('<p><img[^>]*></p>', '', rest, count=1)}"
+        return f"{title}</h1>{start}{rest}"
 
     def colab(self) -> str:
         if not self.repository:

@@ -101,6 +101,13 @@ def test_what_the_checks_import_is_there(handout):
                 assert handout.joinpath(*name.module.split(".")).with_suffix(".py").exists()
 
 
+def test_a_handout_makes_no_site(handout, tmp_path):
+    """Its gallery would show mistakes as changes of our solutions, which are not there."""
+    command = [sys.executable, "-m", "lessons", "site", "--to", str(tmp_path / "site")]
+    ran = subprocess.run(command, cwd=handout, capture_output=True, text=True)
+    assert ran.returncode == 2 and ran.stderr.startswith("error: this copy of the course has no mi")
+
+
 def test_what_a_command_fills_is_there(handout):
     """A page beside the file that fills it, which is no Python."""
     assert (
