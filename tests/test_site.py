@@ -20,7 +20,7 @@ HERE = "somebody/lake"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    pytest.importorskip("markdown_it", reason="the site needs markdown-it-py")
+    pytest.importorskip("markdown_it")
     out = tmp_path_factory.mktemp("site") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "repository", lambda: HERE)
@@ -134,7 +134,7 @@ def quick(monkeypatch):
             (out / name).write_text("made")
         (out / command.RECORD).write_text('["index.html", "new/a.html"]')
 
-    monkeypatch.setattr(command.pages, "require_markdown", lambda: None)
+    monkeypatch.setattr(command.pages, "require_packages", lambda: None)
     monkeypatch.setattr(command, "write_pages", write_pages)
     return write_pages
 

@@ -36,8 +36,7 @@ STEPS = 40_000  # of the lake on the front page
 def add_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     # fmt: off
-    add("--to", metavar="FOLDER", required=True, type=not_empty,
-        help="the folder to make (needed)")
+    add("--to", metavar="FOLDER", required=True, type=not_empty, help="the folder to make (needed)")
     add("--gallery", metavar="LESSONS", default="",
         help="show broken kernels of these lessons, such as 1-9 or 1,4,5b (default: of all)")
     add("--steps", type=int, default=STEPS, metavar="N",
@@ -51,7 +50,7 @@ def write_site(options: Namespace) -> int:
     """The command; returns 0. Raises `InputError` if the folder holds something else."""
     if any((lesson.folder / START).exists() for lesson in lessons()):
         raise InputError("this copy of the course has no mistakes to show: use the whole project")
-    pages.require_markdown()
+    pages.require_packages()
     out = Path(options.to)
     require_consent(out, options.overwrite)
     chosen = find_lessons(options.gallery) if options.gallery else lessons()
