@@ -9,7 +9,6 @@ are. Nothing on a page asks another server for anything. All is made beside the 
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -79,16 +78,13 @@ def write_pages(out: Path, chosen: Sequence[Lesson], steps: int) -> None:
 def train_the_lake(folder: Path, steps: int) -> None:
     """Leave the page of a run of train.py, `index.html`, in a folder."""
     with tempfile.TemporaryDirectory() as runs:
-        asked = ["train.py", "--steps", str(steps)]
-        rest = ["--quiet", "--out", str(Path(runs) / "a")]
-        command = [sys.executable, *asked, *rest]
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        options = "--steps", str(steps), "--quiet", "--out", "lake"
+        command = [sys.executable, str(ROOT / "train.py"), *options]
+        ran = subprocess.run(command, cwd=runs, capture_output=True, text=True)
         if ran.returncode:
             raise InputError(f"train.py has ended with: {ran.stderr.strip()[-200:]}")
         folder.mkdir(parents=True)
-        page = (Path(runs) / "a" / "index.html").read_text(encoding="utf-8")
-        page = page.replace(json.dumps(" " + shlex.join(rest))[1:-1], "")
-        (folder / "index.html").write_text(page, encoding="utf-8")
+        shutil.copyfile(Path(runs) / "lake" / "index.html", folder / "index.html")
 
 
 def repository() -> str:
@@ -108,23 +104,23 @@ def repository() -> str:
 def ours(out: Path) -> set[str]:
     """The files in a folder that an earlier call has written."""
     try:
-        names = json.loads((out / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        names = [*json.loads((out / RECORD).read_text(encoding="utf-8")), RECORD]
+        inside = [name for name in names if (out / name).resolve().is_relative_to(out.resolve())]
+    except (OSError, TypeError, ValueError):
         return set()
-    return {name for name in names if isinstance(name, str) and ".." not in name} | {RECORD}
+    return set(inside)
 
 
 def require_consent(out: Path, overwrite: bool) -> None:
     """Raise `InputError` if there is something else than a site of ours, and nobody agreed."""
-    if out.is_dir() and not overwrite:
-        there = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
-        foreign = sorted(there - ours(out))
-        if foreign:
-            raise InputError(
-                f"{out} holds other files, such as {foreign[0]}: give a new folder, or --overwrite"
-            )
-    elif os.path.lexists(out) and not out.is_dir():
+    if os.path.lexists(out) and not out.is_dir():
         raise InputError(f"{out} is no folder: give another name")
+    there = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
+    foreign = sorted(there - ours(out))
+    if foreign and not overwrite:
+        raise InputError(
+            f"{out} holds other files, such as {foreign[0]}: give a new folder, or --overwrite"
+        )
 
 
 def put(made: Path, out: Path) -> None:
@@ -134,12 +130,7 @@ def put(made: Path, out: Path) -> None:
         return
     for name in ours(out):
         (out / name).unlink(missing_ok=True)
-    for path in sorted(made.rglob("*")):
-        target = out / path.relative_to(made)
-        if path.is_dir():
-            target.mkdir(exist_ok=True)
-        else:
-            os.replace(path, target)
-    for folder in sorted((path for path in out.rglob("*") if path.is_dir()), reverse=True):
-        if not any(folder.iterdir()) and not (made / folder.relative_to(out)).exists():
-            shutil.rmtree(folder)
+    shutil.copytree(made, out, dirs_exist_ok=True)
+    for folder in sorted(out.rglob("*/"), reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()

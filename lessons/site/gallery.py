@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -59,21 +59,15 @@ def write(folder: Path, chosen: Sequence[Lesson]) -> list[Shown]:
     """Write two replays of each kernel into `folder`/replays; the pages are made by `pages`."""
     (folder / "replays").mkdir(parents=True)
     workers = WorkerPool(trusted=True)
+    found: list[Shown] = []
     try:
-        return [shown for lesson in chosen for shown in of_lesson(folder, lesson, workers)]
+        for lesson in chosen:
+            functions = checks_of(lesson)
+            tries = islice(candidates(lesson), MOST_TRIES)
+            shown = (watched(folder, lesson, one, functions[one.check], workers) for one in tries)
+            found += islice(filter(None, shown), PER_LESSON)
     finally:
         workers.stop()
-
-
-def of_lesson(folder: Path, lesson: Lesson, workers: WorkerPool) -> list[Shown]:
-    found: list[Shown] = []
-    functions = checks_of(lesson)
-    for _, entry in zip(range(MOST_TRIES), candidates(lesson), strict=False):
-        if len(found) == PER_LESSON:
-            break
-        shown = watched(folder, lesson, entry, functions[entry.check], workers)
-        if shown:
-            found.append(shown)
     return found
 
 
@@ -91,37 +85,13 @@ def watched(
     folder: Path, lesson: Lesson, entry: Entry, function: Callable, workers: WorkerPool
 ) -> Shown | None:
     """Run a mistake, and ours up to the same launch; None if one of them cannot be replayed."""
-    check = lesson.check(entry.check)
-
-    def replayed(text: str, last: int, pictures: str) -> tuple[CountedRuns, CheckEnded | None, str]:
-        submission = Submission(lesson.exercise, text.encode())
-        attempt = Attempt(lesson, check, submission, SEED, Path(pictures))
-        workers.ready()
-        engines = Engines(time.monotonic() + check.timeout * PATIENCE)
-        runs, ended = CountedRuns(attempt, workers, engines), None
-        runs.last_number = last
-        try:
-            function(Verdict(attempt, runs))
-        except Enough:
-            pass
-        except CheckEnded as found:
-            ended = found
-        if isinstance(ended, WrongNumbers):
-            ended = ended.renamed(entry.code, entry.sentence)
-            ended.message()  # writes the replay
-        written = picture_path(attempt.pictures, lesson, check).with_suffix(".html")
-        if written.exists():
-            return runs, ended, written.read_text(encoding="utf-8")
-        data = replay_of(runs.last.recorded_by)
-        return runs, ended, replay_page(data) if data else ""
-
-    with TemporaryDirectory() as here, TemporaryDirectory() as there:
-        runs, ended, broken = replayed(file_of(lesson, entry), 0, here)
-        if ended is None or not broken:
-            return None
-        _, trouble, mended = replayed(solution_text(lesson), runs.number, there)
+    broken, ended, last = replayed(lesson, entry, file_of(lesson, entry), function, workers)
+    if ended is None or not 0 < len(broken) <= MOST_BYTES:
+        return None
+    ours = solution_text(lesson)
+    mended, trouble, _ = replayed(lesson, entry, ours, function, workers, last)
     kernel = title_of(broken)
-    if trouble or title_of(mended) != kernel or max(map(len, (broken, mended))) > MOST_BYTES:
+    if trouble or title_of(mended) != kernel or len(mended) > MOST_BYTES:
         return None
     page = f"{lesson.name}-{entry.name}"
     for which, text in (("broken", broken), ("mended", mended)):
@@ -129,6 +99,38 @@ def watched(
     said = [line for line in str(ended).splitlines() if not line.startswith(NOT_SAID)]
     kind = "wrong result" if ended.diagnosis == entry.code else ended.diagnosis
     return Shown(lesson, entry, kernel, kind, "\n".join(said), page)
+
+
+def replayed(
+    lesson: Lesson, entry: Entry, text: str, function: Callable, workers: WorkerPool, last: int = 0
+) -> tuple[str, CheckEnded | None, int]:
+    """(the page of the last run, how the check of an entry ended, the number of that run).
+
+    text: of the file. last: the number of the run after which it is enough.
+    """
+    check = lesson.check(entry.check)
+    ended: CheckEnded | None = None
+    with TemporaryDirectory() as pictures:
+        submission = Submission(lesson.exercise, text.encode())
+        attempt = Attempt(lesson, check, submission, SEED, Path(pictures))
+        workers.ready()
+        engines = Engines(time.monotonic() + check.timeout * PATIENCE)
+        runs = CountedRuns(attempt, workers, engines)
+        runs.last_number = last
+        try:
+            function(Verdict(attempt, runs))
+        except Enough:
+            pass
+        except WrongNumbers as wrong:
+            ended = wrong = wrong.renamed(entry.code, entry.sentence)
+            wrong.message()  # writes the replay
+        except CheckEnded as found:
+            ended = found
+        written = picture_path(Path(pictures), lesson, check).with_suffix(".html")
+        if written.exists():
+            return written.read_text(encoding="utf-8"), ended, runs.number
+    data = replay_of(runs.last.recorded_by)
+    return replay_page(data) if data else "", ended, runs.number
 
 
 def title_of(replay: str) -> str:
