@@ -295,7 +295,8 @@ class Run:
                 "loss": (f"Loss: {measure.loss}", curve("loss")),
             },
             baselines=[(measure.baseline, baseline)] if math.isfinite(baseline) else [],
-            figures=[(NAMES.get(key, key.replace("_", " ")), text_of(value))
+            figures=[(NAMES.get(key, key.replace("_", " ")),
+                      value if isinstance(value, str) else f"{value:,.6g}")
                      for key, value in summary.items() if isinstance(value, str | int | float)],
             more=[(name, page.address(picture)) for name, picture in more.items()],
         )  # fmt: skip
@@ -314,12 +315,3 @@ class Run:
             for column in (*columns, "")[:2]
         )
         self.save_picture(PLOT, plot.loss_plot(steps, losses, measured, baseline, measure=measure))
-
-
-def text_of(value: str | int | float) -> str:
-    """A figure of the summary, as the page says it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.5g}" if isinstance(value, float) else value

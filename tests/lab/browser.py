@@ -25,18 +25,11 @@ def find_browser():
     return found
 
 
-def options(folder):
-    return [
-        find_browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-        f"--user-data-dir={folder / 'profile'}",
-    ]  # fmt: skip
-
-
-def dump_dom(page, folder, fragment=""):
+def dump_dom(page, folder):
     """The HTML of a page after its scripts have run. page: a path. folder: for what it leaves."""
-    command = [*options(folder), "--virtual-time-budget=4000", "--dump-dom"]
-    done = subprocess.run([*command, page.as_uri() + fragment], capture_output=True, timeout=120)
-    return done.stdout.decode("utf-8", "replace")
+    with browser(folder) as window:
+        window.open(page.as_uri())
+        return window.run("document.documentElement.outerHTML")
 
 
 class Browser:
@@ -147,8 +140,9 @@ def browser(folder):
     to_it, ours = os.pipe(), os.pipe()
     # Chromium reads at 3 and writes at 4; a shell puts the ends of our pipes there.
     command = [
-        "bash", "-c", f'exec "$@" 3<&{to_it[0]} 4>&{ours[1]}', "browser",
-        *options(folder), "--remote-debugging-pipe", "about:blank",
+        "bash", "-c", f'exec "$@" 3<&{to_it[0]} 4>&{ours[1]}', "browser", find_browser(),
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "about:blank",
+        f"--user-data-dir={folder / 'profile'}", "--remote-debugging-pipe",
     ]  # fmt: skip
     process = subprocess.Popen(
         command, pass_fds=(to_it[0], ours[1]), stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
