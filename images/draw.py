@@ -18,59 +18,45 @@ from PIL import Image, PngImagePlugin
 from lessons.lab import example
 from tests.lab.browser import browser
 
-TO = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parent.parent
+TO = ROOT / "images"
 STEPS = 1, 10, 100, 1000, 40_000
-WIDTH, HEIGHT = 1280, 880  # of the replay
-QUALITY = 88
+SIZE = 1280, 880  # of the replay
 
 
-def main() -> None:
-    run(TO / "paint_lake.py")
-    with tempfile.TemporaryDirectory() as folder:
-        draw_replay(Path(folder))
-        draw_run(Path(folder) / "lake")
-
-
-def run(*command: object) -> None:
-    subprocess.run(
-        [sys.executable, *map(str, command)], cwd=Path(__file__).resolve().parent.parent, check=True
-    )
-
-
-def draw_run(folder: Path) -> None:
-    """The sheets of a run of train.py."""
-    run("train.py", "--snapshots", ",".join(map(str, STEPS)), "--steps", STEPS[-1], "--out", folder)
+def draw_run(folder):
+    """The sheets of a run of train.py, which it leaves in a folder."""
+    steps = "--snapshots", ",".join(map(str, STEPS)), "--steps", str(STEPS[-1])
+    subprocess.run([sys.executable, "train.py", *steps, "--out", folder], cwd=ROOT, check=True)
     with open(folder / "loss.csv", encoding="utf-8") as file:
-        measured = {int(row["step"]): row["psnr_db"] for row in csv.DictReader(file)}
-    baseline = json.loads((folder / "summary.json").read_text("utf-8"))["baseline_psnr_db"]
-    words = [f"step {step:,}: {float(measured[step]):.2f} dB" for step in STEPS]
-    words.append(f"bilinear: {baseline:.2f} dB")
+        decibels = {f"step {int(row['step']):,}": row["psnr_db"] for row in csv.DictReader(file)}
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    decibels["bilinear"] = summary["baseline_psnr_db"]
+    shown = [*(f"step {step:,}" for step in STEPS), "bilinear"]
+    comment = "; ".join(f"{name}: {float(decibels[name]):.2f} dB" for name in shown).encode()
     for sheet, name in (("contact_sheet", "hero"), ("bilinear_and_learned",) * 2):
         picture = Image.open(folder / f"{sheet}.png").convert("RGB")
-        comment = "; ".join(words).encode()
-        picture.save(TO / f"{name}.jpg", quality=QUALITY, optimize=True, comment=comment)
+        picture.save(TO / f"{name}.jpg", quality=88, optimize=True, comment=comment)
 
 
-def replay_page(folder: Path) -> Path:
-    """The page of the lab's example, where it goes wrong."""
+def open_replay(window, folder):
+    """Open the page of the lab's example, where it goes wrong. Returns what can be read on it."""
     assert example.main([str(folder / "accesses.png")]) == 0
-    return folder / "accesses.html"
-
-
-def words_of(window) -> str:
-    """What can be read on the page that is open."""
+    window.open((folder / "accesses.html").as_uri(), *SIZE)
     return window.run("document.body.innerText")
 
 
-def draw_replay(folder: Path) -> None:
+def draw_replay(folder):
+    information = PngImagePlugin.PngInfo()
     with browser(folder) as window:
-        window.open(replay_page(folder).as_uri(), WIDTH, HEIGHT)
+        information.add_itxt("Comment", open_replay(window, folder))
         window.picture(folder / "replay.png")
-        information = PngImagePlugin.PngInfo()
-        information.add_itxt("Comment", words_of(window))
     picture = Image.open(folder / "replay.png").convert("P", palette=Image.Palette.ADAPTIVE)
     picture.save(TO / "replay.png", optimize=True, pnginfo=information)
 
 
 if __name__ == "__main__":
-    main()
+    subprocess.run([sys.executable, "images/paint_lake.py"], cwd=ROOT, check=True)
+    with tempfile.TemporaryDirectory() as found:
+        draw_replay(Path(found))
+        draw_run(Path(found) / "lake")

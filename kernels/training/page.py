@@ -72,10 +72,9 @@ def content(
 ) -> dict[str, Any]:
     """What the page shows.
 
-    size: (width, height) of the pictures. command: what made it. shown: name -> (label, address) of
-    the pictures to compare with. frames: (step, label, address). curves: "measured" and "loss" ->
-    (title, [(step, value)]). baselines: (name, value) in the first of them. figures: a table.
-    more: (what it shows, address) of pictures below.
+    size: (width, height). shown: name -> (label, address) of the pictures to compare with. frames:
+    (step, label, address). curves: "measured" and "loss" -> (title, [(step, value)]). baselines:
+    (name, value) in the first. figures: a table. more: (what it shows, address) of pictures below.
     """
     return {
         "title": title,

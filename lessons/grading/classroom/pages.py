@@ -142,18 +142,14 @@ def spread_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[
     """How many students have 0, 1, ... points of each lesson, as bars."""
     yield ["lesson", "students with 0 to all points", "middle"]
     for lesson in lessons:
-        points = sorted(grade.scores[lesson.name] for grade in grades)
-        counts = [points.count(number) for number in range(lesson.points + 1)]
-        words = "; ".join(
-            f"{number} points: {count}" for number, count in enumerate(counts) if count
-        )
-        bars = "".join(
-            f'<i style="height: {count / max(1, *counts):.0%}" title="{number}: {count}"></i>'
-            for number, count in enumerate(counts)
-        )
-        middle = f"{median(points):g}" if points else ""
-        yield [safe(lesson.name), f'<div class="bars" role="img" aria-label="{words}">{bars}</div>',
-               middle]  # fmt: skip
+        points = [grade.scores[lesson.name] for grade in grades]
+        counts = Counter(points)
+        most = max(counts.values(), default=1)
+        words = "; ".join(f"{number} points: {counts[number]}" for number in sorted(counts))
+        heights = (f"{counts[number] / most:.0%}" for number in range(lesson.points + 1))
+        bars = "".join(f'<i style="height: {height}"></i>' for height in heights)
+        drawn = f'<div class="bars" role="img" aria-label="{words}" title="{words}">{bars}</div>'
+        yield [safe(lesson.name), drawn, f"{median(points):g}" if points else ""]
 
 
 def mistake_rows(
@@ -161,23 +157,24 @@ def mistake_rows(
 ) -> Iterator[list[str]]:
     """What most students got wrong, each with the replay of one of them, if there is one."""
     yield ["students", "lesson", "check", "what was wrong", "replay"]
-    by_name = {lesson.name: lesson for lesson in lessons}
+    known = {(lesson.name, check.name): (lesson, check)
+             for lesson in lessons for check in lesson.checks}  # fmt: skip
     who: dict[tuple[str, str, str], list[Grade]] = {}
     for grade in grades:
         for row in grade.rows:
-            if row.diagnosis and row.lesson in by_name and row.backend:
+            if row.diagnosis and row.backend and (row.lesson, row.check) in known:
                 who.setdefault((row.lesson, row.check, row.diagnosis), []).append(grade)
     often = sorted(who.items(), key=lambda one: -len(one[1]))[:SHOWN_MISTAKES]
     for (name, check, diagnosis), those in often:
-        at = by_name[name], by_name[name].check(check)
-        link = ""
-        for grade in those:
-            pictures = pictures_of(grade.folder)
-            if picture_path(pictures, *at).with_suffix(".html").is_file():
-                place = replay_of(f"students/{grade.folder}/{pictures.name}", *at)
-                link = f'<a href="{place}">watch it, of {safe(grade.handed.student)}</a>'
-                break
-        yield [str(len(those)), safe(name), safe(check), safe(diagnosis)[:80], link]
+        at = known[name, check]
+        links = (
+            f'<a href="{replay_of(f"students/{grade.folder}/{pictures.name}", *at)}">watch it, of '
+            f"{safe(grade.handed.student)}</a>"
+            for grade in those
+            for pictures in [pictures_of(grade.folder)]
+            if picture_path(pictures, *at).with_suffix(".html").is_file()
+        )
+        yield [str(len(those)), safe(name), safe(check), safe(diagnosis)[:80], next(links, "")]
 
 
 def check_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
