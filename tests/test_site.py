@@ -112,6 +112,15 @@ def test_the_lake_learns_and_search_finds(site, tmp_path):
         assert "05_tiles" in window.run("document.querySelector('#found a').href")
 
 
+@pytest.mark.thorough
+def test_the_whole_site_shows_forty_kernels_and_stays_small(tmp_path):
+    pytest.importorskip("markdown_it")
+    assert main(["site", "--to", str(tmp_path / "out"), "--steps", "20"]) == 0
+    assert len([*(tmp_path / "out" / "gallery").glob("*.html")]) > 40
+    # The pictures of a longer training take some more.
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) < 23_000_000
+
+
 # ---------------------------------------------------------------- the folder
 
 
