@@ -25,13 +25,6 @@ def find_browser():
     return found
 
 
-def dump_dom(page, folder):
-    """The HTML of a page after its scripts have run. page: a path. folder: for what it leaves."""
-    with browser(folder) as window:
-        window.open(page.as_uri())
-        return window.run("document.documentElement.outerHTML")
-
-
 class Browser:
     """One window. problems: what went wrong on its pages; requests: which addresses were asked."""
 
