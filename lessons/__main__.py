@@ -45,6 +45,7 @@ from lessons.grading.judge.result import Result
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
+from lessons.site import command as site
 
 EXIT_OK, EXIT_NOT_PASSED, EXIT_INTERRUPTED = 0, 1, 130
 POLL_SECONDS = 0.5
@@ -141,6 +142,7 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
     handout.add_options(
         add("handout", handout.write_handout, "write the course without solutions", number=None)
     )
+    site.add_options(add("site", site.write_site, "write the course as a static site", None))
     mistakes_command.add_options(
         add("mistakes", mistakes_command.run, "known mistakes: list, print, add", number=None)
     )

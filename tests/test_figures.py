@@ -1,6 +1,8 @@
 """Every text in a figure is drawn with letters that the typeface has; problems stand in red."""
 
 import ast
+import inspect
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +10,15 @@ import pytest
 from numba import cuda, float32
 from PIL import Image, ImageDraw
 
+from images import draw
 from kernels.files import pictures, plot
 from kernels.files import style as style_of_the_files
 from lessons.grading.explain.picture import draw_check
-from lessons.lab import checked_run
+from lessons.lab import checked_run, example
 from lessons.lab.simulator import style as style_of_the_lab
 from lessons.lab.simulator.picture_array import WRONG
 from lessons.lab.simulator.style import drawable, has_glyph
+from tests.lab.browser import browser
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("kernels", "lessons", "benchmarks")
@@ -112,6 +116,66 @@ def test_two_arrays_with_foreign_names_stay_apart(drawn, tmp_path):
     ones = np.ones(4, np.float32)
     checked_run(größer, 1, 4, ones.copy(), ones, record=True).picture(tmp_path / "a.png")
     assert {"a", r"\u03bb"} <= set(drawn)
+
+
+# ---------------------------------------------------------------- pictures of the README
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def words_on(name):
+    """What `images.draw` says that can be read on a picture."""
+    with Image.open(ROOT / "images" / name) as picture:
+        comment = picture.info.get("comment") or picture.info.get("Comment")
+    return comment.decode() if isinstance(comment, bytes) else comment
+
+
+def test_the_picture_of_the_race_shows_what_the_readme_and_the_lab_say():
+    kernel = example.turn_around_too_early
+    values = np.zeros(2 * example.THREADS, np.float32)
+    (finding,) = checked_run(kernel, 2, example.THREADS, values, values.copy()).problems
+    words = " ".join(words_on("replay.png").split())
+    assert finding.message in words and f"race, line {finding.line}" in words
+    assert " ".join(str(finding).split()) in " ".join(README.split())
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    for number, line in enumerate(lines, first):
+        assert re.search(rf"\b{number} (A |B )?{re.escape(line.strip())}", words), (number, line)
+        assert line in README
+
+
+@pytest.mark.parametrize("name", ["hero.jpg", "bilinear_and_learned.jpg"])
+def test_the_decibels_on_a_picture_are_those_of_the_text(name):
+    words = words_on(name)
+    text = re.search(rf"!\[([^]]*)\]\(images/{name}\)", README)[1]
+    for decibels in re.findall(r"[\d.]+ dB", text):
+        assert decibels in words, decibels
+    for step in re.findall(r"[\d,]+\d|\b\d+\b", text.partition("steps ")[2]):
+        assert f"step {step}: " in words, step
+
+
+def test_every_picture_is_shown_and_drawn_by_a_command():
+    drawn = (ROOT / "images" / "draw.py").read_text(encoding="utf-8")
+    for path in (ROOT / "images").iterdir():
+        if path.suffix in (".png", ".jpg"):
+            assert path.stem in drawn and (path.stem == "lake" or f"images/{path.name}" in README)
+
+
+@pytest.mark.slow
+def test_the_sheets_of_a_run_keep_the_words_that_stand_on_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(draw, "STEPS", (1, 4))
+    monkeypatch.setattr(draw, "TO", tmp_path)
+    draw.draw_run(tmp_path / "run")
+    decibels = float((tmp_path / "run" / "loss.csv").read_text().splitlines()[-1].split(",")[2])
+    with Image.open(tmp_path / "hero.jpg") as picture:
+        words = picture.info["comment"].decode()
+    assert words.endswith(f"step 4: {decibels:.2f} dB; bilinear: 22.70 dB")
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_replay_says_what_the_page_says_now(tmp_path):
+    with browser(tmp_path) as window:
+        assert draw.open_replay(window, tmp_path) == words_on("replay.png")
 
 
 # ---------------------------------------------------------------- problems

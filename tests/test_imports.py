@@ -60,6 +60,13 @@ ALLOWED = {
         "lessons.course",
         "lessons.grading",
         "lessons.grading.classroom",
+        "lessons.site",
+    },
+    "lessons.site": {
+        *KERNELS,
+        "lessons.course",
+        *GRADING,
+        "lessons.lab.simulator.replay",
     },
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
     "lessons.course": {"kernels", "kernels.files", "kernels.plumbing"},

@@ -7,6 +7,7 @@ are (grid_height, grid_width, 3) of any finite values.
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -38,6 +39,7 @@ BAND_HEIGHT = 2 * (MARGIN + round(LABEL_SIZE * 1.4) + THUMBNAIL + GAP)
 NOTE_HEIGHT = LABEL_SIZE + MARGIN
 MOST_ON_A_SHEET = (MAX_SHEET_SIDE - NOTE_HEIGHT) // BAND_HEIGHT * COLUMNS
 
+Item = TypeVar("Item")
 Row = tuple[str, list[Image.Image]]  # of a sheet: its name, an image for each column
 
 # A 500 x 1 picture would otherwise be a hairline.
@@ -160,7 +162,7 @@ def panels(pictures: Sequence[np.ndarray], titles: Sequence[str], side: int = 40
     return np.asarray(lay_out(lines, rows, cell_size(lines, rows)))
 
 
-def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
+def evenly_chosen(steps: Sequence[Item], most: int) -> list[Item]:
     """At most `most` of the steps, 2 or more, the first and the last among them."""
     if len(steps) <= most:
         return list(steps)

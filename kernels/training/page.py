@@ -58,35 +58,55 @@ def fill(data: dict[str, Any]) -> bytes:
 
 
 def content(
-    trainer: Trainer,
-    image: str,
+    title: str,
+    words: str,
+    size: tuple[int, int],
     command: str,
     shown: dict[str, tuple[str, str]],
     frames: Sequence[tuple[int, str, str]],
+    curves: dict[str, tuple[str, Sequence[tuple[int, float]]]],
     baselines: Sequence[tuple[str, float]],
     figures: Sequence[tuple[str, str]] = (),
+    more: Sequence[tuple[str, str]] = (),
     live: bool = False,
 ) -> dict[str, Any]:
     """What the page shows.
 
-    image: the file's name. command: what made it. shown: name -> (PSNR, address) of the pictures to
-    compare with. frames: (step, PSNR, address). baselines: (name, PSNR in dB). figures: a table.
+    size: (width, height). shown: name -> (label, address) of the pictures to compare with. frames:
+    (step, label, address). curves: "measured" and "loss" -> (title, [(step, value)]). baselines:
+    (name, value) in the first. figures: a table. more: (what it shows, address) of pictures below.
     """
-    height, width, _ = trainer.image.shape
     return {
-        "title": f"{image}, learned by a small network",
-        "words": words(trainer),
-        "size": (width, height),
-        "steps": trainer.config.steps,
+        "title": title,
+        "words": words,
+        "size": size,
+        "steps": max([1, *(step for _, curve in curves.values() for step, _ in curve)]),
         "pictures": shown,
         "frames": frames,
-        "loss": points(trainer.progress.history),
-        "psnr": points(trainer.progress.measured),
+        "titles": {name: title for name, (title, _) in curves.items()},
+        **{name: points(curve) for name, (_, curve) in curves.items()},
         "baselines": [(name, finite(value)) for name, value in baselines],
         "figures": figures,
+        "more": more,
         "command": command,
         "live": live,
     }
+
+
+def of_training(trainer: Trainer, image: str, **rest: Any) -> dict[str, Any]:
+    """The `content` of a run of train.py. image: its file's name. rest: what `content` asks for."""
+    height, width, _ = trainer.image.shape
+    shown = content(
+        title=f"{image}, learned by a small network",
+        words=words(trainer),
+        size=(width, height),
+        curves={
+            "measured": ("PSNR of the whole picture, in dB", trainer.progress.measured),
+            "loss": ("Loss of the batches", trainer.progress.history),
+        },
+        **rest,
+    )
+    return {**shown, "steps": trainer.config.steps}
 
 
 def finished(
@@ -121,14 +141,14 @@ def finished(
         ("backend", f"{summary['backend']} on {summary['device']}"),
         ("seed", str(summary["seed"])),
     ]
-    return content(
+    return of_training(
         trainer,
         summary["image"],
-        command,
-        {**shown, "original": ("", address(trainer.image))},
-        frames,
-        list(zip(names, scores, strict=True)),
-        figures,
+        command=command,
+        shown={**shown, "original": ("", address(trainer.image))},
+        frames=frames,
+        baselines=list(zip(names, scores, strict=True)),
+        figures=figures,
     )
 
 
@@ -196,7 +216,10 @@ class Live:
         }
         baselines = [("bilinear", decibels)]
         later = [("at the end", "what it has come to")]
-        first = content(trainer, image, command, shown, [self.frame], baselines, later, live=True)
+        first = of_training(
+            trainer, image, command=command, shown=shown, frames=[self.frame],
+            baselines=baselines, figures=later, live=True,
+        )  # fmt: skip
         self.page = fill(first)
         try:
             self.server = Server((HOST, 0), handler_of(self))
@@ -232,7 +255,7 @@ class Live:
         progress, frame = self.trainer.progress, self.frame
         curves = {
             name: points([entry for entry in list(curve) if entry[0] > seen.get(name, -1)])
-            for name, curve in (("loss", progress.history), ("psnr", progress.measured))
+            for name, curve in (("loss", progress.history), ("measured", progress.measured))
         }
         frames = [frame] if frame[0] > seen.get("frame", -1) else []
         return json.dumps({**curves, "frames": frames, "words": words(self.trainer)}).encode()

@@ -61,6 +61,7 @@ class Results:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.writer.pool.shutdown(wait=False)
         if self.live:
             self.live.close()
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernels.config import falling_factor
 from kernels.files.atomic import write_atomically
-from kernels.files.pictures import evenly_chosen, frame, panels
+from kernels.files.pictures import evenly_chosen, panels
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.siren.fused import FusedSiren
@@ -79,14 +79,16 @@ def work(run: Run) -> str:
     files = "prediction.png", "ground_truth.png", "contact_sheet.png", "training.gif"
     with run.writing(*files, inputs=[options.image]):
         siren = run.patiently("compiling", ready)
-        grid, baseline = bilinear_of_numbers(image, siren.parameters.size, device)
-        best, frames = train(run, siren, image)
+        grid, baseline, enlarged = bilinear_of_numbers(image, siren.parameters.size, device)
+        best = train(run, siren, image)
         run.save_picture("prediction.png", best.picture)
         run.save_picture("ground_truth.png", image)
-        save_overview(run, frames, image)
+        save_overview(run, image)
         if options.weights:
             text = weights_text(best.parameters, siren.shapes, options.omega, best.picture)
             write_atomically(options.weights, lambda file: file.write(text.encode()), True)
+        if best.step != run.step:
+            run.show(best.step, best.picture, best.psnr)
         run.finish(
             {
                 "image": options.image.name,
@@ -104,6 +106,7 @@ def work(run: Run) -> str:
                 "baseline_grid": grid,
             },
             baseline=baseline,
+            shown={f"bilinear grid of {grid}": enlarged, "original": image},
         )
     against = f"; a bilinear grid of {grid}, as many numbers, has {psnr_label(baseline)}"
     took = f"{run.step:,} steps in {run.seconds:.1f} s"
@@ -120,45 +123,34 @@ class Evaluation(NamedTuple):
     parameters: np.ndarray
 
 
-class Frame(NamedTuple):
-    """A small picture for the animation; psnr: in dB, None if it was not measured."""
-
-    step: int
-    psnr: float | None
-    picture: np.ndarray
-
-
-def train(run: Run, siren: Siren, image: np.ndarray) -> tuple[Evaluation, list[Frame]]:
-    """Train to the end, or until interrupted; returns the best that was seen, and the frames."""
+def train(run: Run, siren: Siren, image: np.ndarray) -> Evaluation:
+    """Train to the end, or until interrupted; returns the best that was seen."""
     options = run.options
     height, width, _ = image.shape
     best = None
-    frames: list[Frame] = []
     for step in run.steps():
         siren.train(step, learning_rate(step, options.steps, options.rate))
         if step % LOG_EVERY == 0 or step in (1, options.steps):
             run.log(step, loss=finite_loss(siren, step))
         if step % options.eval_every == 0 or step == options.steps:
-            best = evaluate(run, siren, image, best, frames)
+            best = evaluate(run, siren, image, best)
         elif step in EARLY_STEPS:
             with run.aside():
                 small = siren.paint(EARLY_WIDTH, max(1, round(EARLY_WIDTH * height / width)))
-                frames.append(Frame(step, None, frame(small)))
-    if best is None or frames[-1].step != run.step:  # it was interrupted
-        best = evaluate(run, siren, image, best, frames)
-    return best, frames
+                run.show(step, small)
+    if best is None or run.frames[-1].step != run.step:  # it was interrupted
+        best = evaluate(run, siren, image, best)
+    return best
 
 
-def evaluate(
-    run: Run, siren: Siren, image: np.ndarray, best: Evaluation | None, frames: list[Frame]
-) -> Evaluation:
+def evaluate(run: Run, siren: Siren, image: np.ndarray, best: Evaluation | None) -> Evaluation:
     """Paint the whole picture; returns the better of this and the best before."""
     step = siren.step
     with run.aside():
         picture = siren.paint(image.shape[1], image.shape[0])
         parameters = siren.device.to_host(siren.parameters)
         found = Evaluation(step, psnr(picture, image), picture, parameters)
-        frames.append(Frame(step, found.psnr, frame(picture)))
+        run.show(step, picture, found.psnr)
     run.log(step, psnr_db=found.psnr)
     return found if best is None or found.psnr > best.psnr else best
 
@@ -175,12 +167,12 @@ def learning_rate(step: int, steps: int, how: str) -> float:
     return LEARNING_RATE * (falling_factor(step, steps) if how == "falling" else 1.0)
 
 
-def save_overview(run: Run, frames: list[Frame], image: np.ndarray) -> None:
-    steps, decibels, pictures = zip(*frames, strict=True)
+def save_overview(run: Run, image: np.ndarray) -> None:
+    steps, decibels, pictures = zip(*run.frames, strict=True)
     run.save_animation("training.gif", pictures, steps, decibels)
     chosen = evenly_chosen(steps, SHOWN)
-    shown = [one for one in frames if one.step in chosen]
-    titles = [f"step {one.step:,}\n{psnr_label(one.psnr) if one.psnr else ''}" for one in shown]
+    shown = [one for one in run.frames if one.step in chosen]
+    titles = [f"step {one.step:,}\n{psnr_label(one.value) if one.value else ''}" for one in shown]
     sheet = panels([*(one.picture for one in shown), image], [*titles, "target"], side=320)
     run.save_picture("contact_sheet.png", sheet)
 

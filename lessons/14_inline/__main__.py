@@ -67,13 +67,15 @@ def work(run: Run) -> str:
     )
     with run.writing(*FILES, inputs=[run.options.image]):
         arrays = run.patiently("compiling", lambda: ready(run, stages, image))
-        as_many, baseline = bilinear_of_numbers(image, arrays.parameters.size, device)
+        as_many, baseline, large = bilinear_of_numbers(image, arrays.parameters.size, device)
         start = paint(stages, arrays, device)
         learner = LearningSteps(stages, arrays, device)
         learned, step, animation = learn(run, learner, image, start)
         reached = psnr(learned, image)
         save_pictures(run, start, learned, image, step)
         animation.save(run)
+        if step != run.step:
+            run.show(step, np.clip(learned, 0, 1), reached)
         run.finish(
             {
                 "image": run.options.image.name,
@@ -90,6 +92,7 @@ def work(run: Run) -> str:
             },
             PSNR._replace(loss="mean squared error of the whole picture"),
             baseline,
+            {f"bilinear grid of {as_many}": large, "original": image},
         )
     for sentence in dead_colours(learned, image):
         run.say(sentence)
@@ -158,7 +161,12 @@ def learn(
     stages, arrays, device = learner.stages, learner.arrays, learner.device
     steps = run.options.steps
     animation = Animation(image)
-    animation.add(0, start)
+
+    def keep(step: int, picture: np.ndarray) -> None:
+        animation.add(step, picture)
+        run.show(step, np.clip(picture, 0, 1), animation.psnr[-1])
+
+    keep(0, start)
     shown = {*EARLY, *np.linspace(0, steps, FRAMES, dtype=int)[1:].tolist()}
     best = Best(0, math.inf, device.to_host(arrays.parameters))
     for step in run.steps():
@@ -175,10 +183,10 @@ def learn(
             learner.train(step, rate)
         if step in shown:
             with run.aside():
-                animation.add(step, paint(stages, arrays, device))
+                keep(step, paint(stages, arrays, device))
     last = paint(stages, arrays, device)
     if animation.steps[-1] != run.step:  # it was interrupted
-        animation.add(run.step, last)
+        keep(run.step, last)
     if mean_squared_error(last, image) <= best.loss:
         return last, run.step, animation
     arrays = with_parameters(arrays, device.to_device(best.parameters))

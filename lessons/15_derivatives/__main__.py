@@ -35,6 +35,7 @@ from lessons.capstones.run import Run
 
 FLOAT32 = 1e-5  # of the largest gradient: what float32 sums in another order may differ by
 EVERY = 25  # steps between two looks at the loss
+SHOWN, SMALL_WIDTH = 10, 240  # small pictures of the training, only to be looked at
 FILES = (
     "written_siren.py", "written_lake.py", "side_by_side.txt", "differences.txt",
     "derivatives.png", "learned.png", "panels.png",
@@ -81,6 +82,7 @@ def work(run: Run) -> str:
         learner = train(run, stages, image)
         picture = run.patiently("painting", lambda: learner.paint(image.shape[1], image.shape[0]))
         quality = psnr(picture, image)
+        run.show(run.step, picture, quality)
         run.save_picture("learned.png", picture)
         title = f"learned in {run.seconds:.1f} s\n{psnr_label(quality)}"
         run.save_picture("panels.png", panels([picture, image], [title, "the picture\n"]))
@@ -95,6 +97,8 @@ def work(run: Run) -> str:
                 "wrong_derivatives": wrong,
             },
             PSNR._replace(unit="of the random batches, in dB"),
+            shown={"original": image},
+            more={"The derivatives that were registered, and what they belong to": curves},
         )
     return (
         f"written by machine, {worst:.1e} from what was written by hand; learned in "
@@ -227,6 +231,9 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     begin = learner.device.to_host(learner.parameters)
     run.patiently("compiling the network's kernels", lambda: learner.train(1))
     learner.begin_again(begin)
+    height, width, _ = image.shape
+    size = SMALL_WIDTH, max(1, round(SMALL_WIDTH * height / width))
+    shown = max(1, options.steps // SHOWN)
     for step in run.steps():
         learner.train(step)
         if step % EVERY == 0 or step in (1, options.steps):
@@ -235,6 +242,9 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
             if not math.isfinite(loss):
                 raise InputError(f"the loss is {loss} at step {step:,}: try fewer --layers")
             run.log(step, loss=loss, psnr_db=psnr_of_loss(loss))
+        if step in (1, 10) or step % shown == 0:
+            with run.aside():
+                run.show(step, learner.paint(*size))
     return learner
 
 

@@ -22,6 +22,7 @@ from kernels.classifier.network import (
     layers_of,
     new_network,
 )
+from kernels.files.pictures import evenly_chosen
 from kernels.files.plot import Measure
 from kernels.plumbing.errors import not_empty
 from kernels.training.waiting import leave
@@ -30,9 +31,10 @@ from lessons.capstones.device import DeviceArray
 from lessons.capstones.run import Run
 
 from .data import USUAL, Data, Part, load, usual
-from .drawing import confusion, draw_accuracies, draw_confusion, draw_units, draw_wrong
+from .drawing import confusion, draw_accuracies, draw_confusion, draw_units, draw_wrong, strength
 
 LEARNING_RATE = 0.5  # for the mean of a mini-batch's gradients; divided by its size for their sum
+SHOWN = 20  # epochs on the page
 SEEN = 1000  # of the training images, whose accuracy stands beside that of the held-out ones
 MOST_EPOCHS, MOST_HIDDEN, MOST_BATCH = 10_000, 1024, 1 << 16
 
@@ -147,13 +149,16 @@ def work(run: Run) -> str:
     with run.writing("accuracy.png", "confusion.png", "wrong.png", "units.png"):
         trainer = Trainer(run, data, hidden, min(batch, len(training.labels)))
         run.patiently("compiling", trainer.compile)
+        units = [trainer.weights()]
         for epoch in run.steps(unit="epoch"):
             loss = trainer.epoch()
             with run.aside():
                 reached = trainer.accuracy(trainer.held_out, held_out.labels)
                 seen = trainer.accuracy(trainer.seen, training.labels[:SEEN])
+                units.append(trainer.weights())
             run.log(epoch * steps_per_epoch, loss=loss, held_out=reached, seen=seen)
-        save_pictures(run, trainer)
+        pictures = save_pictures(run, trainer)
+        untrained = show_units(run, units, data.shape)
         run.finish(
             {
                 "data": options.data,
@@ -175,6 +180,8 @@ def work(run: Run) -> str:
                 "accuracy", "of held-out images, in %", "{:.1f} %",
                 loss="cross entropy of the training images, in each epoch",
             ),
+            shown={"before the first epoch": untrained},
+            more=pictures,
         )  # fmt: skip
     return (
         f"held out: {reached:.2f} % of {len(held_out.labels):,} right; of what it was trained "
@@ -182,7 +189,18 @@ def work(run: Run) -> str:
     )
 
 
-def save_pictures(run: Run, trainer: Trainer) -> None:
+def show_units(run: Run, units: list[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """Give the page what the hidden units look at, epoch after epoch; returns how they began."""
+    strongest = strength(units[-1])
+    rows = list(run.history.items())
+    for epoch in evenly_chosen(range(1, len(units)), SHOWN):
+        step, row = rows[epoch - 1]
+        run.show(step, draw_units(units[epoch], shape, strongest), row["held_out"])
+    return draw_units(units[0], shape, strongest)
+
+
+def save_pictures(run: Run, trainer: Trainer) -> dict[str, np.ndarray]:
+    """Returns those that the page shows below, by what they show."""
     data = trainer.data
     labels = data.held_out.labels
     said = trainer.probabilities(trainer.held_out)
@@ -191,9 +209,12 @@ def save_pictures(run: Run, trainer: Trainer) -> None:
     rows = list(run.history.items())
     curves = {name: [row[name] for _, row in rows] for name in ("held_out", "seen")}
     run.save_picture("accuracy.png", draw_accuracies([step for step, _ in rows], **curves))
-    run.save_picture("confusion.png", draw_confusion(counts, data.names))
-    run.save_picture("wrong.png", draw_wrong(images, labels, said, data.names))
+    answers = draw_confusion(counts, data.names)
+    wrong = draw_wrong(images, labels, said, data.names)
+    run.save_picture("confusion.png", answers)
+    run.save_picture("wrong.png", wrong)
     run.save_picture("units.png", draw_units(trainer.weights(), data.shape))
+    return {"What is taken for what": answers, "The surest wrong answers": wrong}
 
 
 COMMAND = Command(

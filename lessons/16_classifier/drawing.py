@@ -110,13 +110,18 @@ def enlarged(image, side):
     return gray.resize((side, side), Image.Resampling.NEAREST).convert("RGB")
 
 
-def draw_units(weights, shape):
+def strength(weights):
+    """The weight that is drawn in full colour."""
+    return np.percentile(np.abs(weights), 99.5)
+
+
+def draw_units(weights, shape, strongest=None):
     """What each hidden unit looks at: its weights as a picture, orange for +, blue for -.
 
     weights: (height * width, units). All units have one scale: what was learned is stronger than
-    the noise that a unit began with, and looks so.
+    the noise that a unit began with, and looks so. strongest: in full colour, `strength`.
     """
-    strongest = np.percentile(np.abs(weights), 99.5)
+    strongest = strength(weights) if strongest is None else strongest
     units = weights.shape[1]
     columns = int(np.ceil(np.sqrt(1.6 * units)))
     rows = -(-units // columns)

@@ -2,6 +2,8 @@
 
 import argparse
 import re
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +91,8 @@ class Command(NamedTuple):
             help="print nothing but the last line (default: say what happens, and how far it is)")
         # fmt: on
         options = parser.parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        options.command = shlex.join(["python", "-m", f"lessons.{self.lesson}", *given])
         self.require_sense(options)
         return options
 

@@ -6,11 +6,11 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -18,9 +18,10 @@ import numpy as np
 from kernels.files import plot
 from kernels.files.atomic import write_atomically
 from kernels.files.images import save_image
-from kernels.files.pictures import training_gif
+from kernels.files.pictures import evenly_chosen, frame, training_gif
+from kernels.files.psnr import psnr_label
 from kernels.plumbing.program import Interruption
-from kernels.training import waiting
+from kernels.training import page, waiting
 from kernels.training.results import versions
 from lessons.capstones.device import Device, choose_device
 from lessons.capstones.folder import CapstoneFolder
@@ -31,6 +32,23 @@ from lessons.course.lesson import find_lesson
 Result = TypeVar("Result")
 
 SUMMARY, TABLE, PLOT = "summary.json", "loss.csv", "loss.png"
+MOST_FRAMES = 24  # on the page
+# What else than an underscore between its words a key of the summary lacks, on the page.
+NAMES = {
+    "psnr_db": "PSNR in dB",
+    "baseline_psnr_db": "PSNR of that grid in dB",
+    "baseline_grid": "bilinear grid of as many numbers",
+    "seconds_train": "seconds of training",
+    "us_per_step": "µs per step",
+}
+
+
+class Frame(NamedTuple):
+    """A small picture, uint8, as it was at a step; value: what was measured, None if nothing."""
+
+    step: int
+    value: float | None
+    picture: np.ndarray
 
 
 class Run:
@@ -47,6 +65,8 @@ class Run:
         self.folder = CapstoneFolder(path, lesson, options.overwrite)
         self.stages = StageChooser(number, bool(options.use), options.force, self.say)
         self.history: dict[int, dict[str, float]] = {}
+        self.frames: list[Frame] = []
+        self.latest = np.zeros((1, 1, 3))  # the last frame's picture, as large as it was painted
         self.step = 0
         self.seconds = 0.0
         self.in_loop = False
@@ -139,17 +159,26 @@ class Run:
                 ", ".join(f"{key} {value:.5g}" for key, value in latest.items()), refresh=False
             )
 
+    def show(self, step: int, picture: np.ndarray, value: float | None = None) -> None:
+        """Keep what is learned at a step: the page shows it, and an animation may.
+
+        picture: as for `save_picture`. value: what the run measures of it, such as the PSNR in dB.
+        """
+        self.frames.append(Frame(step, value, frame(picture)))
+        self.latest = picture
+
     # ------------------------------------------------------------ what it leaves behind
 
     @contextmanager
     def writing(self, *names: str, inputs: Iterable[Path] = ()) -> Iterator[None]:
         """In this block the folder is this run's, and it may write files of these names.
 
-        Beside them come summary.json, loss.csv and loss.png. inputs: files that the run reads, and
-        so must not replace. Until the first file is written, what lies in the folder stays.
+        Beside them come summary.json, loss.csv, loss.png and index.html. inputs: files that the run
+        reads, and so must not replace. Until the first file is written, what lies in the
+        folder stays.
         """
         _ = self.device  # complains, if it has to, before anything is written
-        with self.folder.in_use({*names, SUMMARY, TABLE, PLOT}, inputs):
+        with self.folder.in_use({*names, SUMMARY, TABLE, PLOT, page.PAGE}, inputs):
             try:
                 yield
             finally:
@@ -189,15 +218,20 @@ class Run:
         summary: dict[str, Any],
         measure: plot.Measure = plot.PSNR,
         baseline: float = math.nan,
+        shown: Mapping[str, np.ndarray] | None = None,
+        more: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        """Write the table and the plot of what was logged, and at last summary.json.
+        """Write the table and the plot of what was logged, the page, and at last summary.json.
 
         summary: what the lesson adds to it. measure: what the plot's right panel shows, the first
-        column beside the loss. baseline: a dashed line there.
+        column beside the loss. baseline: a dashed line there. shown: name -> picture that the page
+        compares with what `show` has kept. more: what it shows -> picture, below on the page.
         """
         if self.history:
             self.save_curve(measure, baseline)
         content = {**self.summary(), **summary, "versions": versions()}
+        if self.frames and shown:
+            self.save_page(content, measure, baseline, shown, more or {})
         # JSON knows neither infinity nor NaN.
         finite = {
             key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -224,9 +258,57 @@ class Run:
             "us_per_step": self.seconds / self.step * 1e6,
         }
 
+    @property
+    def columns(self) -> list[str]:
+        """What was logged, the loss first."""
+        logged = (key for step in sorted(self.history) for key in self.history[step])
+        return list(dict.fromkeys(["loss", *logged]))
+
+    def save_page(
+        self,
+        summary: dict[str, Any],
+        measure: plot.Measure,
+        baseline: float,
+        shown: Mapping[str, np.ndarray],
+        more: Mapping[str, np.ndarray],
+    ) -> None:
+        def label(value: float | None) -> str:
+            if value is None:
+                return ""
+            return measure.label.format(value) if math.isfinite(value) else psnr_label(value)
+
+        def curve(column: str) -> list[tuple[int, float]]:
+            rows = sorted(self.history.items())
+            return [(step, row[column]) for step, row in rows if column in row]
+
+        frames = [(one.step, label(one.value), page.address(one.picture, page.SMALL))
+                  for one in evenly_chosen(self.frames, MOST_FRAMES)]  # fmt: skip
+        frames[-1] = (*frames[-1][:2], page.address(self.latest))
+        height, width = self.latest.shape[:2]
+        measured = (*self.columns, "")[1]
+        lesson = find_lesson(self.lesson.partition("_")[0])
+        content = page.content(
+            title=f"Lesson {lesson.number}: {lesson.title}",
+            words=", ".join(filter(None, [f"step {frames[-1][0]:,}", frames[-1][1],
+                                          f"{self.seconds:.1f} s of training"])),
+            size=(width, height),
+            command=self.options.command,
+            shown={name: ("", page.address(picture)) for name, picture in shown.items()},
+            frames=frames,
+            curves={
+                "measured": (f"The {measure.title} {measure.unit}", curve(measured)),
+                "loss": (f"Loss: {measure.loss}", curve("loss")),
+            },
+            baselines=[(measure.baseline, baseline)] if math.isfinite(baseline) else [],
+            figures=[(NAMES.get(key, key.replace("_", " ")),
+                      value if isinstance(value, str) else f"{value:,.6g}")
+                     for key, value in summary.items() if isinstance(value, str | int | float)],
+            more=[(name, page.address(picture)) for name, picture in more.items()],
+        )  # fmt: skip
+        self.save(page.PAGE, lambda file: file.write(page.fill(content)))
+
     def save_curve(self, measure: plot.Measure, baseline: float) -> None:
-        steps = sorted(self.history)
-        columns = list(dict.fromkeys(["loss", *(key for s in steps for key in self.history[s])]))
+        steps, columns = sorted(self.history), self.columns
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(("step", *columns))

@@ -10,6 +10,7 @@ import pytest
 from kernels.plumbing.errors import InputError
 from lessons.capstones import run
 from lessons.capstones.device import native_device
+from tests.training.test_page import data_of
 
 data = importlib.import_module("lessons.16_classifier.data")
 drawing = importlib.import_module("lessons.16_classifier.drawing")
@@ -111,11 +112,14 @@ def test_a_run_tells_both_accuracies_and_leaves_its_pictures(fused, tmp_path, ca
     assert command.main(options) == 0
     assert capsys.readouterr().out.startswith("held out: ")
     assert {path.name for path in out.iterdir()} == {
-        "accuracy.png", "confusion.png", "loss.csv", "loss.png", "run.json", "summary.json",
-        "units.png", "wrong.png",
+        "accuracy.png", "confusion.png", "index.html", "loss.csv", "loss.png", "run.json",
+        "summary.json", "units.png", "wrong.png",
     }  # fmt: skip
+    page = data_of(out / "index.html")
+    assert [step for step, _, _ in page["frames"]] == [16, 32, 48] and len(page["more"]) == 2
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["epochs"], summary["steps"], summary["fused"]) == (3, 48, fused)
+    assert page["measured"][-1] == [48, 100 * summary["held_out_accuracy"]]
     assert 0.5 < summary["held_out_accuracy"] < 1 and 0.5 < summary["seen_accuracy"] < 1
 
 

@@ -14,7 +14,9 @@ from kernels.files.images import save_image
 from kernels.plumbing.errors import InputError
 from lessons.capstones import stages
 from lessons.capstones.device import native_device
+from lessons.capstones.run import MOST_FRAMES
 from lessons.course.lesson import LESSONS, find_lesson
+from tests.training.test_page import data_of
 
 README = LESSONS / "capstones" / "README.md"
 
@@ -164,6 +166,33 @@ def test_an_exception_in_the_loop_gives_signals_and_folder_back(command, image, 
     assert call(command._replace(work=work), image, tmp_path / "out") == 2
     assert capsys.readouterr().err == "error: it diverged; try less\n"
     assert signal.getsignal(signal.SIGINT) is handler and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("steps, values", [(3, [None, 21.5, np.inf]), (200, [20.0] * 200)])
+def test_the_page_shows_what_was_kept_and_asks_for_nothing(command, image, tmp_path, steps, values):
+    def work(run):
+        with run.writing("gray.png"):
+            for step in run.steps():
+                run.log(step, loss=1 / step, psnr_db=20 + step)
+                run.show(step, np.full((300, 500, 3), step / 255), values[step - 1])
+            shown = {"</script><b>": np.zeros((300, 500, 3))}
+            run.finish({"psnr_db": 20.5, "notes": [1]}, baseline=19.0, shown=shown)
+        return "done"
+
+    out = tmp_path / "a b"
+    assert call(command._replace(work=work), image, out, "--steps", str(steps)) == 0
+    page = data_of(out / "index.html")
+    frames = page["frames"]
+    assert (frames[0][0], frames[-1][0]) == (1, steps) and len(frames) == min(steps, MOST_FRAMES)
+    if steps == 3:
+        assert [label for _, label, _ in frames] == ["", "21.5 dB", "exact"]
+    assert page["measured"] == [[n, 20.0 + n] for n in range(1, steps + 1)]
+    assert page["baselines"] == [["bilinear", 19.0]] and ["PSNR in dB", "20.5"] in page["figures"]
+    assert page["command"] == f"python -m lessons.01_grayscale {image} --out '{out}' " + (
+        f"--backend native --quiet --steps {steps}"
+    )
+    assert "<b>" not in (out / "index.html").read_text("utf-8")
+    assert call(command._replace(work=work), image, out, "--steps", "1", "--overwrite") == 0
 
 
 # ---------------------------------------------------------------- whose functions run

@@ -19,6 +19,7 @@ from lessons.capstones import run as runs
 from lessons.capstones.device import native_device
 from lessons.course.lesson import ROOT
 from tests.engines import launch_checked
+from tests.training.test_page import data_of
 
 LESSON = "lessons.15_derivatives"
 
@@ -75,6 +76,8 @@ def test_the_command_compares_trains_and_leaves_its_files(call, tmp_path, capsys
         "written_siren.py", "written_lake.py", "side_by_side.txt", "differences.txt",
         "derivatives.png", "learned.png", "panels.png", "loss.csv", "loss.png", "summary.json",
     }  # fmt: skip
+    page = data_of(out / "index.html")
+    assert [step for step, _, _ in page["frames"]] == [1, 2, 2] and len(page["more"]) == 1
     summary = json.loads((out / "summary.json").read_text())
     assert summary["largest_relative_difference"] < 1e-5
     assert summary["wrong_derivatives"] == [] and summary["steps"] == 2

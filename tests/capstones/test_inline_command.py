@@ -9,6 +9,8 @@ import pytest
 from PIL import Image
 
 from kernels.files.images import save_image
+from lessons.capstones import run as page
+from tests.training.test_page import data_of
 
 LESSON = "lessons.14_inline"
 
@@ -48,6 +50,7 @@ def test_a_run_leaves_its_pictures(image, tmp_path, capsys):
         assert animation.n_frames > 20
         width, height = animation.size
     assert width > 2 * height
+    assert len(data_of(out / "index.html")["frames"]) == page.MOST_FRAMES
     assert (out / "panels.png").exists() and (out / "learned.png").exists()
 
 

@@ -14,6 +14,7 @@ from kernels.files.images import save_image
 from lessons.capstones import run
 from lessons.capstones.device import native_device
 from lessons.course.lesson import LESSONS
+from tests.training.test_page import data_of
 
 NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self").exists(), reason="nobody can write there")
 READER = LESSONS / "13_siren" / "read_weights.py"
@@ -53,6 +54,10 @@ def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, mo
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["width"], summary["height"], summary["fused"]) == (16, 10, fused)
     assert summary["parameters"] == 33_667 and summary["best_step"] in (20, 40)
+    page = data_of(out / "index.html")
+    assert [step for step, _, _ in page["frames"]] == [1, 10, 20, 40]
+    assert page["command"].startswith("python -m lessons.13_siren ")
+    assert list(page["pictures"]) == [f"bilinear grid of {summary['baseline_grid']}", "original"]
     rows = list(csv.DictReader((out / "loss.csv").open()))
     assert [row["step"] for row in rows if row["psnr_db"]] == ["20", "40"]
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) / 2

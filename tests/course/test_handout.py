@@ -101,6 +101,20 @@ def test_what_the_checks_import_is_there(handout):
                 assert handout.joinpath(*name.module.split(".")).with_suffix(".py").exists()
 
 
+def test_a_handout_makes_no_site(handout, tmp_path):
+    """Its gallery would show mistakes as changes of our solutions, which are not there."""
+    command = [sys.executable, "-m", "lessons", "site", "--to", str(tmp_path / "site")]
+    ran = subprocess.run(command, cwd=handout, capture_output=True, text=True)
+    assert ran.returncode == 2 and ran.stderr.startswith("error: this copy of the course has no mi")
+
+
+def test_what_a_command_fills_is_there(handout):
+    """A page beside the file that fills it, which is no Python."""
+    assert (
+        (handout / "kernels" / "training" / "page.html").read_text("utf-8").startswith("<!doctype")
+    )
+
+
 def test_an_exercise_begins_as_in_the_project(handout):
     for lesson in LESSONS:
         folder = handout / "lessons" / lesson.name
@@ -201,6 +215,8 @@ def test_the_command_of_a_lesson_runs_in_a_handout_with_solutions(given, number)
     lesson = find_lesson(number)
     ran = capstone(given, f"lessons.{lesson.name}", *CAPSTONES[number])
     assert ran.returncode == 0 and f"runs/{lesson.name}" in ran.stdout, ran.stderr
+    has_page = (given / "runs" / lesson.name / "index.html").exists()
+    assert has_page == (int(number) >= 13)
 
 
 @pytest.mark.thorough

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from lessons.__main__ import parse
 from lessons.course.lesson import find_lesson
@@ -24,6 +25,7 @@ from lessons.grading.classroom.similarity import SOLUTION, fingerprint, similar_
 from lessons.grading.judge.run import Result
 from lessons.grading.walls.submission import Submission
 from tests.grading.made_class import SOLUTION as SOLUTIONS
+from tests.lab.browser import VIEWS, browser
 
 LESSON = find_lesson(1)
 NASTY = "<script>alert(1)</script>\x1b[31m\x00 & ]]>"
@@ -128,6 +130,46 @@ def test_pages_show_pictures_and_run_nothing(tmp_path):
                      "pictures"}  # fmt: skip
     content = json.loads((tmp_path / "students" / "ann" / "grade.json").read_text())
     assert {"checks", "seed", "files", "remarks", "version"} <= set(content)
+
+
+@pytest.fixture
+def class_pages(tmp_path):
+    """The folder of a class of three, of whom two have the same mistake, one with a replay."""
+    replay = tmp_path / "students" / "ann" / "pictures" / "01" / "every_pixel.html"
+    replay.parent.mkdir(parents=True)
+    replay.write_text("<title>Replay of x</title>")
+    Image.new("RGB", (3, 2)).save(replay.with_suffix(".png"))
+    people = [grade(), grade("bob")._replace(folder="bob"), grade("cy", NAMES)._replace(folder="c")]
+    for one in people:
+        write_student(tmp_path, one, [LESSON], RUN)
+    write_class(tmp_path, people, [LESSON], RUN)
+    return tmp_path
+
+
+NAMES = tuple(check.name for check in LESSON.checks)
+
+
+def test_a_summary_tells_how_points_are_spread_and_what_went_wrong_most(class_pages):
+    text = (class_pages / "summary.html").read_text()
+    assert 'aria-label="4 points: 2; 10 points: 1"' in text
+    assert text.count("<i style=") == LESSON.points + 1
+    mistakes = text.partition("What went wrong most often")[2].partition("<h2>")[0]
+    assert mistakes.count('<td class="number">2</td>') == len(NAMES) - 2
+    link = "students/ann/pictures/01/every_pixel.html"
+    assert mistakes.count("<a href=") == 1 and f'href="{link}">watch it, of ann' in mistakes
+    student = (class_pages / "students" / "ann" / "index.html").read_text()
+    assert (class_pages / link).exists()
+    assert 'href="pictures/01/every_pixel.html">Watch it step by step' in student
+    assert "Watch it" not in (class_pages / "students" / "bob" / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_pages_of_a_class_look_right_on_a_phone_and_in_the_dark(class_pages, tmp_path_factory):
+    with browser(tmp_path_factory.mktemp("browser")) as window:
+        for name in ("summary.html", "students/ann/index.html"):
+            for view in VIEWS:
+                window.open((class_pages / name).as_uri(), *view)
+                assert window.audit(class_pages.as_uri()) == [], (name, view)
 
 
 # ---------------------------------------------------------------- similarity

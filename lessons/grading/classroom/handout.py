@@ -127,6 +127,9 @@ def write_kernels(out: Path, everything: Sequence[Lesson], files: Mapping[str, P
         text = without_bodies(path.read_text(encoding="utf-8"), blank)
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")
+        page = path.with_suffix(".html")  # that a file fills, beside it
+        if page.exists():
+            shutil.copyfile(page, (out / name).with_suffix(".html"))
 
 
 def kernel_files(out: Path) -> dict[str, Path]:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from kernels.files.atomic import write_atomically
@@ -68,7 +69,7 @@ def write_class(out: Path, grades: Sequence[Grade], lessons: Sequence[Lesson], r
     for name, table in zip(CSV_FILES, tables, strict=True):
         write_table(out / name, table)
     write_table(out / "similarity.csv", [Pair._fields, *pairs])
-    write_page(out / SUMMARY, summary(grades, lessons, pairs, run))
+    write_page(out / SUMMARY, summary(grades, lessons, pairs, run, partial(pictures_in, out)))
 
 
 def diagnoses_of(grades: Sequence[Grade]) -> dict[tuple[str, str], dict[str, str]]:

@@ -6,8 +6,10 @@ Each is one file, without a script. All that strangers have written is escaped.
 import base64
 import html
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
+from urllib.parse import quote
 
 from kernels.files.atomic import write_atomically
 from lessons.course.lesson import Check, Lesson
@@ -20,6 +22,7 @@ from lessons.grading.worker.text import printable
 
 MAX_PICTURE = 1 << 21  # bytes; a larger one is not shown
 SHOWN_PAIRS = 100
+SHOWN_MISTAKES = 20
 HEAD = Path(__file__).with_name("page_head.html")  # TITLE stands for its title
 
 
@@ -61,7 +64,11 @@ def section(lesson: Lesson, check: Check, row: Result, pictures: Path) -> Iterat
         return
     yield f"<pre>{safe(without_places(row.message))}</pre>"
     if row.backend:
-        yield picture(picture_path(pictures, lesson, check))
+        path = picture_path(pictures, lesson, check)
+        yield picture(path)
+        if path.with_suffix(".html").is_file():
+            link = replay_of(pictures.name, lesson, check)
+            yield f'<p><a href="{link}">Watch it step by step</a></p>'
 
 
 def picture(path: Path) -> str:
@@ -76,14 +83,27 @@ def picture(path: Path) -> str:
     return f'<p><img alt="what went wrong" src="data:image/png;base64,{data}"></p>'
 
 
+def replay_of(pictures: str, lesson: Lesson, check: Check) -> str:
+    """Where a page finds the replay of a failed check. pictures: their folder, from the page."""
+    path = picture_path(Path(pictures), lesson, check).with_suffix(".html")
+    return safe(quote(path.as_posix()))
+
+
 # ---------------------------------------------------------------- the class
 
 
 def summary(
-    grades: Sequence[Grade], lessons: Sequence[Lesson], pairs: Sequence[Pair], run: Run
+    grades: Sequence[Grade],
+    lessons: Sequence[Lesson],
+    pairs: Sequence[Pair],
+    run: Run,
+    pictures_of: Callable[[str], Path],
 ) -> Iterator[str]:
+    """The page of a class. pictures_of: folder of a student -> that of its pictures."""
     yield head(f"{len(grades)} students")
     yield f"<h2>Points</h2>{table(points_rows(grades, lessons))}"
+    yield f"<h2>How the points are spread</h2>{table(spread_rows(grades, lessons))}"
+    yield f"<h2>What went wrong most often</h2>{table(mistake_rows(grades, lessons, pictures_of))}"
     yield f"<h2>Checks</h2>{table(check_rows(grades, lessons))}"
     yield "<h2>Alike</h2>"
     if pairs:
@@ -116,6 +136,45 @@ def points_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[
         ]
         total = sum(grade.total for grade in grades) / len(grades)
         yield ["mean", *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}", f"{total:.1f}"]
+
+
+def spread_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
+    """How many students have 0, 1, ... points of each lesson, as bars."""
+    yield ["lesson", "students with 0 to all points", "middle"]
+    for lesson in lessons:
+        points = [grade.scores[lesson.name] for grade in grades]
+        counts = Counter(points)
+        most = max(counts.values(), default=1)
+        words = "; ".join(f"{number} points: {counts[number]}" for number in sorted(counts))
+        heights = (f"{counts[number] / most:.0%}" for number in range(lesson.points + 1))
+        bars = "".join(f'<i style="height: {height}"></i>' for height in heights)
+        drawn = f'<div class="bars" role="img" aria-label="{words}" title="{words}">{bars}</div>'
+        yield [safe(lesson.name), drawn, f"{median(points):g}" if points else ""]
+
+
+def mistake_rows(
+    grades: Sequence[Grade], lessons: Sequence[Lesson], pictures_of: Callable[[str], Path]
+) -> Iterator[list[str]]:
+    """What most students got wrong, each with the replay of one of them, if there is one."""
+    yield ["students", "lesson", "check", "what was wrong", "replay"]
+    known = {(lesson.name, check.name): (lesson, check)
+             for lesson in lessons for check in lesson.checks}  # fmt: skip
+    who: dict[tuple[str, str, str], list[Grade]] = {}
+    for grade in grades:
+        for row in grade.rows:
+            if row.diagnosis and row.backend and (row.lesson, row.check) in known:
+                who.setdefault((row.lesson, row.check, row.diagnosis), []).append(grade)
+    often = sorted(who.items(), key=lambda one: -len(one[1]))[:SHOWN_MISTAKES]
+    for (name, check, diagnosis), those in often:
+        at = known[name, check]
+        links = (
+            f'<a href="{replay_of(f"students/{grade.folder}/{pictures.name}", *at)}">watch it, of '
+            f"{safe(grade.handed.student)}</a>"
+            for grade in those
+            for pictures in [pictures_of(grade.folder)]
+            if picture_path(pictures, *at).with_suffix(".html").is_file()
+        )
+        yield [str(len(those)), safe(name), safe(check), safe(diagnosis)[:80], next(links, "")]
 
 
 def check_rows(grades: Sequence[Grade], lessons: Sequence[Lesson]) -> Iterator[list[str]]:
@@ -171,7 +230,7 @@ def table(rows: Iterator[list[str]]) -> str:
     first, *others = list(rows)
     head = "".join(f"<th>{cell}</th>" for cell in first)
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in others)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def cell(content: str) -> str:

@@ -77,6 +77,7 @@ class ArrayFigure {
     this.figure.classList.toggle("active", Boolean(active));
     this.caption.querySelector(".doing").textContent = active ? doingOf(active) : "";
     const plan = this.plan(view, active);
+    this.figure.style.width = `${Math.max(plan.width + 26, 300)}px`;
     const draw = sharpCanvas(this.canvas, plan.width, plan.height);
     this.cells = [];
     for (const panel of plan.panels) this.drawPanel(draw, view, plan, panel);

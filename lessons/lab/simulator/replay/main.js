@@ -92,6 +92,7 @@ class ReplayPage {
     byId("theme").addEventListener("click", () => this.changeTheme());
     document.addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    window.addEventListener("hashchange", () => this.goTo(this.firstPosition()));
     let width = 0;
     new ResizeObserver(() => {
       const now = byId("arrays").clientWidth;
@@ -150,8 +151,18 @@ class ReplayPage {
     this.say(position);
     this.draw();
     const step = this.run.steps[position];
+    if (!opening) this.nameInAddress(position);
     if (!opening && step && step.array) {
       this.arrays[step.array.number].figure.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  /** So that a link to this step can be copied. */
+  nameInAddress(position) {
+    try {
+      history.replaceState(null, "", `#step=${position + 1}`);
+    } catch {
+      // Some browsers allow it only so often, or not in a frame.
     }
   }
 
