@@ -47,8 +47,8 @@ class Checked:
     def array(self, values, dtype=np.float32):
         return self.to_device(np.ascontiguousarray(values, dtype))
 
-    def output(self, shape, initial=None):
-        return Output(self, shape, initial)
+    def output(self, shape, initial=None, dtype=np.float32):
+        return Output(self, shape, initial, dtype)
 
 
 class Native(Checked):
@@ -72,11 +72,12 @@ class Cuda(Checked):
 class Output:
     """An array for a kernel to write, with sentinels in it and guard zones around it."""
 
-    def __init__(self, engine, shape, initial):
+    def __init__(self, engine, shape, initial, dtype):
+        self.sentinel = SENTINEL.astype(dtype)
         self.engine = engine
         self.shape = shape
         self.size = int(np.prod(shape))
-        buffer = np.full(self.size + 2 * GUARD, SENTINEL, np.float32)
+        buffer = np.full(self.size + 2 * GUARD, self.sentinel)
         if initial is not None:
             buffer[GUARD : GUARD + self.size] = np.ravel(initial)
         self.buffer = engine.to_device(buffer)
@@ -84,8 +85,8 @@ class Output:
 
     def read(self):
         buffer = self.engine.to_host(self.buffer)
-        assert (buffer[:GUARD] == SENTINEL).all(), "written before the array's beginning"
-        assert (buffer[-GUARD:] == SENTINEL).all(), "written past the array's end"
+        assert (buffer[:GUARD] == self.sentinel).all(), "written before the array's beginning"
+        assert (buffer[-GUARD:] == self.sentinel).all(), "written past the array's end"
         return buffer[GUARD : GUARD + self.size].reshape(self.shape)
 
 

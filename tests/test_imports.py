@@ -32,6 +32,7 @@ PART_TWO = {
     "kernels.inline",
     "kernels.derivatives",
     "kernels.classifier",
+    "kernels.palette",
 }
 ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
@@ -47,6 +48,7 @@ ALLOWED = {
     "kernels.products": {"kernels", "kernels.plumbing", "kernels.fast"},
     "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fused"},
     "kernels.inline": {"kernels", "kernels.plumbing"},
+    "kernels.palette": {"kernels", "kernels.plumbing", "kernels.reductions"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {"kernels", "kernels.plumbing", "kernels.files", "kernels.siren"},
     "kernels.training": KERNELS,

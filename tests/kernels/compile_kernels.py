@@ -37,6 +37,9 @@ from kernels.inline import fused as inline_fused
 from kernels.inline import learn as inline_learn
 from kernels.inline import paint as inline_paint
 from kernels.inline import scatter as inline_scatter
+from kernels.palette import accumulate as palette_accumulate
+from kernels.palette import assign as palette_assign
+from kernels.palette import draw as palette_draw
 from kernels.plumbing import recording
 from kernels.products.double_buffered import product_double_buffered
 from kernels.products.epilogue import product_bias_gelu
@@ -169,6 +172,11 @@ SIGNATURES = {
     inline_scatter.scatter_direct: (cube, cube),
     inline_scatter.scatter_block: (cube, cube),
     inline_learn.learn: (cube, cube, cube, cube, cube, vector),
+    palette_assign.assign: (matrix, matrix, bins, vector),
+    palette_accumulate.accumulate: (matrix, bins, matrix, bins),
+    palette_accumulate.move: (matrix, bins, matrix),
+    palette_draw.draw: (matrix, matrix, int64, uint64, vector, clock),
+    palette_draw.place: (matrix, clock, int64, matrix),
     siren_layers.sine_layer: (matrix, matrix, vector, float32, matrix, matrix),
     siren_layers.sine_backward: (matrix, matrix, matrix, matrix),
     siren_layers.colour_layer: (matrix, matrix, vector, matrix),

@@ -229,7 +229,7 @@ def of_device_library(writer: Writer, node: ast.Call, name: str) -> ast.expr:
         ast.Call(named(writer, kind), [writer.visit(argument)], [])
         for kind, argument in zip(given, node.args, strict=True)
     ]
-    function = vectors.by_math(name)
+    function = vectors.by_math(name) or vectors.by_bits(name)
     if function:
         found = ast.Call(named(writer, function), [*passed], [])
         return ast.Call(named(writer, results[0]), [found], [])

@@ -1,0 +1,1 @@
+"""A palette by k-means: which colours paint a picture best. README.md gives the order."""
