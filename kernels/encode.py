@@ -19,13 +19,7 @@ Neural Graphics Primitives", SIGGRAPH 2022.
 
 from numba import cuda, float32
 
-from kernels.config import (
-    FEATURES,
-    FOURIER_OCTAVES,
-    GRID_CHANNELS,
-    SUB_CELL_FEATURES,
-    THREADS,
-)
+from kernels.config import FEATURES, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES, THREADS
 from kernels.field_math import bilinear, neighbours, sine_of_turns
 from kernels.launch import blocks_for, on_gpu
 

@@ -18,14 +18,7 @@ Tracing", SIGGRAPH 2021.
 
 from numba import cuda, float32
 
-from kernels.config import (
-    FEATURES,
-    OUTPUTS,
-    SAMPLES_PER_THREAD,
-    TILE,
-    TILE_PITCH,
-    TILE_SAMPLES,
-)
+from kernels.config import FEATURES, OUTPUTS, SAMPLES_PER_THREAD, TILE, TILE_PITCH, TILE_SAMPLES
 from kernels.field_math import relu, sigmoid
 from kernels.launch import blocks_for, on_gpu
 

@@ -64,12 +64,7 @@ ALLOWED = {
         "lessons.grading.classroom",
         "lessons.site",
     },
-    "lessons.site": {
-        *KERNELS,
-        "lessons.course",
-        *GRADING,
-        "lessons.lab.simulator.replay",
-    },
+    "lessons.site": {*KERNELS, "lessons.course", *GRADING, "lessons.lab.simulator.replay"},
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
     "lessons.course": {"kernels", "kernels.files", "kernels.plumbing"},
     "lessons.mutations": {"lessons.course"},
@@ -97,12 +92,7 @@ ALLOWED = {
     },
     "lessons.grading": {*KERNELS, "lessons.course", *GRADING},
     # A class is many submissions: it knows how one is graded, which knows nothing of classes.
-    "lessons.grading.classroom": {
-        *KERNELS,
-        *GRADING,
-        "lessons.course",
-        "lessons.grading",
-    },
+    "lessons.grading.classroom": {*KERNELS, *GRADING, "lessons.course", "lessons.grading"},
     # The lab can be installed without the rest of the project. Its engines do not know each other;
     # the package knows neither until it is asked for one, and the command line and the plugin for
     # pytest know how host code is run.

@@ -196,10 +196,7 @@ def test_bilinear_weights_sum_to_one_and_fractions_stay_below_one():
 
 def test_fourier_by_hand():
     uv = np.array([[0.25, 0.625], [0.0, 0.5]])
-    expected = [
-        [1, 0, 0, -1, -SQRT_HALF, -SQRT_HALF, 1, 0],
-        [0, 1, 0, 1, 0, -1, 0, 1],
-    ]
+    expected = [[1, 0, 0, -1, -SQRT_HALF, -SQRT_HALF, 1, 0], [0, 1, 0, 1, 0, -1, 0, 1]]
     assert_allclose(reference.fourier(uv), expected, atol=1e-14)
 
 

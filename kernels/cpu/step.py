@@ -18,13 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, int64, prange
 
-from kernels.config import (
-    COLOURS,
-    ENCODED,
-    FEATURES,
-    GRID_CHANNELS,
-    OUTPUTS,
-)
+from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, OUTPUTS
 from kernels.cpu.adam import adam_grid_rows, adam_weights
 from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
 from kernels.cpu.matrix import QUAD, add_outer, multiply

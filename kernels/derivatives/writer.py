@@ -13,12 +13,7 @@ from typing import NamedTuple
 
 # The module, and not its functions: a student's file must not find the solution here.
 from kernels.derivatives import tape as tapes
-from kernels.derivatives.kernels_of_a_tape import (
-    SCALE,
-    backward_kernels,
-    forward_kernels,
-    text_of,
-)
+from kernels.derivatives.kernels_of_a_tape import SCALE, backward_kernels, forward_kernels, text_of
 from kernels.derivatives.registry import FUNCTIONS
 from kernels.plumbing.errors import InputError
 

@@ -63,12 +63,7 @@ from kernels.fast.sample import (
     texels_of_side,
 )
 from kernels.fast.sizes import GROUP, TURN_MASK, TURNS, WARP, fast_math
-from kernels.fast.warp_network import (
-    make_consumers,
-    make_producers,
-    thread_words,
-    transposed_tiles,
-)
+from kernels.fast.warp_network import make_consumers, make_producers, thread_words, transposed_tiles
 from kernels.fast.weight_tiles import make_own_tiles, tile_numbers, tile_sums
 from kernels.field_math import random_uv
 

@@ -43,14 +43,7 @@ from kernels.fast.ptx import (
     select_16_bits,
     transpose_8x8,
 )
-from kernels.fast.sizes import (
-    FEATURE_WORDS,
-    K_BLOCK,
-    SAMPLE_TILES,
-    TILE_UNITS,
-    USED_OUTPUTS,
-    WARP,
-)
+from kernels.fast.sizes import FEATURE_WORDS, K_BLOCK, SAMPLE_TILES, TILE_UNITS, USED_OUTPUTS, WARP
 from kernels.field_math import sigmoid
 
 NOT_NEGATIVE = 0x7FFFFFFF

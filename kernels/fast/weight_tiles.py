@@ -20,13 +20,7 @@ from numba import cuda, float32, int32, int64, uint32
 
 from kernels.config import FEATURES, OUTPUTS
 from kernels.fast.adam import averages, clear_floats, decay, moved
-from kernels.fast.ptx import (
-    add_four,
-    load_four,
-    pack_bfloat16,
-    pack_halves,
-    transpose_8x8,
-)
+from kernels.fast.ptx import add_four, load_four, pack_bfloat16, pack_halves, transpose_8x8
 from kernels.fast.sizes import FEATURE_TILES, WARP
 
 TILE_STATE = 12  # floats per lane and tile: four weights, four m, four v

@@ -24,8 +24,7 @@ BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = OneLineParser(
-        prog="python train.py",
-        description="Train a small neural network to paint a picture.",
+        prog="python train.py", description="Train a small neural network to paint a picture."
     )
     usual = Config()
     add_run(parser, usual)

@@ -14,12 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kernels.files.atomic import (
-    make_output_folder,
-    remove_unfinished,
-    unwritable,
-    write_atomically,
-)
+from kernels.files.atomic import make_output_folder, remove_unfinished, unwritable, write_atomically
 from kernels.files.folder_lock import locked
 from kernels.plumbing.errors import InputError
 from kernels.training.checkpoint import peek

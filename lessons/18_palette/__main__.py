@@ -161,11 +161,7 @@ def save_pictures(
 
 
 COMMAND = Command(
-    "18_palette",
-    "Paint a picture in few colours, chosen for it.",
-    work,
-    ROUNDS,
-    add_options,
+    "18_palette", "Paint a picture in few colours, chosen for it.", work, ROUNDS, add_options
 )
 
 if __name__ == "__main__":

@@ -429,15 +429,9 @@ TRANSLATIONS: list[tuple[str, str | Callable[[Match, Source], str]]] = [
         "Numba cannot tell the type of a value here; with a := in this line, assign in a line "
         "of its own",
     ),
-    (
-        r"Invalid use of getiter with parameters \((?P<type>.*?)\) (?:During|File)",
-        not_iterable,
-    ),
+    (r"Invalid use of getiter with parameters \((?P<type>.*?)\) (?:During|File)", not_iterable),
     (r"Invalid use of (?P<type>.*?) with parameters", not_a_function),
-    (
-        r"^(?P<name>\w+)\(\) (?P<problem>(?:missing|takes|got) .*)",
-        r"cuda.\g<name>: \g<problem>",
-    ),
+    (r"^(?P<name>\w+)\(\) (?P<problem>(?:missing|takes|got) .*)", r"cuda.\g<name>: \g<problem>"),
     (
         r"Cannot cast UniTuple\(.*? x 1\) to int",
         "an index of one number is written as that number, `i`, not as a tuple `(i,)`",

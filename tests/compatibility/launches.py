@@ -44,12 +44,7 @@ def run_checked(function: Callable, arguments: list, grid: Any, block: Any, shar
     from lessons.lab import checked_run
 
     report = checked_run(
-        function,
-        grid,
-        block,
-        *arguments,
-        measure=False,
-        dynamic_shared=int(shared),
+        function, grid, block, *arguments, measure=False, dynamic_shared=int(shared)
     )
     for finding in report.findings:
         if finding.kind not in IGNORED and not finding.advice:

@@ -194,11 +194,7 @@ def test_kept_functions_use_those_of_the_student():
         ('needs = ["luminance"]', 'needs = ["sepia"]', "needs sepia"),
         ("blank = [", 'keep_comments = ["sepia"]\nblank = [', "sepia keeps its comments"),
         ("blank = [", 'warm_ups = ["sepia"]\nblank = [', "sepia is a warm-up"),
-        (
-            "blank = [",
-            'warm_ups = ["luminance"]\nblank = [',
-            "without a warm-up",
-        ),
+        ("blank = [", 'warm_ups = ["luminance"]\nblank = [', "without a warm-up"),
         ('title = "Grayscale', 'name = "Grayscale', "cannot be used"),
         ("hours = 1.5", 'hours = "one"', "cannot be used"),
     ],

@@ -276,8 +276,7 @@ ASKED = dict.fromkeys(("__iter__", "__len__", "__getitem__", "__index__", "__flo
 
 
 @pytest.mark.parametrize(
-    "value",
-    [3, 2.5, 1j, "name", (1, 2), [4, 5], np.float32(2), np.int64(3), ((1, (2.5,)), 7)],
+    "value", [3, 2.5, 1j, "name", (1, 2), [4, 5], np.float32(2), np.int64(3), ((1, (2.5,)), 7)]
 )
 def test_no_method_of_a_students_class_is_asked_in_a_launch(value):
     """Its numbers are taken as they are, and the array with them goes on as the check's own."""

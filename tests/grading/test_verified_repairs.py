@@ -8,12 +8,7 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.explain.repairs.beside import Place
 from lessons.grading.explain.repairs.search import Found, Held, Tries, find_slip
 from lessons.grading.judge.changed_texts import OtherChecks, checks_beside
-from lessons.grading.judge.explain_failure import (
-    TOLD_BY_BLOCKS,
-    Failure,
-    says_nothing,
-    suspected,
-)
+from lessons.grading.judge.explain_failure import TOLD_BY_BLOCKS, Failure, says_nothing, suspected
 from lessons.grading.judge.result import Attempt, Result
 from lessons.grading.judge.run import checks_of
 from lessons.grading.judge.waiting import passed_functions

@@ -106,12 +106,7 @@ def weight_gradient(arrays, config, deterministic):
 
 @pytest.mark.parametrize(
     "hidden, layers, batch, deterministic",
-    [
-        (32, 2, 200, False),
-        (32, 2, 250, True),
-        (16, 3, 130, False),
-        (32, 1, 40, True),
-    ],
+    [(32, 2, 200, False), (32, 2, 250, True), (16, 3, 130, False), (32, 1, 40, True)],
 )
 @pytest.mark.slow
 def test_gradients_of_a_step(hidden, layers, batch, deterministic):

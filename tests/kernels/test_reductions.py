@@ -285,8 +285,7 @@ def findings_in_any_order(stage):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name != "argmax")) for name in STAGES],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "argmax")) for name in STAGES]
 )
 def test_every_schedule_gives_the_same_bits(name):
     assert findings_in_any_order(STAGES[name]) == []

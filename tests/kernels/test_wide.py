@@ -23,12 +23,7 @@ from kernels.training.trainer import Trainer
 from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import checked, relative
-from tests.kernels.test_large_batch import (
-    arrays_for,
-    assert_gradients,
-    checked_run,
-    run_steps,
-)
+from tests.kernels.test_large_batch import arrays_for, assert_gradients, checked_run, run_steps
 
 HIDDEN = 128
 

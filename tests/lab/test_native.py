@@ -283,10 +283,7 @@ def uses_a_raw_instruction(out):
 
 @pytest.mark.parametrize(
     "kernel, words",
-    [
-        (sized_at_run_time, "`cuda.blockDim.x`"),
-        (uses_a_raw_instruction, "the raw instruction raw"),
-    ],
+    [(sized_at_run_time, "`cuda.blockDim.x`"), (uses_a_raw_instruction, "the raw instruction raw")],
 )
 def test_what_cannot_be_done_is_refused(kernel, words):
     line = line_of_comment(kernel)

@@ -26,11 +26,7 @@ from lessons.course.lesson import find_lesson
 from lessons.grading.classroom.grade_class import is_waiting
 from lessons.grading.classroom.grade_submission import Settings, SubmissionGrader, without_run
 from lessons.grading.classroom.intake import Handed
-from lessons.grading.classroom.journal import (
-    Journal,
-    confinement,
-    digest_of_checks,
-)
+from lessons.grading.classroom.journal import Journal, confinement, digest_of_checks
 from lessons.grading.judge.explain_failure import Effort
 from lessons.grading.judge.result import GRADER_FAILED, Result
 

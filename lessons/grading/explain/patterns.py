@@ -149,9 +149,7 @@ def rearranged(comparison: Comparison) -> Diagnosis | None:
     return None
 
 
-def rearrangements(
-    comparison: Comparison,
-) -> Iterator[tuple[Comparison, np.ndarray, Diagnosis]]:
+def rearrangements(comparison: Comparison) -> Iterator[tuple[Comparison, np.ndarray, Diagnosis]]:
     """(a part of both arrays, what came there if the right numbers lie in other places, words)."""
     expected, shape = comparison.expected, comparison.expected.shape
     if len(shape) > 1:

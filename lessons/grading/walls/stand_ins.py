@@ -303,10 +303,7 @@ def shown(kind: type) -> type:
     return Shown(kind.__name__, (), {"__slots__": (), "_lab_class": kind})
 
 
-NUMPY = {
-    ("numpy", "ndarray"): shown(np.ndarray),
-    ("numpy.typing", "NDArray"): shown(np.ndarray),
-}
+NUMPY = {("numpy", "ndarray"): shown(np.ndarray), ("numpy.typing", "NDArray"): shown(np.ndarray)}
 
 
 def stand_in(module: ModuleType, name: str) -> str | None:

@@ -392,11 +392,7 @@ class ComputingLoops:
         return Progress((self.stack.source.filename, node.lineno), plans[node])
 
     def finish(
-        self,
-        running: Mask,
-        loop: Loop,
-        progress: Progress,
-        limits: tuple[Any, ...] = (),
+        self, running: Mask, loop: Loop, progress: Progress, limits: tuple[Any, ...] = ()
     ) -> bool:
         """Do all rounds that remain for the threads `running`; False if that is not possible.
 

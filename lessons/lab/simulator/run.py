@@ -45,11 +45,7 @@ from .teams import (
 
 
 def checked_run(
-    kernel: Callable,
-    grid: Dimensions,
-    block: Dimensions,
-    *arguments: object,
-    **options: Any,
+    kernel: Callable, grid: Dimensions, block: Dimensions, *arguments: object, **options: Any
 ) -> Report:
     """Run `kernel[grid, block](*arguments)` and return a `Report`; arrays are changed in place.
 
@@ -169,10 +165,7 @@ def frozen_values(report: Report, arguments: Sequence[object]) -> Values:
 
 
 def run_and_compare(
-    report: Report,
-    arguments: Sequence[object],
-    options: LaunchOptions,
-    asked: Options,
+    report: Report, arguments: Sequence[object], options: LaunchOptions, asked: Options
 ) -> None:
     """Run in step; if nothing is wrong, under other schedules and shapes; compare the results."""
     schedules = as_schedules(asked.schedule)

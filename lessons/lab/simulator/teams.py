@@ -51,12 +51,7 @@ class Launch:
     """
 
     def __init__(
-        self,
-        report: Report,
-        grid: Dim3,
-        block: Dim3,
-        options: LaunchOptions,
-        may_divide: bool,
+        self, report: Report, grid: Dim3, block: Dim3, options: LaunchOptions, may_divide: bool
     ) -> None:
         self.report = report
         self.grid = grid
@@ -262,10 +257,7 @@ def warp_threads(launch: Launch, block: int, warp: int) -> np.ndarray:
 
 
 def team_of_warps(
-    launch: Launch,
-    block: int,
-    warps: Iterable[int],
-    random: np.random.Generator | None = None,
+    launch: Launch, block: int, warps: Iterable[int], random: np.random.Generator | None = None
 ) -> Team:
     """A team of some warps of a block, threads shuffled within each warp if `random` is given."""
     rows = [warp_threads(launch, block, warp) for warp in warps]

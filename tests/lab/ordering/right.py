@@ -259,12 +259,7 @@ def hillis_steele_scan(values, out):
     out[thread] = sums[now, thread]
 
 
-@right(
-    1,
-    32,
-    lambda: (ints(64, 9), zeros(64)),
-    lambda values, out: {1: np.cumsum(values) - values},
-)
+@right(1, 32, lambda: (ints(64, 9), zeros(64)), lambda values, out: {1: np.cumsum(values) - values})
 def blelloch_scan(values, out):
     tree = cuda.shared.array(64, int32)
     thread = cuda.threadIdx.x
@@ -385,10 +380,7 @@ def stencil_with_halo(values, out):
 
 
 @right(
-    1,
-    16,
-    lambda: (ints((16, 16), 99) + 1, 16),
-    lambda distance, n: {0: shortest_paths(distance)},
+    1, 16, lambda: (ints((16, 16), 99) + 1, 16), lambda distance, n: {0: shortest_paths(distance)}
 )
 def floyd_warshall(distance, n):
     row = cuda.threadIdx.x
@@ -630,12 +622,7 @@ def persistent_threads(done, queue, who):
         who[task] = i
 
 
-@right(
-    1,
-    32,
-    lambda: (ints(32, 1000, 3), np.full(64, -1, np.int32)),
-    lambda keys, table: {},
-)
+@right(1, 32, lambda: (ints(32, 1000, 3), np.full(64, -1, np.int32)), lambda keys, table: {})
 def hash_table(keys, table):
     key = keys[cuda.grid(1)]
     slot = (key * 7) % table.shape[0]

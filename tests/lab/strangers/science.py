@@ -154,10 +154,7 @@ def lj_reference(pos, box):
     np.fill_diagonal(r2, 100)
     near = r2 <= 9
     i2 = np.where(near, 1 / r2, 0)
-    return (
-        ((24 * (2 * i2**6 - i2**3) * i2)[..., None] * d).sum(1),
-        (2 * (i2**6 - i2**3)).sum(1),
-    )
+    return (((24 * (2 * i2**6 - i2**3) * i2)[..., None] * d).sum(1), (2 * (i2**6 - i2**3)).sum(1))
 
 
 atoms = np.stack(np.meshgrid(np.arange(7.0), np.arange(6.0)), -1).reshape(-1, 2) * 1.1

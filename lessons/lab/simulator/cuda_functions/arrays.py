@@ -147,11 +147,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def atomic(
-    context: Context,
-    node: ast.Call,
-    arguments: Sequence[object],
-    mask: Mask,
-    operation: Operation,
+    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask, operation: Operation
 ) -> np.ndarray | None:
     """cuda.atomic.add(array, index, value) and its like. Returns what was there before."""
     if len(arguments) != 3:

@@ -53,11 +53,7 @@ class PythonFunctions:
     """Calls functions of Python's own and of `operator`."""
 
     def __init__(
-        self,
-        context: Context,
-        evaluator: Evaluator,
-        doubles: DoublePrecision,
-        arrays: WholeArrays,
+        self, context: Context, evaluator: Evaluator, doubles: DoublePrecision, arrays: WholeArrays
     ) -> None:
         self.context = context
         self.memory = context.memory
@@ -218,8 +214,7 @@ class PythonFunctions:
         if isinstance(values, ArrayView) and values.shape:
             array = values
             return Iteration(
-                array.shape[0],
-                lambda k, mask: self.memory.load(array, [np.int64(k)], mask, node),
+                array.shape[0], lambda k, mask: self.memory.load(array, [np.int64(k)], mask, node)
             )
         raise Unsupported(node, f"a kernel cannot loop over `{ast.unparse(node)}`; use range")
 

@@ -78,13 +78,7 @@ class Memory:
     """
 
     def __init__(
-        self,
-        name: str,
-        space: str,
-        data: np.ndarray,
-        instance: int,
-        shape: Shape,
-        address: int = 0,
+        self, name: str, space: str, data: np.ndarray, instance: int, shape: Shape, address: int = 0
     ) -> None:
         self.name = name
         self.space = space

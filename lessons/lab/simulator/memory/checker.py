@@ -251,8 +251,7 @@ class MemoryChecker:
         memory = view.memory
         if len(indices) != len(view.shape):
             raise Unsupported(
-                node,
-                f"{memory.name} has {len(view.shape)} dimensions; give an index for each",
+                node, f"{memory.name} has {len(view.shape)} dimensions; give an index for each"
             )
         element, mask = self.locate(view, indices, mask, node)
         active = np.flatnonzero(mask)
