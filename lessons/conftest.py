@@ -5,6 +5,7 @@ The options and the grade report are described in lessons/GRADING.md; how a chec
 """
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from lessons.course.lesson import Lesson, lessons
 from lessons.grading.judge.result import Result
 from lessons.grading.judge.run import run_check
 from lessons.grading.judge.worker_pool import WorkerPool
-from lessons.grading.report import all_results, summary_lines, write_report
+from lessons.grading.report import all_results, write_report
 from lessons.grading.walls.fingerprint import remarks_on
 from lessons.grading.walls.planted import refuse_planted_files
 from lessons.grading.walls.submission import Submission
@@ -227,3 +228,34 @@ def submitted_file(config: pytest.Config, lesson: Lesson) -> Path:
     if not found.parent.resolve().is_relative_to(Path(folder).resolve()):
         return Path(folder) / f"{lesson.name}.py (a link that leaves the folder)"
     return found
+
+
+def summary_lines(rows: Sequence[Result]) -> list[str]:
+    """A table of points: one line per lesson, and the total."""
+    lines = []
+    names = list(dict.fromkeys(row.lesson for row in rows))
+    for name in names:
+        mine = [row for row in rows if row.lesson == name]
+        lines.append(f"{name:<16} {points_of(mine)}{not_passed(mine)}")
+    if len(names) > 1:
+        lines.append(f"{'total':<16} {points_of(rows)}")
+    return lines
+
+
+def points_of(rows: Sequence[Result]) -> str:
+    got, most = sum(row.score for row in rows), sum(row.max_score for row in rows)
+    return f"{got:3} of {most:3} points"
+
+
+def not_passed(rows: Sequence[Result]) -> str:
+    """The checks that did not pass, as "   failed: grid (transposed); timeout: learns"."""
+    parts = []
+    for status in ("failed", "error", "timeout", "skipped"):
+        named = [
+            f"{row.check} ({row.diagnosis})" if row.diagnosis else row.check
+            for row in rows
+            if row.status == status
+        ]
+        if named:
+            parts.append(f"{status}: {', '.join(named)}")
+    return "   " + "; ".join(parts) if parts else ""

@@ -1,7 +1,7 @@
-"""The outcome of grading as a file for machines and a table for people (see lessons/GRADING.md)."""
+"""The outcome of grading as a file for machines (see lessons/GRADING.md)."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,34 +61,3 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 def name_of(path: Path) -> str:
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
-
-
-def summary_lines(rows: Sequence[Result]) -> list[str]:
-    """A table of points: one line per lesson, and the total."""
-    lines = []
-    names = list(dict.fromkeys(row.lesson for row in rows))
-    for name in names:
-        mine = [row for row in rows if row.lesson == name]
-        lines.append(f"{name:<16} {points_of(mine)}{not_passed(mine)}")
-    if len(names) > 1:
-        lines.append(f"{'total':<16} {points_of(rows)}")
-    return lines
-
-
-def points_of(rows: Sequence[Result]) -> str:
-    got, most = sum(row.score for row in rows), sum(row.max_score for row in rows)
-    return f"{got:3} of {most:3} points"
-
-
-def not_passed(rows: Sequence[Result]) -> str:
-    """The checks that did not pass, as "   failed: grid (transposed); timeout: learns"."""
-    parts = []
-    for status in ("failed", "error", "timeout", "skipped"):
-        named = [
-            f"{row.check} ({row.diagnosis})" if row.diagnosis else row.check
-            for row in rows
-            if row.status == status
-        ]
-        if named:
-            parts.append(f"{status}: {', '.join(named)}")
-    return "   " + "; ".join(parts) if parts else ""
