@@ -35,6 +35,7 @@ def main(program: str, arguments: Sequence[str]) -> int:
         without=options.without,
         quiet=True,
         record=bool(options.html),
+        devices=options.devices,
     ) as session:
         status = run_script(options)
     for path, text in ((options.json, session.as_json), (options.sarif, session.as_sarif)):
@@ -67,6 +68,7 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         help=f"rounds of loops before a kernel counts as endless (default: {BUDGET:,})")
     add("--without", type=kinds, default=(), metavar="KINDS",
         help=f"kinds of findings to leave out, with commas: {', '.join(KINDS)} (default: none)")
+    add("--devices", type=int, default=1, metavar="N", help="how many GPUs there are (default: 1)")
     add("--advice", action="store_true",
         help="tell also what is right and slow (default: only count it)")
     add("--json", metavar="FILE", help="write the findings as JSON (default: do not)")
@@ -89,8 +91,9 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"there is no file {options.script}")
     for kind in OWN:
         refuse_foreign(kind, getattr(options, kind))
-    if options.budget < 1:
-        raise InputError(f"--budget must be 1 or more, not {options.budget}")
+    for name in ("budget", "devices"):
+        if getattr(options, name) < 1:
+            raise InputError(f"--{name} must be 1 or more, not {getattr(options, name)}")
     return options
 
 

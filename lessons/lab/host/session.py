@@ -2,21 +2,25 @@
 
 import gc
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..dimensions import Configuration, volume
+from ..signatures import signatures_of
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.options import BUDGET
 from ..simulator.run import checked_run
-from .arguments import Prepared, memory_of, places_of, prepare, types_of
-from .device_array import DeviceArray, garbage_like, plain
+from .arguments import Prepared, extended, memory_of, places_of, prepare, typed, types_of
+from .device_array import DeviceArray, Room, adopted, garbage_like, plain
+from .devices import Current
 from .found import Found
 from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
+from .launches import Overloads, remember_types
 from .order import DEFAULT, HOST, Access, Order
 from .places import HostPlace, host_place
 from .steps import FREE, LAUNCH, TO_DEVICE, TO_HOST, Step
@@ -28,6 +32,7 @@ MANY_THREADS = 500_000  # a check of so many may take a while
 class SessionOptions(NamedTuple):
     """native: run kernels in the native engine, which is fast and finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
+    devices: how many there are.
     """
 
     native: bool = False
@@ -35,6 +40,7 @@ class SessionOptions(NamedTuple):
     kinds: Iterable[str] | None = None
     without: Iterable[str] = ()
     record: bool = False
+    devices: int = 1
 
 
 class Session(Found):
@@ -48,6 +54,8 @@ class Session(Found):
         self.ordinary: set[tuple[int, int]] = set()  # operations that write ordinary arrays
         self.reads = ReadsOfOrdinaryArrays(self)
         self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
+        self.rooms: weakref.WeakSet[Room] = weakref.WeakSet()  # the device's memory
+        self.current = Current()
         self.frees_later = 0  # how many blocks of cuda.defer_cleanup the program is in
 
     # ---------------------------------------------------------------- copies
@@ -143,6 +151,18 @@ class Session(Found):
         if access and not self.frees_later:
             self.order.steps.append(Step(FREE, made, access.stream, size=memory.nbytes))
 
+    def bytes_on(self, device: int) -> int:
+        return sum(room.memory.nbytes for room in self.rooms if room.device == device)
+
+    def adopted(self, value: Any) -> Any:
+        """An array of the lab for what has a `__cuda_array_interface__`; all else as it is."""
+        if isinstance(value, (DeviceArray, np.ndarray, np.generic)):
+            return value
+        if type(value) is tuple:
+            return tuple(map(self.adopted, value))
+        description = getattr(value, "__cuda_array_interface__", None)
+        return value if description is None else adopted(self, description)
+
     # ---------------------------------------------------------------- who may use what
 
     def touch(self, memory: np.ndarray, writes: bool) -> None:
@@ -217,6 +237,9 @@ class Session(Found):
     def launch(self, kernel: Callable, chosen: Configuration, arguments: Sequence[Any]) -> None:
         """Run a kernel for everything between the brackets, and keep what is found."""
         queue, place = number_of(chosen.stream), host_place()
+        arguments, when_done = extended(kernel, arguments, chosen.stream)
+        arguments = [self.adopted(argument) for argument in arguments]
+        self.check_devices(kernel, arguments)
         for memory in memory_of(arguments):
             self.order.deliver(memory)
         prepared = prepare(kernel, arguments)
@@ -228,11 +251,15 @@ class Session(Found):
         self.order.steps.append(
             Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types, arrays=arrays)
         )
+        if isinstance(getattr(kernel, "overloads", None), Overloads) and not signatures_of(kernel):
+            remember_types(kernel, [tuple(map(typed, prepared.values))])
         name = self.run(kernel, chosen, prepared)
         if queue and not self.launches[name]:
             gc.collect()  # Numba's compiler leaves cycles that hold the program's arrays
         self.launches[name] += 1
         prepared.copy_back()
+        for call in when_done:
+            call()
         what = f"the kernel {name}"
         for memory, old in zip(prepared.shared if before else (), before, strict=True):
             writes = not same_bytes(memory, old)
@@ -242,6 +269,18 @@ class Session(Found):
             self.order.wait_for_stream(HOST, DEFAULT)
         elif prepared.returns_to_host:
             self.watch_ordinary(queue, number)
+
+    def check_devices(self, kernel: Callable, arguments: Sequence[Any]) -> None:
+        """A finding for an array that lies on another device than the launch."""
+        here, place = self.current.stack[-1], host_place()
+        for number, argument in enumerate(arguments, 1):
+            if isinstance(argument, DeviceArray) and argument._lab_room.device != here:
+                message = (
+                    f"argument {number} of this launch lies on device {argument._lab_room.device}, "
+                    f"and the kernel runs on device {here}, which cannot reach it: make the array "
+                    "where it is used"
+                )
+                self.add(Finding("out-of-bounds", place.line, message, file=place.file))
 
     def warn_of_size(self, name: str, chosen: Configuration) -> None:
         threads = volume(chosen.grid) * volume(chosen.block)
