@@ -13,6 +13,7 @@ from .errors import InputError
 # What stands at the beginning of each kind of file that the lab writes: such a one is replaced.
 OWN = {
     "json": b'{\n  "launches"', "sarif": b"sarif-2.1.0.json", "html": b"<title>Replay",
+    "baseline": b'"accepted by the lab"',
 }  # fmt: skip
 
 

@@ -78,7 +78,8 @@ def extended(
     kernel: Any, arguments: Sequence[Any], stream: Any
 ) -> tuple[Sequence[Any], list[Callable]]:
     """The arguments after `prepare_args` of the extensions, and what to call at the end."""
-    extensions, when_done = list(getattr(kernel, "extensions", None) or ()), []
+    extensions = list(getattr(kernel, "extensions", None) or ())
+    when_done: list[Callable] = []
     values = list(arguments)
     for place, value in enumerate(values if extensions else ()):
         kind = typed(value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import InputError, OneLineParser
-from ..files import OWN, refuse_foreign, write_whole
+from ..files import refuse_foreign, write_whole
 from ..simulator.findings import KINDS, wanted_kinds
 from ..simulator.options import BUDGET
 from ..source import file_label
@@ -32,10 +32,13 @@ def main(program: str, arguments: Sequence[str]) -> int:
     with instead_of_gpu(
         options.native,
         options.budget,
+        kinds=options.only or None,
         without=options.without,
         quiet=True,
         record=bool(options.html),
         devices=options.devices,
+        baseline=options.baseline,
+        update_baseline=options.update_baseline,
     ) as session:
         status = run_script(options)
     for path, text in ((options.json, session.as_json), (options.sarif, session.as_sarif)):
@@ -68,6 +71,13 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         help=f"rounds of loops before a kernel counts as endless (default: {BUDGET:,})")
     add("--without", type=kinds, default=(), metavar="KINDS",
         help=f"kinds of findings to leave out, with commas: {', '.join(KINDS)} (default: none)")
+    add("--only", type=kinds, default=(), metavar="KINDS",
+        help="kinds of findings to keep, with commas (default: all)")
+    add("--baseline", metavar="FILE",
+        help="a file of findings that are accepted (default: none; comments such as "
+        "`# lab: allow race - the reason` on the line accept, too)")
+    add("--update-baseline", action="store_true",
+        help="write what is found into the baseline (default: do not)")
     add("--devices", type=int, default=1, metavar="N", help="how many GPUs there are (default: 1)")
     add("--advice", action="store_true",
         help="tell also what is right and slow (default: only count it)")
@@ -89,7 +99,7 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"which script? Write {program} run SCRIPT.py")
     elif not Path(options.script).is_file():
         raise InputError(f"there is no file {options.script}")
-    for kind in OWN:
+    for kind in ("json", "sarif", "html"):
         refuse_foreign(kind, getattr(options, kind))
     for name in ("budget", "devices"):
         if getattr(options, name) < 1:
@@ -102,7 +112,7 @@ def kinds(text: str) -> tuple[str, ...]:
     try:
         wanted_kinds(None, listed)
     except ValueError as error:
-        raise InputError(f"--without: {error}") from None
+        raise InputError(f"--without and --only: {error}") from None
     return listed
 
 
@@ -178,7 +188,7 @@ def place_of(error: BaseException) -> str:
 
 def tell(session: Session, with_advice: bool) -> None:
     sys.stdout.flush()
-    print(session.summary(with_advice))
+    print("\n".join([session.summary(with_advice), *session.gone()]))
     if session.advice and not with_advice:
         lines = "1 line" if len(session.advice) == 1 else f"{len(session.advice)} lines"
         print(f"{lines} could be faster; --advice tells how")

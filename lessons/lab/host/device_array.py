@@ -1,8 +1,9 @@
 """Arrays on the GPU that is not there: they lie in the host's memory, and say so to nobody."""
 
 import math
-from collections.abc import Callable, MutableSet, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -16,7 +17,7 @@ GARBAGE = 0xA5  # the bytes of memory that nobody has written
 class Copies(Protocol):
     """What a `session.Session` does for its arrays. rooms: those that somebody still has."""
 
-    rooms: "MutableSet[Room]"
+    rooms: "WeakSet[Room]"
     current: Any
 
     def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray: ...

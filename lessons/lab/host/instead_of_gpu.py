@@ -10,6 +10,7 @@ from typing import Any
 from numba import cuda
 from numba.core import config
 
+from ..simulator.accepted import Acceptances
 from ..simulator.options import BUDGET
 from .device_array import DeviceArray
 from .launches import jit_replacement, kernel_methods
@@ -32,6 +33,8 @@ def instead_of_gpu(
     quiet: bool = False,
     record: bool = False,
     devices: int = 1,
+    baseline: str | None = None,
+    update_baseline: bool = False,
 ) -> Iterator[Session]:
     """While this block runs, `numba.cuda` needs no GPU, and every launch is checked.
 
@@ -42,12 +45,18 @@ def instead_of_gpu(
     native: run kernels in the native engine, for large inputs; it finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. quiet: print nothing. record: keep the
     first launch that has problems, for `session.html(path)`. devices: how many GPUs there are.
+    baseline: path of a file of accepted findings. update_baseline: write it anew at the end.
+
+    Raises `InputError` if there is no such baseline.
     """
-    session = Session(SessionOptions(native, budget, kinds, without, record, devices))
+    acceptances = Acceptances(baseline, update_baseline)
+    session = Session(SessionOptions(native, budget, kinds, without, record, devices, acceptances))
     with replaced(session):
         yield session
-    if not session.ok and not quiet:
-        print(session.summary(), file=sys.stderr)
+    if update_baseline:
+        session.findings = acceptances.write(session.findings)
+    if (not session.ok or session.gone()) and not quiet:
+        print("\n".join([session.summary(), *session.gone()]), file=sys.stderr)
 
 
 @contextmanager
@@ -65,9 +74,8 @@ def replaced(session: Session) -> Iterator[None]:
             for name, method in kernel_methods(session).items():
                 patches.set(kernels, name, method)
         for module_name, attributes in inner_modules(session).items():
-            module = sys.modules.get(module_name)
-            for name, value in attributes.items() if module is not None else ():
-                patches.set(module, name, value)
+            for name, value in attributes.items() if module_name in sys.modules else ():
+                patches.set(sys.modules[module_name], name, value)
         driver = sys.modules.get("numba.cuda.cudadrv.driver")
         if driver is not None:
             patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)

@@ -171,7 +171,9 @@ def without_code(kernel: Any) -> Any:
 def remember_types(kernel: Any, launched: Iterable[tuple]) -> None:
     """Note the types that a kernel was made for, or launched with, as a compiler would."""
     code = getattr(kernel, "overloads", None)
-    for types in launched if isinstance(code, Overloads) else ():
+    if not isinstance(code, Overloads):
+        return
+    for types in launched:
         if types not in code:
             code[types] = WithoutCode(kernel, types)
 

@@ -2,18 +2,20 @@
 
 import gc
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
 from ..dimensions import Configuration, volume
 from ..signatures import signatures_of
+from ..simulator.accepted import Acceptances
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.options import BUDGET
 from ..simulator.run import checked_run
+from ..source import read_source
 from .arguments import Prepared, extended, memory_of, places_of, prepare, typed, types_of
 from .device_array import DeviceArray, Room, adopted, garbage_like, plain
 from .devices import Current
@@ -32,7 +34,7 @@ MANY_THREADS = 500_000  # a check of so many may take a while
 class SessionOptions(NamedTuple):
     """native: run kernels in the native engine, which is fast and finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
-    devices: how many there are.
+    devices: how many there are. acceptances: findings that the project accepts.
     """
 
     native: bool = False
@@ -41,6 +43,7 @@ class SessionOptions(NamedTuple):
     without: Iterable[str] = ()
     record: bool = False
     devices: int = 1
+    acceptances: Acceptances | None = None
 
 
 class Session(Found):
@@ -48,13 +51,14 @@ class Session(Found):
 
     def __init__(self, options: SessionOptions | None = None) -> None:
         self.options = options or SessionOptions()
-        super().__init__(wanted_kinds(self.options.kinds, self.options.without))
+        kinds = wanted_kinds(self.options.kinds, self.options.without)
+        super().__init__(kinds, self.options.acceptances)
         self.order = Order(self.check_source)
         self.too_early: set[tuple[int, int]] = set()  # operations that somebody did not wait for
         self.ordinary: set[tuple[int, int]] = set()  # operations that write ordinary arrays
         self.reads = ReadsOfOrdinaryArrays(self)
         self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
-        self.rooms: weakref.WeakSet[Room] = weakref.WeakSet()  # the device's memory
+        self.rooms: WeakSet[Room] = WeakSet()  # the device's memory
         self.current = Current()
         self.frees_later = 0  # how many blocks of cuda.defer_cleanup the program is in
 
@@ -254,6 +258,9 @@ class Session(Found):
         if isinstance(getattr(kernel, "overloads", None), Overloads) and not signatures_of(kernel):
             remember_types(kernel, [tuple(map(typed, prepared.values))])
         name = self.run(kernel, chosen, prepared)
+        if self.acceptances is not None and not self.launches[name]:
+            source = read_source(kernel)
+            self.acceptances.lines_run |= {(source.filename, line) for line in source.lines}
         if queue and not self.launches[name]:
             gc.collect()  # Numba's compiler leaves cycles that hold the program's arrays
         self.launches[name] += 1

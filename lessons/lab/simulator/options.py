@@ -38,6 +38,7 @@ class Options(NamedTuple):
 
     What is checked:
 
+    accept: whether comments such as `# lab: allow race - the reason` are obeyed.
     kinds: the kinds of findings to keep; None keeps all.
     without: kinds to leave out, such as "slow". A kind that is left out is only counted.
     expect_written: names of array arguments ("out", "parameters.grid") of which the kernel should
@@ -73,6 +74,7 @@ class Options(NamedTuple):
     only_blocks: range | None = None
     negative: bool = True
     ask_numba: bool = True
+    accept: bool = False
     watch: Callable[[Computed], Number] | None = None
 
 

@@ -12,6 +12,7 @@ from ..frozen_globals import Values, changes_since_compiled
 from ..numba_compiler import fingerprint
 from ..signatures import converted
 from ..source import read_source
+from .accepted import Acceptances
 from .arguments import (
     check_arguments,
     copies,
@@ -81,6 +82,7 @@ def run_with(
     kinds = wanted_kinds(options.kinds, options.without)
     report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"), kinds)
     report.recording = Recording() if options.record else None
+    report.acceptances = Acceptances() if options.accept else None
     check_arguments(source, arguments)
     expected = expected_outputs(source, arguments, options.expect_written)
     garbage = garbage_arrays(source, arguments, options.uninitialised)

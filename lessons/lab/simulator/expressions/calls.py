@@ -362,8 +362,8 @@ def registered_object(
     members = members_of(kind) if kind is not None else {}
     if not members or keywords or len(members) != len(arguments):
         return None
-    made: Any = namedtuple(function.__name__, members)  # type: ignore[misc]
-    made.numba_type, made.python_class = kind, function
+    fields: Any = namedtuple(function.__name__, members)  # type: ignore[misc]
+    made = type(function.__name__, (fields,), {"numba_type": kind, "python_class": function})
     return made(
         *(convert_to(kind, value) for kind, value in zip(members.values(), arguments, strict=True))
     )
@@ -371,8 +371,9 @@ def registered_object(
 
 def numba_type(value: object) -> Any:
     """The type that Numba gives a value of a kernel."""
-    if hasattr(type(value), "numba_type"):
-        return type(value).numba_type
+    registered = getattr(type(value), "numba_type", None)
+    if registered is not None:
+        return registered
     try:
         if is_number(value):
             return from_dtype(value.dtype)
