@@ -104,7 +104,9 @@ class AllTests:
 
         option = config.getoption
         self.updates = option("--lab-update-baseline")
-        options = SessionOptions(native=option("--lab-native"), devices=option("--lab-devices"))
+        options = SessionOptions(
+            native=option("--lab-native"), devices=option("--lab-devices"), unwritten=True
+        )
         if config.getoption("--lab-budget"):
             options = options._replace(budget=config.getoption("--lab-budget"))
         self.sarif = config.getoption("--lab-sarif")

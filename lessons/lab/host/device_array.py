@@ -26,6 +26,8 @@ class Copies(Protocol):
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
 
+    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray: ...
+
     def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
 
 
@@ -160,7 +162,12 @@ class DeviceArray(metaclass=Fixed):
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to `ary`, or to a new array; on a stream the host does not wait for it."""
-        return self._lab_session.copy_to_host(self._lab_data, ary, stream)
+        result = self._lab_session.copy_to_host(self._lab_data, ary, stream)
+        written = self._lab_written
+        ordinary = ary is not None and type(ary) is np.ndarray  # which does not tell who reads it
+        if ordinary or written is None or written.all() or not written.any():
+            return result
+        return self._lab_session.watch_unwritten(result, ~written)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy from a NumPy array or from another one on the device."""

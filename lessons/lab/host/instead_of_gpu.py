@@ -50,7 +50,8 @@ def instead_of_gpu(
     Raises `InputError` if there is no such baseline.
     """
     acceptances = Acceptances(baseline, update_baseline)
-    session = Session(SessionOptions(native, budget, kinds, without, record, devices, acceptances))
+    options = SessionOptions(native, budget, kinds, without, record, devices, acceptances, True)
+    session = Session(options)
     with replaced(session):
         yield session
     if update_baseline:

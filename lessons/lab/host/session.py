@@ -4,7 +4,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..simulator.accepted import Acceptances
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.options import BUDGET
+from ..simulator.report import Report
 from ..simulator.run import checked_run
 from ..source import read_source
 from .arguments import Prepared, extended, memory_of, places_of, prepare, typed, types_of
@@ -34,7 +35,8 @@ MANY_THREADS = 500_000  # a check of so many may take a while
 class SessionOptions(NamedTuple):
     """native: run kernels in the native engine, which is fast and finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
-    devices: how many there are. acceptances: findings that the project accepts.
+    devices: how many there are. acceptances: findings that the project accepts. unwritten: look
+    for elements that nobody writes.
     """
 
     native: bool = False
@@ -44,6 +46,7 @@ class SessionOptions(NamedTuple):
     record: bool = False
     devices: int = 1
     acceptances: Acceptances | None = None
+    unwritten: bool = False
 
 
 class Session(Found):
@@ -60,6 +63,9 @@ class Session(Found):
         self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
         self.rooms: WeakSet[Room] = WeakSet()  # the device's memory
         self.current = Current()
+        # Copies from the device, and the numbers, from 1, of elements that no thread has written.
+        self.missing: list[tuple[ref[np.ndarray], np.ndarray]] = []
+        self.reached: set[Callable] = set()  # kernels of which a launch has reached all elements
         self.frees_later = 0  # how many blocks of cuda.defer_cleanup the program is in
 
     # ---------------------------------------------------------------- copies
@@ -169,8 +175,39 @@ class Session(Found):
 
     # ---------------------------------------------------------------- who may use what
 
-    def touch(self, memory: np.ndarray, writes: bool) -> None:
-        """The host reads or writes memory that the device uses, too."""
+    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """A copy from the device of which no thread has written some elements: who reads those?"""
+        memory = array.base if isinstance(array, HostArray) else array
+        if not self.options.unwritten or memory is None or memory.shape != missing.shape:
+            return array
+        numbers = np.empty_like(memory, dtype=np.int64)
+        numbers[...] = np.where(missing, np.arange(1, missing.size + 1).reshape(missing.shape), 0)
+        self.missing = [(there, old) for there, old in self.missing if there() is not None]
+        self.missing.append((ref(memory), numbers))
+        return watched(self, memory)
+
+    def check_written(self, memory: np.ndarray, writes: bool, item: Any) -> None:
+        for there, numbers in self.missing:
+            whole = there()
+            if whole is None or not np.may_share_memory(whole, memory):
+                continue
+            found = np.ravel(part_of(memory, whole, numbers)[item])
+            found = found[(found > 0) & (not writes)]
+            if writes or len(found):
+                numbers[...] = 0  # told once; or not known any more
+            if len(found):
+                place, count = host_place(), len(found)
+                first = [int(i) for i in np.unravel_index(found[0] - 1, whole.shape)]
+                message = (
+                    f"the host reads {'an element' if count == 1 else f'{count:,} elements'} of an "
+                    f"array of the device that no thread has written, the first at {first}: is "
+                    "the grid too small, or a guard too strict?"
+                )
+                self.add(Finding("unwritten", place.line, message, file=place.file))
+
+    def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None:
+        """The host reads or writes memory that the device uses, too. item: of it, this part."""
+        self.check_written(memory, writes, item)
         access = self.order.conflict(HOST, memory, writes)
         if access is None:
             return
@@ -315,6 +352,7 @@ class Session(Found):
             budget=self.options.budget,
             dynamic_shared=chosen.shared_bytes,
             uninitialised=prepared.garbage,
+            unwritten=self.options.unwritten,
         )
         findings = report.findings
         unsupported = next((one for one in findings if one.kind == "unsupported"), None)
@@ -326,13 +364,37 @@ class Session(Found):
                 "unsupported", 0, "this simulator cannot run this kernel"
             )
             findings = after_unsupported(kernel, chosen, prepared.values, first)
+        self.forget_small_launches(report)
         for finding in findings:
-            self.add(finding)
+            if finding.topic != "unreached" or report.source.function not in self.reached:
+                self.add(finding)
         if not report.ok:
             prepared.assume_written()  # it may have ended early: nothing more follows from that
         if self.recorded is None and not report.ok:
             self.recorded = report
         return report.name
+
+    def forget_small_launches(self, report: Report) -> None:
+        """A launch that reaches all elements shows that a smaller one was meant to be small."""
+        if any(finding.topic == "unreached" for finding in report.findings):
+            return
+        self.reached.add(report.source.function)
+        lines, file = report.source.lines, report.source.filename
+        self.findings = [
+            one for one in self.findings
+            if one.topic != "unreached" or one.file != file or one.line not in lines
+        ]  # fmt: skip
+
+
+def part_of(part: np.ndarray, whole: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Of numbers for the elements of `whole`, those for a part of it."""
+    size = whole.dtype.itemsize
+    if part.dtype.itemsize != size:
+        return np.zeros(part.shape, np.int64)
+    first = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    steps = [step // size * numbers.itemsize for step in part.strides]
+    from_first = numbers.ravel(order="K")[first // size :]
+    return np.lib.stride_tricks.as_strided(from_first, part.shape, steps)
 
 
 def describe(access: Access) -> str:

@@ -43,6 +43,7 @@ from .teams import (
     team_per_warp,
     whole_grid,
 )
+from .unreached import report_unreached
 
 
 def checked_run(
@@ -108,6 +109,7 @@ def run_with(
         blocks=blocks,
         watch=options.watch,
         negative=options.negative,
+        unwritten=options.unwritten and options.negative,
     )
     run_and_compare(report, arguments, of_launch, options)
     return report
@@ -266,6 +268,8 @@ def run_teams(
     except Stop:
         return
     report_unwritten(report, arrays, options.expect_written)
+    if report.ok and options.unwritten and len(options.blocks) == volume(report.grid):
+        report_unreached(report, arguments, arrays)
     for name, written in options.written_before.items():
         written |= written_now(arrays[name])
     if launch.signed_index is not None:
