@@ -15,7 +15,13 @@ from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiled.engine import native
+    from .errors import InputError, ProblemsFound
+    from .host.instead_of_gpu import instead_of_gpu
+    from .simulator.run import checked, checked_run
 
 HOMES = {
     "checked_run": ".simulator.run",
@@ -26,6 +32,7 @@ HOMES = {
     "ProblemsFound": ".errors",
 }
 
+__version__ = "0.1.0"
 __all__ = ["InputError", "ProblemsFound", "checked", "checked_run", "instead_of_gpu", "native"]
 
 

@@ -19,6 +19,8 @@ OWN = {
 
 def refuse_foreign(kind: str, path: str | None) -> None:
     """Raise `InputError` if a file is there that the lab has not written. kind: a key of `OWN`."""
+    if path and (path.endswith((".py", ".pyw", ".ipynb")) or os.path.isdir(path)):
+        raise InputError(f"{path} is no name for a {kind} of the lab: use another one")
     if not path or not os.path.isfile(path) or not os.path.getsize(path):
         return
     with open(path, "rb") as file:

@@ -41,6 +41,7 @@ def main(program: str, arguments: Sequence[str]) -> int:
         update_baseline=options.update_baseline,
     ) as session:
         status = run_script(options)
+    refuse_all_foreign(options)  # the script may have written one of them
     for path, text in ((options.json, session.as_json), (options.sarif, session.as_sarif)):
         if path:
             write_text(path, text())
@@ -99,12 +100,28 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"which script? Write {program} run SCRIPT.py")
     elif not Path(options.script).is_file():
         raise InputError(f"there is no file {options.script}")
-    for kind in ("json", "sarif", "html"):
-        refuse_foreign(kind, getattr(options, kind))
+    refuse_all_foreign(options)
+    own = {f"--{name}".replace("_", "-") for name in vars(options)}
+    behind = [given for given in options.arguments if given.partition("=")[0] in own]
+    if behind:
+        print(
+            f"note: the script is given {' '.join(behind)}, for it stands behind its name: options "
+            "of the lab stand before it",
+            file=sys.stderr,
+        )
     for name in ("budget", "devices"):
         if getattr(options, name) < 1:
             raise InputError(f"--{name} must be 1 or more, not {getattr(options, name)}")
     return options
+
+
+def refuse_all_foreign(options: argparse.Namespace) -> None:
+    given = [options.json, options.sarif, options.html]
+    named = [os.path.abspath(path) for path in given if path]
+    if len(set(named)) < len(named):
+        raise InputError("--json, --sarif and --html need a file each")
+    for kind, path in zip(("json", "sarif", "html"), given, strict=True):
+        refuse_foreign(kind, path)
 
 
 def kinds(text: str) -> tuple[str, ...]:
