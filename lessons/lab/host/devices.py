@@ -1,12 +1,12 @@
 """The devices there are, which are none: what host code may ask about a GPU."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dimensions import MAX_BLOCK, MAX_GRID, MAX_THREADS, as_dim3, volume
-from ..errors import InputError
 from .fixed import Fixed
 from .order import ALL_STREAMS
 
@@ -89,20 +89,11 @@ class Device(metaclass=Fixed):
 
     __repr__ = __str__
 
-    @property
-    def attributes(self) -> dict[str, int]:
-        return dict(ATTRIBUTES)
-
     def get_primary_context(self) -> "Context | None":
         return self._lab_context
 
-    def get_device_identity(self) -> dict[str, int]:
-        return {"pci_domain_id": 0, "pci_bus_id": 0, "pci_device_id": self.id}
-
     def reset(self) -> None:
         """There is nothing to forget."""
-
-    release_primary_context = reset
 
 
 class Deallocations(metaclass=Fixed):
@@ -140,9 +131,8 @@ class Context(metaclass=Fixed):
         self.pop()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.device, name)
+        made = self._lab_functions.get(re.sub("^(create|get)_", "", name))  # create_stream, ...
+        return made or getattr(self.device, name)
 
     def __str__(self) -> str:
         return f"<context of device {self.device.id} of the lab>"
@@ -168,8 +158,6 @@ class Context(metaclass=Fixed):
     def reset(self) -> None:
         """There is nothing to forget."""
 
-    prepare_for_use = reset
-
     def get_active_blocks_per_multiprocessor(
         self, func: Any, blocksize: Any, memsize: int = 0, flags: Any = None
     ) -> int:
@@ -184,9 +172,6 @@ class Context(metaclass=Fixed):
     def can_access_peer(self, peer_device: Any) -> bool:
         return False
 
-    def enable_peer_access(self, peer_context: Any, flags: int = 0) -> None:
-        raise InputError("the lab's devices do not reach each other's memory: copy by the host")
-
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
         """Nothing is freed in this block."""
@@ -195,20 +180,6 @@ class Context(metaclass=Fixed):
             yield
         finally:
             self._lab_session.frees_later -= 1
-
-    def create_stream(self) -> Any:
-        return self._lab_functions["stream"]()
-
-    def create_external_stream(self, ptr: int) -> Any:
-        return self._lab_functions["external_stream"](ptr)
-
-    def create_event(self, timing: bool = True) -> Any:
-        return self._lab_functions["event"](timing)
-
-    def get_default_stream(self) -> Any:
-        return self._lab_functions["default_stream"]()
-
-    get_legacy_default_stream = get_per_thread_default_stream = get_default_stream
 
 
 class Current(threading.local):

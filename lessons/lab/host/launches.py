@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 INSPECTIONS = (
     "inspect_asm", "inspect_llvm", "inspect_sass", "inspect_sass_cfg", "inspect_lto_ptx",
 )  # fmt: skip
-KEPT_OPTIONS = (
-    "device",
-    "inline",
-    "fastmath",
-    "extensions",
-)  # the others are about compiling for a GPU
+# The others are about compiling for a GPU.
+KEPT_OPTIONS = ("device", "inline", "fastmath", "extensions")
 
 
 class Launcher(metaclass=Fixed):
