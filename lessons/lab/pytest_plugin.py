@@ -100,6 +100,7 @@ class AllTests:
         from .host.command import kinds
         from .host.instead_of_gpu import replaced
         from .host.session import Session, SessionOptions
+        from .host.stand_ins import stand_ins
         from .simulator.accepted import Acceptances
 
         option = config.getoption
@@ -122,6 +123,7 @@ class AllTests:
         self.session: Session = Session(options)
         self.stack = ExitStack()
         self.stack.enter_context(replaced(self.session))
+        self.stack.enter_context(stand_ins())
         self.failed = 0
 
     def judge(self, report: pytest.TestReport) -> None:

@@ -1,5 +1,6 @@
 """What host code asks of `numba.cuda` besides arrays and launches."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -280,3 +281,42 @@ def test_kernels_with_signatures_are_made_at_any_time(before, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------- CuPy and PyTorch
+
+
+STAND_INS = """
+import cupy, torch
+values, out = cupy.arange(8, dtype=cupy.float32), cupy.zeros(8)
+add[1, 8](values, 2)
+assert cupy.asnumpy(values).tolist() == values.get().tolist() == list(range(2, 10))
+out[2:] = values[:6] * 3 + 1
+assert float(out.sum()) == 3 * 27 + 6 and cupy.sqrt(out).shape == (8,) and int(out[2]) == 7
+add[1, 6](out[2:], 1)
+out += 1
+assert out.get()[1:3].tolist() == [1, 9]
+place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+tensor, zeros = torch.ones(2, 4), torch.zeros(8, device=place)
+add[1, 8](zeros, 4)
+assert zeros.is_cuda and zeros.dtype == torch.float32 and zeros.cpu().numpy()[7] == 4
+add[1, 8](cuda.as_cuda_array(tensor.cuda().reshape(8)), 1)
+moved = torch.from_numpy(np.arange(4)).to("cuda")
+assert (moved * 2).sum().item() == 12 and moved.to(torch.float32).size(0) == 4
+with cupy.cuda.Stream() as stream:
+    stream.synchronize()
+torch.cuda.synchronize()
+"""
+
+
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) for name in ("cupy", "torch")), reason="they are there"
+)
+def test_stand_ins_for_what_is_missing():
+    with instead_of_gpu() as session:
+        exec(STAND_INS, {"np": np, "cuda": cuda, "add": add})
+        with pytest.raises(TypeError):
+            add[1, 8](sys.modules["torch"].ones(8), 1)  # it is on the host
+    assert session.ok and session.launches["add"] == 4
+    with pytest.raises(ImportError):
+        import cupy  # noqa: F401

@@ -16,6 +16,7 @@ from .device_array import DeviceArray
 from .launches import jit_replacement, kernel_methods
 from .replacements import RUNTIME_VERSION, driver_functions, host_functions
 from .session import Session, SessionOptions
+from .stand_ins import stand_ins
 from .ufuncs import ufunc_patches
 
 MISSING = object()  # in the place of an attribute that was not there
@@ -52,7 +53,7 @@ def instead_of_gpu(
     acceptances = Acceptances(baseline, update_baseline)
     options = SessionOptions(native, budget, kinds, without, record, devices, acceptances, True)
     session = Session(options)
-    with replaced(session):
+    with replaced(session), stand_ins():
         yield session
     if update_baseline:
         session.findings = acceptances.write(session.findings)

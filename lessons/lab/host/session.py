@@ -166,6 +166,8 @@ class Session(Found):
 
     def adopted(self, value: Any) -> Any:
         """An array of the lab for what has a `__cuda_array_interface__`; all else as it is."""
+        held = getattr(value, "_lab_array", None)  # of a stand-in for CuPy or PyTorch
+        value = held if isinstance(held, DeviceArray) else value
         if isinstance(value, (DeviceArray, np.ndarray, np.generic)):
             return value
         if type(value) is tuple:
@@ -292,9 +294,9 @@ class Session(Found):
         self.order.steps.append(
             Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types, arrays=arrays)
         )
+        name = self.run(kernel, chosen, prepared)
         if isinstance(getattr(kernel, "overloads", None), Overloads) and not signatures_of(kernel):
             remember_types(kernel, [tuple(map(typed, prepared.values))])
-        name = self.run(kernel, chosen, prepared)
         if self.acceptances is not None and not self.launches[name]:
             source = read_source(kernel)
             self.acceptances.lines_run |= {(source.filename, line) for line in source.lines}
