@@ -36,12 +36,8 @@ class Array:
     is_cuda = property(lambda self: isinstance(self._lab_array, DeviceArray))
     device = property(lambda self: Place("cuda:0" if self.is_cuda else "cpu"))
 
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        if not self.is_cuda:
-            raise AttributeError("this tensor is not on the device: call .cuda()")
-        description: dict[str, Any] = self._lab_array.__cuda_array_interface__
-        return description
+    # A tensor on the host has none: this raises `AttributeError`.
+    __cuda_array_interface__ = property(lambda self: self._lab_array.__cuda_array_interface__)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         if self.is_cuda:
@@ -93,13 +89,8 @@ class Array:
         kind = dtype or (what if moved is self and device is None and place != "cpu" else None)
         return moved if kind is None or isinstance(kind, str) else moved.astype(kind)
 
-    def detach(self) -> "Array":
-        return self
-
-    contiguous = detach
-
-    def clone(self) -> Any:
-        return self.copy()
+    detach = contiguous = lambda self: self
+    clone = lambda self: self.copy()  # noqa: E731
 
     def size(self, axis: int | None = None) -> Any:
         return self.shape if axis is None else self.shape[axis]
@@ -150,19 +141,7 @@ def by_numpy(function: Callable, near: Array | None = None, dtype: Any = None) -
 def module_of(name: str, near: Array, ours: dict[str, Any]) -> ModuleType:
     """A module with functions of its own, and NumPy's for what it has not."""
     module = ModuleType(name)
-    module.__dict__.update(
-        ours,
-        cuda=SimpleNamespace(
-            Stream=Stream,
-            Event=cuda.event,
-            Device=contextlib.nullcontext,
-            synchronize=lambda *ignored: cuda.synchronize(),
-            is_available=lambda: True,
-            current_device=lambda: 0,
-            device_count=lambda: len(cuda.gpus),
-            runtime=SimpleNamespace(deviceSynchronize=cuda.synchronize),
-        ),
-    )
+    module.__dict__.update(ours, cuda=CUDA)
 
     def from_numpy(wanted: str) -> Any:
         value = getattr(np, wanted)
@@ -182,6 +161,13 @@ class Stream(contextlib.nullcontext):
 
     def synchronize(self) -> None:
         """Nothing is under way."""
+
+
+CUDA = SimpleNamespace(
+    Stream=Stream, Device=contextlib.nullcontext, is_available=lambda: True,
+    current_device=lambda: 0, synchronize=lambda *ignored: cuda.synchronize(),
+    runtime=SimpleNamespace(deviceSynchronize=lambda: cuda.synchronize()),
+)  # fmt: skip
 
 
 def cupy() -> ModuleType:
