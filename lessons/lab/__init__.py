@@ -15,13 +15,7 @@ from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .compiled.engine import native
-    from .errors import InputError, ProblemsFound
-    from .host.instead_of_gpu import instead_of_gpu
-    from .simulator.run import checked, checked_run
+from typing import Any
 
 HOMES = {
     "checked_run": ".simulator.run",

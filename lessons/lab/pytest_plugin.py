@@ -99,9 +99,8 @@ class AllTests:
         from .files import refuse_foreign
         from .host.command import kinds
         from .host.instead_of_gpu import replaced
-        from .host.session import Session, SessionOptions
+        from .host.session import Acceptances, Session, SessionOptions
         from .host.stand_ins import stand_ins
-        from .simulator.accepted import Acceptances
 
         option = config.getoption
         self.updates = option("--lab-update-baseline")

@@ -1,7 +1,6 @@
 """The devices there are, which are none: what host code may ask about a GPU."""
 
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -180,13 +179,6 @@ class Context(metaclass=Fixed):
             yield
         finally:
             self._lab_session.frees_later -= 1
-
-
-class Current(threading.local):
-    """Of each thread of the host: which device it has selected, the last of those it entered."""
-
-    def __init__(self) -> None:
-        self.stack = [0]
 
 
 class Devices(metaclass=Fixed):

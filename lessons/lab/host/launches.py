@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..errors import InputError, refuse_names
 from ..numba_compiler import any_device
 from ..signatures import keep_signatures, signatures_of
 from ..source import python_function
+from .arguments import typed
 from .devices import MULTIPROCESSORS, Device, blocks_at_once
 from .fixed import Fixed
 
@@ -37,6 +39,9 @@ class Launcher(metaclass=Fixed):
     def __call__(self, *arguments: Any, **by_name: Any) -> None:
         refuse_names(by_name)
         self._lab_session.launch(self._lab_kernel, self._lab_chosen, arguments)
+        if not signatures_of(self._lab_kernel):
+            with suppress(TypeError, ValueError):  # of what has no type of its own, as cuda.In(...)
+                remember_types(self._lab_kernel, [tuple(map(typed, arguments))])
 
 
 class Overloads(dict, metaclass=Fixed):

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..numba_compiler import any_device
-from .device_array import DeviceArray, garbage, garbage_like
+from ..source import python_function
+from .device_array import DeviceArray, garbage, garbage_like, plain
 from .devices import Context, Devices, nothing_to_do
 from .host_array import plain_array, watched
 from .order import ALL_STREAMS, DEFAULT
@@ -23,6 +24,30 @@ if TYPE_CHECKING:
 RUNTIME_VERSION = 13, 0
 
 
+def reduce_replacement(session: "Session") -> Callable:
+    """`cuda.reduce`: makes a reduction of a function of two numbers."""
+
+    def reduce(functor: Callable) -> Callable:
+        combine = python_function(functor)
+
+        def reduction(
+            arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
+        ) -> Any:
+            values = np.asarray(plain_array(plain(arr)))
+            total = init
+            with np.errstate(over="ignore"):
+                for value in values[:size]:
+                    total = values.dtype.type(combine(total, value))
+            if res is None:
+                return total
+            res[0] = total
+            return None
+
+        return reduction
+
+    return reduce
+
+
 def host_functions(session: "Session") -> dict[str, Any]:
     """name in `numba.cuda` -> what replaces it."""
     streams = stream_functions(session)
@@ -30,6 +55,8 @@ def host_functions(session: "Session") -> dict[str, Any]:
         **array_functions(session),
         **streams,
         **device_functions(session, streams),
+        "reduce": reduce_replacement(session),
+        "Reduce": reduce_replacement(session),
     }
 
 

@@ -9,7 +9,6 @@ from weakref import WeakSet, ref
 import numpy as np
 
 from ..dimensions import Configuration, volume
-from ..signatures import signatures_of
 from ..simulator.accepted import Acceptances
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
@@ -17,15 +16,13 @@ from ..simulator.options import BUDGET
 from ..simulator.report import Report
 from ..simulator.run import checked_run
 from ..source import read_source
-from .arguments import Prepared, extended, memory_of, places_of, prepare, typed, types_of
+from .arguments import Prepared, extended, memory_of, places_of, prepare, types_of
 from .device_array import DeviceArray, Room, adopted, garbage_like, plain
-from .devices import Current
 from .found import Found
 from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
-from .launches import Overloads, remember_types
 from .order import DEFAULT, HOST, Access, Order
-from .places import HostPlace, host_place
+from .places import Current, HostPlace, host_place
 from .steps import FREE, LAUNCH, TO_DEVICE, TO_HOST, Step
 from .streams import number_of
 
@@ -295,8 +292,6 @@ class Session(Found):
             Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types, arrays=arrays)
         )
         name = self.run(kernel, chosen, prepared)
-        if isinstance(getattr(kernel, "overloads", None), Overloads) and not signatures_of(kernel):
-            remember_types(kernel, [tuple(map(typed, prepared.values))])
         if self.acceptances is not None and not self.launches[name]:
             source = read_source(kernel)
             self.acceptances.lines_run |= {(source.filename, line) for line in source.lines}
