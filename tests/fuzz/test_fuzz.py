@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2, 20_119, 20_125])
 def test_a_generated_kernel_compiles_in_the_lab_if_it_does_in_numba(seed):
     found = outcome(case(seed), with_native=False)
     assert found.agree, (case(seed).text, found)
