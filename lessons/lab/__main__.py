@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Sequence
 
+from . import __version__
 from .errors import InputError
 
 PROGRAM = f"python -m {__package__}"
 USAGE = f"""usage: {PROGRAM} run SCRIPT.py ...   run a script for a GPU without one, and check it
        {PROGRAM} run --help
-       {PROGRAM} example [PICTURE.png]   a kernel with a bug, repaired, measured and drawn"""
+       {PROGRAM} example [PICTURE.png]   a kernel with a bug, repaired, measured and drawn
+       {PROGRAM} --version"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,6 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help"):
         print(USAGE)
+        return 0
+    if given == ["--version"]:
+        print(f"twothreads {__version__}")
         return 0
     command, *rest = given
     try:

@@ -13,11 +13,14 @@ from .errors import InputError
 # What stands at the beginning of each kind of file that the lab writes: such a one is replaced.
 OWN = {
     "json": b'{\n  "launches"', "sarif": b"sarif-2.1.0.json", "html": b"<title>Replay",
+    "baseline": b'"accepted by the lab"',
 }  # fmt: skip
 
 
 def refuse_foreign(kind: str, path: str | None) -> None:
     """Raise `InputError` if a file is there that the lab has not written. kind: a key of `OWN`."""
+    if path and (path.endswith((".py", ".pyw", ".ipynb")) or os.path.isdir(path)):
+        raise InputError(f"{path} is no name for a {kind} of the lab: use another one")
     if not path or not os.path.isfile(path) or not os.path.getsize(path):
         return
     with open(path, "rb") as file:

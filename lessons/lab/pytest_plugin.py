@@ -32,6 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--lab-budget", type=int, metavar="N", help="with --lab: rounds of loops per kernel"
     )
+    for name, words in (
+        ("--lab-without", "kinds of findings to leave out, with commas"),
+        ("--lab-only", "kinds of findings to keep, with commas"),
+        ("--lab-baseline", "a file of findings that are accepted"),
+    ):
+        group.addoption(name, metavar=words.split()[0].upper(), help=f"with --lab: {words}")
+    group.addoption(
+        "--lab-update-baseline",
+        action="store_true",
+        help="with --lab: write what is found into the baseline",
+    )
+    group.addoption("--lab-devices", type=int, default=1, metavar="N", help="how many GPUs")
     group.addoption("--lab-sarif", metavar="FILE", help="with --lab: write the findings as SARIF")
 
 
@@ -75,7 +87,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if EVERYTHING in config.stash:
         terminalreporter.section("the lab")
-        terminalreporter.write_line(config.stash[EVERYTHING].summary())
+        for line in config.stash[EVERYTHING].summary():
+            terminalreporter.write_line(line)
 
 
 class AllTests:
@@ -84,26 +97,38 @@ class AllTests:
     def __init__(self, config: pytest.Config) -> None:
         from .errors import InputError
         from .files import refuse_foreign
+        from .host.command import kinds
         from .host.instead_of_gpu import replaced
-        from .host.session import Session, SessionOptions
+        from .host.session import Acceptances, Session, SessionOptions
+        from .host.stand_ins import stand_ins
 
-        options = SessionOptions(native=config.getoption("--lab-native"))
+        option = config.getoption
+        self.updates = option("--lab-update-baseline")
+        options = SessionOptions(
+            native=option("--lab-native"), devices=option("--lab-devices"), unwritten=True
+        )
         if config.getoption("--lab-budget"):
             options = options._replace(budget=config.getoption("--lab-budget"))
         self.sarif = config.getoption("--lab-sarif")
         try:
             refuse_foreign("sarif", self.sarif)
+            options = options._replace(
+                acceptances=Acceptances(option("--lab-baseline"), self.updates),
+                kinds=kinds(option("--lab-only") or "") or None,
+                without=kinds(option("--lab-without") or ""),
+            )
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
         self.session: Session = Session(options)
         self.stack = ExitStack()
         self.stack.enter_context(replaced(self.session))
+        self.stack.enter_context(stand_ins())
         self.failed = 0
 
     def judge(self, report: pytest.TestReport) -> None:
         """A test that has found something fails, unless it fails anyway."""
         self.session.order.wait_for_everything()
-        if self.session.ok:
+        if self.session.ok or self.updates:
             return
         self.failed += 1
         text = self.session.summary()
@@ -113,13 +138,17 @@ class AllTests:
         else:
             report.sections.append(("the lab", text))
 
-    def summary(self) -> str:
+    def summary(self) -> list[str]:
         everything = self.session.everything()
-        text = everything.summary().partition("\n")[0]
-        return f"{text}, in {self.failed} tests" if self.failed else text
+        first = everything.summary().partition("\n")[0]
+        if self.failed:
+            first += f", in {self.failed} tests"
+        return [first, *everything.accepted_lines(), *everything.gone()]
 
     def end(self) -> None:
         self.stack.close()
+        if self.updates and self.session.acceptances is not None:
+            self.session.acceptances.write(self.session.everything().findings)
         if self.sarif:
             from .files import write_whole
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lessons.lab import __version__
+from lessons.lab.__main__ import main
+
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lessons" / "lab"
 
@@ -35,11 +38,15 @@ except twothreads.InputError as error:
 """
 
 
-def test_the_package_has_a_page_and_a_name():
+def test_the_package_has_a_page_and_a_name(capsys):
     text = (LAB / "pyproject.toml").read_text(encoding="utf-8")
     name = re.search(r'^name = "(\w+)"$', text, re.MULTILINE)[1]
-    page = (LAB / "README.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {name}: ")
+    page = (LAB / "PACKAGE.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {name}: ") and "lessons" not in page
+    assert not re.search(r"\]\((?!\*)", page)  # no links: they would need an address
+    assert (LAB / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert (LAB / "py.typed").exists()
+    assert main(["--version"]) == 0 and capsys.readouterr().out == f"twothreads {__version__}\n"
     for module in re.findall(rf'"{name}\.(\w+)', text):
         assert (LAB / f"{module}.py").exists()
 

@@ -74,6 +74,31 @@ def prepare(kernel: Callable, arguments: Sequence[Any]) -> Prepared:
     )
 
 
+def extended(
+    kernel: Any, arguments: Sequence[Any], stream: Any
+) -> tuple[Sequence[Any], list[Callable]]:
+    """The arguments after `prepare_args` of the extensions, and what to call at the end."""
+    extensions = list(getattr(kernel, "extensions", None) or ())
+    when_done: list[Callable] = []
+    values = list(arguments)
+    for place, value in enumerate(values if extensions else ()):
+        kind = typed(value)
+        for extension in reversed(extensions):
+            kind, value = extension.prepare_args(kind, value, stream=stream, retr=when_done)
+        values[place] = value
+    return values, when_done
+
+
+def typed(value: Any) -> Any:
+    """Numba's type of an argument; numba-cuda has a list of its own of what has which type."""
+    try:
+        from numba.cuda.typing.typeof import Purpose
+        from numba.cuda.typing.typeof import typeof as typeof_on_gpu
+    except ImportError:
+        return typeof(plain_array(plain(value)))
+    return typeof_on_gpu(plain_array(plain(value)), Purpose.argument)
+
+
 def types_of(values: Iterable[Any]) -> str:
     """The types of a launch's arguments in words: for others, Numba compiles a kernel anew."""
     return "; ".join(type_of(value) for value in values)

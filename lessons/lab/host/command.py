@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import InputError, OneLineParser
-from ..files import OWN, refuse_foreign, write_whole
+from ..files import refuse_foreign, write_whole
 from ..simulator.findings import KINDS, wanted_kinds
 from ..simulator.options import BUDGET
 from ..source import file_label
@@ -32,11 +32,16 @@ def main(program: str, arguments: Sequence[str]) -> int:
     with instead_of_gpu(
         options.native,
         options.budget,
+        kinds=options.only or None,
         without=options.without,
         quiet=True,
         record=bool(options.html),
+        devices=options.devices,
+        baseline=options.baseline,
+        update_baseline=options.update_baseline,
     ) as session:
         status = run_script(options)
+    refuse_all_foreign(options)  # the script may have written one of them
     for path, text in ((options.json, session.as_json), (options.sarif, session.as_sarif)):
         if path:
             write_text(path, text())
@@ -67,6 +72,14 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         help=f"rounds of loops before a kernel counts as endless (default: {BUDGET:,})")
     add("--without", type=kinds, default=(), metavar="KINDS",
         help=f"kinds of findings to leave out, with commas: {', '.join(KINDS)} (default: none)")
+    add("--only", type=kinds, default=(), metavar="KINDS",
+        help="kinds of findings to keep, with commas (default: all)")
+    add("--baseline", metavar="FILE",
+        help="a file of findings that are accepted (default: none; comments such as "
+        "`# lab: allow race - the reason` on the line accept, too)")
+    add("--update-baseline", action="store_true",
+        help="write what is found into the baseline (default: do not)")
+    add("--devices", type=int, default=1, metavar="N", help="how many GPUs there are (default: 1)")
     add("--advice", action="store_true",
         help="tell also what is right and slow (default: only count it)")
     add("--json", metavar="FILE", help="write the findings as JSON (default: do not)")
@@ -87,11 +100,28 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"which script? Write {program} run SCRIPT.py")
     elif not Path(options.script).is_file():
         raise InputError(f"there is no file {options.script}")
-    for kind in OWN:
-        refuse_foreign(kind, getattr(options, kind))
-    if options.budget < 1:
-        raise InputError(f"--budget must be 1 or more, not {options.budget}")
+    refuse_all_foreign(options)
+    own = {f"--{name}".replace("_", "-") for name in vars(options)}
+    behind = [given for given in options.arguments if given.partition("=")[0] in own]
+    if behind:
+        print(
+            f"note: the script is given {' '.join(behind)}, for it stands behind its name: options "
+            "of the lab stand before it",
+            file=sys.stderr,
+        )
+    for name in ("budget", "devices"):
+        if getattr(options, name) < 1:
+            raise InputError(f"--{name} must be 1 or more, not {getattr(options, name)}")
     return options
+
+
+def refuse_all_foreign(options: argparse.Namespace) -> None:
+    given = [options.json, options.sarif, options.html]
+    named = [os.path.abspath(path) for path in given if path]
+    if len(set(named)) < len(named):
+        raise InputError("--json, --sarif and --html need a file each")
+    for kind, path in zip(("json", "sarif", "html"), given, strict=True):
+        refuse_foreign(kind, path)
 
 
 def kinds(text: str) -> tuple[str, ...]:
@@ -99,7 +129,7 @@ def kinds(text: str) -> tuple[str, ...]:
     try:
         wanted_kinds(None, listed)
     except ValueError as error:
-        raise InputError(f"--without: {error}") from None
+        raise InputError(f"--without and --only: {error}") from None
     return listed
 
 
@@ -175,7 +205,7 @@ def place_of(error: BaseException) -> str:
 
 def tell(session: Session, with_advice: bool) -> None:
     sys.stdout.flush()
-    print(session.summary(with_advice))
+    print("\n".join([session.summary(with_advice), *session.gone()]))
     if session.advice and not with_advice:
         lines = "1 line" if len(session.advice) == 1 else f"{len(session.advice)} lines"
         print(f"{lines} could be faster; --advice tells how")

@@ -1,10 +1,13 @@
 """Arrays on the GPU that is not there: they lie in the host's memory, and say so to nobody."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
+from ..errors import InputError
 from .fixed import Fixed
 from .places import HostPlace, host_place
 
@@ -12,7 +15,10 @@ GARBAGE = 0xA5  # the bytes of memory that nobody has written
 
 
 class Copies(Protocol):
-    """What a `session.Session` does for its arrays."""
+    """What a `session.Session` does for its arrays. rooms: those that somebody still has."""
+
+    rooms: "WeakSet[Room]"
+    current: Any
 
     def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray: ...
 
@@ -20,16 +26,27 @@ class Copies(Protocol):
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
 
+    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray: ...
+
     def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
 
 
 class Room:
-    """Memory of the device, which an array and its views share: with the last of them it goes."""
+    """Memory of the device, which an array and its views share: with the last of them it goes.
 
-    def __init__(self, session: Copies, memory: np.ndarray) -> None:
+    written: that of the array it was made for.
+    """
+
+    def __init__(
+        self, session: Copies, memory: np.ndarray, written: np.ndarray | None = None
+    ) -> None:
         self.session = session
         self.memory = memory
+        self.written = written
         self.made = host_place()
+        if session is not None:
+            self.device = session.current.stack[-1]
+            session.rooms.add(self)
 
     def __del__(self) -> None:
         if self.session is not None:  # a program could make an array of its own, without one
@@ -60,7 +77,7 @@ class DeviceArray(metaclass=Fixed):
         self._lab_data = data
         self._lab_stream = stream
         self._lab_written = written
-        self._lab_room = room or Room(session, data)
+        self._lab_room = room or Room(session, data, written)
 
     # ---------------------------------------------------------------- what it looks like
 
@@ -145,7 +162,12 @@ class DeviceArray(metaclass=Fixed):
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to `ary`, or to a new array; on a stream the host does not wait for it."""
-        return self._lab_session.copy_to_host(self._lab_data, ary, stream)
+        result = self._lab_session.copy_to_host(self._lab_data, ary, stream)
+        written = self._lab_written
+        ordinary = ary is not None and type(ary) is np.ndarray  # which does not tell who reads it
+        if ordinary or written is None or written.all() or not written.any():
+            return result
+        return self._lab_session.watch_unwritten(result, ~written)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy from a NumPy array or from another one on the device."""
@@ -174,6 +196,54 @@ class DeviceArray(metaclass=Fixed):
     def setitem(self, item: Any, value: Any, stream: Any = 0) -> None:
         self._lab_assume_written(... if isinstance(item, str) else item)
         self._lab_session.write_element(self._lab_data, item, plain(value), stream)
+
+
+def adopted(session: Copies, description: Any) -> DeviceArray:
+    """The array of the lab that a `__cuda_array_interface__` tells of.
+
+    Raises `InputError` if it tells of other memory: there is no GPU that could have it.
+    """
+    if description.get("mask") is not None:
+        raise NotImplementedError("Masked arrays are not supported")
+    shape = tuple(map(int, description["shape"]))
+    descr = description.get("descr") or [("", "")]
+    dtype = np.dtype(str(description["typestr"]) if descr[0][0] == "" else list(descr))
+    steps = description.get("strides")
+    steps = None if steps is None else tuple(map(int, steps))
+    address = int(description["data"][0])
+    first, end = extent(shape, dtype, steps)
+    for room in list(session.rooms):
+        flat = room.memory.ravel(order="K")
+        offset = address - flat.__array_interface__["data"][0]
+        if offset + first < 0 or offset + end > flat.nbytes or dtype.hasobject:
+            continue
+        if not np.may_share_memory(flat, room.memory):
+            continue
+        data = np.ndarray(shape, dtype, flat.view(np.uint8), offset, steps)
+        if room.written is not None:
+            room.written[...] = True  # what is written by another name is not known here
+        return DeviceArray(session, data, room=room)
+    raise InputError(
+        f"the memory at {address:#x} belongs to no array of the lab, and there is no GPU that "
+        "could have it: make the array with cuda.to_device or cuda.device_array"
+    )
+
+
+def extent(
+    shape: tuple[int, ...], dtype: np.dtype, steps: tuple[int, ...] | None
+) -> tuple[int, int]:
+    """Where an array's bytes begin and end, counted from its first element.
+
+    NumPy does not check steps that are negative.
+    """
+    if min(shape, default=1) < 0 or (steps is not None and len(steps) != len(shape)):
+        raise InputError(f"shape {shape} and strides {steps} do not describe an array")
+    if 0 in shape:
+        return 0, 0
+    if steps is None:
+        return 0, math.prod(shape) * dtype.itemsize
+    ways = [(length - 1) * step for length, step in zip(shape, steps, strict=True)]
+    return sum(way for way in ways if way < 0), sum(way for way in ways if way > 0) + dtype.itemsize
 
 
 def plain(value: Any) -> Any:

@@ -32,7 +32,7 @@ WRITING = ("fill", "itemset", "partition", "put", "sort", "byteswap")
 class Watcher(Protocol):
     """Whom arrays ask: a `session.Session`."""
 
-    def touch(self, memory: np.ndarray, writes: bool) -> None: ...
+    def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None: ...
 
     def is_watching(self) -> bool: ...
 
@@ -45,15 +45,15 @@ class HostArray(np.ndarray, metaclass=Fixed):
     def __array_finalize__(self, origin: object) -> None:
         self._lab_session = getattr(origin, "_lab_session", None)
 
-    def _lab_touch(self, writes: bool) -> None:
+    def _lab_touch(self, writes: bool, item: Any = ...) -> None:
         if self._lab_session is not None:
-            self._lab_session.touch(plain_array(self), writes)
+            self._lab_session.touch(plain_array(self), writes, item)
 
     def __getitem__(self, item: Any) -> Any:
         part = super().__getitem__(item)
         if isinstance(part, np.ndarray) and np.may_share_memory(part, self):
             return part  # a view: nobody has looked at its elements yet
-        self._lab_touch(writes=False)
+        self._lab_touch(writes=False, item=item)
         return plain_array(part)
 
     def __setitem__(self, item: Any, value: Any) -> None:
@@ -79,6 +79,11 @@ class HostArray(np.ndarray, metaclass=Fixed):
             return super().__array_function__(function, types, arguments, options)
         if function is np.copyto and isinstance(arguments[0], HostArray):
             arguments[0]._lab_touch(writes=True)
+        if function is np.where:  # which may choose none of the elements that are garbage
+            for array in arguments:
+                if isinstance(array, HostArray):
+                    array._lab_touch(writes=False, item=np.s_[:0] if array.ndim else ...)
+            return function(*map(plain_array, arguments), **options)
         return function(*read_all(arguments), **read_all(options))
 
 

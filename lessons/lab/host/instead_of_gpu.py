@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 from numba import cuda
 from numba.core import config
 
+from ..simulator.accepted import Acceptances
 from ..simulator.options import BUDGET
 from .device_array import DeviceArray
 from .launches import jit_replacement, kernel_methods
-from .replacements import host_functions, ufunc_replacement
+from .replacements import RUNTIME_VERSION, driver_functions, host_functions
 from .session import Session, SessionOptions
+from .stand_ins import stand_ins
+from .ufuncs import ufunc_patches
 
 MISSING = object()  # in the place of an attribute that was not there
 
@@ -31,6 +33,9 @@ def instead_of_gpu(
     without: Iterable[str] = (),
     quiet: bool = False,
     record: bool = False,
+    devices: int = 1,
+    baseline: str | None = None,
+    update_baseline: bool = False,
 ) -> Iterator[Session]:
     """While this block runs, `numba.cuda` needs no GPU, and every launch is checked.
 
@@ -40,13 +45,20 @@ def instead_of_gpu(
 
     native: run kernels in the native engine, for large inputs; it finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. quiet: print nothing. record: keep the
-    first launch that has problems, for `session.html(path)`.
+    first launch that has problems, for `session.html(path)`. devices: how many GPUs there are.
+    baseline: path of a file of accepted findings. update_baseline: write it anew at the end.
+
+    Raises `InputError` if there is no such baseline.
     """
-    session = Session(SessionOptions(native, budget, kinds, without, record))
-    with replaced(session):
+    acceptances = Acceptances(baseline, update_baseline)
+    options = SessionOptions(native, budget, kinds, without, record, devices, acceptances, True)
+    session = Session(options)
+    with replaced(session), stand_ins():
         yield session
-    if not session.ok and not quiet:
-        print(session.summary(), file=sys.stderr)
+    if update_baseline:
+        session.findings = acceptances.write(session.findings)
+    if (not session.ok or session.gone()) and not quiet:
+        print("\n".join([session.summary(), *session.gone()]), file=sys.stderr)
 
 
 @contextmanager
@@ -58,25 +70,48 @@ def replaced(session: Session) -> Iterator[None]:
             for name, value in host_functions(session).items():
                 patches.replace(module, name, value)
             patches.replace(module, "jit", jit_replacement(module.jit))
-        for name in ("vectorize", "guvectorize"):
-            original = getattr(numba, name)
-            patches.replace(numba, name, ufunc_replacement(session, original))
+        for owner, name, value in () if simulated() else ufunc_patches(vectorizers()):
+            patches.set(owner, name, value)
         for kernels in classes_of_kernels():
             for name, method in kernel_methods(session).items():
                 patches.set(kernels, name, method)
-        arrays = sys.modules.get("numba.cuda.cudadrv.devicearray")
-        if arrays is not None:
-            patches.set(arrays, "DeviceNDArray", DeviceArray)
-            patches.set(arrays, "is_cuda_ndarray", lambda obj: isinstance(obj, DeviceArray))
+        for module_name, attributes in inner_modules(session).items():
+            for name, value in attributes.items() if module_name in sys.modules else ():
+                patches.set(sys.modules[module_name], name, value)
+        driver = sys.modules.get("numba.cuda.cudadrv.driver")
+        if driver is not None:
+            patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)
         patches.everywhere()
-        devices = sys.modules.get("numba.cuda.cudadrv.devices")
-        if devices is not None:
-            patches.set(devices, "gpus", cuda.gpus)
-            patches.set(devices, "get_context", cuda.current_context)
         yield
     finally:
         session.end()
         patches.undo()
+
+
+def inner_modules(session: Session) -> dict[str, dict[str, Any]]:
+    """Modules that a program may ask in place of `numba.cuda`: what is replaced in each."""
+    return {
+        "numba.cuda.cudadrv.devicearray": {
+            "DeviceNDArray": DeviceArray,
+            "is_cuda_ndarray": lambda obj: isinstance(obj, DeviceArray),
+        },
+        "numba.cuda.cudadrv.devices": {
+            "gpus": cuda.gpus,
+            "get_context": cuda.current_context,
+            "require_context": lambda function: function,
+            "reset": lambda: None,
+        },
+        "numba.cuda.cudadrv.driver": driver_functions(session),
+    }
+
+
+def simulated() -> bool:
+    """Whether Numba's own simulator takes the place of `numba.cuda`."""
+    return bool(getattr(config, "ENABLE_CUDASIM", False))
+
+
+def vectorizers() -> types.ModuleType:
+    return importlib.import_module("numba.cuda.vectorizers")
 
 
 def successors() -> list[types.ModuleType]:
@@ -97,7 +132,7 @@ def classes_of_kernels() -> list[type]:
 
 def class_of_kernels() -> type:
     """Numba's own, with a GPU or in its simulator."""
-    if getattr(config, "ENABLE_CUDASIM", False):
+    if simulated():
         from numba.cuda.simulator.kernel import FakeCUDAKernel
 
         return FakeCUDAKernel

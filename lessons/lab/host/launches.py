@@ -2,27 +2,30 @@
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..dimensions import (
-    MAX_THREADS,
-    Configuration,
-    as_dim3,
-    configuration,
-    forall_configuration,
-    volume,
-)
-from ..errors import refuse_names
-from ..signatures import keep_signatures
-from .devices import ATTRIBUTES, MULTIPROCESSORS
+from numba.core.types import void
+
+from ..dimensions import MAX_THREADS, Configuration, configuration, forall_configuration
+from ..errors import InputError, refuse_names
+from ..numba_compiler import any_device
+from ..signatures import keep_signatures, signatures_of
+from ..source import python_function
+from .arguments import typed
+from .devices import MULTIPROCESSORS, Device, blocks_at_once
 from .fixed import Fixed
 
 if TYPE_CHECKING:
     from .session import Session
 
-KEPT_OPTIONS = ("device", "inline", "fastmath")  # the others are about compiling for a GPU
+INSPECTIONS = (
+    "inspect_asm", "inspect_llvm", "inspect_sass", "inspect_sass_cfg", "inspect_lto_ptx",
+)  # fmt: skip
+# The others are about compiling for a GPU.
+KEPT_OPTIONS = ("device", "inline", "fastmath", "extensions")
 
 
 class Launcher(metaclass=Fixed):
@@ -36,25 +39,74 @@ class Launcher(metaclass=Fixed):
     def __call__(self, *arguments: Any, **by_name: Any) -> None:
         refuse_names(by_name)
         self._lab_session.launch(self._lab_kernel, self._lab_chosen, arguments)
+        if not signatures_of(self._lab_kernel):
+            with suppress(TypeError, ValueError):  # of what has no type of its own, as cuda.In(...)
+                remember_types(self._lab_kernel, [tuple(map(typed, arguments))])
 
 
 class Overloads(dict, metaclass=Fixed):
-    """`kernel.overloads`: machine code by signature, of which there is none."""
+    """`kernel.overloads`: what a program may ask of the machine code, by signature.
 
-    def __missing__(self, signature: object) -> "WithoutCode":
-        return WithoutCode()
+    There is no machine code; that of a signature which was never launched may be asked for, too.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        super().__init__()
+        self._lab_kernel = kernel
+
+    def __missing__(self, types: tuple) -> "WithoutCode":
+        self[types] = WithoutCode(self._lab_kernel, types)
+        return self[types]
 
 
 class WithoutCode(metaclass=Fixed):
-    """What a program may ask of a compiled kernel; what only a compiler knows is 0."""
+    """What a program may ask of a compiled kernel; what only machine code tells is 0."""
 
     regs_per_thread = const_mem_size = shared_mem_per_block = local_mem_per_thread = 0
     max_threads_per_block = MAX_THREADS
+    cooperative = property(lambda self: "this_grid" in names_in(self._lab_kernel))
+
+    def __init__(self, kernel: Any, types: tuple) -> None:
+        self._lab_kernel = kernel
+        self._lab_types = types
+
+    @property
+    def signature(self) -> Any:
+        return void(*self._lab_types)
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks a GPU could hold at once: that of `devices.Device`."""
-        threads = volume(as_dim3(blockdim, "block"))
-        return MULTIPROCESSORS * max(1, ATTRIBUTES["MAX_THREADS_PER_MULTI_PROCESSOR"] // threads)
+        return MULTIPROCESSORS * blocks_at_once(blockdim)
+
+    def inspect_asm(self, cc: Any = None) -> str:
+        """PTX, which numba-cuda makes without a GPU, for the capability of the lab's device."""
+        from numba.cuda import compile_ptx
+
+        with any_device():
+            text, _ = compile_ptx(
+                self._lab_kernel.py_func, self._lab_types, cc=cc or Device.compute_capability
+            )
+        return str(text)
+
+    def inspect_llvm(self) -> str:
+        raise InputError(
+            "inspect_llvm: the lab keeps no intermediate code; inspect_asm gives a kernel's PTX"
+        )
+
+    def inspect_sass(self) -> str:
+        raise InputError(
+            "inspect_sass: machine code is made for a GPU, and there is none; inspect_asm gives a "
+            "kernel's PTX"
+        )
+
+    inspect_sass_cfg = inspect_lto_ptx = inspect_sass
+
+    def inspect_types(self, file: Any = None) -> None:
+        self.inspect_llvm()
+
+
+def names_in(kernel: Any) -> tuple[str, ...]:
+    return python_function(kernel).__code__.co_names
 
 
 def kernel_methods(session: "Session") -> dict[str, Callable]:
@@ -77,7 +129,16 @@ def kernel_methods(session: "Session") -> dict[str, Callable]:
     def specialize(kernel: Callable, *arguments: Any) -> Callable:
         return kernel  # each launch looks at its arguments anyway
 
+    def inspect(name: str) -> Callable:
+        def method(kernel: Any, signature: Any = None) -> Any:
+            if signature is not None:
+                return getattr(kernel.overloads[tuple(signature)], name)()
+            return {types: getattr(code, name)() for types, code in kernel.overloads.items()}
+
+        return method
+
     methods: dict[str, Callable] = {
+        **{name: inspect(name) for name in INSPECTIONS},
         "configure": configure,
         "__getitem__": getitem,
         "forall": forall,
@@ -104,8 +165,18 @@ def unknown_without_gpu(name: str) -> Callable:
 def without_code(kernel: Any) -> Any:
     options = getattr(kernel, "targetoptions", None)  # kernels of Numba's simulator have none
     if options is not None and hasattr(kernel, "overloads") and not options.get("device"):
-        kernel.overloads = Overloads(kernel.overloads)
+        kernel.overloads = Overloads(kernel)
     return kernel
+
+
+def remember_types(kernel: Any, launched: Iterable[tuple]) -> None:
+    """Note the types that a kernel was made for, or launched with, as a compiler would."""
+    code = getattr(kernel, "overloads", None)
+    if not isinstance(code, Overloads):
+        return
+    for types in launched:
+        if types not in code:
+            code[types] = WithoutCode(kernel, types)
 
 
 def jit_replacement(original: Callable) -> Callable:
@@ -122,6 +193,7 @@ def jit_replacement(original: Callable) -> Callable:
             kernel = without_code(make(function))
             if func_or_sig is not None:
                 keep_signatures(kernel, signatures)
+                remember_types(kernel, [signature.arguments for signature in signatures_of(kernel)])
             return kernel
 
         return decorate

@@ -17,14 +17,12 @@ THREAD = re.compile(r"thread \((\d+), (\d+), (\d+)\) of block \((\d+), (\d+), (\
 
 
 def run_native(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> list[Finding]:
-    """The first index outside an array. What the engine cannot do is checked instead."""
+    """The first index outside an array. What this engine cannot compile is checked instead."""
     try:
         native(kernel)[chosen.grid, chosen.block, 0, chosen.shared_bytes](*values)
     except IndexError as error:
         return [outside(kernel, str(error))]
-    except NativeCompileError as error:
-        return [located(kernel, "compile", str(error))]
-    except NativeRefusal:
+    except (NativeCompileError, NativeRefusal):
         report = checked_run(
             kernel, chosen.grid, chosen.block, *values, dynamic_shared=chosen.shared_bytes
         )

@@ -1,6 +1,7 @@
 """Where in the user's own files something happened."""
 
 import sys
+import threading
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -45,3 +46,10 @@ def is_users(filename: str) -> bool:
         # Whatever lies among the lab's files but is run as a script is the user's.
         return False
     return not any(part in filename for part in ALSO_FOREIGN)
+
+
+class Current(threading.local):
+    """Of each thread of the host: which device it has selected, the last of those it entered."""
+
+    def __init__(self) -> None:
+        self.stack = [0]

@@ -5,21 +5,23 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numba.cuda
 import numpy as np
 
 from ..errors import InputError
+from ..numba_compiler import any_device
 from ..source import python_function
 from .device_array import DeviceArray, garbage, garbage_like, plain
-from .devices import Context, Device, Devices, nothing_to_do
+from .devices import Context, Devices, nothing_to_do
 from .host_array import plain_array, watched
 from .order import ALL_STREAMS, DEFAULT
 from .streams import Event, Stream
 
-# ---------------------------------------------------------------- reductions and ufuncs
-
-
 if TYPE_CHECKING:
     from .session import Session
+
+
+RUNTIME_VERSION = 13, 0
 
 
 def reduce_replacement(session: "Session") -> Callable:
@@ -46,48 +48,13 @@ def reduce_replacement(session: "Session") -> Callable:
     return reduce
 
 
-def ufunc_replacement(session: "Session", original: Callable) -> Callable:
-    """`numba.vectorize` or `numba.guvectorize`, whose target "cuda" is compiled for the CPU."""
-
-    def vectorize(*arguments: Any, **options: Any) -> Any:
-        if options.get("target") != "cuda":
-            return original(*arguments, **options)
-        decorate = original(*arguments, **{**options, "target": "cpu"})
-        if not callable(arguments[0]):
-            return lambda function: on_device(session, decorate(function))
-        return on_device(session, decorate)
-
-    return vectorize
-
-
-def on_device(session: "Session", ufunc: Callable) -> Callable:
-    """A ufunc that takes arrays of the device, and returns one if it was given any."""
-
-    def call(*arguments: Any, out: Any = None, stream: Any = 0) -> Any:
-        outputs = {} if out is None else {"out": plain_array(plain(out))}
-        result = ufunc(*(plain_array(plain(argument)) for argument in arguments), **outputs)
-        if out is not None:
-            return out
-        if any(isinstance(argument, DeviceArray) for argument in arguments):
-            return DeviceArray(session, np.asarray(result))
-        return result
-
-    return call
-
-
-# ---------------------------------------------------------------- replacements
-
-
-if TYPE_CHECKING:
-    from .session import Session
-
-
 def host_functions(session: "Session") -> dict[str, Any]:
     """name in `numba.cuda` -> what replaces it."""
+    streams = stream_functions(session)
     return {
         **array_functions(session),
-        **stream_functions(session),
-        **device_functions(session),
+        **streams,
+        **device_functions(session, streams),
         "reduce": reduce_replacement(session),
         "Reduce": reduce_replacement(session),
     }
@@ -95,6 +62,7 @@ def host_functions(session: "Session") -> dict[str, Any]:
 
 def array_functions(session: "Session") -> dict[str, Callable]:
     def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+        obj = session.adopted(obj)
         if isinstance(obj, DeviceArray):
             return obj
         source = np.asarray(plain_array(obj)) if not isinstance(obj, np.void) else np.asarray(obj)
@@ -142,12 +110,13 @@ def array_functions(session: "Session") -> dict[str, Callable]:
         yield views[0] if len(views) == 1 else views
 
     def as_cuda_array(obj: Any, sync: bool = True) -> Any:
-        if isinstance(obj, DeviceArray):
-            return obj
-        raise InputError(
-            f"{type(obj).__name__} holds memory of a GPU, and there is none: give the kernel an "
-            "array of cuda.to_device"
-        )
+        found = session.adopted(obj)
+        if isinstance(found, DeviceArray):
+            return found
+        raise TypeError("*obj* doesn't implement the cuda array interface.")
+
+    def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> Any:
+        return session.adopted(SimpleNamespace(__cuda_array_interface__=desc, owner=owner))
 
     def is_cuda_array(obj: Any) -> bool:
         return hasattr(obj, "__cuda_array_interface__")
@@ -165,7 +134,7 @@ def array_functions(session: "Session") -> dict[str, Callable]:
         "mapped": mapped,
         "as_cuda_array": as_cuda_array,
         "is_cuda_array": is_cuda_array,
-        "from_cuda_array_interface": refusal("from_cuda_array_interface"),
+        "from_cuda_array_interface": from_cuda_array_interface,
         "open_ipc_array": refusal("open_ipc_array"),
     }
 
@@ -204,49 +173,87 @@ def stream_functions(session: "Session") -> dict[str, Callable]:
     }
 
 
-def device_functions(session: "Session") -> dict[str, Any]:
-    context = Context(session, Device())
-    devices = Devices(context)
+def device_functions(session: "Session", functions: dict[str, Callable]) -> dict[str, Any]:
+    devices = Devices(session, functions)
 
     def select_device(device_id: int) -> Context:
-        if device_id != 0:
-            raise InputError(f"there is no device {device_id}: the lab has one, number 0")
-        return context
+        if not 0 <= device_id < len(devices):
+            raise InputError(devices._lab_missing(device_id))
+        session.current.stack[:] = [device_id]
+        return devices.current
+
+    def current_context(devnum: int | None = None) -> Context:
+        return devices.current if devnum is None else devices[devnum]
 
     def detect() -> bool:
-        print("Found 1 device: the lab's simulator, compute capability 8.0")
+        print(f"Found {len(devices)} device(s): the lab's simulator, compute capability 8.0")
         return True
+
+    def for_current_device(name: str) -> Callable:
+        compile_it = getattr(numba.cuda, name, None)
+
+        def compiled(*arguments: Any, **options: Any) -> Any:
+            if compile_it is None:
+                raise InputError("numba-cuda is not installed, whose compiler makes PTX")
+            with any_device():
+                return compile_it(*arguments, cc=devices.current.compute_capability, **options)
+
+        return compiled
 
     def nothing(*arguments: object, **options: object) -> None:
         return None
 
-    @contextmanager
-    def defer_cleanup() -> Iterator[None]:
-        """Nothing is freed in this block."""
-        session.frees_later += 1
-        try:
-            yield
-        finally:
-            session.frees_later -= 1
-
     return {
         "select_device": select_device,
-        "get_current_device": lambda: context.device,
-        "current_context": lambda devnum=None: context,
+        "get_current_device": lambda: devices.current.device,
+        "current_context": current_context,
         "list_devices": lambda: devices,
         "gpus": devices,
         "is_available": lambda: True,
         "is_supported_version": lambda: True,
         "is_float16_supported": lambda: True,
         "is_bfloat16_supported": lambda: True,
+        "compile_ptx_for_current_device": for_current_device("compile_ptx"),
+        "compile_for_current_device": for_current_device("compile"),
         "cuda_error": nothing,
         "detect": detect,
         "close": nothing,
-        "defer_cleanup": defer_cleanup,
+        "defer_cleanup": lambda: devices.current.defer_cleanup(),
         "profiling": nothing_to_do,
         "profile_start": nothing,
         "profile_stop": nothing,
-        "runtime": SimpleNamespace(get_version=lambda: (12, 0), is_supported_version=lambda: True),
+        "runtime": SimpleNamespace(
+            get_version=lambda: RUNTIME_VERSION, is_supported_version=lambda: True
+        ),
+    }
+
+
+def driver_functions(session: "Session") -> dict[str, Any]:
+    """name in `numba.cuda.cudadrv.driver` -> what replaces it."""
+
+    def device_to_host(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
+        session.copy_to_host(src._lab_data, dst, stream)
+
+    def host_to_device(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
+        dst.copy_to_device(src, stream)
+
+    def device_memset(dst: Any, val: int, size: int, stream: Any = 0) -> None:
+        bytes_of(dst)[:size] = val
+        dst._lab_assume_written()
+
+    def device_pointer(obj: Any) -> int:
+        return int(obj.__cuda_array_interface__["data"][0])
+
+    def bytes_of(array: DeviceArray) -> np.ndarray:
+        return array._lab_data.reshape(-1).view(np.uint8)
+
+    return {
+        "device_to_host": device_to_host,
+        "host_to_device": host_to_device,
+        "device_to_device": host_to_device,
+        "device_memset": device_memset,
+        "device_pointer": device_pointer,
+        "get_version": lambda: RUNTIME_VERSION,
     }
 
 

@@ -4,21 +4,25 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet, ref
 
 import numpy as np
 
 from ..dimensions import Configuration, volume
+from ..simulator.accepted import Acceptances
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.options import BUDGET
+from ..simulator.report import Report
 from ..simulator.run import checked_run
-from .arguments import Prepared, memory_of, places_of, prepare, types_of
-from .device_array import DeviceArray, garbage_like, plain
+from ..source import read_source
+from .arguments import Prepared, extended, memory_of, places_of, prepare, types_of
+from .device_array import DeviceArray, Room, adopted, garbage_like, plain
 from .found import Found
 from .host_array import HostArray, plain_array, watched
 from .host_reads import ReadsOfOrdinaryArrays, stores_into_an_array
 from .order import DEFAULT, HOST, Access, Order
-from .places import HostPlace, host_place
+from .places import Current, HostPlace, host_place
 from .steps import FREE, LAUNCH, TO_DEVICE, TO_HOST, Step
 from .streams import number_of
 
@@ -28,6 +32,8 @@ MANY_THREADS = 500_000  # a check of so many may take a while
 class SessionOptions(NamedTuple):
     """native: run kernels in the native engine, which is fast and finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
+    devices: how many there are. acceptances: findings that the project accepts. unwritten: look
+    for elements that nobody writes.
     """
 
     native: bool = False
@@ -35,6 +41,9 @@ class SessionOptions(NamedTuple):
     kinds: Iterable[str] | None = None
     without: Iterable[str] = ()
     record: bool = False
+    devices: int = 1
+    acceptances: Acceptances | None = None
+    unwritten: bool = False
 
 
 class Session(Found):
@@ -42,12 +51,18 @@ class Session(Found):
 
     def __init__(self, options: SessionOptions | None = None) -> None:
         self.options = options or SessionOptions()
-        super().__init__(wanted_kinds(self.options.kinds, self.options.without))
+        kinds = wanted_kinds(self.options.kinds, self.options.without)
+        super().__init__(kinds, self.options.acceptances)
         self.order = Order(self.check_source)
         self.too_early: set[tuple[int, int]] = set()  # operations that somebody did not wait for
         self.ordinary: set[tuple[int, int]] = set()  # operations that write ordinary arrays
         self.reads = ReadsOfOrdinaryArrays(self)
         self.pinned: list[np.ndarray] = []  # ordinary arrays that are pinned for a while
+        self.rooms: WeakSet[Room] = WeakSet()  # the device's memory
+        self.current = Current()
+        # Copies from the device, and the numbers, from 1, of elements that no thread has written.
+        self.missing: list[tuple[ref[np.ndarray], np.ndarray]] = []
+        self.reached: set[Callable] = set()  # kernels of which a launch has reached all elements
         self.frees_later = 0  # how many blocks of cuda.defer_cleanup the program is in
 
     # ---------------------------------------------------------------- copies
@@ -143,10 +158,55 @@ class Session(Found):
         if access and not self.frees_later:
             self.order.steps.append(Step(FREE, made, access.stream, size=memory.nbytes))
 
+    def bytes_on(self, device: int) -> int:
+        return sum(room.memory.nbytes for room in self.rooms if room.device == device)
+
+    def adopted(self, value: Any) -> Any:
+        """An array of the lab for what has a `__cuda_array_interface__`; all else as it is."""
+        held = getattr(value, "_lab_array", None)  # of a stand-in for CuPy or PyTorch
+        value = held if isinstance(held, DeviceArray) else value
+        if isinstance(value, (DeviceArray, np.ndarray, np.generic)):
+            return value
+        if type(value) is tuple:
+            return tuple(map(self.adopted, value))
+        description = getattr(value, "__cuda_array_interface__", None)
+        return value if description is None else adopted(self, description)
+
     # ---------------------------------------------------------------- who may use what
 
-    def touch(self, memory: np.ndarray, writes: bool) -> None:
-        """The host reads or writes memory that the device uses, too."""
+    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """A copy from the device of which no thread has written some elements: who reads those?"""
+        memory = array.base if isinstance(array, HostArray) else array
+        if not self.options.unwritten or memory is None or memory.shape != missing.shape:
+            return array
+        numbers = np.empty_like(memory, dtype=np.int64)
+        numbers[...] = np.where(missing, np.arange(1, missing.size + 1).reshape(missing.shape), 0)
+        self.missing = [(there, old) for there, old in self.missing if there() is not None]
+        self.missing.append((ref(memory), numbers))
+        return watched(self, memory)
+
+    def check_written(self, memory: np.ndarray, writes: bool, item: Any) -> None:
+        for there, numbers in self.missing:
+            whole = there()
+            if whole is None or not np.may_share_memory(whole, memory):
+                continue
+            found = np.ravel(part_of(memory, whole, numbers)[item])
+            found = found[(found > 0) & (not writes)]
+            if writes or len(found):
+                numbers[...] = 0  # told once; or not known any more
+            if len(found):
+                place, count = host_place(), len(found)
+                first = [int(i) for i in np.unravel_index(found[0] - 1, whole.shape)]
+                message = (
+                    f"the host reads {'an element' if count == 1 else f'{count:,} elements'} of an "
+                    f"array of the device that no thread has written, the first at {first}: is "
+                    "the grid too small, or a guard too strict?"
+                )
+                self.add(Finding("unwritten", place.line, message, file=place.file))
+
+    def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None:
+        """The host reads or writes memory that the device uses, too. item: of it, this part."""
+        self.check_written(memory, writes, item)
         access = self.order.conflict(HOST, memory, writes)
         if access is None:
             return
@@ -217,6 +277,9 @@ class Session(Found):
     def launch(self, kernel: Callable, chosen: Configuration, arguments: Sequence[Any]) -> None:
         """Run a kernel for everything between the brackets, and keep what is found."""
         queue, place = number_of(chosen.stream), host_place()
+        arguments, when_done = extended(kernel, arguments, chosen.stream)
+        arguments = [self.adopted(argument) for argument in arguments]
+        self.check_devices(kernel, arguments)
         for memory in memory_of(arguments):
             self.order.deliver(memory)
         prepared = prepare(kernel, arguments)
@@ -229,10 +292,15 @@ class Session(Found):
             Step(LAUNCH, place, queue, waits, prepared.name, threads, types=types, arrays=arrays)
         )
         name = self.run(kernel, chosen, prepared)
+        if self.acceptances is not None and not self.launches[name]:
+            source = read_source(kernel)
+            self.acceptances.lines_run |= {(source.filename, line) for line in source.lines}
         if queue and not self.launches[name]:
             gc.collect()  # Numba's compiler leaves cycles that hold the program's arrays
         self.launches[name] += 1
         prepared.copy_back()
+        for call in when_done:
+            call()
         what = f"the kernel {name}"
         for memory, old in zip(prepared.shared if before else (), before, strict=True):
             writes = not same_bytes(memory, old)
@@ -242,6 +310,18 @@ class Session(Found):
             self.order.wait_for_stream(HOST, DEFAULT)
         elif prepared.returns_to_host:
             self.watch_ordinary(queue, number)
+
+    def check_devices(self, kernel: Callable, arguments: Sequence[Any]) -> None:
+        """A finding for an array that lies on another device than the launch."""
+        here, place = self.current.stack[-1], host_place()
+        for number, argument in enumerate(arguments, 1):
+            if isinstance(argument, DeviceArray) and argument._lab_room.device != here:
+                message = (
+                    f"argument {number} of this launch lies on device {argument._lab_room.device}, "
+                    f"and the kernel runs on device {here}, which cannot reach it: make the array "
+                    "where it is used"
+                )
+                self.add(Finding("out-of-bounds", place.line, message, file=place.file))
 
     def warn_of_size(self, name: str, chosen: Configuration) -> None:
         threads = volume(chosen.grid) * volume(chosen.block)
@@ -269,6 +349,7 @@ class Session(Found):
             budget=self.options.budget,
             dynamic_shared=chosen.shared_bytes,
             uninitialised=prepared.garbage,
+            unwritten=self.options.unwritten,
         )
         findings = report.findings
         unsupported = next((one for one in findings if one.kind == "unsupported"), None)
@@ -280,13 +361,37 @@ class Session(Found):
                 "unsupported", 0, "this simulator cannot run this kernel"
             )
             findings = after_unsupported(kernel, chosen, prepared.values, first)
+        self.forget_small_launches(report)
         for finding in findings:
-            self.add(finding)
+            if finding.topic != "unreached" or report.source.function not in self.reached:
+                self.add(finding)
         if not report.ok:
             prepared.assume_written()  # it may have ended early: nothing more follows from that
         if self.recorded is None and not report.ok:
             self.recorded = report
         return report.name
+
+    def forget_small_launches(self, report: Report) -> None:
+        """A launch that reaches all elements shows that a smaller one was meant to be small."""
+        if any(finding.topic == "unreached" for finding in report.findings):
+            return
+        self.reached.add(report.source.function)
+        lines, file = report.source.lines, report.source.filename
+        self.findings = [
+            one for one in self.findings
+            if one.topic != "unreached" or one.file != file or one.line not in lines
+        ]  # fmt: skip
+
+
+def part_of(part: np.ndarray, whole: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Of numbers for the elements of `whole`, those for a part of it."""
+    size = whole.dtype.itemsize
+    if part.dtype.itemsize != size:
+        return np.zeros(part.shape, np.int64)
+    first = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    steps = [step // size * numbers.itemsize for step in part.strides]
+    from_first = numbers.ravel(order="K")[first // size :]
+    return np.lib.stride_tricks.as_strided(from_first, part.shape, steps)
 
 
 def describe(access: Access) -> str:

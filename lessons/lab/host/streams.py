@@ -48,8 +48,9 @@ class Stream(metaclass=Fixed):
         """Work runs as soon as it is queued here, so the callback does, too."""
         callback(self, 0, arg)
 
-    def async_done(self) -> Any:
-        raise InputError("stream.async_done is not known to the lab; use stream.synchronize()")
+    async def async_done(self) -> None:
+        """Whoever awaits it has waited for the stream."""
+        self.synchronize()
 
 
 class Event(metaclass=Fixed):

@@ -54,7 +54,8 @@ class Finding(NamedTuple):
     is about several things, which of them; of "slow": "double", "signed index" or "atomic".
 
     The other fields are those of `Place`: the thread and block (x, y, z), the array and index, and
-    the other thread of a race with its line. None for what is not known.
+    the other thread of a race with its line. None for what is not known. accepted: the reason why
+    the project accepts it, None if it does not. accepted_by: "comment" or "baseline".
     """
 
     kind: str
@@ -71,6 +72,8 @@ class Finding(NamedTuple):
     other_block: Dim3 | None = None
     other_file: str | None = None
     other_line: int | None = None
+    accepted: str | None = None
+    accepted_by: str | None = None
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.kind}: {self.message}"
@@ -87,20 +90,24 @@ class Findings:
 
     @property
     def ok(self) -> bool:
-        """True if nothing was found but advice."""
+        """True if nothing was found but advice, and what is accepted."""
         return not self.problems
 
     @property
     def problems(self) -> list[Finding]:
-        """The findings that are more than advice."""
-        return [finding for finding in self.findings if not finding.advice]
+        """The findings that are more than advice, and that nobody has accepted."""
+        return [one for one in self.findings if not one.advice and one.accepted is None]
+
+    @property
+    def accepted(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.accepted is not None]
 
     @property
     def advice(self) -> list[Finding]:
         """What could be faster although it is right: one finding per line at most."""
         first: dict[tuple[str, int], Finding] = {}
         for finding in self.findings:
-            if finding.advice:
+            if finding.advice and finding.accepted is None:
                 first.setdefault((finding.file, finding.line), finding)
         return list(first.values())
 

@@ -32,12 +32,25 @@ MAX_DEPTH = 30
 EFFECTS = (ast.Expr, ast.Assert, ast.Raise)
 
 
+def is_never_read(statement: ast.stmt, tree: ast.FunctionDef) -> bool:
+    """Whether it only gives a value, without a call, to a name that nothing reads."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    name = statement.targets[0].id
+    reads = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    calls = any(isinstance(node, ast.Call) for node in ast.walk(statement))
+    return name not in reads and not calls
+
+
 class Interpreter:
     """Executes a kernel for one team."""
 
     def __init__(self, launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> None:
         context = context_of(launch, team, kernel, scheduler)
         self.team = team
+        self.launch = launch
         self.debug = launch.debug
         self.for_nobody = 0  # how many of the calls that it is in are for no thread
         self.seen = launch.seen
@@ -121,6 +134,10 @@ class Interpreter:
                     mask = method(statement, mask)
             except AllEnded:
                 return self.team.nobody
+            except Unsupported:
+                # Numba leaves out what nobody reads before it looks at it.
+                if not (self.launch.compiles and is_never_read(statement, self.stack.source.tree)):
+                    raise
             if self.team.ended is not None:
                 mask = self.team.going_on(mask)
         return mask

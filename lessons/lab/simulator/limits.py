@@ -16,6 +16,7 @@ BYTES_PER_THREAD = 128
 BYTES_PER_ELEMENT = 24  # of an array: its history, and a copy
 SMALL = 1 << 28  # fits anywhere, and need not be asked for
 MEMORY_IF_UNKNOWN = 8 << 30
+MOST_MULTIPROCESSORS = 192  # more than any GPU has
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # a container's limit
 
 
@@ -29,6 +30,7 @@ def check_limits(
     check_dynamic_shared(report, dynamic_shared)
     check_block(report)
     check_grid(report)
+    check_cooperative(report)
     check_memory(report, arguments, blocks)
 
 
@@ -63,6 +65,19 @@ def check_grid(report: Report) -> None:
         if size > limit:
             message = f"a grid of size {size:,} along {axis}: the limit is {limit:,}"
             report.add("limits", report.source.tree.lineno, message)
+
+
+def check_cooperative(report: Report) -> None:
+    """Blocks that wait for each other must all be on the GPU at once."""
+    most = MOST_MULTIPROCESSORS * min(32, max(1, 2048 // volume(report.block)))
+    if "this_grid" in report.source.function.__code__.co_names and volume(report.grid) > most:
+        report.add(
+            "limits",
+            report.source.tree.lineno,
+            f"the {volume(report.grid):,} blocks of this kernel wait for each other, and no GPU "
+            "holds so many at once: ask max_cooperative_grid_blocks(block) of the compiled kernel, "
+            "and let each block do more",
+        )
 
 
 # ---------------------------------------------------------------- memory of this machine

@@ -38,6 +38,7 @@ class Options(NamedTuple):
 
     What is checked:
 
+    accept: whether comments such as `# lab: allow race - the reason` are obeyed.
     kinds: the kinds of findings to keep; None keeps all.
     without: kinds to leave out, such as "slow". A kind that is left out is only counted.
     expect_written: names of array arguments ("out", "parameters.grid") of which the kernel should
@@ -46,7 +47,9 @@ class Options(NamedTuple):
         an element before it is written is a finding. A dict gives per array a bool array of its
         shape: which elements have been written already. The run brings it up to date.
     negative: whether a negative index counts from the end, as Numba defines it, which is advice;
-        if not, it is outside the array.
+        if not, it is outside the array. Who asks for that compares results, too: then nothing is
+        said of `unwritten` elements.
+    unwritten: whether a guard that is wider than the grid is a finding.
     ask_numba: let Numba's own compiler, where it is installed, say whether the kernel compiles. It
         is asked once per kernel and types of arguments, which takes some tens of milliseconds.
         Without it, the lab's rules decide.
@@ -72,7 +75,9 @@ class Options(NamedTuple):
     uninitialised: str | Iterable[str] | Mapping[str, np.ndarray] = ()
     only_blocks: range | None = None
     negative: bool = True
+    unwritten: bool = True
     ask_numba: bool = True
+    accept: bool = False
     watch: Callable[[Computed], Number] | None = None
 
 

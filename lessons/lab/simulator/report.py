@@ -8,6 +8,7 @@ from os import PathLike
 from ..dimensions import Dim3, dim3_text
 from ..errors import InputError
 from ..source import Source
+from .accepted import Acceptances
 from .events import AccessEvent, Recording
 from .findings import KINDS, NOWHERE, Finding, Findings, Place
 from .report_html import report_html
@@ -38,6 +39,7 @@ class Report(Findings):
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
         self.recording: Recording | None = None  # for the replay
+        self.acceptances: Acceptances | None = None
         self.budget_used_up = False  # of rounds of loops
         # (kind, line, key) of a finding -> how often it was made
         self.times_seen: dict[tuple[str, int, object], int] = {}
@@ -68,7 +70,8 @@ class Report(Findings):
             return False
         advice = advice or kind == "slow"
         file = file or self.source.filename
-        self.findings.append(Finding(kind, line, message, advice, file, topic, *place))
+        found = Finding(kind, line, message, advice, file, topic, *place)
+        self.findings.append(self.acceptances.judged(found) if self.acceptances else found)
         return True
 
     def has(self, kind: str, line: int, key: object) -> bool:
@@ -177,7 +180,8 @@ class Report(Findings):
         kinds = ", ".join(f"{number} of kind {kind}" for kind, number in self.left_out.items())
         left_out = f" (not shown: {kinds})" if kinds else ""
         heading = f"{self.name}: {count} found{left_out}{self.by_rules()}"
-        return "\n".join([heading, *problems, *advice])
+        accepted = [f"{finding} (accepted: {finding.accepted})" for finding in self.accepted]
+        return "\n".join([heading, *problems, *accepted, *advice])
 
     def by_rules(self) -> str:
         """A note, if Numba's compiler could not be asked whether the kernel compiles."""

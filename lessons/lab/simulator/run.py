@@ -12,6 +12,7 @@ from ..frozen_globals import Values, changes_since_compiled
 from ..numba_compiler import fingerprint
 from ..signatures import converted
 from ..source import read_source
+from .accepted import Acceptances
 from .arguments import (
     check_arguments,
     copies,
@@ -42,6 +43,7 @@ from .teams import (
     team_per_warp,
     whole_grid,
 )
+from .unreached import report_unreached
 
 
 def checked_run(
@@ -77,6 +79,7 @@ def run_with(
     kinds = wanted_kinds(options.kinds, options.without)
     report = Report(source, as_dim3(grid, "grid"), as_dim3(block, "block"), kinds)
     report.recording = Recording() if options.record else None
+    report.acceptances = Acceptances() if options.accept else None
     check_arguments(source, arguments)
     expected = expected_outputs(source, arguments, options.expect_written)
     garbage = garbage_arrays(source, arguments, options.uninitialised)
@@ -102,6 +105,7 @@ def run_with(
         blocks=blocks,
         watch=options.watch,
         negative=options.negative,
+        unwritten=options.unwritten and options.negative,
     )
     run_and_compare(report, arguments, of_launch, options)
     return report
@@ -257,6 +261,8 @@ def run_teams(
     except Stop:
         return
     report_unwritten(report, arrays, options.expect_written)
+    if report.ok and options.unwritten and len(options.blocks) == volume(report.grid):
+        report_unreached(report, arguments, arrays)
     for name, written in options.written_before.items():
         written |= written_now(arrays[name])
     if launch.signed_index is not None:

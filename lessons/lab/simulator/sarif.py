@@ -50,6 +50,9 @@ def result(finding: Finding, folder: Path) -> Data:
     if finding.other_line:
         other = location(finding.other_file or finding.file, finding.other_line, folder)
         found["relatedLocations"] = [{**other, "message": {"text": "the other access"}}]
+    if finding.accepted is not None:
+        where = "inSource" if finding.accepted_by == "comment" else "external"
+        found["suppressions"] = [{"kind": where, "justification": finding.accepted}]
     fields = {
         name: value
         for name, value in finding._asdict().items()

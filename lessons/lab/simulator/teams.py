@@ -38,6 +38,7 @@ class LaunchOptions(NamedTuple):
     frozen: Values  # what has changed outside since the kernel was compiled, as it was then
     blocks: range  # those that run, by number
     negative: bool = True  # whether an index below 0 counts from the end
+    unwritten: bool = False
     watch: Callable[..., Number] | None = None  # sees each number; see `watch.Computed`
 
 

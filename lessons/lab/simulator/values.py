@@ -63,10 +63,14 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a value, not yet called: `x.conjugate`, `array.reshape`."""
+    """A method of a value, not yet called: `x.conjugate`, `array.reshape`.
+
+    templates: what Numba's extension API has registered for it, if it has.
+    """
 
     owner: object
     name: str
+    templates: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def run_checked(case: Case, arguments, ask_numba):
         *arguments,
         dynamic_shared=case.shared_bytes,
         ask_numba=ask_numba,
+        negative="-1" not in (case.says or ""),  # those cases are about it
         **case.options,
     )
 

@@ -44,8 +44,7 @@ class Attributes:
         self.variables = variables
         self.indexing = indexing
 
-    def attribute(self, node: ast.Attribute, mask: Mask) -> object:
-        value = self.evaluator.evaluate(node.value, mask)
+    def attribute(self, node: ast.Attribute, value: object, mask: Mask) -> object:
         if isinstance(value, CudaName):
             return self.of_cuda(node, value)
         if isinstance(value, ArrayView):

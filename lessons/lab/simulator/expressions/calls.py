@@ -4,6 +4,7 @@ import ast
 import builtins
 import operator
 import types
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
@@ -18,9 +19,16 @@ from ...bfloat16 import call_math
 from ...math_functions import call_any_math, complex_of, is_math
 from ...names import UNROLL, CudaName
 from ...numba_types import Number, convert, dtype_of_type, is_number
-from ...overloads import implementation_of, templates_of
+from ...overloads import (
+    attribute_templates,
+    first_implementation,
+    implementation_of,
+    members_of,
+    templates_of,
+    type_made_by,
+)
 from ...signatures import Signature, dtype_of, signatures_of
-from ...source import Source, called_source
+from ...source import Source, called_source, read_source
 from ..context import Context
 from ..cuda_functions.table import call_cuda
 from ..frames import Frame
@@ -74,6 +82,24 @@ class Calls:
         self.numpy = NumpyFunctions(context, arrays)
         self.methods = Methods(context, arrays, self.numpy)
 
+    def registered_attribute(self, node: ast.Attribute, value: object, mask: Mask) -> object:
+        """An attribute that the extension API has given a type; None if it has not."""
+        name, owner = node.attr, getattr(type(value), "python_class", None)
+        templates = attribute_templates(numba_type(value), name)
+        if not templates and owner is not None:
+            own = getattr(owner, name, None)
+            getter = own.fget if isinstance(own, property) else None
+            templates = [
+                function for function in (getter, own) if isinstance(function, FunctionType)
+            ]
+            is_method = getter is None
+        else:
+            is_method = any(template.is_method for template in templates)
+        if not templates:
+            return None
+        method = Method(value, name, tuple(templates))
+        return method if is_method else self.call_registered(node, method, [], {}, mask)
+
     def call(self, node: ast.Call, mask: Mask) -> object:
         function = self.evaluator.evaluate(node.func, mask)
         arguments = self.arguments(node, mask)
@@ -105,6 +131,8 @@ class Calls:
         """What a function returns; the function is a value of the kernel's."""
         if isinstance(function, CudaName):
             return call_cuda(self.context, node, function.path, arguments, keywords, mask)
+        if isinstance(function, Method) and function.templates:
+            return self.call_registered(node, function, arguments, keywords, mask)
         if isinstance(function, Method):
             return attempt(self.methods.call, node, function, arguments, keywords, mask)
         if isinstance(function, InnerFunction):
@@ -122,6 +150,27 @@ class Calls:
         if isinstance(function, types.ModuleType) or not callable(function):
             raise Unsupported(node, f"`{ast.unparse(node.func)}` is not a function")
         return self.call_python(node, function, arguments, keywords, mask)
+
+    def call_registered(
+        self,
+        node: ast.expr,
+        method: Method,
+        arguments: list[object],
+        keywords: dict[str, object],
+        mask: Mask,
+    ) -> object:
+        """What `@overload_method` or `@overload_attribute` gives for a value."""
+        values = [method.owner, *arguments]
+        named = {name: numba_type(value) for name, value in keywords.items()}
+        templates = method.templates
+        if isinstance(templates[0], FunctionType):  # a property of the class itself
+            found: FunctionType | None = templates[0]
+        else:
+            found = first_implementation(templates, list(map(numba_type, values)), named)
+        if found is None:
+            raise Unsupported(node, f"`{ast.unparse(node)}`: no overload fits these arguments")
+        call = ast.copy_location(ast.Call(node, [], []), node)
+        return self.call_device_function(call, read_source(found), values, keywords, mask)
 
     def cast(
         self,
@@ -175,6 +224,9 @@ class Calls:
         if function in UNROLL:
             return arguments[0]
         if isinstance(function, type):
+            made = registered_object(function, arguments, keywords)
+            if made is not None:
+                return made
             raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
         arguments = as_declared(function, arguments)
         source = called_source(overload_of(function, arguments, keywords) or function)
@@ -299,8 +351,29 @@ def overload_of(
     return implementation_of(function, given, named)
 
 
+def registered_object(
+    function: type, arguments: Sequence[object], keywords: dict[str, object]
+) -> object:
+    """An object of a class that numba-cuda's extension API knows: its members, as a NamedTuple.
+
+    None if the class is not registered, or does not take its members one by one.
+    """
+    kind = type_made_by(function, [numba_type(value) for value in arguments])
+    members = members_of(kind) if kind is not None else {}
+    if not members or keywords or len(members) != len(arguments):
+        return None
+    fields: Any = namedtuple(function.__name__, members)  # type: ignore[misc]
+    made = type(function.__name__, (fields,), {"numba_type": kind, "python_class": function})
+    return made(
+        *(convert_to(kind, value) for kind, value in zip(members.values(), arguments, strict=True))
+    )
+
+
 def numba_type(value: object) -> Any:
     """The type that Numba gives a value of a kernel."""
+    registered = getattr(type(value), "numba_type", None)
+    if registered is not None:
+        return registered
     try:
         if is_number(value):
             return from_dtype(value.dtype)

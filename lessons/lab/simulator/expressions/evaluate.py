@@ -105,13 +105,13 @@ class Expressions:
         self.doubles = DoublePrecision(context)
         self.indexing = Indexing(context, self, self.variables.select)
         self.arrays = WholeArrays(context)
-        attributes = Attributes(context, self, self.variables, self.indexing)
+        self.attributes = Attributes(context, self, self.variables, self.indexing)
         self.calls = Calls(context, self, self.doubles, self.arrays, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
             ast.Name: self.variables.look_up,
-            ast.Attribute: attributes.attribute,
+            ast.Attribute: self.attribute,
             ast.BinOp: self.binary_operation,
             ast.UnaryOp: self.unary_operation,
             ast.Compare: self.comparison,
@@ -135,6 +135,16 @@ class Expressions:
         if self.watch is None or not is_number(value):
             return value
         return self.watched_number(node, value, mask)
+
+    def attribute(self, node: ast.Attribute, mask: Mask) -> object:
+        value = self.evaluate(node.value, mask)
+        try:
+            return self.attributes.attribute(node, value, mask)
+        except Unsupported:
+            found = self.calls.registered_attribute(node, value, mask)
+            if found is None:
+                raise
+            return found
 
     def watched_number(self, node: ast.expr | ast.AugAssign, value: Number, mask: Mask) -> Number:
         """A number as it is, or what the one who watches puts in its place."""

@@ -214,7 +214,14 @@ class MemoryChecker:
         """view[indices] = value"""
         memory = view.memory
         if memory.space == "constant":
-            raise Unsupported(node, f"{memory.name} is a constant array and cannot be written")
+            self.reporter.add(
+                "out-of-bounds",
+                node,
+                f"{memory.name} lies in constant memory: Numba compiles this store, and on a GPU "
+                "it changes nothing or ends the launch; write to an array that is an argument",
+                memory.name,
+            )
+            return
         element, mask = self.locate(view, indices, mask, node)
         positions = self.positions(mask)
         if positions is not None and len(positions) == 0:

@@ -1,0 +1,8 @@
+from .compiled.engine import native as native
+from .errors import InputError as InputError
+from .errors import ProblemsFound as ProblemsFound
+from .host.instead_of_gpu import instead_of_gpu as instead_of_gpu
+from .simulator.run import checked as checked
+from .simulator.run import checked_run as checked_run
+
+__version__: str
