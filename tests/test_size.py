@@ -26,7 +26,7 @@ lessons/grading            .py                 13000
 lessons/lab                .py                 25010
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1150
-lessons/site               .py                   450
+lessons/site               .py                   455
 tests                      .py                 44100
 benchmarks                 .py                  2650
 images                     .py                   860

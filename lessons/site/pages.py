@@ -101,7 +101,8 @@ class Site:
                 token.type = "fence"
             if token.type != "inline":
                 continue
-            words = "".join(child.content or " " for child in token.children if not child.nesting)
+            children = token.children or []
+            words = "".join(child.content or " " for child in children if not child.nesting)
             if before is not None and before.type == "heading_open":
                 # The anchor that GitHub gives a heading.
                 anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
@@ -109,7 +110,7 @@ class Site:
                 headings.append((anchor, words, []))
             elif headings:
                 headings[-1][2].append(words)
-            self.mend_links(name, token.children)
+            self.mend_links(name, children)
         title = headings[0][1] if headings else name
         for anchor, heading, below in headings:
             where = f"{url_of(name)}#{anchor}"
