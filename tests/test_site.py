@@ -88,7 +88,7 @@ def test_the_gallery_and_its_lessons_lead_to_each_other(site, number):
         assert "/tmp" not in told + broken + mended
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(site, tmp_path):
     exhibit = next((site / "gallery").glob("05_*.html"))
     replay = site / "gallery" / "replays" / f"{exhibit.stem}-broken.html"
@@ -100,7 +100,7 @@ def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(site, tmp_path
                 assert window.audit(site.as_uri()) == [], (page.name, view)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_lake_learns_and_search_finds(site, tmp_path):
     with browser(tmp_path) as window:
         window.open((site / "index.html").as_uri())

@@ -23,7 +23,7 @@ lessons/NN                 .diff               26350
 lessons/capstones          .py                   890
 lessons/course             .py                  1500
 lessons/grading            .py                 13000
-lessons/lab                .py                 25010
+lessons/lab                .py                 25040
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1150
 lessons/site               .py                   455

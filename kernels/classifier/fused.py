@@ -210,13 +210,13 @@ def make_train_epoch(network, batch, empty):
     sums = empty((blocks_of_sums(batch), network.parameters.shape[0]))
 
     def train_epoch(images, labels, losses, network, batch, learning_rate, launch=on_gpu):
-        for first in range(0, images.shape[0], batch):
-            last = min(first + batch, images.shape[0])
-            own_sums = sums[: blocks_of_sums(last - first)]
+        number = images.shape[0]
+        for begin in range(0, number, batch):
+            part = slice(begin, min(begin + batch, number))
+            own_sums = sums[: blocks_of_sums(part.stop - begin)]
             launch(
-                classifier_gradients, own_sums.shape[0], THREADS, images[first:last],
-                labels[first:last], network.parameters, hidden, classes, own_sums,
-                losses[first:last],
+                classifier_gradients, own_sums.shape[0], THREADS, images[part], labels[part],
+                network.parameters, hidden, classes, own_sums, losses[part],
             )  # fmt: skip
             launch(
                 move_by_sums, blocks_for(sums.shape[1], WARP), (WARP, ROWS_AT_ONCE), own_sums,

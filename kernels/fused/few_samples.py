@@ -173,17 +173,17 @@ def total_of_blocks(sums, place):
     Blocks of WARP x ROWS_AT_ONCE threads: a warp for every eighth row, a lane for each column.
     """
     shared = cuda.shared.array((ROWS_AT_ONCE, WARP), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, warp = cuda.threadIdx.x, cuda.threadIdx.y
     total = float32(0)
     if place < sums.shape[1]:
-        for row in range(y, sums.shape[0], ROWS_AT_ONCE):
+        for row in range(warp, sums.shape[0], ROWS_AT_ONCE):
             total += sums[uint32(row), uint32(place)]
-    shared[y, x] = total
+    shared[warp, column] = total
     # The sums of all warps must be there before one of them adds them up.
     cuda.syncthreads()
-    if y == 0:
+    if warp == 0:
         for other in range(1, ROWS_AT_ONCE):
-            total += shared[other, x]
+            total += shared[other, column]
     return total
 
 

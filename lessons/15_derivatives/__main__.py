@@ -232,7 +232,8 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     run.patiently("compiling the network's kernels", lambda: learner.train(1))
     learner.begin_again(begin)
     height, width, _ = image.shape
-    size = SMALL_WIDTH, max(1, round(SMALL_WIDTH * height / width))
+    across = min(SMALL_WIDTH, width)
+    size = across, max(1, round(across * height / width))
     shown = max(1, options.steps // SHOWN)
     for step in run.steps():
         learner.train(step)

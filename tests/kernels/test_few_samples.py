@@ -44,7 +44,7 @@ def siren_case(width, layers, samples):
     [
         (40, 2, 11, 2),
         (64, 1, 8, 1),
-        pytest.param(64, 3, 20, 2, marks=pytest.mark.slow),
+        pytest.param(64, 3, 20, 2, marks=pytest.mark.thorough),
         pytest.param(33, 9, 17, 1, marks=pytest.mark.thorough),
     ],
 )
@@ -88,7 +88,7 @@ def kinds_in_siren(module):
 
 # Idle warps, a last batch that is short, inputs of one chunk and of two and a bit.
 @pytest.mark.slow_on("native")
-@pytest.mark.parametrize("inputs", [11, pytest.param(130, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [11, pytest.param(130, marks=pytest.mark.thorough)])
 def test_an_epoch_of_the_classifier(engine, inputs):
     hidden, classes, samples, batch = 33, 35, 14, 9
     images, labels = random((samples, inputs)), np.arange(samples, dtype=np.int32) * 5 % classes
@@ -202,7 +202,7 @@ def test_turned_places_turn_every_matrix_where_it_lies():
     assert places.tolist() == [0, 2, 4, 1, 3, 5, 6, 7, 8, 9, 10, 11, 12]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_learns_what_the_readable_kernels_learn_and_leaves_the_same_bits():
     image = random((6, 9, 3), 4, 0)
 

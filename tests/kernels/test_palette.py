@@ -10,8 +10,9 @@ from lessons.native_launch import launch as native
 from lessons.reference import palette as reference
 
 pytestmark = pytest.mark.gpu
-# Points, channels, centres: one of each, a block and a bit, more numbers than a block has threads.
-SIZES = [(1, 1, 1), (300, 3, 32), (257, 64, 24)]
+# Points, channels, centres: one of each, more numbers than a block has threads; a block and a bit.
+OTHERS = (1, 1, 1), (257, 64, 24)
+SIZES = [(300, 3, 32), *(pytest.param(*s, marks=pytest.mark.thorough) for s in OTHERS)]
 
 
 def random(*shape, seed=0):
@@ -49,7 +50,9 @@ def test_a_round(engine, points, channels, centres):
 
 
 @pytest.mark.slow_on("native")
-@pytest.mark.parametrize("points", [1, 300, 513])
+@pytest.mark.parametrize(
+    "points", [300, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 513))]
+)
 def test_the_lowest_ticket_wins(engine, points):
     values, centres = random(points, 3), random(4, 3, seed=1)
     distances = engine.output((points,), np.ones(points))

@@ -5,6 +5,7 @@ return`, and `out[i] = ...`, with an `i` that no loop moves on.
 """
 
 import ast
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ def report_unreached(
 ) -> None:
     """A finding for each guard that is wider than the grid. arrays: by name, after the run."""
     tree = report.source.tree
+    if not guards(tree):
+        return
     known = dict(zip(names_of_parameters(report.source), arguments, strict=True))
     axes = axes_of_names(tree, known)
     for guarded, name, bound in guards(tree):
@@ -83,8 +86,13 @@ def axes_of_names(tree: ast.FunctionDef, known: dict[str, object]) -> dict[str, 
     return {name: axis for name, axis in axes.items() if name not in moved}
 
 
-def guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr]]:
+@functools.lru_cache(maxsize=64)
+def guards(tree: ast.FunctionDef) -> tuple[tuple[ast.AST, str, ast.expr], ...]:
     """(what is guarded: an `if` or the kernel, name, limit) for each `name < limit`."""
+    return tuple(found_guards(tree))
+
+
+def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
