@@ -18,7 +18,7 @@ kernels                    .py                 14650
 kernels/fast               .py                  4990
 lessons                    .py                  1400
 lessons/NN                 test_*.py            6000
-lessons/NN                 .py                  7270
+lessons/NN                 .py                  7290
 lessons/NN                 .diff               26350
 lessons/capstones          .py                   890
 lessons/course             .py                  1500

@@ -34,12 +34,16 @@ KEPT = (
     "images/lake.png", "lessons",
 )  # fmt: skip
 README = Path(__file__).with_name("handout_readme.txt")
+FUSED = "siren", "inline", "classifier"
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
     "prove_checks.py", "make_fingerprints.py", "gradescope", README.name,
 )  # fmt: skip
-HALF_SOLUTIONS = {ROOT / "kernels" / "products" / "large_tiles.py"}
+HALF_SOLUTIONS = {
+    ROOT / "kernels" / name
+    for name in ("products/large_tiles.py", *(f"{r}/fused.py" for r in FUSED))
+}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 Place = tuple[str, str]  # a module, and a name in it
