@@ -103,7 +103,7 @@ def test_wrong_answers_are_drawn_however_many_there_are(images):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("fused", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_a_run_tells_both_accuracies_and_leaves_its_pictures(fused, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
     command = importlib.import_module("lessons.16_classifier.__main__").COMMAND

@@ -42,7 +42,7 @@ def read(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("fused", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
     out, weights = tmp_path / "out", tmp_path / "network.json"

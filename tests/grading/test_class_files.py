@@ -163,7 +163,7 @@ def test_a_summary_tells_how_points_are_spread_and_what_went_wrong_most(class_pa
     assert "Watch it" not in (class_pages / "students" / "bob" / "index.html").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pages_of_a_class_look_right_on_a_phone_and_in_the_dark(class_pages, tmp_path_factory):
     with browser(tmp_path_factory.mktemp("browser")) as window:
         for name in ("summary.html", "students/ann/index.html"):

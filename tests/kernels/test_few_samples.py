@@ -43,7 +43,7 @@ def siren_case(width, layers, samples):
     "width, layers, samples, blocks",
     [
         (40, 2, 11, 2),
-        (64, 1, 8, 1),
+        pytest.param(64, 1, 8, 1, marks=pytest.mark.thorough),
         pytest.param(64, 3, 20, 2, marks=pytest.mark.thorough),
         pytest.param(33, 9, 17, 1, marks=pytest.mark.thorough),
     ],

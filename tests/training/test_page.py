@@ -232,7 +232,7 @@ def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(finished, tmp_
                 assert window.audit(path.as_uri()) == [], (path.name, view)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_training_is_watched_until_it_ends(tmp_path):
     image = save(tmp_path / "a.png", pixels(120, 80))
     command = [sys.executable, "train.py", image, "--backend", "cpu", "--steps", "1000", "--live"]
