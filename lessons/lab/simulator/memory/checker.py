@@ -213,6 +213,8 @@ class MemoryChecker:
     ) -> None:
         """view[indices] = value"""
         memory = view.memory
+        if memory.space == "constant" and not memory.is_const:
+            raise Unsupported(node, f"{memory.name} is a constant array and cannot be written")
         if memory.space == "constant":
             self.reporter.add(
                 "out-of-bounds",
