@@ -79,7 +79,7 @@ def replaced(session: Session) -> Iterator[None]:
             for name, value in attributes.items() if module_name in sys.modules else ():
                 patches.set(sys.modules[module_name], name, value)
         driver = sys.modules.get("numba.cuda.cudadrv.driver")
-        if hasattr(driver, "Driver"):  # Numba's own simulator has none
+        if driver is not None and hasattr(driver, "Driver"):  # Numba's own simulator has none
             patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)
         patches.everywhere()
         yield
