@@ -85,7 +85,6 @@ def constant_array(
 ) -> ArrayView:
     if len(arguments) != 1 or not isinstance(arguments[0], ArrayView):
         raise Unsupported(node, "cuda.const.array_like needs an array defined outside the kernel")
-    arguments[0].memory.is_const = True
     return arguments[0]
 
 

@@ -99,7 +99,6 @@ class Memory:
         self.whole: Memory | None = None  # of what this is a field
         self.owner: Memory | None = None  # whose bytes these are, if not its own
         self.may_change = space in ("shared", "global")  # whether other threads may write to it
-        self.is_const = False  # constant, and Numba compiles a store: as of const.array_like
         self.initialised: np.ndarray | None = None
         self.all_initialised = False
         self.looks, self.reads_until_look = 0, 1  # at whether all are
@@ -304,7 +303,6 @@ def constant_view(name: str, array: np.ndarray) -> ArrayView:
     """A view of a copy of an array from outside the kernel, which can only be read."""
     flat = np.ascontiguousarray(array).reshape(-1)
     memory = Memory(name, "constant", flat, flat.size, array.shape)
-    memory.is_const = "[" in name  # of a tuple: only an array with a name is read-only
     return ArrayView(memory, 0, array.shape, row_major_strides(array.shape))
 
 
