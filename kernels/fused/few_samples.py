@@ -52,25 +52,25 @@ def load_weights(flat, begin, rows, columns, own):
     own (DEPTH, SHARE): float32 of the thread's own; zeros outside the matrix. Neighbours read
     neighbours.
     """
-    lane, first = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP * DEPTH
-    for i in range(DEPTH):
-        for j in range(SHARE):
-            row, column = first + i, lane + j * WARP
-            own[i, j] = float32(0)
-            if row < rows and column < columns:
-                own[i, j] = flat[uint32(begin + row * columns + column)]
+    load_in_steps(flat, begin, rows, columns, columns, 1, own)
 
 
 @cuda.jit(device=True)
 def load_turned(flat, begin, rows, columns, own):
     """The same of the matrix turned: what lies there is (columns, rows). For small matrices."""
+    load_in_steps(flat, begin, rows, columns, 1, rows, own)
+
+
+@cuda.jit(device=True)
+def load_in_steps(flat, begin, rows, columns, down, across, own):
+    """down, across: how far it is in `flat` to the next row, and to the next column."""
     lane, first = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP * DEPTH
     for i in range(DEPTH):
         for j in range(SHARE):
             row, column = first + i, lane + j * WARP
             own[i, j] = float32(0)
             if row < rows and column < columns:
-                own[i, j] = flat[uint32(begin + column * rows + row)]
+                own[i, j] = flat[uint32(begin + row * down + column * across)]
 
 
 @cuda.jit(device=True)

@@ -9,7 +9,7 @@ needs is kept in shared memory, and that is little: of each layer the angles, fr
 cosine are computed again. The gradients of the weights, summed over the block's samples, are all
 that goes out.
 
-Which step it is counts the GPU by itself: the host says so only if it is not the next one.
+The GPU counts the steps by itself: the host names a step only if it is not the next one.
 """
 
 import numpy as np
