@@ -33,7 +33,6 @@ AWAY = Path(tempfile.mkdtemp(prefix="lake-tests-"))
 progress.PROGRESS = AWAY / ".progress.json"
 evidence.PICTURES = AWAY / "pictures"
 
-from tests import ahead
 from tests.engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,10 +57,6 @@ def touches_nothing_of_the_users():
     touched.clear()
     yield touched
     assert touched == []
-
-
-AHEAD = pytest.StashKey()
-COMPILED_AHEAD = {"test_compile.py", "test_train.py"}
 
 
 def pytest_addoption(parser):
@@ -98,19 +93,12 @@ def collect_garbage_seldom():
     gc.set_threshold(100_000, 50, 100)
 
 
-def pytest_collection_finish(session):
+def pytest_collection_finish():
     collect_garbage_seldom()
-    selected = {item.path.name for item in session.items}
-    # With `-n` there is no idle core.
-    idle = (os.cpu_count() or 1) > 1 and "PYTEST_XDIST_WORKER" not in os.environ
-    if selected >= COMPILED_AHEAD and idle and not session.config.option.collectonly:
-        ahead.start(session.config.stash.setdefault(AHEAD, tempfile.mkdtemp()))
 
 
-def pytest_sessionfinish(session):
-    ahead.stop()
+def pytest_sessionfinish():
     shutil.rmtree(AWAY, ignore_errors=True)
-    shutil.rmtree(session.config.stash.get(AHEAD, ""), ignore_errors=True)
 
 
 def pytest_generate_tests(metafunc):

@@ -22,7 +22,7 @@ COMMANDS = [
     if line.startswith("python ")
 ]
 START = README.partition("\n## Start\n")[2].partition("\n## ")[0].splitlines()
-TEST_COMMAND = "python -m pytest"
+TEST_COMMAND = "python -m pytest -n auto --dist loadfile"
 
 
 def test_every_linked_or_listed_file_exists():
@@ -51,7 +51,7 @@ def test_every_train_command_parses():
 
 def test_the_first_commands_train_and_test(tmp_path):
     with_uv = "uv run --no-project --with-requirements requirements-cpu.txt"
-    assert {f"{with_uv} train.py", f"{with_uv} python -m pytest", TEST_COMMAND} <= {*START}
+    assert {f"{with_uv} train.py", f"{with_uv} {TEST_COMMAND}", TEST_COMMAND} <= {*START}
     assert sum(line.endswith("python train.py") for line in START) == 2  # bash, PowerShell
     small = ["--steps", "2", "--batch", "64", "--backend", "cpu", "--out", str(tmp_path / "run")]
     assert train.main(["--quiet", *small]) == 0

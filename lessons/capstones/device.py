@@ -52,7 +52,10 @@ class Device(NamedTuple):
 
 
 def choose_device(name: str) -> Device:
-    """The device that --backend names. Raises `InputError` if it cannot be had."""
+    """The device that --backend names; auto is the fastest that there is.
+
+    Raises `InputError` if it cannot be had.
+    """
     if name == "native":
         return native_device()
     obstacle = why_no_gpu()
@@ -61,7 +64,7 @@ def choose_device(name: str) -> Device:
             f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "without one take --backend native"
         )
-    return native_device() if obstacle else cuda_device()._replace(fused=name == FUSED)
+    return native_device() if obstacle else cuda_device()._replace(fused=name != "cuda")
 
 
 def native_device() -> Device:

@@ -12,7 +12,7 @@ import pytest
 
 from kernels.files.images import save_image
 from kernels.plumbing.errors import InputError
-from lessons.capstones import stages
+from lessons.capstones import device, stages
 from lessons.capstones.device import native_device
 from lessons.capstones.run import MOST_FRAMES
 from lessons.course.lesson import LESSONS, find_lesson
@@ -258,3 +258,12 @@ def test_arrays_hold_no_zeros_by_luck():
     device = native_device()
     assert np.isnan(device.empty((2, 3))).all()
     assert (device.empty(4, np.int32) != 0).all()
+
+
+@pytest.mark.parametrize(("name", "fused"), [("auto", True), ("fused", True), ("cuda", False)])
+def test_the_fastest_kernels_of_a_gpu_are_taken_unless_the_readable_ones_are_named(
+    name, fused, monkeypatch
+):
+    monkeypatch.setattr(device, "why_no_gpu", lambda: "")
+    monkeypatch.setattr(device, "cuda_device", device.native_device)
+    assert device.choose_device(name).fused == fused

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import ahead
-
 ROOT = Path(__file__).resolve().parents[2]
 
 needs_compiler = pytest.mark.skipif(
@@ -36,8 +34,6 @@ def run_without_simulator(*arguments):
 
 @functools.cache
 def report_for(*arguments):
-    if arguments == (ahead.CAPABILITY,) and (report := ahead.report()):
-        return report
     return json.loads(run_without_simulator("-m", "tests.kernels.compile_kernels", *arguments))
 
 
@@ -48,6 +44,7 @@ def check_all_of(report):
 
 
 @needs_compiler
+@pytest.mark.slow
 @pytest.mark.parametrize("capability", [pytest.param("7.5", marks=pytest.mark.thorough), "9.0"])
 def test_kernels_compile_without_double_precision_or_local_memory(capability):
     check_all_of(report_for(capability))
@@ -68,6 +65,7 @@ def staged_kernels():
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_every_kernel_of_the_package_is_compiled():
     assert len(report_for("9.0")) == staged_kernels() + len(FUSED)
 
