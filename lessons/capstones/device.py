@@ -52,10 +52,7 @@ class Device(NamedTuple):
 
 
 def choose_device(name: str) -> Device:
-    """The device that --backend names; auto is the fastest that there is.
-
-    Raises `InputError` if it cannot be had.
-    """
+    """The device that --backend names. Raises `InputError` if it cannot be had."""
     if name == "native":
         return native_device()
     obstacle = why_no_gpu()
