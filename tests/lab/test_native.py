@@ -352,3 +352,20 @@ def interrupt(kernel):
         time.sleep(10)
     assert time.perf_counter() - begin < 5
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("native")]
+
+
+PAIR = np.dtype([("n", np.int32), ("ends", np.float64, 2)], align=True)
+
+
+@cuda.jit
+def parts_of_elements(out):
+    pairs = cuda.local.array(2, PAIR)
+    pairs[1]["n"] = 3
+    pairs[1].ends[1] = 4.0
+    out[0] = (lambda number: number + pairs[1].ends[1])(pairs[1].n)
+
+
+def test_a_store_into_a_part_of_an_element_stays_beside_an_inner_function():
+    out = np.zeros(1)
+    native(parts_of_elements)[1, 1](out)
+    assert out[0] == 7

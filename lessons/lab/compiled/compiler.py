@@ -11,16 +11,16 @@ the time.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numba.core import ir, types
+from numba.core import inline_closurecall, ir, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
-from numba.core.ir_utils import get_definition, guard
+from numba.core.ir_utils import dead_code_elimination, get_definition, guard
 from numba.core.postproc import PostProcessor
 from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.untyped_passes import InlineInlinables
+from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables
 from numba.extending import intrinsic
 
 from ..signatures import Signature
@@ -79,11 +79,34 @@ def is_wait(function, value) -> bool:
     return isinstance(called, (ir.Global, ir.FreeVar)) and called.value is wait
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InlineClosures(InlineClosureLikes):
+    """Numba's pass, which takes stores into a part of an element for useless: here they stay."""
+
+    _name = "inline_closures"
+
+    def run_pass(self, state):
+        eliminate = inline_closurecall.dead_code_elimination
+        inline_closurecall.dead_code_elimination = keep_stores
+        try:
+            return super().run_pass(state)
+        finally:
+            inline_closurecall.dead_code_elimination = eliminate
+
+
+def keep_stores(function) -> None:
+    blocks = function.blocks.values()
+    targets = {store.target.name for block in blocks for store in block.find_insts(ir.SetItem)}
+    dead_code_elimination(function, alias_map={}, arg_aliases=targets)
+
+
 class KernelCompiler(CompilerBase):
     """Numba's pipeline, with waits."""
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        ours = {InlineClosureLikes: InlineClosures}
+        passes.passes = [(ours.get(one, one), words) for one, words in passes.passes]
         passes.add_pass_after(WaitsBecomeYields, InlineInlinables)
         passes.finalize()
         return [passes]
