@@ -8,7 +8,8 @@ memory, where a warp reads four by one instruction, a broadcast. And a lane owns
 columns of each matrix's gradient: six numbers, two instructions, for eight terms. Its sums stay in
 registers while the warp goes from pixels to pixels; global memory gets them once per block.
 
-A warp takes a quarter of a cell, four rows of pixels, two rows at a time. It exchanges numbers with
+A warp takes two rows of a cell at a time, and as many of them, one after another, as any other
+warp: what a cell's corners get, it keeps until it comes to the next cell. It exchanges numbers with
 nobody else, so its lanes wait for each other only: no barrier stops the block.
 
 Source: register tiles, as in `kernels/products/tiles.py`; a warp by itself, as in
@@ -27,8 +28,7 @@ SINCE = 9, 0  # compute capability: for older GPUs the assembler spills register
 WARPS = 4
 THREADS = WARPS * WARP
 MOST_BLOCKS = 396  # three for each processor of a large GPU
-PARTS = 4  # of a cell, each of 4 x 16 pixels
-ROUNDS = CELL * CELL // PARTS // WARP
+PARTS = CELL * CELL // WARP  # of a cell, each of two rows
 # Four fours, and a fifth, unused: eight lanes that store fours a row apart meet all 32 banks.
 PADDED = UNITS // 4 + 1
 DOWN, ACROSS = 2, 4  # a lane's part of a gradient
@@ -71,7 +71,7 @@ def add_weight_sums(tile, layer, sums):
     """Add to the lane's sums (LAYERS, OWN) of a layer what the warp's 32 pixels say.
 
     Lane 4 r + c has the inputs 2 r and 2 r + 1, and the units 4 c to 4 c + 3. A bias is summed over
-    even pixels by one lane, and over odd ones by another.
+    half of the pixels by one lane, and over the others by another.
     """
     # Unsigned: whether an index is negative need not be asked, which takes registers, too.
     lane, warp = cuda.threadIdx.x % WARP, uint32(cuda.threadIdx.x // WARP)
@@ -83,8 +83,40 @@ def add_weight_sums(tile, layer, sums):
             for i in range(DOWN):
                 value = tile[warp, side, uint32(pixel), four, uint32(first + i)]
                 sums[layer, i * ACROSS + j] += value * delta
-    for i in range(UNITS):
-        pixel = uint32(i * (WARP // UNITS) + lane // UNITS)
+    add_bias_sums(tile, layer, sums)
+
+
+@cuda.jit(device=True)
+def add_last_sums(tile, sums):
+    """`add_weight_sums` of the last layer, whose units are all in one four.
+
+    Lane 16 h + r has the input r, in half of the pixels.
+    """
+    lane, warp = cuda.threadIdx.x % WARP, uint32(cuda.threadIdx.x // WARP)
+    side, four, i = uint32(LAYERS - 1), uint32(lane % UNITS // 4), uint32(lane % 4)
+    for turn in range(UNITS):
+        pixel = pixel_of_half(turn)
+        value = tile[warp, side, pixel, four, i]
+        for j in range(ACROSS):
+            sums[LAYERS - 1, j] += value * tile[warp, uint32(DELTAS), pixel, 0, uint32(j)]
+    add_bias_sums(tile, LAYERS - 1, sums)
+
+
+@cuda.jit(device=True)
+def pixel_of_half(turn):
+    """The pixel that a lane's half of the warp looks at in the given turn, of UNITS turns.
+
+    The halves are always four pixels apart, which is 16 banks: together they meet all 32.
+    """
+    return uint32(turn // 4 * 8 + cuda.threadIdx.x % WARP // UNITS * 4 + turn % 4)
+
+
+@cuda.jit(device=True)
+def add_bias_sums(tile, layer, sums):
+    lane, warp = cuda.threadIdx.x % WARP, uint32(cuda.threadIdx.x // WARP)
+    deltas, column = uint32(DELTAS), uint32(lane % 4)
+    for turn in range(UNITS):
+        pixel = pixel_of_half(turn)
         sums[layer, OWN - 1] += tile[warp, deltas, pixel, uint32(lane % UNITS // 4), column]
 
 
@@ -99,7 +131,10 @@ def back(tile, weights, layer, units, deltas, sums):
     lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
     # All pixels of the warp must be there before its lanes sum over them.
     cuda.syncwarp()
-    add_weight_sums(tile, layer, sums)
+    if layer < LAYERS - 1:
+        add_weight_sums(tile, layer, sums)
+    else:
+        add_last_sums(tile, sums)
     for unit in range(units):
         deltas[unit] = tile[warp, DELTAS, lane, unit // 4, unit % 4]
     # And all lanes must have summed before other deltas take the place of these.
@@ -127,6 +162,19 @@ def add_corner_sums(tile, corner_sums):
 
 
 @cuda.jit(device=True)
+def send_to_corners(corner_sums, cell_row, cell_column, grad_grid):
+    """Add a lane's `corner_sums` to the gradients of the grid, and begin anew."""
+    lane = cuda.threadIdx.x % WARP
+    corner = lane // 8
+    for i in range(DOWN):
+        channel = lane % 8 * DOWN + i
+        if channel < CHANNELS:
+            place = cell_row + corner // 2, cell_column + corner % 2, channel
+            cuda.atomic.add(grad_grid, place, corner_sums[i])
+        corner_sums[i] = float32(0)
+
+
+@cuda.jit(device=True)
 def add_block_sums(sums, tile, grad_weights):
     """Add up the sums of the block's warps, and add them to grad_weights (3, 17, 16).
 
@@ -144,6 +192,8 @@ def add_block_sums(sums, tile, grad_weights):
         for other in range(WARPS):
             total += tile[other, layer, lane, i // 4, i % 4]
         row, unit = lane // 4 * DOWN + i // ACROSS, lane % 4 * ACROSS + i % ACROSS
+        if layer == LAYERS - 1:
+            row, unit = lane % UNITS, i
         if i == OWN - 1:
             row, unit = UNITS, lane % UNITS
         # The last layer has no more units than there are colours.
@@ -175,51 +225,48 @@ def learn_by_warps(image, grid, weights, grad_grid, grad_weights, loss_sum):
     # Every warp reads what all have copied.
     cuda.syncthreads()
 
-    for part in range(
-        cuda.blockIdx.x * WARPS + warp, rows * columns * PARTS, cuda.gridDim.x * WARPS
-    ):
-        cell, quarter = part // PARTS, part % PARTS
+    for i in range(DOWN):
+        corner_sums[i] = float32(0)
+    warps, parts = cuda.gridDim.x * WARPS, rows * columns * PARTS
+    this, fewest, rest = cuda.blockIdx.x * WARPS + warp, parts // warps, parts % warps
+    first = this * fewest + min(this, rest)
+    last = first + fewest + (1 if this < rest else 0)
+    for part in range(first, last):
+        cell = part // PARTS
         cell_row, cell_column = cell // columns, cell % columns
-        for i in range(DOWN):
-            corner_sums[i] = float32(0)
-        for turn in range(ROUNDS):
-            x = cell_column * CELL + lane % CELL
-            y = cell_row * CELL + (quarter * ROUNDS + turn) * (WARP // CELL) + lane // CELL
-            encode_pixel(grid, x, y, features)
-            for unit in range(UNITS):
-                values[unit] = features[0, unit]
-            for layer in range(LAYERS - 1):
-                store_row(tile, layer, values)
-                forward(tile, matrices, layer, UNITS, values)
-            store_row(tile, LAYERS - 1, values)
-            forward(tile, matrices, LAYERS - 1, COLOURS, values)
-            inside = x < width and y < height
-            for unit in range(UNITS):
-                delta = float32(0)
-                if unit < COLOURS:
-                    error = values[unit] - image[y, x, unit] if inside else float32(0)
-                    loss += error * error
-                    delta = float32(2) * scale * error if values[unit] > float32(0) else float32(0)
-                values[unit] = delta
-            store_row(tile, DELTAS, values)
-            back(tile, matrices, 2, COLOURS, values, sums)
-            back(tile, matrices, 1, UNITS, values, sums)
-            back(tile, matrices, 0, UNITS, values, sums)
+        x = cell_column * CELL + lane % CELL
+        y = cell_row * CELL + part % PARTS * (WARP // CELL) + lane // CELL
+        encode_pixel(grid, x, y, features)
+        for unit in range(UNITS):
+            values[unit] = features[0, unit]
+        for layer in range(LAYERS - 1):
+            store_row(tile, layer, values)
+            forward(tile, matrices, layer, UNITS, values)
+        store_row(tile, LAYERS - 1, values)
+        forward(tile, matrices, LAYERS - 1, COLOURS, values)
+        inside = x < width and y < height
+        for unit in range(UNITS):
+            delta = float32(0)
+            if unit < COLOURS:
+                error = values[unit] - image[y, x, unit] if inside else float32(0)
+                loss += error * error
+                delta = float32(2) * scale * error if values[unit] > float32(0) else float32(0)
+            values[unit] = delta
+        store_row(tile, DELTAS, values)
+        back(tile, matrices, 2, COLOURS, values, sums)
+        back(tile, matrices, 1, UNITS, values, sums)
+        back(tile, matrices, 0, UNITS, values, sums)
 
-            w0, w1, w2, w3 = corner_weights(place_in_cell(x), place_in_cell(y))
-            tile[warp, 0, lane, 0, 0], tile[warp, 0, lane, 0, 1] = w0, w1
-            tile[warp, 0, lane, 0, 2], tile[warp, 0, lane, 0, 3] = w2, w3
-            # As in `back`, on both sides of the sums.
-            cuda.syncwarp()
-            add_corner_sums(tile, corner_sums)
-            cuda.syncwarp()
+        w0, w1, w2, w3 = corner_weights(place_in_cell(x), place_in_cell(y))
+        tile[warp, 0, lane, 0, 0], tile[warp, 0, lane, 0, 1] = w0, w1
+        tile[warp, 0, lane, 0, 2], tile[warp, 0, lane, 0, 3] = w2, w3
+        # As in `back`, on both sides of the sums.
+        cuda.syncwarp()
+        add_corner_sums(tile, corner_sums)
+        cuda.syncwarp()
 
-        corner = lane // 8
-        for i in range(DOWN):
-            channel = lane % 8 * DOWN + i
-            if channel < CHANNELS:
-                place = cell_row + corner // 2, cell_column + corner % 2, channel
-                cuda.atomic.add(grad_grid, place, corner_sums[i])
+        if part % PARTS == PARTS - 1 or part == last - 1:
+            send_to_corners(corner_sums, cell_row, cell_column, grad_grid)
 
     add_block_sums(sums, tile, grad_weights)
     for distance in (16, 8, 4, 2, 1):
