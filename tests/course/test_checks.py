@@ -19,10 +19,9 @@ def workers():
     found.stop()
 
 
-# Hundreds of files, each graded: the first wrong one of these lessons is a quick test, of all of
-# them every 384th is a slow one, and the rest belongs to the thorough tests.
+# Hundreds of files, each graded: the first wrong one of these lessons is a quick test, that of the
+# others a slow one, and the rest belongs to the thorough tests.
 QUICK = {"1", "9"}
-SLOW_OF_ALL = 384
 
 
 def is_slow(lesson, check):
@@ -30,8 +29,10 @@ def is_slow(lesson, check):
     return check is not lesson.checks[0] or lesson.number not in QUICK | {"16"}
 
 
-def slow_or_thorough(number):
-    return pytest.mark.thorough if number % SLOW_OF_ALL else pytest.mark.slow
+def mark_of_mistake(lesson, number):
+    if number:
+        return pytest.mark.thorough
+    return [] if lesson.number in QUICK else pytest.mark.slow
 
 
 def named(lesson, what):
@@ -58,7 +59,7 @@ def test_skeleton_is_not_written(lesson, workers):
             lesson,
             check,
             id=named(lesson, check.name),
-            marks=[pytest.mark.each(3)] if is_slow(lesson, check) else [],
+            marks=[pytest.mark.each(6)] if is_slow(lesson, check) else [],
         )
         for lesson, check in EVERY_CHECK
     ],
@@ -75,7 +76,7 @@ def test_reference_passes(lesson, check, workers):
             lesson,
             entry,
             id=named(lesson, entry.name),
-            marks=[slow_or_thorough(number)] if number or lesson.number not in QUICK else [],
+            marks=mark_of_mistake(lesson, number),
         )
         for lesson in ALL
         for number, entry in enumerate(entries_of_kind(lesson, "wrong"))
@@ -94,7 +95,7 @@ def test_a_mistake_is_caught_by_its_check(lesson, entry, workers):
             entry,
             id=named(lesson, f"{entry.kind}-{entry.name}"),
             # Those of part two take half a minute each: there the reference stands for them.
-            marks=[slow_or_thorough(number) if lesson.part == 1 else pytest.mark.thorough],
+            marks=pytest.mark.thorough if number or lesson.part == 2 else pytest.mark.each(2),
         )
         for lesson in ALL
         for number, entry in enumerate(entries_of_kind(lesson, "right", "naive"))

@@ -59,7 +59,7 @@ def test_a_few_honest_styles(style, workers):
     assert points_lost("1", around(style, "launch_over_pixels"), workers, "every_pixel") == {}
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(3)
 @pytest.mark.parametrize(("lesson", "function", "only"), CALLED)
 def test_all_honest_styles_around_one_function(lesson, function, only, workers):
     """Each calls the one before it."""
