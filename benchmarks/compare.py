@@ -8,7 +8,7 @@ another. A peer is compared with the fastest of ours that has a grid of as many 
 PyTorch and JAX train three, tiny-cuda-nn four. One that learns worse by more than 0.3 dB is
 refused: its time is not that of the same work. PyTorch and JAX are taken if they can be imported.
 tiny-cuda-nn is a program of its own, which `benchmarks/README.md` says how to build; it has to
-print "us per step" and "PSNR".
+print "us per step" and "PSNR". Then `benchmarks.part_two` trains the rest, saved as NAME-part-two.
 """
 
 import argparse
@@ -115,6 +115,8 @@ def main():
             row["verdict"] = verdict(row, fastest)
         result = {**description(), "steps": options.steps, "rows": rows}
         (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save = ["--save", f"{options.save}-part-two"] if options.save else []
+    sys.exit(subprocess.run([sys.executable, "-m", "benchmarks.part_two", *save]).returncode)
 
 
 if __name__ == "__main__":

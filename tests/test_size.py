@@ -28,7 +28,7 @@ lessons/mutations          .py                  1200
 lessons/reference          .py                  1150
 lessons/site               .py                   455
 tests                      .py                 44100
-benchmarks                 .py                  2650
+benchmarks                 .py                  2660
 images                     .py                   860
 """
 ALL_FILES = 1_000
