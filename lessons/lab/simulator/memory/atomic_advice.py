@@ -1,6 +1,7 @@
 """Races over a change that has to be one atomic step, and which atomic makes it one."""
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from ...names import CudaName, resolve
@@ -354,12 +355,17 @@ def parts_with_names(value: ast.expr, tree: ast.FunctionDef) -> Iterator[ast.AST
 
 def values_of(name: str, tree: ast.FunctionDef) -> list[ast.expr]:
     """What is assigned to a name."""
-    found = []
+    return values_by_name(tree).get(name, [])
+
+
+@functools.lru_cache(maxsize=64)
+def values_by_name(tree: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
     for part in ast.walk(tree):
         if isinstance(part, (ast.Assign, ast.AugAssign)):
             targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                found.append(part.value)
+            for name in {target.id for target in targets if isinstance(target, ast.Name)}:
+                found.setdefault(name, []).append(part.value)
     return found
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...names import CudaName, resolve
@@ -11,6 +11,7 @@ from .access import Kind
 from .arrays import Memory
 
 OF_WARPS = ("syncwarp", "laneid", "shfl", "ballot_sync", "all_sync", "any_sync", "match", "activem")
+ADVICE_KEPT = 1024  # pairs of accesses
 
 
 class Side(NamedTuple):
@@ -26,6 +27,29 @@ class Side(NamedTuple):
     @property
     def atomic(self) -> bool:
         return self.kind == "atomic"
+
+    @property
+    def same(self) -> tuple:
+        """What two sides have in common if the same is to be said of them."""
+        memory, calls = self.memory, tuple(call for _, call in self.calls)
+        facts = memory.name, memory.space, memory.shape, memory.data.dtype
+        return self.kind, self.node, calls, *facts
+
+
+def once_per_pair(advise: Callable[..., str]) -> Callable[..., str]:
+    """Keeps what is said of two sides: a program launches its kernels again and again."""
+    known: dict[tuple, str] = {}
+
+    @functools.wraps(advise)
+    def kept(one: Side, other: Side, *facts: bool) -> str:
+        same = one.same, other.same, facts
+        if same not in known:
+            if len(known) >= ADVICE_KEPT:
+                known.clear()
+            known[same] = advise(one, other, *facts)
+        return known[same]
+
+    return kept
 
 
 @functools.lru_cache(maxsize=64)

@@ -27,6 +27,7 @@ from .race_sides import (
     common_loop,
     in_two_branches,
     line_of,
+    once_per_pair,
     parents_in,
     parents_of,
     sets_a_constant,
@@ -84,7 +85,24 @@ def remedy(
     """
     plain = not (now.atomic or former.atomic)
     told = plain and told_by_atomic(order, now.thread, former.thread, tick)
-    across = order.block_of[now.thread] != order.block_of[former.thread]
+    across = bool(order.block_of[now.thread] != order.block_of[former.thread])
+    fences = order.fences.block_fences
+    narrow = told and fences is not None and bool(fences.tick[former.thread] >= tick)
+    return advice_on(now, former, across, told, narrow, same_warp, same_round)
+
+
+@once_per_pair
+def advice_on(
+    now: Side,
+    former: Side,
+    across: bool,
+    told: bool,
+    narrow: bool,
+    same_warp: bool,
+    same_round: bool,
+) -> str:
+    """See `remedy`. across: between blocks. told: by an atomic. narrow: with a fence of a block."""
+    plain = not (now.atomic or former.atomic)
     if across and plain and block_wide_step(now):
         return block_wide_step(now)
     advice = (
@@ -112,7 +130,7 @@ def remedy(
         )
     if across:
         hint = block_left_out(now) if plain and not told else ""
-        return between_blocks(order, now, former, tick, told) + hint
+        return between_blocks(now, former, told, narrow) + hint
     if not plain:
         return beside_an_atomic(now, former, same_round)
     if told:
@@ -130,6 +148,7 @@ def change_advice(now: Side, former: Side, same_round: bool, across: bool) -> st
     return pair_advice(now, former, across) or atomic_advice(now, former, same_round)
 
 
+@once_per_pair
 def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
     """What to do about two threads that store different values in one instruction."""
     advice = changed_in_two_steps(one, other) or old_value_stored(one, other)
@@ -146,7 +165,7 @@ def remedy_of_stores(one: Side, other: Side, across: bool) -> str:
     return f"{own}; for a sum, add with cuda.atomic.add" + (block_left_out(one) if across else "")
 
 
-def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, told: bool) -> str:
+def between_blocks(now: Side, former: Side, told: bool, narrow: bool) -> str:
     if (now.atomic or former.atomic) and "write" in (now.kind, former.kind):
         undone = (
             "blocks run in any order, so a plain store may undo what others have changed atomically"
@@ -167,8 +186,7 @@ def between_blocks(order: HappensBefore, now: Side, former: Side, tick: int, tol
             "do, make both atomic (to read, cuda.atomic.add(..., 0))"
         )
     if told:
-        fences = order.fences.block_fences
-        if fences is not None and fences.tick[former.thread] >= tick:
+        if narrow:
             return "cuda.threadfence_block() orders nothing for other blocks: cuda.threadfence()"
         return fence_missing("cuda.threadfence()")
     why = "blocks run in any order, and a barrier of one block does not reach across to another"
