@@ -199,3 +199,22 @@ def test_a_loop_over_rows():
     image = np.arange(6, dtype=np.float32).reshape(3, 2)
     clean(checked_run(loops_over_rows, 1, 1, image, out))
     assert out[0] == 1 + 3 + 5
+
+
+@cuda.jit
+def over_a_list(values, out):
+    i = cuda.threadIdx.x
+    tile = cuda.shared.array(32, float32)
+    tile[i] = values[i]
+    for step in [1, 2, 4, 8, 16]:  # Numba makes no list of it
+        cuda.syncthreads()
+        if i % (2 * step) == 0:
+            tile[i] += tile[i + step]
+    if i == 0:
+        out[0] = tile[0]
+
+
+def test_a_loop_over_a_list_that_is_written_out():
+    values, out = np.arange(32, dtype=np.float32), np.zeros(1, np.float32)
+    clean(checked_run(over_a_list, 1, 32, values, out))
+    assert out[0] == values.sum()

@@ -101,3 +101,41 @@ def test_arrays_in_tuples_depend_on_the_order_of_threads_as_others_do():
         ("order", "pair.first"),
         ("order", "pair.last"),
     }
+
+
+@cuda.jit
+def leaves_if_both(values, out):
+    x, y = cuda.grid(2)
+    if x >= out.shape[0] and y >= out.shape[1]:
+        return
+    out[x, y] = values[x, y]
+
+
+@cuda.jit
+def stays_if_either(values, out):
+    x, y = cuda.grid(2)
+    if x < out.shape[0] or y < out.shape[1]:
+        out[x, y] = values[x, y]
+
+
+@cuda.jit
+def has_no_guard(values, out):
+    x, y = cuda.grid(2)
+    if out.shape[0] > 3 or out.shape[1] > 3:
+        out[x, y] = values[x, y]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        (leaves_if_both, "the `and` of line"),
+        (stays_if_either, "the `or` of line"),
+        (has_no_guard, ""),
+    ],
+)
+def test_a_guard_that_joins_its_conditions_with_the_wrong_word(kernel, says):
+    values = np.zeros((20, 20), np.float32)
+    found = problems(checked_run(kernel, (2, 2), (16, 16), values, values.copy()))
+    assert {finding.kind for finding in found} == {"out-of-bounds"}
+    assert all(("of line" in finding.message) == bool(says) for finding in found)
+    assert all(says in finding.message for finding in found)

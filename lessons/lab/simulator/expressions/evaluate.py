@@ -118,6 +118,7 @@ class Expressions:
             ast.BoolOp: self.boolean,
             ast.IfExp: self.choice,
             ast.Tuple: self.tuple_of,
+            ast.List: self.tuple_of,  # what a loop goes over: Numba makes no list of it, either
             ast.Subscript: self.indexing.subscript,
             ast.Call: self.calls.call,
             ast.NamedExpr: self.walrus,

@@ -353,7 +353,7 @@ def way_back_inside(
         return wanted.taken_apart or of_last
     if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
         return wrong_number("Even the first thread is outside", wanted, "large")
-    why = hole_in_the_guard(wanted, axis)
+    why = wrongly_joined(wanted.frame.source.tree, index) or hole_in_the_guard(wanted, axis)
     numbers = made_of(wanted)
     if numbers and numbers in why:
         return why
@@ -393,6 +393,30 @@ def is_division(node: ast.AST) -> bool:
 def made_of(wanted: Wanted) -> str:
     """The numbers of one thread's index, as a sentence; "" if there is no more than one."""
     return f" In the first of these threads, {wanted.made_of}." if wanted.made_of else ""
+
+
+def wrongly_joined(function: ast.FunctionDef, index: ast.expr | None) -> str:
+    """Whether `if x >= n and y >= m: return`, or `if x < n or y < m:`, looks at a name of an index.
+
+    Either lets a thread pass that is outside in one direction only.
+    """
+    names = names_in(index) if index else set()
+    for node in ast.walk(function):
+        if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp):
+            continue
+        leaves = isinstance(node.body[-1], ast.Return)
+        beyond = (ast.Gt, ast.GtE) if leaves else (ast.Lt, ast.LtE)
+        word, other = ("and", "or") if leaves else ("or", "and")
+        all_so = all(isinstance(v, ast.Compare) and isinstance(v.ops[0], beyond)
+                     for v in node.test.values)  # fmt: skip
+        joined = isinstance(node.test.op, ast.And if leaves else ast.Or)
+        if joined and all_so and names & names_in(node.test):
+            return f"Is the `{word}` of line {node.lineno} meant to be `{other}`?"
+    return ""
+
+
+def names_in(node: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def hole_in_the_guard(wanted: Wanted, axis: int) -> str:
