@@ -7,6 +7,7 @@ import pytest
 from numba import cuda, float32
 
 from lessons.lab import checked_run
+from lessons.lab.simulator.memory import remedies
 from tests.lab.helpers import floats
 
 ROUND = 64
@@ -327,3 +328,19 @@ def test_a_barrier_between_two_calls_is_told_where_they_are_called(kernel, place
     where = f"in {place.py_func.__name__} ({Path(__file__).name}): "
     assert where in text and "between them" not in text
     assert f"put cuda.syncthreads() {advice.format(*lines_of(place, *words))}" in text
+
+
+@cuda.jit
+def halves_meet(values, sums):
+    sums[cuda.threadIdx.x // 2] = values[cuda.threadIdx.x] + sums[0]
+
+
+def test_what_is_said_of_two_accesses_is_worked_out_once(monkeypatch):
+    asked, work_out = [], remedies.changed_in_two_steps
+    monkeypatch.setattr(
+        remedies, "changed_in_two_steps", lambda *sides: asked.append(sides) or work_out(*sides)
+    )
+    first = told(halves_meet, floats(64), np.zeros(32, np.float32))
+    times = len(asked)
+    again = {told(halves_meet, floats(64), np.zeros(32, np.float32)) for _ in range(3)}
+    assert again == {first} and len(asked) == times > 0
