@@ -82,3 +82,16 @@ def test_the_host_reads_what_no_thread_has_written(read):
         eval(read, {"h": array.copy_to_host(), "np": np})
     assert [finding.kind for finding in session.problems] == ["unwritten"] * bool(READS[read])
     assert READS[read] in str(session)
+
+
+@pytest.mark.parametrize("size, told", [(8, False), (12, True)])
+def test_a_reduction_of_what_nobody_has_written(size, told):
+    with instead_of_gpu(quiet=True) as session:
+        add = cuda.reduce(lambda a, b: a + b)
+        out = cuda.device_array(12)
+        fill[1, 8](out, 8)
+        total = add(out, size=size)
+        with pytest.raises(TypeError, match="1D"):
+            add(np.ones((2, 2)))
+    assert told or total == sum(range(8))
+    assert [finding.kind for finding in session.problems] == ["unwritten"] * told

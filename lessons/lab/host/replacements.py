@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..numba_compiler import any_device
 from ..source import python_function
-from .device_array import DeviceArray, garbage, garbage_like, plain
+from .device_array import DeviceArray, garbage, garbage_like
 from .devices import Context, Devices, nothing_to_do
 from .host_array import plain_array, watched
 from .order import ALL_STREAMS, DEFAULT
@@ -33,10 +33,15 @@ def reduce_replacement(session: "Session") -> Callable:
         def reduction(
             arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
         ) -> Any:
-            values = np.asarray(plain_array(plain(arr)))
-            total = init
+            if arr.ndim != 1:  # as Numba says it
+                raise TypeError("only support 1D array")
+            given = session.adopted(arr)[:size]
+            if isinstance(given, DeviceArray):  # a copy tells if nobody wrote its elements
+                given = given.copy_to_host().copy()
+            values = np.asarray(plain_array(given))
+            total = values.dtype.type(init)
             with np.errstate(over="ignore"):
-                for value in values[:size]:
+                for value in values:
                     total = values.dtype.type(combine(total, value))
             if res is None:
                 return total
