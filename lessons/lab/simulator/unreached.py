@@ -59,7 +59,21 @@ def report_unreached(
 
 def axes_of_names(tree: ast.FunctionDef, known: dict[str, object]) -> dict[str, int]:
     """name -> axis, of variables that are a thread's place and stay so. Others go into `known`."""
+    axes, shapes, texts, moved = told_by_text(tree)
+    known.update({**texts, **known, **shapes})
+    for name in moved:
+        known.pop(name, None)
+    return axes
+
+
+@functools.lru_cache(maxsize=64)
+def told_by_text(
+    tree: ast.FunctionDef,
+) -> tuple[dict[str, int], dict[str, str], dict[str, str], set[str]]:
+    """Axes of names, names of lengths, what other names are, and names that change."""
     axes: dict[str, int] = {}
+    shapes: dict[str, str] = {}
+    texts: dict[str, str] = {}
     moved = set()
     stored: Counter[str] = Counter()
     for node in ast.walk(tree):
@@ -77,13 +91,11 @@ def axes_of_names(tree: ast.FunctionDef, known: dict[str, object]) -> dict[str, 
         elif by_hand:
             axes[names[0]] = "xyz".index(by_hand[1] or by_hand[2])
         elif text.endswith(".shape"):
-            known.update({name: f"{text}[{axis}]" for axis, name in enumerate(names)})
+            shapes.update({name: f"{text}[{axis}]" for axis, name in enumerate(names)})
         else:
-            known.setdefault(names[0], text)
+            texts.setdefault(names[0], text)
     moved |= {name for name, times in stored.items() if times > 1}
-    for name in moved:
-        known.pop(name, None)
-    return {name: axis for name, axis in axes.items() if name not in moved}
+    return {name: axis for name, axis in axes.items() if name not in moved}, shapes, texts, moved
 
 
 @functools.lru_cache(maxsize=64)
@@ -107,14 +119,17 @@ def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr
                 yield tree if leaves else node, test.left.id, test.comparators[0]
 
 
-def stores_at(block: ast.AST, name: str) -> Iterator[tuple[str, int]]:
+@functools.lru_cache(maxsize=256)
+def stores_at(block: ast.AST, name: str) -> list[tuple[str, int]]:
     """(array, axis) for each `array[.., name, ..] = ...` within a block of statements."""
+    found = []
     for node in ast.walk(block):
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Subscript):
                 for position, part in enumerate(getattr(target.slice, "elts", [target.slice])):
                     if isinstance(part, ast.Name) and part.id == name:
-                        yield ast.unparse(target.value), position
+                        found.append((ast.unparse(target.value), position))
+    return found
 
 
 def value_of(

@@ -18,8 +18,10 @@ def overlapping(arrays: Iterable[tuple[Key, np.ndarray]]) -> Iterator[list[tuple
     """Groups of arrays that overlap in memory, each in the order of their first bytes."""
     group: list[tuple[Key, np.ndarray]] = []
     group_end = 0
-    for key, array in sorted(arrays, key=lambda item: first_byte(item[1])):
-        if group and first_byte(array) >= group_end:
+    for first, key, array in sorted(
+        ((first_byte(array), key, array) for key, array in arrays), key=lambda item: item[0]
+    ):
+        if group and first >= group_end:
             yield group
             group, group_end = [], 0
         group.append((key, array))
@@ -29,6 +31,8 @@ def overlapping(arrays: Iterable[tuple[Key, np.ndarray]]) -> Iterator[list[tuple
 
 
 def first_byte(array: np.ndarray) -> int:
+    if array.flags.c_contiguous:
+        return int(array.__array_interface__["data"][0])
     steps = zip(array.shape, array.strides, strict=True)
     backward = sum((n - 1) * step for n, step in steps if step < 0 and n > 0)
     return array.__array_interface__["data"][0] + backward
