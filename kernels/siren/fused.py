@@ -15,7 +15,7 @@ The GPU counts the steps by itself: the host names a step only if it is not the 
 import numpy as np
 from numba import cuda, float32
 
-from kernels.config import COLOURS, PUBLISHED_RATES, WARP
+from kernels.config import COLOURS, WARP
 from kernels.field_math import cosine, sigmoid, sine
 from kernels.fused.few_samples import (
     DEPTH,
@@ -30,14 +30,13 @@ from kernels.fused.few_samples import (
     add_to,
     blocks_of_sums,
     finished,
-    launch_move_by_adam,
     load_weights,
     multiply,
-    turned_places,
 )
+from kernels.fused.moving import MovedBySums
 from kernels.launch import on_gpu
 from kernels.plumbing.recording import FIRST_STEP
-from kernels.siren import network, positions
+from kernels.siren import network
 from kernels.siren.network import FIRST_OMEGA
 
 MOST_LAYERS = 9  # of sines: the angles of so many fit into 48 KB
@@ -205,42 +204,17 @@ def fits(shapes):
     return shapes[0][1] <= WIDTH and len(shapes) - 1 <= MOST_LAYERS
 
 
-class FusedSiren(network.Siren):
+class FusedSiren(MovedBySums, network.Siren):
     """`network.Siren`, whose steps are three launches; it paints as that does."""
 
     def __init__(self, image, seed, batch, device, omega=network.OMEGA):
         self.omega = omega
-        self.shapes = network.layer_shapes()
-        places = turned_places(self.shapes)
-        self.places = device.to_device(places)
-        begin = network.initial_parameters(seed, self.shapes, omega)
-        turned = np.empty_like(begin)
-        turned[places] = begin
-        self.turned = device.to_device(turned)
-        self.sums = device.empty((blocks_of_sums(batch), begin.size))
-        self.expected = None  # the step and its rate that the clock shows
+        matrices = [m for i, o in network.layer_shapes() for m in ((i, o), (1, o))]
+        self.prepare(matrices, blocks_of_sums(batch), device)
         super().__init__(image, seed, batch, device, omega)
 
-    def new_step_work(self):
-        proof = self.parameters, self.m, self.v, self.turned, self.numbers.clock
-        return self.device.repeated(self.launch_step, proof)
-
-    def train(self, step, learning_rate=network.LEARNING_RATE):
-        if self.expected != (step, learning_rate):
-            self.numbers.set(step, learning_rate, self.device.launch)
-        self.step = step
-        self.step_work()
-        self.expected = step + 1, learning_rate
-
-    def launch_step(self, launch):
-        clock, rates = self.numbers
-        drawn = self.drawn_batch()
-        positions.launch_random_pixels(self.image, self.seed, clock, *drawn, launch)
+    def find_sums(self, launch):
         launch_siren_gradients(
-            clock, self.parameters, self.turned, self.shapes, self.omega, *drawn, self.sums,
-            self.batch.squared_errors, launch,
-        )  # fmt: skip
-        launch_move_by_adam(
-            clock, rates, self.sums, self.parameters, self.turned, self.places, self.m, self.v,
-            self.corrections, PUBLISHED_RATES, launch=launch,
+            self.numbers.clock, self.parameters, self.turned, self.shapes, self.omega,
+            *self.drawn_batch(), self.sums, self.batch.squared_errors, launch,
         )  # fmt: skip
