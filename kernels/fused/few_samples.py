@@ -105,11 +105,14 @@ def share(totals, parts):
 
 
 @cuda.jit(device=True)
-def multiply(values, own, parts):
-    """The warp's part of values (SAMPLES, FOURS, 4) times a matrix of 64 rows, shared."""
+def multiply(values, top, own, parts):
+    """The warp's part of eight samples' values times a matrix of 64 rows, shared.
+
+    values, top: as in `add_products`.
+    """
     totals = cuda.local.array((SAMPLES, SHARE), float32)
     clear(totals)
-    add_products(values, 0, own, totals)
+    add_products(values, top, own, totals)
     share(totals, parts)
 
 

@@ -33,13 +33,16 @@ def write_sample(own, units, inside, row, array):
 
 
 @cuda.jit(device=True)
-def put(own, units, inside, shared):
-    """To the warp's row of shared (SAMPLES, FOURS, 4); zeros from `units` on, and if not inside."""
+def put(own, units, inside, top, shared):
+    """To the warp's row of shared (any, FOURS, 4), in which the samples' rows begin at `top`.
+
+    Zeros from `units` on, and for a sample that is not inside.
+    """
     lane, sample = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
     for j in range(SHARE):
         unit = lane + j * WARP
         value = own[j] if inside and unit < units else float32(0)
-        shared[uint32(sample), uint32(unit // 4), uint32(unit % 4)] = value
+        shared[uint32(top + sample), uint32(unit // 4), uint32(unit % 4)] = value
 
 
 @cuda.jit(device=True)

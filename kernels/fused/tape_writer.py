@@ -3,8 +3,8 @@
     tape, result, parameters, shapes  ->  source text; where each parameter lies
 
 The idea: `kernels/derivatives/writer.py` begins a new kernel wherever a thread needs what others
-have computed. Here a block takes eight samples through all steps, and begins a new line there, with
-a barrier: products go through shared memory (`few_samples`), all other values stay in the registers
+have computed. Here a block takes eight samples through all steps, with a barrier at such places.
+What goes into a product is kept in shared memory (`few_samples`), all other values in the registers
 of the thread that needs them again (`tape_steps`). The way back computes forward first, and so
 stores nothing but the loss and each block's sums of the weights' gradients.
 
@@ -34,7 +34,7 @@ from kernels.launch import blocks_for
 from kernels.plumbing.errors import InputError
 
 PRODUCTS = "matmul", "linear"
-MOST_PRODUCTS = 17  # of whose values, two or three each, the registers hold enough
+MOST_PRODUCTS = 10  # what goes into them is kept: so much fits into 48 KB, and into registers
 FULL_SUMS = 1 << 20  # numbers: if they are fewer, there may be more than MOST_BLOCKS blocks
 HEAD = '''"""{title}: written by a machine, in blocks of eight samples, from this tape.
 
@@ -48,7 +48,9 @@ In `parameters`, and turned in `turned`, begin
 
 from numba import cuda, float32, int64
 
-{imports}'''
+{imports}
+
+KEPT = {products} * SAMPLES  # rows of what goes into products'''
 KERNEL = '''
 @cuda.jit
 {signature}
@@ -67,22 +69,22 @@ EACH, UNIT = "for j in range(SHARE):", "lane + j * WARP"
 FORWARD = """\
 # All values must be there; and the parts of the last product have been read.
 cuda.syncthreads()
-multiply(values, own, parts)
+multiply(values, number * SAMPLES, own, parts)
 # Asked for now, the next weights are there when they are needed.
 load_weights(parameters, begin, rows, columns, own)
-# A sum needs the parts of all warps; and nobody reads the values any more.
+# A sum needs the parts of all warps.
 cuda.syncthreads()""".splitlines()
 BACK = """\
-# Deltas and values must be there; and the parts have been read.
+# All deltas must be there; and the parts have been read.
 cuda.syncthreads()
-multiply(deltas, own, parts)
+multiply(deltas, 0, own, parts)
 load_weights(turned, ahead, ahead_rows, ahead_columns, own)
-add_gradients(values, 0, deltas, sums, begin, rows, columns, first == begins)""".splitlines()
+add_gradients(values, top, deltas, sums, begin, rows, columns, first == begins)""".splitlines()
 BIASES = """\
 if biases >= 0:
     add_bias_gradients(deltas, sums, biases, columns, first == begins)""".splitlines()
 END = """\
-# The parts must be there; and nobody reads deltas and values any more.
+# The parts must be there; and nobody reads these deltas any more.
 cuda.syncthreads()""".splitlines()
 ALWAYS = {
     "kernels.config": ["WARP"],
@@ -100,8 +102,8 @@ ALWAYS = {
 # What the kernels call their own.
 RESERVED = set(
     "ahead ahead_columns ahead_rows backward begin begins biases columns deltas first forward "
-    "inside j lane launch number own parameters parts products row rows samples scale sums turned "
-    "values warp".split()
+    "inside j lane launch number own parameters parts products row rows samples scale sums top "
+    "turned values warp".split()
 )
 
 
@@ -323,6 +325,7 @@ class Text:
             ),
             scale=SCALE,
             result=self.result,
+            products=count,
             imports="\n".join(
                 filled(f"from {module} import ", sorted(self.imports[module]), "", "(", ")")
                 for module in sorted(self.imports)
@@ -332,8 +335,11 @@ class Text:
         return FusedForm(source, forward, backward, self.places)
 
     def kernel(self, name, arguments, rows, lines, shared):
-        tile = "cuda.shared.array((SAMPLES, FOURS, 4), float32, alignment=16)"
-        declared = [f"{one} = {tile}" for one in shared]
+        rows_of = {"values": "KEPT", "deltas": "SAMPLES"}
+        declared = [
+            f"{one} = cuda.shared.array(({rows_of[one]}, FOURS, 4), float32, alignment=16)"
+            for one in shared
+        ]
         declared += ["parts = cuda.shared.array((WARPS, SAMPLES, WIDTH), float32)"]
         declared += ["own = cuda.local.array((DEPTH, SHARE), float32)"]
         declared += [f"{here(one)} = cuda.local.array(SHARE, float32)" for one in self.locals]
@@ -373,7 +379,7 @@ class Text:
                 *self.totals(last),
                 *self.pointwise(before),
                 f"# {text_of(product)}",
-                f"put({here(source)}, {self.width(source)}, True, values)",
+                f"put({here(source)}, {self.width(source)}, True, number * SAMPLES, values)",
                 f"begin, rows, columns = {self.matrix(ahead) if ahead else NOTHING}",
             ])  # fmt: skip
         return [
@@ -419,21 +425,22 @@ class Text:
         """All of the way back."""
         found, after = sections(self.plan)
         products = [product for _, product in found]
+        order = list(filter(is_product, self.steps))
         biased = any(len(product.inputs) > 2 for product in products)
         arms = []
         for (before, product), last, ahead in zip(
             found, [None, *products], [*products[1:], None], strict=False
         ):
-            source, (begin, (rows, columns)) = product.inputs[0], self.places[product.inputs[1]]
+            begin, (rows, columns) = self.places[product.inputs[1]]
             biases = [self.places[name][0] for name in product.inputs[2:]] or [NONE]
             deltas = here(gradient_of(product.output))
             arms.append([
                 *self.gradient_below(last),
                 *self.pointwise_back(before),
                 f"# {text_of(product)}",
-                f"put({deltas}, {columns}, inside, deltas)",
-                f"put({here(source)}, {rows}, True, values)",
+                f"put({deltas}, {columns}, inside, 0, deltas)",
                 f"begin, rows, columns = {begin}, {rows}, {columns}",
+                f"top = {order.index(product[:3])} * SAMPLES",
                 *([f"biases = {biases[0]}"] if biased else []),
                 f"ahead, ahead_rows, ahead_columns = {self.matrix_back(ahead)}",
             ])  # fmt: skip

@@ -151,7 +151,7 @@ def siren_gradients(
             # Each warp multiplies what all warps have written; and they must have read the parts
             # of the last sums, which the new ones replace.
             cuda.syncthreads()
-            multiply(values, own, parts)
+            multiply(values, 0, own, parts)
             begin = 3 * width + (layer - 1) * matrix
             # Asked for now, the next weights are there when they are needed.
             if layer < layers:
@@ -174,7 +174,7 @@ def siren_gradients(
             begin = 3 * width + (layer - 1) * matrix
             # As on the way forward: deltas and values are complete, the parts have been read.
             cuda.syncthreads()
-            multiply(deltas, own, parts)
+            multiply(deltas, 0, own, parts)
             if layer > 1:
                 load_weights(turned, begin - matrix, width, width, own)
             columns = width if layer < layers else COLOURS

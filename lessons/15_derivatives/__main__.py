@@ -38,8 +38,8 @@ FLOAT32 = 1e-5  # of the largest gradient: what float32 sums in another order ma
 EVERY = 25  # steps between two looks at the loss
 SHOWN, SMALL_WIDTH = 10, 240  # small pictures of the training, only to be looked at
 FILES = (
-    "written_siren.py", "written_lake.py", "written_fused.py", "side_by_side.txt", "differences.txt",
-    "derivatives.png", "learned.png", "panels.png",
+    "written_siren.py", "written_lake.py", "written_fused.py", "side_by_side.txt",
+    "differences.txt", "derivatives.png", "learned.png", "panels.png",
 )  # fmt: skip
 CURVES = "sine", "gelu", "sigmoid", "square", "relu"
 

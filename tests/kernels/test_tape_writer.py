@@ -231,7 +231,8 @@ LAST = ("y", functions.matmul, "x", "w")
             "its inputs have different shapes",
         ),
         (
-            tape_of(LAST, ("z", functions.bilinear, "y", "x")), {"w": (3, 4)},
+            tape_of(LAST, ("z", functions.bilinear, "g", "y")),
+            {"w": (3, 2), "g": (4, 5, 3)},
             "bilinear needs a whole array that the tape computes",
         ),
         (tape_of(("y", functions.matmul, "x", "w"), ("z", functions.matmul, "y", "w")),
