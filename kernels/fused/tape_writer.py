@@ -34,7 +34,7 @@ from kernels.launch import blocks_for
 from kernels.plumbing.errors import InputError
 
 PRODUCTS = "matmul", "linear"
-MOST_PRODUCTS = 10  # what goes into them is kept: so much fits into 48 KB, and into registers
+MOST_PRODUCTS = 10  # what goes into them is kept: so much fits into 48 KB
 FULL_SUMS = 1 << 20  # numbers: if they are fewer, there may be more than MOST_BLOCKS blocks
 HEAD = '''"""{title}: written by a machine, in blocks of eight samples, from this tape.
 
@@ -52,7 +52,7 @@ from numba import cuda, float32, int64
 
 KEPT = {products} * SAMPLES  # rows of what goes into products'''
 KERNEL = '''
-@cuda.jit
+{decorator}
 {signature}
     """Blocks of THREADS threads. A warp has a sample; a lane has its units lane and lane + 32."""
 {declared}
@@ -209,7 +209,7 @@ def reason_against(step, computed, parameters, shapes, batch):
     if is_product(step):
         fan_in, fan_out = shapes[step.inputs[1]]
         if max(fan_in, fan_out) > WIDTH:
-            return f"wider than {WIDTH}, which has {max(fan_in, fan_out)}"
+            return f"its matrix is {fan_in} x {fan_out}, and not {WIDTH} x {WIDTH} at most"
         samples = step.inputs[:1]
     elif FUNCTIONS[step.function].whole:
         if computed & set(named):
@@ -345,6 +345,7 @@ class Text:
         declared += [f"{here(one)} = cuda.local.array(SHARE, float32)" for one in self.locals]
         self.locals = {}
         return KERNEL.format(
+            decorator="@cuda.jit",
             signature=filled(f"def {name}(", [*arguments, "products"], "):"),
             declared=textwrap.indent("\n".join(declared), 4 * " "),
             rows=rows,

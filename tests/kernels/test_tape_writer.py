@@ -216,7 +216,7 @@ LAST = ("y", functions.matmul, "x", "w")
 @pytest.mark.parametrize(
     "tape, shapes, words",
     [
-        (tape_of(LAST), {"w": (65, 3)}, "y = matmul.x, w.: wider than 64"),
+        (tape_of(LAST), {"w": (65, 3)}, "y = matmul.x, w.: its matrix is 65 x 3, and not 64 x 64 at most"),
         (tape_of(("y", functions.product, "w", "x")), {"w": (8, 3)}, "it has 0 products"),
         (
             tape_of(("w2", functions.sine, "w"), ("y", functions.matmul, "x", "w2")), {"w": (3, 3)},
