@@ -28,10 +28,10 @@ from benchmarks.machine import RESULTS, description
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
+from kernels.derivatives.fused import FusedWrittenSiren
 from kernels.derivatives.learner import WrittenSiren
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
-from kernels.fused.learner import FusedWrittenSiren
 from kernels.inline.fused import launch_learn_by_warps
 from kernels.inline.model import LearningSteps, Stages, make_arrays
 from kernels.siren.fused import FusedSiren

@@ -15,7 +15,7 @@ The GPU counts the steps by itself: the host names a step only if it is not the 
 import numpy as np
 from numba import cuda, float32
 
-from kernels.config import COLOURS, WARP
+from kernels.config import COLOURS, PUBLISHED_RATES, WARP
 from kernels.field_math import cosine, sigmoid, sine
 from kernels.fused.few_samples import (
     DEPTH,
@@ -30,13 +30,14 @@ from kernels.fused.few_samples import (
     add_to,
     blocks_of_sums,
     finished,
+    launch_move_by_adam,
     load_weights,
     multiply,
+    turned_places,
 )
-from kernels.fused.moving import MovedBySums
 from kernels.launch import on_gpu
 from kernels.plumbing.recording import FIRST_STEP
-from kernels.siren import network
+from kernels.siren import network, positions
 from kernels.siren.network import FIRST_OMEGA
 
 MOST_LAYERS = 9  # of sines: the angles of so many fit into 48 KB
@@ -202,6 +203,43 @@ def launch_siren_gradients(
 def fits(shapes):
     """Whether a network of these layers, as `network.layer_shapes` makes them, can be fused."""
     return shapes[0][1] <= WIDTH and len(shapes) - 1 <= MOST_LAYERS
+
+
+class MovedBySums:
+    """Beside a `network.PictureLearner`: its `find_sums(launch)` writes sums (blocks, n) of the
+    gradients, and counts the clock. matrices: (rows, columns) of what the parameters hold.
+    """
+
+    def prepare(self, matrices, blocks, device):
+        """Before the learner itself is begun. blocks: rows of the sums."""
+        places = turned_places(matrices)
+        self.host_places = places
+        self.places = device.to_device(places)
+        self.sums = device.empty((blocks, places.size))
+
+    def new_step_work(self):
+        turned = np.empty(self.host_places.size, np.float32)
+        turned[self.host_places] = self.device.to_host(self.parameters)
+        self.turned = self.device.to_device(turned)
+        self.expected = None  # the step and its rate that the clock shows
+        proof = self.parameters, self.m, self.v, self.turned, self.numbers.clock
+        return self.device.repeated(self.launch_step, proof)
+
+    def train(self, step, learning_rate=network.LEARNING_RATE):
+        if self.expected != (step, learning_rate):
+            self.numbers.set(step, learning_rate, self.device.launch)
+        self.step = step
+        self.step_work()
+        self.expected = step + 1, learning_rate
+
+    def launch_step(self, launch):
+        clock, rates = self.numbers
+        positions.launch_random_pixels(self.image, self.seed, clock, *self.drawn_batch(), launch)
+        self.find_sums(launch)
+        launch_move_by_adam(
+            clock, rates, self.sums, self.parameters, self.turned, self.places, self.m, self.v,
+            self.corrections, PUBLISHED_RATES, launch=launch,
+        )  # fmt: skip
 
 
 class FusedSiren(MovedBySums, network.Siren):

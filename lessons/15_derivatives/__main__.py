@@ -148,7 +148,7 @@ def compare(
     siren, learner = comparison.compare_siren(run.device, image, **given)
     slopes = comparison.slopes_of_the_loss(learner)
     if run.fused:
-        from kernels.fused.learner import FusedWrittenSiren  # a handout lacks it
+        from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
 
         fused, _ = comparison.compare_siren(run.device, image, kind=FusedWrittenSiren, **given)
         siren += [row._replace(network="fused") for row in fused]
@@ -259,8 +259,8 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
 def new_learner(run: Run, *given: Any) -> WrittenSiren:
     """A `WrittenSiren`, or if --backend asks for it, and it can be had, one with fused kernels."""
     if run.fused:
-        from kernels.fused.learner import FusedWrittenSiren  # a handout lacks it
-        from kernels.fused.tape_writer import Unfit
+        from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
+        from kernels.derivatives.fused_writer import Unfit
 
         try:
             learner = FusedWrittenSiren(*given)

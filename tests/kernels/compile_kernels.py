@@ -22,6 +22,7 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
+from kernels.derivatives.fused_writer import write_fused
 from kernels.derivatives.models import siren
 from kernels.derivatives.written import module_of
 from kernels.fast.cells import fits, one_barrier_size
@@ -32,7 +33,6 @@ from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_t
 from kernels.fast.persistent_wide import make_paint_wide, make_train_wide, wide_fits
 from kernels.fast.tensor_core_forward import tensor_core_forward
 from kernels.fused import few_samples, tape_steps
-from kernels.fused.tape_writer import write_fused
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers

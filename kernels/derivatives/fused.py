@@ -1,20 +1,20 @@
-"""Lesson 15's SIREN with the fused kernels that `tape_writer` writes.
+"""Lesson 15's SIREN with the fused kernels that `fused_writer` writes.
 
 image, seed, sizes  ->  parameters; the whole picture
 """
 
 from kernels.config import COLOURS
 from kernels.derivatives import learner
+from kernels.derivatives.fused_writer import write_fused
 from kernels.derivatives.written import run_backward
-from kernels.fused.moving import MovedBySums
 from kernels.fused.tape_steps import count_step, launch_add_sums
-from kernels.fused.tape_writer import write_fused
+from kernels.siren.fused import MovedBySums
 
 
 class FusedWrittenSiren(MovedBySums, learner.WrittenSiren):
     """`learner.WrittenSiren`, whose steps are four launches: two of them are written by machine.
 
-    Raises `tape_writer.Unfit` for a network that cannot be written so.
+    Raises `fused_writer.Unfit` for a network that cannot be written so.
     """
 
     def write_kernels(self, title, model, plan, device):

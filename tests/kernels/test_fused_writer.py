@@ -7,13 +7,13 @@ import pytest
 
 from kernels.config import COLOURS
 from kernels.derivatives import functions, models
+from kernels.derivatives.fused import FusedWrittenSiren
+from kernels.derivatives.fused_writer import Unfit, write_fused
 from kernels.derivatives.learner import WrittenSiren
 from kernels.derivatives.tape import Tape
 from kernels.derivatives.written import arrays_for, module_of, run_backward, run_forward
 from kernels.fused import few_samples
-from kernels.fused.learner import FusedWrittenSiren
 from kernels.fused.tape_steps import launch_add_sums
-from kernels.fused.tape_writer import Unfit, write_fused
 from kernels.siren import network
 from lessons import reference
 from lessons.lab import checked_run
@@ -216,7 +216,7 @@ LAST = ("y", functions.matmul, "x", "w")
 @pytest.mark.parametrize(
     "tape, shapes, words",
     [
-        (tape_of(LAST), {"w": (65, 3)}, "y = matmul.x, w.: its matrix is 65 x 3, and not 64 x 64 at most"),
+        (tape_of(LAST), {"w": (65, 3)}, "y = matmul.x, w.: its matrix is 65 x 3, and not"),
         (tape_of(("y", functions.product, "w", "x")), {"w": (8, 3)}, "it has 0 products"),
         (
             tape_of(("w2", functions.sine, "w"), ("y", functions.matmul, "x", "w2")), {"w": (3, 3)},
