@@ -9,6 +9,7 @@ that a step draws: what stays in the cache in training stays there. Then whole s
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -135,14 +136,31 @@ def stage_times():
     def adam():
         w.grad_feature_grid[:] = 1e-6
         adam_grid_rows(
-            0, rows, state, w.grad_feature_grid, corrections, float32(0.01), config.adam_rates
+            0,
+            rows,
+            state,
+            w.grad_feature_grid,
+            w.adam_rows[0],
+            corrections,
+            float32(0.01),
+            config.adam_rates,
         )
 
     def fill():
         w.grad_feature_grid[:] = 1e-6
 
+    times["clear"] = 1e6 * seconds_of(lambda: cpu.clear(w.grad_feature_grid[0]), 15)
     times["Adam, grid"] = 1e6 * (seconds_of(adam, 15) - seconds_of(fill, 15))
     return times
+
+
+def pytorch_beside(threads):
+    """How many times as long as ours PyTorch takes, both on so many threads; None without it."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    command = [sys.executable, "-m", "benchmarks.cpu_step", "--threads", str(threads)]
+    done = subprocess.run([*command, "--pairs", "5"], capture_output=True, text=True, check=True)
+    return float(done.stdout.rpartition("PyTorch / ours: ")[2].split()[0])
 
 
 def main():
@@ -158,8 +176,13 @@ def main():
         command = [sys.executable, "-m", "benchmarks.cpu_profile", "--threads", str(threads)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         rows.append(json.loads(text.splitlines()[-1]))
+        rows[-1]["scales"] = rows[0]["us_per_step"] / rows[-1]["us_per_step"]
+        rows[-1]["peak_scales"] = rows[-1]["peak_gflops"] / rows[0]["peak_gflops"]
+        rows[-1]["pytorch_over_ours"] = pytorch_beside(threads)
         print("{threads:2} threads: {us_per_step:7.0f} us per step, {gflops:6.1f} GFLOP/s of "
-              "{peak_gflops:.0f}".format(**rows[-1]), flush=True)  # fmt: skip
+              "{peak_gflops:.0f}; {scales:.2f} times as fast as one, the peak {peak_scales:.2f}; "
+              "PyTorch takes {pytorch_over_ours} times as long"
+              .format(**rows[-1]), flush=True)  # fmt: skip
         threads *= 2
     stages = stage_times()
     total = sum(stages.values())

@@ -28,6 +28,7 @@ from benchmarks.machine import RESULTS, description
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
+from kernels.derivatives.fused import FusedWrittenSiren
 from kernels.derivatives.learner import WrittenSiren
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
@@ -48,7 +49,7 @@ UNITS = {name: "%" if name == "classifier" else "dB" for name in STEPS}
 FIRST = 5  # passes that are not timed: they compile and record
 PARTS = 4  # of the others, each timed by itself; the fastest one counts
 PEER_SECONDS = 100
-FUSED = "siren", "inline", "classifier"  # what has fused kernels
+FUSED = tuple(STEPS)  # what has fused kernels: all
 CHECKED_PASSES = 4  # in which they are compared with the readable ones
 # Of how far the parameters have moved, in the mean. Adam moves a weight by as much as ever if its
 # gradient is nearly zero, where another order of the sums decides which way.
@@ -85,7 +86,8 @@ class WrittenTraining(SirenTraining):
     """Lesson 15's, with kernels that a machine has written."""
 
     def new_model(self, device):
-        return WrittenSiren(self.image, SEED, BATCH, device, WRITTEN_WIDTH, WRITTEN_LAYERS)
+        kind = FusedWrittenSiren if device.fused else WrittenSiren
+        return kind(self.image, SEED, BATCH, device, WRITTEN_WIDTH, WRITTEN_LAYERS)
 
 
 class InlineTraining(SirenTraining):

@@ -157,7 +157,7 @@ def classifier_gradients(images, labels, parameters, hidden, classes, sums, loss
     gelu_units(parts, parameters, inputs * hidden, hidden, values, slopes)
     # The values are complete; the parts have been read, and give way to new ones.
     cuda.syncthreads()
-    multiply(values, own, parts)
+    multiply(values, 0, own, parts)
     load_turned(parameters, second, classes, hidden, own)
     # The parts again.
     cuda.syncthreads()
@@ -168,7 +168,7 @@ def classifier_gradients(images, labels, parameters, hidden, classes, sums, loss
 
     # The deltas are complete; the parts have been read.
     cuda.syncthreads()
-    multiply(deltas, own, parts)
+    multiply(deltas, 0, own, parts)
     add_gradients(values, 0, deltas, sums, second, hidden, classes, True)
     add_bias_gradients(deltas, sums, second + hidden * classes, classes, True)
     # The parts are complete; nobody reads the deltas of the classes any more.

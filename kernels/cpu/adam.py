@@ -1,6 +1,9 @@
-"""Adam on the CPU: sum the partitions' gradients in a fixed order, update, and clear them."""
+"""Adam on the CPU: sum the partitions' gradients in a fixed order, and update.
 
-import numpy as np
+Whose gradients they were, clears them: a core that wrote zeros into the others' caches would make
+them fetch all of it again.
+"""
+
 from numba import float32
 
 from kernels.cpu.compile import compiled
@@ -8,23 +11,24 @@ from kernels.field_math import adam_step
 
 
 @compiled
-def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
-    """Update the touched cells in rows begin ... end; `grads` (P, gh, gw, C) is summed and cleared.
+def adam_grid_rows(begin, end, state, grads, scratch, corrections, learning_rate, rates):
+    """Update the touched cells in rows begin ... end, from the sum of grads (P, gh, gw, C).
 
-    Three passes over each row: the first and the last run over all its numbers alike and become
-    vector instructions, the one between does what differs from cell to cell.
+    scratch: (3, gw C) float32, of this thread's own. Three passes over each row: the first and the
+    last run over all its numbers alike and become vector instructions, the one between does what
+    differs from cell to cell.
     """
     _, width, channels = state.feature_grid.shape
     numbers = width * channels
-    correction_m = np.empty(numbers, np.float32)
-    correction_v = np.empty(numbers, np.float32)
+    gradient, correction_m, correction_v = scratch[0], scratch[1], scratch[2]
     for row in range(begin, end):
-        gradient = grads[0, row].reshape(numbers)
+        first_part = grads[0, row].reshape(numbers)
+        for i in range(numbers):
+            gradient[i] = first_part[i]
         for partition in range(1, grads.shape[0]):
             partial = grads[partition, row].reshape(numbers)
             for i in range(numbers):
                 gradient[i] += partial[i]
-                partial[i] = float32(0)
 
         for column in range(width):
             first = column * channels
@@ -56,18 +60,16 @@ def adam_grid_rows(begin, end, state, grads, corrections, learning_rate, rates):
             parameter[i] = new_parameter if touched else parameter[i]
             m[i] = new_m if touched else m[i]
             v[i] = new_v if touched else v[i]
-            gradient[i] = float32(0)
 
 
 @compiled
-def adam_weights(step, state, grads, corrections, learning_rate, rates):
-    """Update all weights; `grads` (P, n) is summed and cleared."""
+def adam_weights(begin, end, step, state, grads, corrections, learning_rate, rates):
+    """Update weights begin ... end, from the sum of grads (P, n)."""
     entry = min(step, corrections.shape[0] - 1)
-    for i in range(state.weights.shape[0]):
+    for i in range(begin, end):
         gradient = float32(0)
         for partition in range(grads.shape[0]):
             gradient += grads[partition, i]
-            grads[partition, i] = float32(0)
         state.weights[i], state.weights_m[i], state.weights_v[i] = adam_step(
             state.weights[i],
             gradient,

@@ -70,7 +70,9 @@ def make_general_workspace(config, partitions):
     features[:, encoded:] = 1
     cells = config.grid_height, config.grid_width, config.channels
     usual = usual._replace(
-        features=features, grad_feature_grid=np.zeros((partitions, *cells), np.float32)
+        features=features,
+        grad_feature_grid=np.zeros((partitions, *cells), np.float32),
+        adam_rows=np.zeros((partitions, 3, config.grid_width * config.channels), np.float32),
     )
     return GeneralWorkspace(
         *usual,

@@ -9,8 +9,9 @@ vector instructions that do one thing to 16 numbers at once. So:
 * inside a block, arrays are "structures of arrays", (channels, samples): the innermost loop of
   every stage runs over samples that lie side by side in memory, and the compiler turns it into
   vector instructions;
-* each partition adds to gradients of its own, which Adam sums in a fixed order. No atomics, and the
-  same bits every run, however many threads happen to do the work.
+* each partition clears gradients of its own, and adds to them; then each thread takes a range of
+  all weights and of the grid's rows, and sums what all partitions have there, in a fixed order. No
+  atomics, and the same bits every run, however many threads happen to do the work.
 """
 
 from typing import NamedTuple
@@ -44,6 +45,7 @@ class Workspace(NamedTuple):
     deltas: np.ndarray  # (P, 2, 64, BLOCK): this layer's and the one below
     grad_weights: np.ndarray  # (P, n)
     grad_feature_grid: np.ndarray  # (P, gh, gw, 3)
+    adam_rows: np.ndarray  # (P, 3, gw * 3): see `adam_grid_rows`
     losses: np.ndarray  # (P,) float64
 
 
@@ -65,6 +67,7 @@ def make_workspace(config, partitions):
         deltas=zeros(2, config.hidden, BLOCK),
         grad_weights=zeros(config.weight_count),
         grad_feature_grid=zeros(config.grid_height, config.grid_width, GRID_CHANNELS),
+        adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
         losses=np.zeros(partitions),
     )
 
@@ -195,6 +198,13 @@ def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
     return make(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
 
 
+@compiled
+def clear(array):
+    flat = array.reshape(array.size)
+    for i in range(array.size):
+        flat[i] = float32(0)
+
+
 @compiled_parallel
 def train_steps(
     gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
@@ -207,11 +217,13 @@ def train_steps(
     Returns the loss of each step, (n,) float64.
     """
     partitions = workspace.uv.shape[0]
-    rows = state.grid_steps.shape[0]
+    rows, weights = state.grid_steps.shape[0], state.weights.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
         for partition in prange(partitions):
+            clear(workspace.grad_weights[partition])
+            clear(workspace.grad_feature_grid[partition])
             gradient(int64(partition), batch, image, seed, step, state, workspace)
         for partition in prange(partitions):
             # The index of a parallel loop is unsigned, and would be another type to compile for.
@@ -221,11 +233,21 @@ def train_steps(
                 rows * (part + 1) // partitions,
                 state,
                 workspace.grad_feature_grid,
+                workspace.adam_rows[part],
                 corrections,
                 learning_rates[i, 1],
                 rates,
             )
-        adam_weights(step, state, workspace.grad_weights, corrections, learning_rates[i, 0], rates)
+            adam_weights(
+                weights * part // partitions,
+                weights * (part + 1) // partitions,
+                step,
+                state,
+                workspace.grad_weights,
+                corrections,
+                learning_rates[i, 0],
+                rates,
+            )
         for partition in range(partitions):
             losses[i] += workspace.losses[partition]
     return losses

@@ -124,9 +124,12 @@ def lake_by_hand(device, host, matrices):
 # ---------------------------------------------------------------- a SIREN
 
 
-def compare_siren(device, image, seed=1, batch=500, width=32, layers=3, steps_back=backward_steps):
-    """(rows, `WrittenSiren`): the backward pass of `kernels/siren`, and the machine's."""
-    learner = WrittenSiren(image, seed, batch, device, width, layers, steps_back=steps_back)
+def compare_siren(
+    device, image, seed=1, batch=500, width=32, layers=3, steps_back=backward_steps,
+    kind=WrittenSiren,
+):  # fmt: skip
+    """(rows, learner): the backward pass of `kernels/siren`, and that of a `kind` of learner."""
+    learner = kind(image, seed, batch, device, width, layers, steps_back=steps_back)
     random = random_arrays(seed)
     positions, target = random(batch, 2), np.abs(random(batch, COLOURS))
     learner.arrays["positions"] = device.to_device(positions)

@@ -31,24 +31,31 @@ class WrittenSiren(network.PictureLearner):
     ):  # fmt: skip
         model = models.siren(layers, network.FIRST_OMEGA, activation)
         plan = steps_back(list(model.tape), "loss", model.parameters)
-        self.written = write(
-            f"A network of {layers} layers of {activation}", model.tape, "loss", model.parameters,
-            keep=("colour",), plan=plan,
-        )  # fmt: skip
-        self.module = module_of(self.written, "siren written by a machine")
         self.shapes = network.layer_shapes(width, layers)
         self.batch = self.painted_at_once = batch
+        title = f"A network of {layers} layers of {activation}"
+        self.written = self.write_kernels(title, model, plan, device)
+        self.module = module_of(self.written, "siren written by a machine")
         super().__init__(image, seed, network.initial_parameters(seed, self.shapes), device)
         given = {"positions": device.empty((batch, 2)), "target": device.empty((batch, COLOURS))}
-        given |= views_of(self.parameters, self.shapes, "")
-        given |= views_of(self.gradients, self.shapes, "grad_")
+        given |= self.arrays_of_parameters()
         self.arrays = arrays_for(model.tape, self.written, given, device.empty)
+
+    def write_kernels(self, title, model, plan, device):
+        """What has a source, and the names of its functions' arguments; see `writer.Written`."""
+        return write(title, model.tape, "loss", model.parameters, keep=("colour",), plan=plan)
+
+    def arrays_of_parameters(self):
+        """name -> array, of the parameters and of their gradients."""
+        return views_of(self.parameters, self.shapes, "") | views_of(
+            self.gradients, self.shapes, "grad_"
+        )
 
     def set_parameters(self, values):
         """values: (n,) float32, on the host. Gradients and Adam's averages stay."""
         self.parameters = self.device.to_device(values)
-        self.arrays |= views_of(self.parameters, self.shapes, "")
         self.step_work = self.new_step_work()
+        self.arrays |= self.arrays_of_parameters()
 
     def begin_again(self, values):
         """As before the first step, with these parameters."""

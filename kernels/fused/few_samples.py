@@ -105,11 +105,14 @@ def share(totals, parts):
 
 
 @cuda.jit(device=True)
-def multiply(values, own, parts):
-    """The warp's part of values (SAMPLES, FOURS, 4) times a matrix of 64 rows, shared."""
+def multiply(values, top, own, parts):
+    """The warp's part of eight samples' values times a matrix of 64 rows, shared.
+
+    values, top: as in `add_products`.
+    """
     totals = cuda.local.array((SAMPLES, SHARE), float32)
     clear(totals)
-    add_products(values, 0, own, totals)
+    add_products(values, top, own, totals)
     share(totals, parts)
 
 
@@ -219,14 +222,13 @@ def launch_move_by_adam(clock, learning_rates, sums, weights, *others, launch=on
 def turned_places(shapes):
     """(n,) int32: where each parameter has its copy, if every matrix is turned where it lies.
 
-    shapes: (fan_in, fan_out) of each layer, whose biases lie behind its matrix.
+    shapes: (rows, columns) of what lies one behind another; biases are a row.
     """
-    places, begin = [], 0
-    for fan_in, fan_out in shapes:
-        middle, end = begin + fan_in * fan_out, begin + (fan_in + 1) * fan_out
-        places += [np.arange(begin, middle).reshape(fan_out, fan_in).T.ravel()]
-        places += [np.arange(middle, end)]
-        begin = end
+    ends = np.cumsum([rows * columns for rows, columns in shapes])
+    places = [
+        np.arange(end - rows * columns, end).reshape(columns, rows).T.ravel()
+        for end, (rows, columns) in zip(ends, shapes, strict=True)
+    ]
     return np.concatenate(places).astype(np.int32)
 
 

@@ -152,7 +152,7 @@ def siren_gradients(
             # Each warp multiplies what all warps have written; and they must have read the parts
             # of the last sums, which the new ones replace.
             cuda.syncthreads()
-            multiply(values, own, parts)
+            multiply(values, 0, own, parts)
             begin = 3 * width + (layer - 1) * matrix
             # Asked for now, the next weights are there when they are needed.
             if layer < layers:
@@ -175,7 +175,7 @@ def siren_gradients(
             begin = 3 * width + (layer - 1) * matrix
             # As on the way forward: deltas and values are complete, the parts have been read.
             cuda.syncthreads()
-            multiply(deltas, own, parts)
+            multiply(deltas, 0, own, parts)
             if layer > 1:
                 load_weights(turned, begin - matrix, width, width, own)
             columns = width if layer < layers else COLOURS
@@ -205,23 +205,23 @@ def fits(shapes):
     return shapes[0][1] <= WIDTH and len(shapes) - 1 <= MOST_LAYERS
 
 
-class FusedSiren(network.Siren):
-    """`network.Siren`, whose steps are three launches; it paints as that does."""
+class MovedBySums:
+    """Beside a `network.PictureLearner`: its `find_sums(launch)` writes sums (blocks, n) of the
+    gradients, and counts the clock. matrices: (rows, columns) of what the parameters hold.
+    """
 
-    def __init__(self, image, seed, batch, device, omega=network.OMEGA):
-        self.omega = omega
-        self.shapes = network.layer_shapes()
-        places = turned_places(self.shapes)
+    def prepare(self, matrices, blocks, device):
+        """Before the learner itself is begun. blocks: rows of the sums."""
+        places = turned_places(matrices)
+        self.host_places = places
         self.places = device.to_device(places)
-        begin = network.initial_parameters(seed, self.shapes, omega)
-        turned = np.empty_like(begin)
-        turned[places] = begin
-        self.turned = device.to_device(turned)
-        self.sums = device.empty((blocks_of_sums(batch), begin.size))
-        self.expected = None  # the step and its rate that the clock shows
-        super().__init__(image, seed, batch, device, omega)
+        self.sums = device.empty((blocks, places.size))
 
     def new_step_work(self):
+        turned = np.empty(self.host_places.size, np.float32)
+        turned[self.host_places] = self.device.to_host(self.parameters)
+        self.turned = self.device.to_device(turned)
+        self.expected = None  # the step and its rate that the clock shows
         proof = self.parameters, self.m, self.v, self.turned, self.numbers.clock
         return self.device.repeated(self.launch_step, proof)
 
@@ -234,13 +234,25 @@ class FusedSiren(network.Siren):
 
     def launch_step(self, launch):
         clock, rates = self.numbers
-        drawn = self.drawn_batch()
-        positions.launch_random_pixels(self.image, self.seed, clock, *drawn, launch)
-        launch_siren_gradients(
-            clock, self.parameters, self.turned, self.shapes, self.omega, *drawn, self.sums,
-            self.batch.squared_errors, launch,
-        )  # fmt: skip
+        positions.launch_random_pixels(self.image, self.seed, clock, *self.drawn_batch(), launch)
+        self.find_sums(launch)
         launch_move_by_adam(
             clock, rates, self.sums, self.parameters, self.turned, self.places, self.m, self.v,
             self.corrections, PUBLISHED_RATES, launch=launch,
+        )  # fmt: skip
+
+
+class FusedSiren(MovedBySums, network.Siren):
+    """`network.Siren`, whose steps are three launches; it paints as that does."""
+
+    def __init__(self, image, seed, batch, device, omega=network.OMEGA):
+        self.omega = omega
+        matrices = [m for i, o in network.layer_shapes() for m in ((i, o), (1, o))]
+        self.prepare(matrices, blocks_of_sums(batch), device)
+        super().__init__(image, seed, batch, device, omega)
+
+    def find_sums(self, launch):
+        launch_siren_gradients(
+            self.numbers.clock, self.parameters, self.turned, self.shapes, self.omega,
+            *self.drawn_batch(), self.sums, self.batch.squared_errors, launch,
         )  # fmt: skip

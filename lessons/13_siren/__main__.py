@@ -107,6 +107,7 @@ def work(run: Run) -> str:
                 "best_step": best.step,
                 "baseline_psnr_db": baseline,
                 "baseline_grid": grid,
+                "baseline_passed_at_step": step_above(run, baseline),
             },
             baseline=baseline,
             shown={f"bilinear grid of {grid}": enlarged, "original": image},
@@ -114,7 +115,15 @@ def work(run: Run) -> str:
     against = f"; a bilinear grid of {grid}, as many numbers, has {psnr_label(baseline)}"
     took = f"{run.step:,} steps in {run.seconds:.1f} s"
     verdict = f"{took}: PSNR {psnr_label(best.psnr)} at step {best.step:,}"
+    passed = step_above(run, baseline)
+    against += f", passed at step {passed:,}" if passed else ", not passed"
     return verdict + (against if math.isfinite(baseline) else "")
+
+
+def step_above(run: Run, baseline: float) -> int | None:
+    """The first step at which the whole picture was better than the baseline, in dB."""
+    seen = ((step, row.get("psnr_db", -math.inf)) for step, row in sorted(run.history.items()))
+    return next((step for step, decibels in seen if decibels > baseline), None)
 
 
 class Evaluation(NamedTuple):

@@ -16,6 +16,7 @@ import shutil
 import textwrap
 from argparse import ArgumentParser
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,8 @@ FLOAT32 = 1e-5  # of the largest gradient: what float32 sums in another order ma
 EVERY = 25  # steps between two looks at the loss
 SHOWN, SMALL_WIDTH = 10, 240  # small pictures of the training, only to be looked at
 FILES = (
-    "written_siren.py", "written_lake.py", "side_by_side.txt", "differences.txt",
-    "derivatives.png", "learned.png", "panels.png",
+    "written_siren.py", "written_lake.py", "written_fused.py", "side_by_side.txt",
+    "differences.txt", "derivatives.png", "learned.png", "panels.png",
 )  # fmt: skip
 CURVES = "sine", "gelu", "sigmoid", "square", "relu"
 
@@ -93,6 +94,7 @@ def work(run: Run) -> str:
                 "launches": learner.step_work.how,
                 "parameters": int(learner.parameters.shape[0]),
                 "kernels_written": learner.written.source.count("@cuda.jit"),
+                "fused": run.fused,
                 "largest_relative_difference": worst,
                 "wrong_derivatives": wrong,
             },
@@ -145,6 +147,11 @@ def compare(
     lake, written = comparison.compare_lake(run.device, **given)
     siren, learner = comparison.compare_siren(run.device, image, **given)
     slopes = comparison.slopes_of_the_loss(learner)
+    if run.fused:
+        from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
+
+        fused, _ = comparison.compare_siren(run.device, image, kind=FusedWrittenSiren, **given)
+        siren += [row._replace(network="fused") for row in fused]
     return [*lake, *siren], slopes, learner, written.source
 
 
@@ -220,8 +227,8 @@ def beside(left: str, right: str, width: int) -> str:
 def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     """The network of the options, after all its steps."""
     options = run.options
-    learner = WrittenSiren(
-        image, options.seed, options.batch, run.device, options.width, options.layers,
+    learner = new_learner(
+        run, image, options.seed, options.batch, run.device, options.width, options.layers,
         options.activation, stages.backward_steps,
     )  # fmt: skip
     run.say(
@@ -249,6 +256,22 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     return learner
 
 
+def new_learner(run: Run, *given: Any) -> WrittenSiren:
+    """A `WrittenSiren`, or if --backend asks for it, and it can be had, one with fused kernels."""
+    if run.fused:
+        from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
+        from kernels.derivatives.fused_writer import Unfit
+
+        try:
+            learner = FusedWrittenSiren(*given)
+        except Unfit as reason:
+            run.say(f"this network cannot be fused: {reason}; so its kernels are the readable ones")
+        else:
+            run.save_text("written_fused.py", learner.written.source)
+            return learner
+    return WrittenSiren(*given)
+
+
 COMMAND = Command(
     "15_derivatives",
     "Let a machine write a network's backward pass, compare it with those written by hand, and "
@@ -256,6 +279,7 @@ COMMAND = Command(
     work,
     500,
     add_options,
+    has_fused=True,
 )
 
 if __name__ == "__main__":

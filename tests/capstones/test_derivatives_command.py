@@ -85,6 +85,20 @@ def test_the_command_compares_trains_and_leaves_its_files(call, tmp_path, capsys
         compile((out / name).read_text(), name, "exec")
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("width, fits", [("4", True), ("70", False)])
+def test_fused_kernels_are_written_or_the_reason_is_told(
+    call, width, fits, monkeypatch, tmp_path, capsys
+):
+    device = native_device()._replace(launch=launch_checked, fused=True)
+    monkeypatch.setattr(runs, "choose_device", lambda name: device)
+    assert call("--width", width, "--steps", "1") == 0
+    printed, out = capsys.readouterr().out, tmp_path / "out"
+    reason = "this network cannot be fused: sum_1 = linear(positions, weights_1, biases_1): its"
+    assert (out / "written_fused.py").exists() == fits != (reason in printed)
+    assert "fused   weights_1" in (out / "differences.txt").read_text()
+
+
 def test_a_wrong_derivative_is_named(call, monkeypatch, capsys):
     monkeypatch.setattr(functions, "sine_derivative", lambda x, gradient: gradient * np.sin(x))
     assert call("--quiet") == 2

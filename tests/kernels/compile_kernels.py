@@ -22,6 +22,9 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
+from kernels.derivatives.fused_writer import write_fused
+from kernels.derivatives.models import siren
+from kernels.derivatives.written import module_of
 from kernels.fast.cells import fits, one_barrier_size
 from kernels.fast.graph import add_squared_errors, make_fused_kernels
 from kernels.fast.persistent_large_batch import large_batch_fits, make_train_large_batch
@@ -29,7 +32,7 @@ from kernels.fast.persistent_one_barrier import make_train_one_barrier
 from kernels.fast.persistent_two_barriers import WIDEST_WITH_STATE, make_train_two_barriers
 from kernels.fast.persistent_wide import make_paint_wide, make_train_wide, wide_fits
 from kernels.fast.tensor_core_forward import tensor_core_forward
-from kernels.fused import few_samples
+from kernels.fused import few_samples, tape_steps
 from kernels.general import adam as general_adam
 from kernels.general import encode as general_encode
 from kernels.general import layers as general_layers
@@ -52,6 +55,7 @@ from kernels.siren import fused as siren_fused
 from kernels.siren import layers as siren_layers
 from kernels.siren import positions as siren_positions
 from kernels.siren import sums as siren_sums
+from kernels.siren.network import layer_shapes
 from kernels.state import initial_state
 from kernels.training.kernel_arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.transfers import block_shapes
@@ -175,6 +179,8 @@ SIGNATURES = {
         matrix,
         rates,
     ),
+    tape_steps.add_sums: (matrix, vector),
+    tape_steps.count_step: (clock,),
     fused_classifier.classifier_gradients: (matrix, bins, vector, int64, int64, matrix, vector),
     fused_classifier.move_by_sums: (matrix, vector, float32),
     add_squared_errors: (vector, matrix, vector),
@@ -188,6 +194,20 @@ TENSOR_CORE_SIGNATURES = {
     tensor_core_forward: (matrix, vector, matrix),
     product_halves: (words, words, matrix),
 }
+
+
+def written_kernels():
+    """The SIREN of lesson 15, as a machine has written it in blocks of eight samples."""
+    model, shapes = siren(4, 30.0), {"positions": (8, 2), "target": (8, 3)}
+    for layer, (inputs, units) in enumerate(layer_shapes(48, 4), 1):
+        shapes |= {f"weights_{layer}": (inputs, units), f"biases_{layer}": (1, units)}
+    module = module_of(write_fused("SIREN", model.tape, "loss", model.parameters, shapes), "SIREN")
+    ends = (float32, int64)
+    signatures = {
+        module.forward: (matrix, matrix, vector, matrix, int64),
+        module.backward: (matrix, matrix, vector, vector, matrix, matrix, *ends),
+    }
+    return [(f"written {name}", kernel, types) for name, kernel, types in named(signatures)]
 
 
 def compile_to_ptx(kernel, signature, capability):
@@ -273,6 +293,7 @@ def report_on(capability, every_variant=False):
         kernels += named({inline_fused.learn_by_warps: SIGNATURES[inline_learn.learn]})
     if capability >= TENSOR_CORES_SINCE:
         kernels += named(TENSOR_CORE_SIGNATURES)
+        kernels += written_kernels() if every_variant else []
         kernels += fused_kernels(capability, every_variant)
     report = {}
     for name, kernel, signature in kernels:

@@ -86,6 +86,7 @@ VARIANTS = [
     *("train", "train", "one barrier", "large batch"),  # 16 x 1
     "train",  # 64 x 2
     *("wide", "paint"),  # 128 x 2
+    *("written forward", "written backward"),  # by a machine, from the tape of a SIREN
 ]
 
 

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.gpu
 
 def turned(parameters, shapes):
     copy = np.empty_like(parameters)
-    copy[few_samples.turned_places(shapes)] = parameters
+    matrices = [matrix for inputs, units in shapes for matrix in ((inputs, units), (1, units))]
+    copy[few_samples.turned_places(matrices)] = parameters
     return copy
 
 
@@ -198,7 +199,7 @@ def test_weights_are_moved_by_adam(engine):
 
 
 def test_turned_places_turn_every_matrix_where_it_lies():
-    places = few_samples.turned_places([(2, 3), (3, 1)])
+    places = few_samples.turned_places([(2, 3), (1, 3), (3, 1), (1, 1)])
     assert places.tolist() == [0, 2, 4, 1, 3, 5, 6, 7, 8, 9, 10, 11, 12]
 
 

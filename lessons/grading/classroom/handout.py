@@ -34,7 +34,7 @@ KEPT = (
     "images/lake.png", "lessons",
 )  # fmt: skip
 README = Path(__file__).with_name("handout_readme.txt")
-FUSED = "siren", "inline", "classifier"
+FUSED = "siren", "inline", "classifier", "derivatives"
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
@@ -42,7 +42,11 @@ LEFT_OUT = (
 )  # fmt: skip
 HALF_SOLUTIONS = {
     ROOT / "kernels" / name
-    for name in ("products/large_tiles.py", *(f"{r}/fused.py" for r in FUSED))
+    for name in (
+        "products/large_tiles.py",
+        "derivatives/fused_writer.py",
+        *(f"{r}/fused.py" for r in FUSED),
+    )
 }
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
