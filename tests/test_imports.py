@@ -32,6 +32,7 @@ PART_TWO = {
     "kernels.inline",
     "kernels.derivatives",
     "kernels.classifier",
+    "kernels.neighbours",
     "kernels.palette",
 }
 ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
@@ -48,6 +49,7 @@ ALLOWED = {
     "kernels.products": {"kernels", "kernels.plumbing", "kernels.fast"},
     "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fused"},
     "kernels.inline": {"kernels", "kernels.plumbing"},
+    "kernels.neighbours": {"kernels", "kernels.plumbing", "kernels.classifier"},
     "kernels.palette": {"kernels", "kernels.plumbing", "kernels.reductions"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {

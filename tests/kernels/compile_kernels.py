@@ -40,6 +40,9 @@ from kernels.inline import fused as inline_fused
 from kernels.inline import learn as inline_learn
 from kernels.inline import paint as inline_paint
 from kernels.inline import scatter as inline_scatter
+from kernels.neighbours import convolve, pool
+from kernels.neighbours import gradients as convolution_gradients
+from kernels.neighbours.product import convolve_as_product
 from kernels.palette import accumulate as palette_accumulate
 from kernels.palette import assign as palette_assign
 from kernels.palette import draw as palette_draw
@@ -67,6 +70,7 @@ VECTOR_ATOMICS_SINCE = (9, 0)
 
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
 counts, clock, bins = int32[:, ::1], int64[::1], int32[::1]
+pictures, places = float32[:, :, :, ::1], int32[:, :, :, ::1]
 rates = typeof(Config().adam_rates)
 
 SIGNATURES = {
@@ -153,6 +157,14 @@ SIGNATURES = {
     palette_accumulate.move: (matrix, bins, matrix),
     palette_draw.draw: (matrix, matrix, int64, uint64, vector, clock),
     palette_draw.place: (matrix, clock, int64, matrix),
+    convolve.convolve_naive: (pictures, pictures, vector, int64, int64, pictures),
+    convolve.convolve_tiled: (pictures, pictures, vector, pictures),
+    convolve_as_product: (pictures, pictures, vector, int64, int64, pictures),
+    convolution_gradients.image_gradients: (pictures, pictures, int64, int64, pictures),
+    convolution_gradients.filter_gradients: (pictures, pictures, int64, int64, int64, cube),
+    pool.max_pool: (pictures, float32, pictures, places),
+    pool.unpool: (pictures, places, pictures),
+    pool.average_pool: (pictures, pictures),
     siren_layers.sine_layer: (matrix, matrix, vector, float32, matrix, matrix),
     siren_layers.sine_backward: (matrix, matrix, matrix, matrix),
     siren_layers.colour_layer: (matrix, matrix, vector, matrix),

@@ -1,0 +1,1 @@
+"""Convolution and pooling, forward and back. README.md gives the order."""
