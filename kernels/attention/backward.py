@@ -34,6 +34,7 @@ from kernels.attention.forward import (
     ROWS,
     SCORES_PITCH,
     SIDE,
+    WARP_ROWS,
     add_weighted,
     clear,
     dot_products,
@@ -87,7 +88,7 @@ def flash_backward_queries(q, k, v, grad_out, log_sums, products, grad_q):
     count, width = q.shape[2], q.shape[3]
     first = cuda.blockIdx.x * OWN
     own = cuda.threadIdx.y * ROWS
-    own_width = width if first + own < count else 0
+    busy = first + own // WARP_ROWS * WARP_ROWS < count
     scale = float32(1) / math.sqrt(float32(width))
 
     load_tile(q, batch, head, first, OWN, q_tile)
@@ -98,21 +99,22 @@ def flash_backward_queries(q, k, v, grad_out, log_sums, products, grad_q):
         load_tile(v, batch, head, begin, OWN, v_tile)
         # The tiles are complete.
         cuda.syncthreads()
-        dot_products(q_tile, k_tile, own_width, scores)
-        dot_products(g_tile, v_tile, own_width, wanted)
-        for i in range(ROWS):
-            query = first + own + i
-            for j in range(PLACES):
-                key = begin + x + j * SIDE
-                slope = float32(0)
-                if key <= query and query < count:
-                    weight = math.exp(scores[i, j] * scale - log_sums[batch, head, query])
-                    slope = weight * (wanted[i, j] - products[batch, head, query]) * scale
-                slopes[own + i, x + j * SIDE] = slope
-        # The same half of a warp reads these rows.
-        cuda.syncwarp()
-        last_seen = min(count, first + own + ROWS) - begin
-        add_weighted(slopes, k_tile, min(OWN, last_seen) if own_width > 0 else 0, sums)
+        if busy:
+            dot_products(q_tile, k_tile, width, scores)
+            dot_products(g_tile, v_tile, width, wanted)
+            for i in range(ROWS):
+                query = first + own + i
+                for j in range(PLACES):
+                    key = begin + x + j * SIDE
+                    slope = float32(0)
+                    if key <= query and query < count:
+                        weight = math.exp(scores[i, j] * scale - log_sums[batch, head, query])
+                        slope = weight * (wanted[i, j] - products[batch, head, query]) * scale
+                    slopes[own + i, x + j * SIDE] = slope
+            # The same half of a warp reads these rows.
+            cuda.syncwarp()
+            last_seen = min(count, first + own + ROWS) - begin
+            add_weighted(slopes, k_tile, min(OWN, last_seen), sums)
         # Everyone has read, before the next tiles come.
         cuda.syncthreads()
     store_rows(sums, batch, head, first, grad_q)
@@ -139,7 +141,7 @@ def flash_backward_keys(q, k, v, grad_out, log_sums, products, grad_k, grad_v):
     count, width = q.shape[2], q.shape[3]
     first = cuda.blockIdx.x * OWN
     own = cuda.threadIdx.y * ROWS
-    own_width = width if first + own < count else 0
+    busy = first + own // WARP_ROWS * WARP_ROWS < count
     scale = float32(1) / math.sqrt(float32(width))
 
     load_tile(k, batch, head, first, OWN, k_tile)
@@ -152,22 +154,23 @@ def flash_backward_keys(q, k, v, grad_out, log_sums, products, grad_k, grad_v):
         load_tile(grad_out, batch, head, begin, OWN, g_tile)
         # The tiles are complete.
         cuda.syncthreads()
-        dot_products(k_tile, q_tile, own_width, scores)
-        dot_products(v_tile, g_tile, own_width, wanted)
-        for j in range(PLACES):
-            query = begin + x + j * SIDE
-            for i in range(ROWS):
-                weight, slope = float32(0), float32(0)
-                if first + own + i <= query and query < count:
-                    weight = math.exp(scores[i, j] * scale - log_sums[batch, head, query])
-                    slope = weight * (wanted[i, j] - products[batch, head, query]) * scale
-                weights[own + i, x + j * SIDE] = weight
-                slopes[own + i, x + j * SIDE] = slope
-        # The same half of a warp reads these rows.
-        cuda.syncwarp()
-        queries = min(OWN, count - begin) if own_width > 0 else 0
-        add_weighted(slopes, q_tile, queries, k_sums)
-        add_weighted(weights, g_tile, queries, v_sums)
+        if busy:
+            dot_products(k_tile, q_tile, width, scores)
+            dot_products(v_tile, g_tile, width, wanted)
+            for j in range(PLACES):
+                query = begin + x + j * SIDE
+                for i in range(ROWS):
+                    weight, slope = float32(0), float32(0)
+                    if first + own + i <= query and query < count:
+                        weight = math.exp(scores[i, j] * scale - log_sums[batch, head, query])
+                        slope = weight * (wanted[i, j] - products[batch, head, query]) * scale
+                    weights[own + i, x + j * SIDE] = weight
+                    slopes[own + i, x + j * SIDE] = slope
+            # The same half of a warp reads these rows.
+            cuda.syncwarp()
+            queries = min(OWN, count - begin)
+            add_weighted(slopes, q_tile, queries, k_sums)
+            add_weighted(weights, g_tile, queries, v_sums)
         # Everyone has read, before the next tiles come.
         cuda.syncthreads()
     store_rows(k_sums, batch, head, first, grad_k)

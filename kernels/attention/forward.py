@@ -26,7 +26,7 @@ import math
 from numba import cuda, float32
 from numba.extending import register_jitable
 
-from kernels.config import THREADS
+from kernels.config import THREADS, WARP
 from kernels.launch import blocks_for, on_gpu
 from kernels.reductions.maximum import larger
 from kernels.reductions.sums import add, warp_reduce
@@ -35,6 +35,7 @@ WIDTH = 64  # channels that a tile has room for: d may be up to that
 QUERIES, KEYS = 64, 32  # rows of a block, and of a tile
 SIDE = 16  # threads side by side: they share their rows
 ROWS = 4  # of a thread, one behind the other
+WARP_ROWS = ROWS * WARP // SIDE  # of a warp
 PLACES = KEYS // SIDE  # columns of a tile of scores per thread
 CHANNELS = WIDTH // SIDE  # columns of the result per thread
 # 65 is odd: 16 threads that go along 16 rows in step meet 16 banks.
@@ -103,7 +104,7 @@ def dot_products(own_tile, other_tile, width, products):
     """products (ROWS, PLACES): of this thread's rows of own_tile with its rows of other_tile.
 
     Both (any, PITCH). Of own_tile they are those from ROWS * y on, of other_tile x and x + SIDE.
-    width: how many channels are multiplied; with 0, all products are 0.
+    width: how many channels are multiplied.
     """
     x, first = cuda.threadIdx.x, cuda.threadIdx.y * ROWS
     for i in range(ROWS):
@@ -174,6 +175,8 @@ def flash_attention(q, k, v, out, log_sums):
     count, width = q.shape[2], q.shape[3]
     first = cuda.blockIdx.x * QUERIES
     own = cuda.threadIdx.y * ROWS  # this thread's first row in the block
+    # A warp without a query has nothing to do but to fetch, and to wait at the barriers.
+    busy = first + own // WARP_ROWS * WARP_ROWS < count
     scale = float32(1) / math.sqrt(float32(width))
 
     load_tile(q, batch, head, first, QUERIES, q_tile)
@@ -187,32 +190,33 @@ def flash_attention(q, k, v, out, log_sums):
         load_tile(v, batch, head, begin, KEYS, v_tile)
         # The tiles are complete.
         cuda.syncthreads()
-        # A thread without a query multiplies nothing, and stays for the shuffles and barriers.
-        inside = first + own < count
-        dot_products(q_tile, k_tile, width if inside else 0, scores)
-        for i in range(ROWS):
-            new_largest = largest[i]
-            for j in range(PLACES):
-                key = begin + x + j * SIDE
-                seen = key <= first + own + i and key < count
-                scores[i, j] = scores[i, j] * scale if seen else float32(-math.inf)
-                new_largest = max(new_largest, scores[i, j])
-            new_largest = warp_reduce(new_largest, SIDE, larger)
-            shrink = math.exp(largest[i] - new_largest)
-            largest[i] = new_largest
-            totals[i] *= shrink
-            for j in range(CHANNELS):
-                sums[i, j] *= shrink
-            for j in range(PLACES):
-                weight = math.exp(scores[i, j] - new_largest)
-                weights[own + i, x + j * SIDE] = weight
-                totals[i] += weight
-        # A row of weights is written and read by the same half of a warp: nobody else has to wait.
-        cuda.syncwarp()
-        last_seen = min(count, first + own + ROWS) - begin
-        add_weighted(weights, v_tile, min(KEYS, last_seen) if inside else 0, sums)
+        if busy:
+            dot_products(q_tile, k_tile, width, scores)
+            for i in range(ROWS):
+                new_largest = largest[i]
+                for j in range(PLACES):
+                    key = begin + x + j * SIDE
+                    seen = key <= first + own + i and key < count
+                    scores[i, j] = scores[i, j] * scale if seen else float32(-math.inf)
+                    new_largest = max(new_largest, scores[i, j])
+                new_largest = warp_reduce(new_largest, SIDE, larger)
+                shrink = math.exp(largest[i] - new_largest)
+                largest[i] = new_largest
+                totals[i] *= shrink
+                for j in range(CHANNELS):
+                    sums[i, j] *= shrink
+                for j in range(PLACES):
+                    weight = math.exp(scores[i, j] - new_largest)
+                    weights[own + i, x + j * SIDE] = weight
+                    totals[i] += weight
+            # A row of weights is written and read by half of a warp: nobody else has to wait.
+            cuda.syncwarp()
+            last_seen = min(count, first + own + ROWS) - begin
+            add_weighted(weights, v_tile, min(KEYS, last_seen), sums)
         # Everyone has read, before the next tiles come.
         cuda.syncthreads()
+    if not busy:
+        return
 
     for i in range(ROWS):
         total = warp_reduce(totals[i], SIDE, add)
