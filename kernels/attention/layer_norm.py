@@ -1,7 +1,7 @@
 """Layer norm: every row gets the mean 0 and the deviation 1; one row per warp.
 
     x (rows, d), gain (d,)  ->  out (rows, d), means (rows,), scales (rows,)
-    grad_out (rows, d)      ->  grad_x (rows, d), grad_gain (d,)
+    grad_out (rows, d)      ->  grad_x (rows, d), partials (blocks, d)
 
 The idea: the mean of the squares less the square of the mean is a variance, on paper. In float32 it
 is noise as soon as the mean is much larger than the deviation: two large numbers that agree in
@@ -27,7 +27,6 @@ import math
 from numba import cuda, float32
 from numba.extending import register_jitable
 
-from kernels.classifier.column_sums import launch_column_sums
 from kernels.config import BLOCK_THREADS, WARP
 from kernels.launch import blocks_for, on_gpu
 from kernels.reductions.sums import ALL_LANES, WARPS, add, warp_reduce
@@ -150,8 +149,7 @@ def launch_layer_norm_backward(x, gain, means, scales, grad_out, grad_x, launch=
     launch(layer_norm_backward, blocks, BLOCK_THREADS, x, gain, means, scales, grad_out, grad_x)
 
 
-def launch_gain_gradients(x, means, scales, grad_out, partials, grad_gain, launch=on_gpu):
-    """Sets grad_gain (d,). partials: (blocks, d), with any number of blocks."""
+def launch_gain_gradients(x, means, scales, grad_out, partials, launch=on_gpu):
+    """partials: (blocks, d), for any number of blocks; the sums of its columns are the gradient."""
     blocks = blocks_for(x.shape[1], WARP), partials.shape[0]
     launch(gain_gradients, blocks, (WARP, WARPS), x, means, scales, grad_out, partials)
-    launch_column_sums(partials, grad_gain, launch)

@@ -30,6 +30,7 @@ from kernels.attention import backward as attention_backward
 from kernels.attention import forward as attention_forward
 from kernels.attention import layer_norm as norms
 from kernels.attention import recall
+from kernels.classifier.column_sums import launch_column_sums
 from kernels.classifier.softmax import launch_softmax_cross_entropy
 from kernels.config import THREADS, AdamRates, falling_factor
 from kernels.launch import blocks_for, on_gpu
@@ -157,8 +158,11 @@ def initial_parameters(seed, layers):
     """(n,) float32, a pure function of the seed: gains of 1, matrices that keep sizes."""
     random = np.random.Generator(np.random.Philox(seed))
     parts = []
+    last = len(shapes_of(layers)) - 1
     for number, shape in enumerate(shapes_of(layers)):
-        spread = SPREAD if number < 2 else WIDTH**-0.5
+        # A layer that looks everywhere, and adds little, at first, learns sooner where to look.
+        share = 1 if number == last else 0.5
+        spread = SPREAD if number < 2 else share * WIDTH**-0.5
         parts.append(random.normal(0, spread, shape) if len(shape) == 2 else np.ones(shape))
     return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
@@ -319,9 +323,8 @@ class Reader:
         """arrays: x, gain, means, scales of a layer norm. Sets grad_x and grad_gain."""
         x, _, means, scales = arrays
         self.stages.layer_norm_backward(*arrays, grad_out, grad_x, launch=launch)
-        self.stages.gain_gradients(
-            x, means, scales, grad_out, self.partial_gain, grad_gain, launch=launch
-        )
+        self.stages.gain_gradients(x, means, scales, grad_out, self.partial_gain, launch=launch)
+        launch_column_sums(self.partial_gain, grad_gain, launch)
 
     def loss(self):
         """The mean cross entropy of the latest rows."""
