@@ -15,8 +15,8 @@ mean and the deviation all others of its row:
     grad_x = scale * (e - mean(e) - n * mean(e * n))
 
 with n = (x - mean) * scale, the row without its gain, and e = grad_out * gain, what comes to n. The
-last two parts are what is left out in more than one place in print: then the gradient has the
-diagonal of the derivative alone, and every test of differences disagrees.
+last two parts can be found left out, in print: then the gradient has the diagonal of the derivative
+alone, and every test of differences disagrees.
 
 Sources: Ba, Kiros, Hinton, "Layer normalization", 2016; Welford, Technometrics 4, 1962; Chan,
 Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import cuda, float32
 
 from kernels.adam import bias_corrections
 from kernels.attention import backward as attention_backward
@@ -103,7 +103,7 @@ def put_last(last, x):
     if row < x.shape[0]:
         places = x.shape[0] // last.shape[0]
         is_last = row % places == places - 1
-        x[row, channel] = last[row // places, channel] if is_last else 0
+        x[row, channel] = last[row // places, channel] if is_last else float32(0)
 
 
 def launch_per_number(kernel, arguments, launch=on_gpu):
@@ -292,12 +292,12 @@ class Reader:
     def layer_backward(self, number, grad_x, spare, launch):
         """grad_x (B n, d) is that of what comes out of a layer, and becomes that of its input."""
         layer, slopes, kept = (each[number] for each in (self.parts[2], self.slopes[2], self.kept))
-        grad_seen, grad_normal, *three = spare
+        grad_seen, *three = spare
         self.weights(flat(kept.seen), grad_x, slopes.output, launch)
         launch_product_nt(grad_x, layer.output, grad_seen, launch)
         shape = kept.query.shape
         seen_slopes = grad_seen.reshape(*shape)
-        grads = [array.reshape(*shape) for array in (grad_normal, *three[:2])]
+        grads = [array.reshape(*shape) for array in three]
         attention_backward.launch_output_products(kept.seen, seen_slopes, self.products, launch)
         given = kept.query, kept.key, kept.value, seen_slopes, kept.log_sums, self.products
         self.stages.flash_backward_queries(*given, grads[0], launch=launch)
@@ -333,10 +333,8 @@ class Reader:
     def held_out(self, count):
         """tokens (count, n) and answers (count,) that are never trained with, on the host."""
         device = self.device
-        tokens, answers = (
-            device.empty((count, recall.PLACES), np.int32),
-            device.empty(count, np.int32),
-        )
+        tokens = device.empty((count, recall.PLACES), np.int32)
+        answers = device.empty(count, np.int32)
         clock = device.to_device(np.array([0, 0, recall.HELD_OUT], np.int64))
         recall.launch_draw_rows(clock, self.seed, tokens, answers, device.launch)
         return device.to_host(tokens), device.to_host(answers)

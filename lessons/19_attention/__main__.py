@@ -50,18 +50,19 @@ def work(run: Run) -> str:
         )
         wrong, wrong_in_print = test_of_differences(run, stages)
         tokens, answers = reader.held_out(HELD_OUT)
-        examined, words = tokens[:EXAMINED], words_of(tokens[EXAMINED - BATCH])
+        words = words_of(tokens[-BATCH])  # of the rows that are looked at last the first
         for step in run.steps():
             reader.train(step, options.steps)
             if step % EVERY == 0 or step == options.steps:
                 with run.aside():
-                    loss, reached = reader.loss(), accuracy(reader, examined, answers)
-                    # Of the last examined rows the first: those are on the device now.
-                    maps = draw_maps(reader.maps(), words)
-                    run.show(step, maps, reached)
+                    loss = reader.loss()
+                    reached = accuracy(reader, tokens[-EXAMINED:], answers[-EXAMINED:])
+                    run.show(step, draw_maps(reader.maps(), words), reached)
                     run.log(step, loss=loss, held_out=reached)
         reached, guessed = accuracy(reader, tokens, answers), most_frequent(tokens, answers)
         run.log(run.step, held_out=reached)
+        maps = draw_maps(reader.maps(), words)
+        run.show(run.step, maps, reached)
         run.save_picture("maps.png", maps)
         run.finish(
             {
@@ -101,7 +102,7 @@ def rehearse(seed: int, reader: Reader) -> None:
 def accuracy(reader: Reader, tokens: np.ndarray, answers: np.ndarray) -> float:
     """In percent."""
     found = reader.probabilities_of(tokens).argmax(axis=1)
-    return 100 * float(np.mean(found == answers[: len(found)]))
+    return 100 * float(np.mean(found == answers))
 
 
 def most_frequent(tokens: np.ndarray, answers: np.ndarray) -> float:

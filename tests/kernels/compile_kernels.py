@@ -22,6 +22,8 @@ from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_fo
 from kernels.attention import backward as attention_backward
 from kernels.attention import forward as attention_forward
 from kernels.attention import layer_norm as attention_norm
+from kernels.attention import network as attention_network
+from kernels.attention import recall
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
@@ -156,6 +158,11 @@ SIGNATURES = {
     attention_backward.output_products: (heads, heads, cube),
     attention_backward.flash_backward_queries: (*[heads] * 4, cube, cube, heads),
     attention_backward.flash_backward_keys: (*[heads] * 4, cube, cube, heads, heads),
+    recall.draw_rows: (clock, uint64, counts, bins),
+    attention_network.embed: (counts, matrix, matrix, matrix),
+    attention_network.add: (matrix, matrix, matrix),
+    attention_network.take_last: (matrix, matrix),
+    attention_network.put_last: (matrix, matrix),
     palette_assign.assign: (matrix, matrix, bins, vector),
     palette_accumulate.accumulate: (matrix, bins, matrix, bins),
     palette_accumulate.move: (matrix, bins, matrix),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kernels.attention import backward, forward, layer_norm
+from kernels.attention import backward, forward, layer_norm, network, recall
+from lessons.capstones.device import choose_device
 from lessons.reference import attention as reference
 
 pytestmark = pytest.mark.gpu
@@ -81,3 +82,47 @@ def test_attention(engine, sizes):
     )
     for one, right in zip(found, reference.attention_gradients(q, k, v, grad_out), strict=True):
         np.testing.assert_allclose(one.read(), right, atol=1e-5)
+
+
+def test_rows_ask_for_a_letter_that_they_hold(engine):
+    tokens = engine.output((300, recall.PLACES), dtype=np.int32)
+    answers = engine.output((300,), dtype=np.int32)
+    clock = engine.array([0, 0, 3], np.int64)
+    recall.launch_draw_rows(
+        clock, np.uint64(7 << 33 | 5), tokens.array, answers.array, launch=engine.launch
+    )
+    letters, digits = tokens.read()[:, :-1:2], tokens.read()[:, 1::2] - recall.LETTERS
+    assert all(len(set(row)) == recall.PAIRS for row in letters)
+    assert set(letters.ravel()) == set(range(recall.LETTERS))
+    assert set(digits.ravel()) == set(range(recall.DIGITS))
+    asked = letters == tokens.read()[:, -1:]
+    assert (digits[asked] == answers.read()).all() and set(asked.argmax(axis=1)) == set(range(8))
+
+
+@thorough
+def test_gradients_of_the_network_agree_with_differences():
+    reader = network.Reader(3, 5, choose_device("native"))
+    launch, step = reader.device.launch, np.float32(0.01)
+    recall.launch_draw_rows(
+        reader.numbers.clock, reader.seed, reader.tokens, reader.answers, launch
+    )
+
+    def loss():
+        reader.forward(launch)
+        return reader.losses.sum(dtype=float)
+
+    loss()
+    reader.backward(launch)
+    # One parameter of each part, that with the largest gradient.
+    first = 0
+    for shape in network.shapes_of(reader.layers):
+        part = slice(first, first + int(np.prod(shape)))
+        i = first + int(abs(reader.gradients[part]).argmax())
+        begin, first = reader.parameters[i], part.stop
+        rises = []
+        for value in (begin + step, begin - step):
+            reader.parameters[i] = value
+            rises.append(loss())
+        reader.parameters[i] = begin
+        slope = (rises[0] - rises[1]) / (2 * float(step))
+        assert reader.gradients[i] == pytest.approx(slope, rel=0.03, abs=0.01), shape
