@@ -189,7 +189,7 @@ def draw_maps(maps: Sequence[np.ndarray], words: Sequence[str]) -> np.ndarray:
         x, y = left + target * CELL, TOP + side - CELL
         draw.rectangle((x - 1, y - 1, x + CELL - 1, y + CELL - 1), None, ASKED, 2)
         share = 100 * weights[-1, target]
-        text = f"the last place looks at the right digit with {share:.0f} % of its weight"
+        text = f"the last place: {share:.0f} % on the right digit"
         draw.text((left, TOP + side + 10), text, MUTED, font(13), "la")
     return np.asarray(sheet)
 
