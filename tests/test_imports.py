@@ -34,6 +34,7 @@ PART_TWO = {
     "kernels.classifier",
     "kernels.neighbours",
     "kernels.palette",
+    "kernels.attention",
 }
 ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
@@ -51,6 +52,10 @@ ALLOWED = {
     "kernels.inline": {"kernels", "kernels.plumbing"},
     "kernels.neighbours": {"kernels", "kernels.plumbing", "kernels.classifier"},
     "kernels.palette": {"kernels", "kernels.plumbing", "kernels.reductions"},
+    "kernels.attention": {
+        *("kernels", "kernels.plumbing", "kernels.reductions", "kernels.products"),
+        *("kernels.classifier", "kernels.palette", "kernels.siren"),
+    },
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {
         "kernels",
