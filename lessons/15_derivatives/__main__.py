@@ -32,6 +32,7 @@ from kernels.plumbing.errors import InputError
 from kernels.siren import layers as siren_by_hand
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, add_image, whole_number
+from lessons.capstones.device import FUSED
 from lessons.capstones.run import Run
 
 FLOAT32 = 1e-5  # of the largest gradient: what float32 sums in another order may differ by
@@ -94,7 +95,7 @@ def work(run: Run) -> str:
                 "launches": learner.step_work.how,
                 "parameters": int(learner.parameters.shape[0]),
                 "kernels_written": learner.written.source.count("@cuda.jit"),
-                "fused": run.fused,
+                "fused": type(learner) is not WrittenSiren,
                 "largest_relative_difference": worst,
                 "wrong_derivatives": wrong,
             },
@@ -147,7 +148,7 @@ def compare(
     lake, written = comparison.compare_lake(run.device, **given)
     siren, learner = comparison.compare_siren(run.device, image, **given)
     slopes = comparison.slopes_of_the_loss(learner)
-    if run.fused:
+    if wants_fused(run):
         from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
 
         fused, _ = comparison.compare_siren(run.device, image, kind=FusedWrittenSiren, **given)
@@ -256,9 +257,14 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     return learner
 
 
+def wants_fused(run: Run) -> bool:
+    """Only if --backend asks for it: without a word the readable kernels are taken."""
+    return run.fused and run.options.backend == FUSED
+
+
 def new_learner(run: Run, *given: Any) -> WrittenSiren:
     """A `WrittenSiren`, or if --backend asks for it, and it can be had, one with fused kernels."""
-    if run.fused:
+    if wants_fused(run):
         from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
         from kernels.derivatives.fused_writer import Unfit
 

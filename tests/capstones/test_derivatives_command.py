@@ -92,7 +92,7 @@ def test_fused_kernels_are_written_or_the_reason_is_told(
 ):
     device = native_device()._replace(launch=launch_checked, fused=True)
     monkeypatch.setattr(runs, "choose_device", lambda name: device)
-    assert call("--width", width, "--steps", "1") == 0
+    assert call("--backend", "fused", "--width", width, "--steps", "1") == 0
     printed, out = capsys.readouterr().out, tmp_path / "out"
     reason = "this network cannot be fused: sum_1 = linear(positions, weights_1, biases_1): its"
     assert (out / "written_fused.py").exists() == fits != (reason in printed)
