@@ -19,6 +19,11 @@ from numba import boolean, cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
+from kernels.attention import backward as attention_backward
+from kernels.attention import forward as attention_forward
+from kernels.attention import layer_norm as attention_norm
+from kernels.attention import network as attention_network
+from kernels.attention import recall
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
@@ -61,6 +66,7 @@ from kernels.warm_ups import layers as warm_up_layers
 TENSOR_CORES_SINCE = (8, 0)
 VECTOR_ATOMICS_SINCE = (9, 0)
 
+heads = float32[:, :, :, ::1]
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
 counts, clock, bins = int32[:, ::1], int64[::1], int32[::1]
 rates = typeof(Config().adam_rates)
@@ -144,6 +150,19 @@ SIGNATURES = {
     inline_scatter.scatter_direct: (cube, cube),
     inline_scatter.scatter_block: (cube, cube),
     inline_learn.learn: (cube, cube, cube, cube, cube, vector),
+    attention_norm.layer_norm: (matrix, vector, matrix, vector, vector),
+    attention_norm.layer_norm_backward: (matrix, *[vector] * 3, matrix, matrix),
+    attention_norm.gain_gradients: (matrix, vector, vector, matrix, matrix),
+    attention_forward.attention_naive: (*[heads] * 5,),
+    attention_forward.flash_attention: (*[heads] * 4, cube),
+    attention_backward.output_products: (heads, heads, cube),
+    attention_backward.flash_backward_queries: (*[heads] * 4, cube, cube, heads),
+    attention_backward.flash_backward_keys: (*[heads] * 4, cube, cube, heads, heads),
+    recall.draw_rows: (clock, uint64, counts, bins),
+    attention_network.embed: (counts, matrix, matrix, matrix),
+    attention_network.add: (matrix, matrix, matrix),
+    attention_network.take_last: (matrix, matrix),
+    attention_network.put_last: (matrix, matrix),
     palette_assign.assign: (matrix, matrix, bins, vector),
     palette_accumulate.accumulate: (matrix, bins, matrix, bins),
     palette_accumulate.move: (matrix, bins, matrix),

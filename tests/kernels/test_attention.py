@@ -1,0 +1,128 @@
+"""The kernels of lesson 19 against float64, on each engine there is; and the net that recalls."""
+
+import numpy as np
+import pytest
+
+from kernels.attention import backward, forward, layer_norm, network, recall
+from lessons.capstones.device import choose_device
+from lessons.reference import attention as reference
+
+pytestmark = pytest.mark.gpu
+thorough = pytest.mark.thorough
+# Rows and columns: fewer than a warp, a warp, more; blocks that are not full.
+ROWS = [(9, 40), *(pytest.param(*s, marks=thorough) for s in ((1, 1), (8, 32), (17, 7), (3, 100)))]
+# Batch, heads, places, channels: tiles that are cut, one place, several tiles, all channels.
+OTHERS = (2, 1, 1, 1), (1, 1, 64, 64), (1, 2, 131, 33)
+SIZES = [(1, 2, 40, 12), *(pytest.param(s, marks=thorough) for s in OTHERS)]
+
+
+def random(*shape, seed=0, reach=1.0):
+    return np.random.default_rng(seed).uniform(-reach, reach, shape).astype(np.float32)
+
+
+@pytest.mark.slow_on("native")
+@pytest.mark.parametrize(("rows", "width"), ROWS)
+@pytest.mark.parametrize("mean", [0, 3000])
+def test_layer_norm(engine, rows, width, mean):
+    x, gain = random(rows, width) + np.float32(mean), random(width, seed=1)
+    grad_out = random(rows, width, seed=2)
+    given, own_gain = engine.array(x), engine.array(gain)
+    out, means, scales = (engine.output(shape) for shape in (x.shape, (rows,), (rows,)))
+    layer_norm.launch_layer_norm(
+        given, own_gain, out.array, means.array, scales.array, launch=engine.launch
+    )
+    right = reference.layer_norm(x, gain)
+    tolerance = 1e-5 if mean == 0 else 2e-3  # a mean of 3,000 is right to 0.0001 at best
+    np.testing.assert_allclose(out.read(), right, atol=tolerance)
+    np.testing.assert_allclose(means.read(), reference.statistics(x)[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(scales.read(), reference.statistics(x)[1], rtol=1e-3)
+    if mean:
+        return
+
+    grad_x, partials = engine.output(x.shape), engine.output((2, width))
+    statistics = means.array, scales.array
+    slopes = engine.array(grad_out)
+    layer_norm.launch_layer_norm_backward(
+        given, own_gain, *statistics, slopes, grad_x.array, launch=engine.launch
+    )
+    layer_norm.launch_gain_gradients(
+        given, *statistics, slopes, partials.array, launch=engine.launch
+    )
+    right_x, right_gain = reference.layer_norm_gradients(x, gain, grad_out)
+    np.testing.assert_allclose(grad_x.read(), right_x, atol=2e-5 * max(1, np.abs(right_x).max()))
+    np.testing.assert_allclose(partials.read().sum(axis=0), right_gain, atol=2e-5)
+
+
+@pytest.mark.slow_on("native")
+@pytest.mark.parametrize("sizes", SIZES)
+def test_attention(engine, sizes):
+    q, k, v, grad_out = (random(*sizes, seed=seed) for seed in range(4))
+    count = sizes[2]
+    arrays = [engine.array(array) for array in (q, k, v)]
+    out, weights, log_sums = reference.attention(q, k, v)
+
+    naive, kept = engine.output(sizes), engine.output((*sizes[:3], count))
+    forward.launch_attention_naive(*arrays, kept.array, naive.array, launch=engine.launch)
+    np.testing.assert_allclose(kept.read(), weights, atol=1e-6)
+    np.testing.assert_allclose(naive.read(), out, atol=1e-6)
+
+    flash, sums = engine.output(sizes), engine.output(sizes[:3])
+    forward.launch_flash_attention(*arrays, flash.array, sums.array, launch=engine.launch)
+    np.testing.assert_allclose(flash.read(), out, atol=1e-6)
+    np.testing.assert_allclose(sums.read(), log_sums, atol=1e-5)
+
+    slopes, products = engine.array(grad_out), engine.output(sizes[:3])
+    backward.launch_output_products(flash.array, slopes, products.array, launch=engine.launch)
+    np.testing.assert_allclose(products.read(), (grad_out * out).sum(axis=3), atol=1e-5)
+    found = [engine.output(sizes) for _ in range(3)]
+    given = *arrays, slopes, sums.array, products.array
+    backward.launch_flash_backward_queries(*given, found[0].array, launch=engine.launch)
+    backward.launch_flash_backward_keys(
+        *given, found[1].array, found[2].array, launch=engine.launch
+    )
+    for one, right in zip(found, reference.attention_gradients(q, k, v, grad_out), strict=True):
+        np.testing.assert_allclose(one.read(), right, atol=1e-5)
+
+
+def test_rows_ask_for_a_letter_that_they_hold(engine):
+    tokens = engine.output((300, recall.PLACES), dtype=np.int32)
+    answers = engine.output((300,), dtype=np.int32)
+    clock = engine.array([0, 0, 3], np.int64)
+    recall.launch_draw_rows(
+        clock, np.uint64(7 << 33 | 5), tokens.array, answers.array, launch=engine.launch
+    )
+    letters, digits = tokens.read()[:, :-1:2], tokens.read()[:, 1::2] - recall.LETTERS
+    assert all(len(set(row)) == recall.PAIRS for row in letters)
+    assert set(letters.ravel()) == set(range(recall.LETTERS))
+    assert set(digits.ravel()) == set(range(recall.DIGITS))
+    asked = letters == tokens.read()[:, -1:]
+    assert (digits[asked] == answers.read()).all() and set(asked.argmax(axis=1)) == set(range(8))
+
+
+@thorough
+def test_gradients_of_the_network_agree_with_differences():
+    reader = network.Reader(3, 5, choose_device("native"))
+    launch, step = reader.device.launch, np.float32(0.01)
+    recall.launch_draw_rows(
+        reader.numbers.clock, reader.seed, reader.tokens, reader.answers, launch
+    )
+
+    def loss():
+        reader.forward(launch)
+        return reader.losses.sum(dtype=float)
+
+    loss()
+    reader.backward(launch)
+    # One parameter of each part, that with the largest gradient.
+    first = 0
+    for shape in network.shapes_of(reader.layers):
+        part = slice(first, first + int(np.prod(shape)))
+        i = first + int(abs(reader.gradients[part]).argmax())
+        begin, first = reader.parameters[i], part.stop
+        rises = []
+        for value in (begin + step, begin - step):
+            reader.parameters[i] = value
+            rises.append(loss())
+        reader.parameters[i] = begin
+        slope = (rises[0] - rises[1]) / (2 * float(step))
+        assert reader.gradients[i] == pytest.approx(slope, rel=0.03, abs=0.01), shape
