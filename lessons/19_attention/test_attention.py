@@ -158,8 +158,12 @@ def vectors(case, sizes):
 
 
 def large_vectors(case, sizes):
-    """Whole numbers, so that scores of up to 10,000 are exact in float32, too."""
+    """Whole numbers, so that scores of up to 10,000 are exact in float32, too.
+
+    The first query sees one key, and its score is far below zero.
+    """
     q, k = (case.rng.integers(-LARGEST, LARGEST + 1, sizes).astype(np.float32) for _ in range(2))
+    k[:, :, 0] = -q[:, :, 0]
     return q, k, case.random(sizes, -1, 1)
 
 
