@@ -28,8 +28,10 @@ def module_of(written, name):
 
     written: `Written`. name: what a debugger and the lab call the file that there is not.
     """
-    filename = f"<{name}>"
-    lines = written.source.splitlines(keepends=True)
+    filename, lines = f"<{name}>", written.source.splitlines(keepends=True)
+    # Another text of that name stays where its own kernels are looked for.
+    while filename in linecache.cache and linecache.cache[filename][2] != lines:
+        filename += "'"
     linecache.cache[filename] = (len(written.source), None, lines, filename)
     module = types.ModuleType(name)
     module.__file__ = filename

@@ -32,7 +32,6 @@ from kernels.plumbing.errors import InputError
 from kernels.siren import layers as siren_by_hand
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, add_image, whole_number
-from lessons.capstones.device import FUSED
 from lessons.capstones.run import Run
 
 FLOAT32 = 1e-5  # of the largest gradient: what float32 sums in another order may differ by
@@ -148,7 +147,7 @@ def compare(
     lake, written = comparison.compare_lake(run.device, **given)
     siren, learner = comparison.compare_siren(run.device, image, **given)
     slopes = comparison.slopes_of_the_loss(learner)
-    if wants_fused(run):
+    if run.fused:
         from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
 
         fused, _ = comparison.compare_siren(run.device, image, kind=FusedWrittenSiren, **given)
@@ -257,14 +256,9 @@ def train(run: Run, stages: SimpleNamespace, image: np.ndarray) -> WrittenSiren:
     return learner
 
 
-def wants_fused(run: Run) -> bool:
-    """Only if --backend asks for it: without a word the readable kernels are taken."""
-    return run.fused and run.options.backend == FUSED
-
-
 def new_learner(run: Run, *given: Any) -> WrittenSiren:
-    """A `WrittenSiren`, or if --backend asks for it, and it can be had, one with fused kernels."""
-    if wants_fused(run):
+    """A `WrittenSiren`, with fused kernels where they can be had."""
+    if run.fused:
         from kernels.derivatives.fused import FusedWrittenSiren  # a handout lacks it
         from kernels.derivatives.fused_writer import Unfit
 
