@@ -103,7 +103,7 @@ def left_of_the_edge(out):
     [
         (indices_exchanged, "Are two indices exchanged?"),
         (indices_exchanged, "Or the guard compares each with the length of the other"),
-        (joined_with_and, "`and` or `or`?"),
+        (joined_with_and, "Is the `and` of line 24 meant to be `or`?"),
         (one_too_late, "`>` where it must be `>=`"),
         (only_to_the_right, "Along axis 1 a guard stops such threads; along axis 0 it is missing"),
         (stops_only_one, "`==` where it must be `>=`"),
