@@ -29,7 +29,7 @@ from kernels.neighbours.product import (
     PITCH,
     PIXELS,
     SIDE,
-    add_products,
+    add_patch_products,
     clear,
     find_pixels,
     launch_over_pixels,
@@ -72,7 +72,7 @@ def image_gradients(deltas, filters, stride, padding, gradients):
         weights[y, x] = weight
         # Both barriers as in `convolve_as_product`: complete before it is read ...
         cuda.syncthreads()
-        add_products(patches, weights, sums)
+        add_patch_products(patches, weights, sums)
         # ... and read before it is overwritten.
         cuda.syncthreads()
 

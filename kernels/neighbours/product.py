@@ -57,7 +57,7 @@ def clear(sums):
 
 
 @cuda.jit(device=True)
-def add_products(patches, weights, sums):
+def add_patch_products(patches, weights, sums):
     """Add to sums (PER_THREAD,) the products of one round.
 
     patches (DEPTH, PITCH): the inner index is the row, the block's pixel the column. weights
@@ -102,7 +102,7 @@ def convolve_as_product(images, filters, bias, stride, padding, out):
         weights[y, x] = weight
         # Both tiles have to be complete before anyone reads what others have fetched.
         cuda.syncthreads()
-        add_products(patches, weights, sums)
+        add_patch_products(patches, weights, sums)
         # And everyone must have read before the next round overwrites them.
         cuda.syncthreads()
 

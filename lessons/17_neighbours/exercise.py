@@ -107,7 +107,7 @@ def clear(sums):
 
 
 @cuda.jit(device=True)
-def add_products(patches, weights, sums):
+def add_patch_products(patches, weights, sums):
     """Add to sums (PER_THREAD,) the products of one round.
 
     patches (DEPTH, PITCH): the inner index is the row, the block's pixel the column. weights
