@@ -33,6 +33,7 @@ PART_TWO = {
     "kernels.derivatives",
     "kernels.classifier",
     "kernels.palette",
+    "kernels.bits",
 }
 ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
@@ -49,6 +50,7 @@ ALLOWED = {
     "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fused"},
     "kernels.inline": {"kernels", "kernels.plumbing"},
     "kernels.palette": {"kernels", "kernels.plumbing", "kernels.reductions"},
+    "kernels.bits": {"kernels", "kernels.plumbing"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {"kernels", "kernels.plumbing", "kernels.files", "kernels.siren"},
     "kernels.training": KERNELS,

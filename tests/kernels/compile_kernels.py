@@ -19,6 +19,9 @@ from numba import boolean, cuda, float32, int32, int64, typeof, uint32, uint64
 from numba.cuda import dispatcher
 
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
+from kernels.bits import cells as bits_cells
+from kernels.bits import quantise as bits_quantise
+from kernels.bits import texel as bits_texel
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
@@ -63,6 +66,7 @@ VECTOR_ATOMICS_SINCE = (9, 0)
 
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
 counts, clock, bins = int32[:, ::1], int64[::1], int32[::1]
+words = uint32[::1]
 rates = typeof(Config().adam_rates)
 
 SIGNATURES = {
@@ -148,6 +152,21 @@ SIGNATURES = {
     palette_accumulate.accumulate: (matrix, bins, matrix, bins),
     palette_accumulate.move: (matrix, bins, matrix),
     palette_draw.draw: (matrix, matrix, int64, uint64, vector, clock),
+    bits_quantise.quantise: (vector, int64, vector),
+    bits_quantise.follow: (vector, vector, vector),
+    bits_cells.pack_cells: (vector, int64, words),
+    bits_cells.read_cells: (words, int64, bins, counts),
+    bits_texel.decode_texels: (
+        words,
+        int64,
+        int64,
+        int64,
+        vector,
+        int64,
+        int64,
+        bins,
+        matrix,
+    ),
     palette_draw.place: (matrix, clock, int64, matrix),
     siren_layers.sine_layer: (matrix, matrix, vector, float32, matrix, matrix),
     siren_layers.sine_backward: (matrix, matrix, matrix, matrix),
