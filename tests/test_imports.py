@@ -35,6 +35,7 @@ PART_TWO = {
     "kernels.neighbours",
     "kernels.palette",
     "kernels.attention",
+    "kernels.bits",
 }
 ROOMS_OF_LESSONS = {*PART_TWO, "kernels.warm_ups"}
 
@@ -56,6 +57,7 @@ ALLOWED = {
         *("kernels", "kernels.plumbing", "kernels.reductions", "kernels.products"),
         *("kernels.classifier", "kernels.palette", "kernels.siren"),
     },
+    "kernels.bits": {"kernels", "kernels.plumbing"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},
     "kernels.derivatives": {
         "kernels",

@@ -24,6 +24,9 @@ from kernels.attention import forward as attention_forward
 from kernels.attention import layer_norm as attention_norm
 from kernels.attention import network as attention_network
 from kernels.attention import recall
+from kernels.bits import cells as bits_cells
+from kernels.bits import quantise as bits_quantise
+from kernels.bits import texel as bits_texel
 from kernels.classifier import column_sums, gelu, sgd, softmax
 from kernels.classifier import fused as fused_classifier
 from kernels.config import Config
@@ -77,6 +80,7 @@ heads = float32[:, :, :, ::1]
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
 counts, clock, bins = int32[:, ::1], int64[::1], int32[::1]
 pictures, places = float32[:, :, :, ::1], int32[:, :, :, ::1]
+words = uint32[::1]
 rates = typeof(Config().adam_rates)
 
 SIGNATURES = {
@@ -175,6 +179,21 @@ SIGNATURES = {
     palette_accumulate.accumulate: (matrix, bins, matrix, bins),
     palette_accumulate.move: (matrix, bins, matrix),
     palette_draw.draw: (matrix, matrix, int64, uint64, vector, clock),
+    bits_quantise.quantise: (vector, int64, vector),
+    bits_quantise.follow: (vector, vector, vector),
+    bits_cells.pack_cells: (vector, int64, words),
+    bits_cells.read_cells: (words, int64, bins, counts),
+    bits_texel.decode_texels: (
+        words,
+        int64,
+        int64,
+        int64,
+        vector,
+        int64,
+        int64,
+        bins,
+        matrix,
+    ),
     palette_draw.place: (matrix, clock, int64, matrix),
     convolve.convolve_naive: (pictures, pictures, vector, int64, int64, pictures),
     convolve.convolve_tiled: (pictures, pictures, vector, pictures),

@@ -39,4 +39,7 @@ class Output:
 
 
 def sentinel_of(dtype: np.dtype) -> float:
-    return FLOAT_SENTINEL if dtype.kind == "f" else INTEGER_SENTINEL
+    if dtype.kind == "f":
+        return FLOAT_SENTINEL
+    # The same bits, where there is no sign.
+    return INTEGER_SENTINEL % 256**dtype.itemsize if dtype.kind == "u" else INTEGER_SENTINEL

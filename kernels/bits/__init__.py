@@ -1,0 +1,1 @@
+"""A picture in few bits, of which any texel can be read alone. README.md gives the order."""

@@ -1,0 +1,95 @@
+"""Lesson 20's command: what it trains, the file that it writes, and which files it refuses."""
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from kernels.bits import lake_file
+from kernels.files.images import load_image, save_image
+from kernels.plumbing.errors import InputError
+from kernels.state import initial_state
+from lessons.reference import bits as reference
+from lessons.reference import encode, mlp_forward, split_weights
+
+command = importlib.import_module("lessons.20_few_bits.__main__")
+others = importlib.import_module("lessons.20_few_bits.others")
+
+
+@pytest.fixture
+def image(tmp_path):
+    y, x = np.mgrid[:24, :36] / 30
+    path = tmp_path / "picture.png"
+    save_image(path, np.stack([x, y, 0.4 + 0 * x], axis=2).astype(np.float32).clip(0, 1))
+    return path
+
+
+@pytest.mark.slow
+def test_a_picture_is_learned_in_few_bits_and_read_from_its_file(image, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = image, "--out", out, "--bits", 5, "--grid", "9x6", "--steps", 60, "--quiet"
+    assert command.COMMAND.main([*map(str, arguments), "--backend", "native"]) == 0
+    assert "bits per pixel" in capsys.readouterr().out
+    summary = json.loads((out / "summary.json").read_text())
+    content = (out / "picture.lake").read_bytes()
+    assert summary["file_bytes"] == len(content) == 24 + 4 * -(-54 * 15 // 32) + 2 * 1568
+    lake = lake_file.from_bytes(content, "it")
+    bits = np.unpackbits(lake.words.astype("<u4").view(np.uint8), bitorder="little")[: 54 * 15]
+    levels = bits.reshape(-1, 5) @ (1 << np.arange(5))
+    grid = reference.values_of(levels, 5).reshape(6, 9, 3)
+    picture = reference.decode(grid, lake.weights, 36, 24, np.arange(36 * 24)).reshape(24, 36, 3)
+    np.testing.assert_allclose(load_image(out / "decoded.png"), picture, atol=0.003)
+    error = np.mean((picture - load_image(image)) ** 2)
+    assert summary["psnr_db"] == pytest.approx(-10 * np.log10(error), abs=0.01)
+    assert summary["psnr_db"] > 20
+
+
+def test_weights_that_are_stored_are_those_that_count():
+    config = command.Config(grid_width=3, grid_height=2)
+    state = initial_state(config)
+    uv = np.random.default_rng(0).random((50, 2))
+    right, _ = mlp_forward(encode(uv, state.feature_grid), split_weights(state.weights, 32, 2))
+    kept = lake_file.weights_to_store(state.weights)
+    features = encode(uv, state.feature_grid)[:, :14]
+    first, second, third = np.split(kept, [14 * 32, 46 * 32])
+    hidden = np.maximum(features @ first.reshape(14, 32), 0)
+    sums = np.maximum(hidden @ second.reshape(32, 32), 0) @ third.reshape(32, 3)
+    np.testing.assert_allclose(1 / (1 + np.exp(-sums)), right[:, :3], atol=2e-3)
+
+
+def test_files_that_are_none_are_refused():
+    weights = np.zeros(1568, np.float32)
+    lake = lake_file.Lake(3, 2, 40, 30, 4, np.arange(3, dtype=np.uint32), weights)
+    content = lake_file.to_bytes(lake)
+    assert lake_file.from_bytes(content, "it")[:5] == (3, 2, 40, 30, 4)
+    broken = {
+        b"PNG" + content[3:]: "does not begin",
+        content[:20]: "does not begin",
+        content[:4] + bytes(4) + content[8:]: "sizes",
+        content[:20] + b"\x0b" + content[21:]: "sizes",
+        content[:-1]: "bytes where its header says",
+        content + b"\0": "bytes where its header says",
+    }
+    for wrong, words in broken.items():
+        with pytest.raises(InputError, match=words):
+            lake_file.from_bytes(wrong, "it")
+
+
+def test_bc1_keeps_two_colours_of_each_block_exactly():
+    random = np.random.default_rng(0)
+    pairs = random.integers(0, 32, (2, 3, 2, 3)) / 31 * [1, 0, 1]  # green: 0 in six bits, too
+    chosen = random.integers(0, 2, (8, 12)).repeat(3).reshape(8, 12, 3)
+    low, high = (pairs[..., i, :].repeat(4, axis=0).repeat(4, axis=1) for i in range(2))
+    image = np.where(chosen == 0, low, high)
+    np.testing.assert_allclose(others.bc1(image), image, atol=1e-6)
+    noise = random.random((10, 9, 3))
+    assert others.bc1(noise).shape == noise.shape
+    assert np.mean((others.bc1(noise) - noise) ** 2) < noise.var()
+
+
+@pytest.mark.parametrize(("option", "value"), [("--bits", "0"), ("--bits", "11"), ("--grid", "7")])
+def test_options_that_make_no_sense_are_refused(image, option, value, capsys):
+    assert command.COMMAND.main([str(image), option, value]) == 2
+    error = capsys.readouterr().err
+    assert option in error and error.count("\n") == 1
