@@ -66,6 +66,9 @@ def test_unpacked(case):
         found = case.output((90, 3), np.int32)
         case.run("launch_read_cells", reference.packed(levels, bits), bits, cells, found)
         case.expect(found, levels.reshape(90, 3)[cells], "levels", tolerance=0)
+    # The last of these cells ends where the last word ends: there is no next one.
+    last, found = np.array([31], np.int32), case.output((1, 3), np.int32)
+    case.run("launch_read_cells", reference.packed(levels_of(case, 32, 5), 5), 5, last, found)
 
 
 @check("texels")

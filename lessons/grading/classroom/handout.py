@@ -34,19 +34,14 @@ KEPT = (
     "images/lake.png", "lessons",
 )  # fmt: skip
 README = Path(__file__).with_name("handout_readme.txt")
-FUSED = "siren", "inline", "classifier", "derivatives"
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
     "prove_checks.py", "make_fingerprints.py", "gradescope", README.name,
 )  # fmt: skip
+FUSED = "siren/fused inline/fused classifier/fused derivatives/fused derivatives/fused_writer"
 HALF_SOLUTIONS = {
-    ROOT / "kernels" / name
-    for name in (
-        "products/large_tiles.py",
-        "derivatives/fused_writer.py",
-        *(f"{r}/fused.py" for r in FUSED),
-    )
+    ROOT / "kernels" / f"{name}.py" for name in ("products/large_tiles", *FUSED.split())
 }
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 

@@ -39,7 +39,5 @@ class Output:
 
 
 def sentinel_of(dtype: np.dtype) -> float:
-    if dtype.kind == "f":
-        return FLOAT_SENTINEL
-    # The same bits, where there is no sign.
-    return INTEGER_SENTINEL % 256**dtype.itemsize if dtype.kind == "u" else INTEGER_SENTINEL
+    whole = INTEGER_SENTINEL % 256**dtype.itemsize if dtype.kind == "u" else INTEGER_SENTINEL
+    return FLOAT_SENTINEL if dtype.kind == "f" else whole
