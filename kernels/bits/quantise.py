@@ -37,7 +37,7 @@ def level_of(value, bits):
 
 
 @register_jitable
-def value_of(level, bits):
+def level_value(level, bits):
     """What a level stands for: float32, -1 for level 0, and 1 for the last one."""
     return float32(2 * level) / float32((1 << bits) - 1) - float32(1)
 
@@ -50,7 +50,7 @@ def quantise(values, bits, quantised):
     """
     i = cuda.grid(1)
     if i < values.shape[0]:
-        quantised[i] = value_of(level_of(values[i], bits), bits)
+        quantised[i] = level_value(level_of(values[i], bits), bits)
 
 
 @cuda.jit

@@ -18,7 +18,7 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from kernels.bits.cells import unpack_cell
-from kernels.bits.quantise import value_of
+from kernels.bits.quantise import level_value
 from kernels.config import (
     BLOCK_THREADS,
     COLOURS,
@@ -64,7 +64,7 @@ def blend_cells(u, v, words, bits, columns, rows, features):
     for corner in range(4):
         levels = unpack_cell(words, cells[corner], bits)
         for channel in range(GRID_CHANNELS):
-            features[channel] += shares[corner] * value_of(levels[channel], bits)
+            features[channel] += shares[corner] * level_value(levels[channel], bits)
     return x_fraction, y_fraction
 
 

@@ -46,7 +46,7 @@ def level_of(value, bits):
 
 
 @register_jitable
-def value_of(level, bits):
+def level_value(level, bits):
     """What a level stands for: float32, -1 for level 0, and 1 for the last one."""
     raise NotImplementedError("write me")
 
