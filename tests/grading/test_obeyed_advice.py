@@ -57,7 +57,7 @@ def rows(text):
 @pytest.mark.parametrize(
     ("number", "name"),
     [
-        *rows(MENDED),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in rows(MENDED)),
         *(pytest.param(*row, marks=pytest.mark.each(3)) for row in rows(MENDED_SLOWLY)),
     ],
 )
