@@ -170,9 +170,10 @@ def training_step(stages, images, labels, losses, network, learning_rate, launch
 
 def train_epoch(stages, images, labels, losses, network, batch, learning_rate, launch):
     """One training step for each mini-batch: every image once, in order."""
-    for first in range(0, images.shape[0], batch):
-        last = min(first + batch, images.shape[0])
+    for start in range(0, images.shape[0], batch):
+        count = min(batch, images.shape[0] - start)
+        these = slice(start, start + count)
         training_step(
-            stages, images[first:last], labels[first:last], losses[first:last],
-            first_images(network, last - first), learning_rate, launch,
+            stages, images[these], labels[these], losses[these], first_images(network, count),
+            learning_rate, launch,
         )  # fmt: skip

@@ -33,10 +33,9 @@ from kernels.files.plot import (
 )
 from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
+from kernels.plumbing.errors import InputError
 from kernels.state import State, initial_state
 from kernels.training.command_line import grid_size
-from kernels.training.cpu_backend import CpuBackend
-from kernels.training.staged_backends import CudaBackend
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run
@@ -119,6 +118,16 @@ def work(run: Run) -> str:
     )
 
 
+def backend_on(device: str) -> Any:
+    """Raises `InputError` in a handout, which lacks both: they hold what students write."""
+    try:
+        from kernels.training.cpu_backend import CpuBackend
+        from kernels.training.staged_backends import CudaBackend
+    except ModuleNotFoundError:
+        raise InputError("a handout cannot train with bits: this needs the whole course") from None
+    return CudaBackend if device == "cuda" else CpuBackend
+
+
 class Learner:
     """A training run whose network sees a rounded grid; an exact one follows.
 
@@ -132,7 +141,7 @@ class Learner:
         self.device, self.stages, self.config = run.device, stages, config
         self.bits, self.size = run.options.bits, (image.shape[1], image.shape[0])
         state = initial_state(config)
-        kind = CudaBackend if self.device.name == "cuda" else CpuBackend
+        kind = backend_on(self.device.name)
         self.backend: Any = kind(image, config, state)
         self.seen = self.parameters.feature_grid.reshape(-1)
         self.values = self.device.to_device(state.feature_grid.reshape(-1))
