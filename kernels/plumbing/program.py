@@ -5,9 +5,11 @@ A command line calls `prepare` before it imports anything that takes time, and e
 test), both leave them as they are.
 """
 
+import argparse
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -221,3 +223,13 @@ class Interruption:
         if self.number and number != NO_READER:
             raise KeyboardInterrupt(number)
         self.number = self.number or number
+
+
+def grid_size(text: str) -> tuple[int, int] | None:
+    """(width, height) of the feature grid; None for "auto"."""
+    if text == "auto":
+        return None
+    sides = re.fullmatch("([0-9]{1,18})[xX]([0-9]{1,18})", text)
+    if not sides:
+        raise argparse.ArgumentTypeError(f"{text!r} is not auto or WIDTHxHEIGHT, such as 200x137")
+    return int(sides[1]), int(sides[2])

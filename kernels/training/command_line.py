@@ -17,6 +17,7 @@ from kernels.config import (
 )
 from kernels.files.images import MAX_MEGAPIXELS
 from kernels.plumbing.errors import InputError, OneLineParser, not_empty
+from kernels.plumbing.program import grid_size
 from kernels.training.choose_backend import BACKENDS
 
 BACKEND_CHOICES = ("auto", *BACKENDS, "native")
@@ -147,16 +148,6 @@ def either(values: Sequence[object]) -> str:
     """ "16, 32 or 64"."""
     *most, last = map(str, values)
     return f"{', '.join(most)} or {last}"
-
-
-def grid_size(text: str) -> tuple[int, int] | None:
-    """(width, height) of the feature grid; None for "auto"."""
-    if text == "auto":
-        return None
-    sides = re.fullmatch("([0-9]{1,18})[xX]([0-9]{1,18})", text)
-    if not sides:
-        raise argparse.ArgumentTypeError(f"{text!r} is not auto or WIDTHxHEIGHT, such as 200x137")
-    return int(sides[1]), int(sides[2])
 
 
 def step_list(text: str) -> str | list[int]:

@@ -1,7 +1,7 @@
 """A picture of which any texel can be read, in few bits: `python -m lessons.20_few_bits`."""
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare
+from kernels.plumbing.program import grid_size, prepare
 from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
@@ -35,7 +35,6 @@ from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
 from kernels.plumbing.errors import InputError
 from kernels.state import State, initial_state
-from kernels.training.command_line import grid_size
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run
