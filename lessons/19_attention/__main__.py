@@ -51,6 +51,7 @@ def work(run: Run) -> str:
         wrong, wrong_in_print = test_of_differences(run, stages)
         tokens, answers = reader.held_out(HELD_OUT)
         words = words_of(tokens[-BATCH])  # of the rows that are looked at last the first
+        untrained = draw_maps(reader.maps(), words)
         for step in run.steps():
             reader.train(step, options.steps)
             if step % EVERY == 0 or step == options.steps:
@@ -83,6 +84,7 @@ def work(run: Run) -> str:
                 baseline="the most frequent digit", loss="cross entropy of the latest rows",
             ),
             guessed,
+            shown={"before the first step": untrained},
         )  # fmt: skip
     return (
         f"held out: {reached:.2f} % of {HELD_OUT:,} right with {options.layers} "
