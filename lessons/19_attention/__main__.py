@@ -51,6 +51,8 @@ def work(run: Run) -> str:
         wrong, wrong_in_print = test_of_differences(run, stages)
         tokens, answers = reader.held_out(HELD_OUT)
         words = words_of(tokens[-BATCH])  # of the rows that are looked at last the first
+        # Maps are those of the rows that were looked at last.
+        accuracy(reader, tokens[-EXAMINED:], answers[-EXAMINED:])
         untrained = draw_maps(reader.maps(), words)
         for step in run.steps():
             reader.train(step, options.steps)
