@@ -23,7 +23,7 @@ lessons/NN                 .diff               28400
 lessons/capstones          .py                   890
 lessons/course             .py                  1500
 lessons/grading            .py                 13000
-lessons/lab                .py                 25140
+lessons/lab                .py                 25145
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1340
 lessons/site               .py                   455

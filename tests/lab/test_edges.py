@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import cuda, int32
+from numba import cuda, float32, int32
 
 from lessons.lab import checked_run
 from tests.lab.helpers import clean, problems
@@ -125,9 +125,20 @@ def has_no_guard(values, out):
         out[x, y] = values[x, y]
 
 
+@cuda.jit
+def looks_at_a_border_first(values, out):
+    x, y = cuda.grid(2)
+    weight = float32(1)
+    if x < 3 or y < 3:
+        weight = float32(0.5)
+    if y < out.shape[1]:
+        out[x, y] = weight * values[x, y]
+
+
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
+        (looks_at_a_border_first, ""),
         (leaves_if_both, "the `and` of line"),
         (stays_if_either, "the `or` of line"),
         (has_no_guard, ""),

@@ -353,7 +353,7 @@ def way_back_inside(
         return wanted.taken_apart or of_last
     if wanted.first_too and wanted.lengths[axis][0] > NEAR_THE_EDGE:
         return wrong_number("Even the first thread is outside", wanted, "large")
-    why = wrongly_joined(wanted.frame.source.tree, index) or hole_in_the_guard(wanted, axis)
+    why = wrongly_joined(wanted, index) or hole_in_the_guard(wanted, axis)
     numbers = made_of(wanted)
     if numbers and numbers in why:
         return why
@@ -395,22 +395,26 @@ def made_of(wanted: Wanted) -> str:
     return f" In the first of these threads, {wanted.made_of}." if wanted.made_of else ""
 
 
-def wrongly_joined(function: ast.FunctionDef, index: ast.expr | None) -> str:
-    """Whether `if x >= n and y >= m: return`, or `if x < n or y < m:`, looks at a name of an index.
+def wrongly_joined(wanted: Wanted, index: ast.expr | None) -> str:
+    """Whether `if x >= n and y >= m: return` stands before it, or `if x < n or y < m:` around it.
 
-    Either lets a thread pass that is outside in one direction only.
+    Either lets threads pass that are outside in one direction, and none that are in both.
     """
-    names = names_in(index) if index else set()
-    for node in ast.walk(function):
-        if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp):
+    outside = [one >= n for one, n in zip(wanted.indices, wanted.lengths, strict=False)]
+    if index is None or len(outside) < 2 or (outside[0] & outside[1]).any():
+        return ""
+    for node in ast.walk(wanted.frame.source.tree):
+        if not (isinstance(node, ast.If) and isinstance(node.test, ast.BoolOp)):
             continue
-        leaves = isinstance(node.body[-1], ast.Return)
-        beyond = (ast.Gt, ast.GtE) if leaves else (ast.Lt, ast.LtE)
+        last, leaves = node.body[-1], isinstance(node.body[-1], ast.Return)
+        signs = (ast.Gt, ast.GtE) if leaves else (ast.Lt, ast.LtE)
         word, other = ("and", "or") if leaves else ("or", "and")
-        all_so = all(isinstance(v, ast.Compare) and isinstance(v.ops[0], beyond)
-                     for v in node.test.values)  # fmt: skip
-        joined = isinstance(node.test.op, ast.And if leaves else ast.Or)
-        if joined and all_so and names & names_in(node.test):
+        joined = isinstance(node.test.op, ast.And if leaves else ast.Or) and all(
+            isinstance(one, ast.Compare) and isinstance(one.ops[0], signs)
+            for one in node.test.values
+        )
+        guards = node.lineno <= index.lineno and (leaves or index.lineno <= (last.end_lineno or 0))
+        if joined and guards and names_in(index) & names_in(node.test):
             return f"Is the `{word}` of line {node.lineno} meant to be `{other}`?"
     return ""
 
