@@ -9,6 +9,8 @@ from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import builtin_registry
 
 from .compile_words import (
@@ -21,7 +23,7 @@ from .compile_words import (
     refusal_of_value,
     there_is_no,
 )
-from .names import CudaName, is_known, object_at, resolve
+from .names import CudaName, is_known, is_of_successor, object_at, resolve
 from .numba_types import COMPILED_NUMPY
 from .source import MISSING, Source, called_source, is_raw_instruction, python_function
 
@@ -40,6 +42,7 @@ class Refusal(NamedTuple):
 
 POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 Problem = tuple[ast.expr | ast.stmt, str]
+MODULES_OF_NUMBA_CUDA = ("fp16", "bf16", "libdevice")  # classes in Numba without numba-cuda
 ATOMIC_KINDS = {"inc": "u", "dec": "u", "cas": "iu", "exch": "iu"}
 ATOMIC_KINDS |= {"and_": "iu", "or_": "iu", "xor": "iu", "compare_and_swap": "iu"}
 
@@ -85,7 +88,9 @@ def problems_of_names(source: Source) -> Iterator[Problem]:
 
 def is_numbas_own(found: object, value: object) -> bool:
     """Whether a name stands for a class of `numba.cuda`, such as `threadIdx`."""
-    return isinstance(found, CudaName) and object_at(found.path) is value
+    if not isinstance(found, CudaName) or found.path in MODULES_OF_NUMBA_CUDA:
+        return False
+    return object_at(found.path) is value
 
 
 def meant(name: str, source: Source) -> str:
@@ -129,6 +134,19 @@ def problems_of_call(source: Source, call: ast.Call) -> Iterator[Problem]:
         problem = problem_of_arguments(call, python_function(function))
         if problem:
             yield call, problem
+    elif "__call__" in vars(type(function)) and not (
+        is_of_successor(function) or has_type(function)
+    ):
+        yield call, refusal_of_value(ast.unparse(call.func), function)
+
+
+def has_type(value: object) -> bool:
+    """Whether Numba has a type for an object that can be called, and so may compile the call."""
+    try:
+        cpu_target.typing_context.resolve_value_type(value)
+    except (ValueError, NumbaError):
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=1024)
@@ -270,9 +288,15 @@ def compile_refusals(kernel: Source) -> Iterator[Refusal]:
     for source in sources_reached(kernel):
         for node, message in refusals_in(source):
             if source.function is not kernel.function:
+                if isinstance(node, ast.Name) and is_parameter(source, node.id):
+                    continue  # a size: Numba takes it where each call gives a number
                 message = f"in {source.function.__name__}: {message}"
             last_line = node.end_lineno or node.lineno
             yield Refusal(source.filename, node.lineno, message, last_line)
+
+
+def is_parameter(source: Source, name: str) -> bool:
+    return name in inspect.signature(source.function).parameters
 
 
 def sources_reached(kernel: Source) -> list[Source]:
@@ -349,11 +373,27 @@ def problem_of_exception(arguments: list[ast.expr]) -> str | None:
 
 
 def refusals_of_call(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
-    function = resolve(source, call.func)
+    function = resolve(source, meaning(source, call.func))
     if isinstance(function, CudaName) and function.path in ARRAY_MAKERS:
         yield from refusals_of_shape(source, call)
     elif is_numpy_function(function) and function not in COMPILED_NUMPY:
         yield call, numpy_message(function, ast.unparse(call.func))
+
+
+def meaning(source: Source, node: ast.expr) -> ast.expr:
+    """What a local name is assigned, if that is done once, as in `root = np.sqrt`."""
+    if isinstance(node, ast.Name) and node.id in source.function.__code__.co_varnames:
+        assigned = values_of(source, node.id)
+        return assigned[0] if len(assigned) == 1 else node
+    return node
+
+
+def values_of(source: Source, name: str) -> list[ast.expr]:
+    return [
+        node.value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign) and name in [ast.unparse(target) for target in node.targets]
+    ]
 
 
 def refusals_of_shape(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
@@ -410,11 +450,7 @@ def problem_of_name(source: Source, name: str) -> str | None:
 
 def problem_of_local(source: Source, name: str) -> str | None:
     """A local name is fine if it is assigned once, to a number or to a name for one."""
-    assigned = [
-        node.value
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign) and name in [ast.unparse(target) for target in node.targets]
-    ]
+    assigned = values_of(source, name)
     if len(assigned) == 1:
         problems = [problem_of_size(source, size) for size in sizes_of(assigned[0])]
         return next((problem for problem in problems if problem), None)

@@ -1,9 +1,17 @@
 """What the tests of the lab share: inputs, kernels, and what a report has to say."""
 
+import importlib.util
 import inspect
 
 import numpy as np
+import pytest
 from numba import cuda, float32
+
+HAS_NUMBA_CUDA = importlib.util.find_spec("numba_cuda") is not None
+needs_numba_cuda = pytest.mark.skipif(
+    not HAS_NUMBA_CUDA,
+    reason="needs numba-cuda, whose compiler decides: pip install -r requirements.txt",
+)
 
 
 def floats(*shape, seed=0):

@@ -1,7 +1,6 @@
 """bfloat16: the rounding, the edges, and kernels of `numba.cuda.bf16`."""
 
 import bisect
-import importlib.util
 import itertools
 import math
 import random
@@ -14,16 +13,11 @@ from numba import cuda, float32
 from lessons.lab import checked_run, native
 from lessons.lab.bfloat16 import FUNCTIONS, of_bits, rounded
 from lessons.lab.errors import InputError
-from tests.lab.helpers import clean, expect
+from tests.lab.helpers import clean, expect, needs_numba_cuda
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about NaN
 INFINITE, NAN, LARGEST, ONE = 0x7F80, 0x7FFF, 0x7F7F, 0x3F80
 SIGN = 0x8000
-
-needs_numba_cuda = pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="needs numba-cuda, which has bfloat16: pip install -r requirements.txt",
-)
 
 
 def number(bits):

@@ -12,6 +12,7 @@ import pytest
 
 from lessons.lab import checked_run, native
 from lessons.lab.source import file_label
+from tests.lab.helpers import HAS_NUMBA_CUDA
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_A_TERMINAL = "<ipython-input-5-06d831702804>"
@@ -107,7 +108,8 @@ def test_labels_need_no_ipython(monkeypatch):
 def test_a_report_shows_findings_table_and_picture(cell):
     report = checked_run(cell["brighten"], 1, 8, *arrays(8), record=True)
     shown = report._repr_html_()
-    assert shown.startswith("<p><b>brighten: no problem found</b></p>")
+    assert shown.startswith("<p><b>brighten: no problem found")
+    assert ("numba-cuda is not installed" in shown) != HAS_NUMBA_CUDA
     assert "result[i] = brighter(values[i])" in shown
     picture = base64.b64decode(shown.rpartition("base64,")[2].partition('"')[0])
     assert picture.startswith(b"\x89PNG")

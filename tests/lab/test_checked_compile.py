@@ -7,7 +7,7 @@ from numba.extending import register_jitable
 
 from lessons.lab import checked_run
 from lessons.lab.errors import without_colours
-from tests.lab.helpers import advised, doubles, expect, floats, no_guard
+from tests.lab.helpers import advised, doubles, expect, floats, needs_numba_cuda, no_guard
 
 TILE = 16
 NUMPY_SIZE = np.int64(16)
@@ -163,6 +163,13 @@ def test_findings_of_kind_compile():
         (numpy_absolute, "write abs"),
         (multiplies_matrices, "multiplies whole matrices"),
         (float_index, "an index must be a whole number"),
+    ]:
+        expect(kernel, "compile", checked_run(kernel, 1, 1, floats(16)), word)
+
+
+@needs_numba_cuda
+def test_findings_that_only_numba_tells():
+    for kernel, word in [
         (halves_with_a_fraction, "write // or //="),
         (atomic_at_a_tuple, "not as a tuple"),
         (assigns_in_a_condition, "a line of its own"),

@@ -1,13 +1,11 @@
 """Kernels of many kinds, on both engines: the right ones are right, and each bug is named."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 from lessons.lab import checked_run, native
 from lessons.lab.errors import InputError
-from tests.lab.helpers import line_of_comment, problems
+from tests.lab.helpers import line_of_comment, needs_numba_cuda, problems
 from tests.lab.kinds.right import RIGHT
 from tests.lab.kinds.wrong import WRONG
 
@@ -17,10 +15,6 @@ NATIVE = (
     "connected_components_by_minima", "edit_distance_by_diagonals", "fourier_transform",
     "radix_sort_by_ballots", "sums_over_a_tree_with_a_stack", "two_warps_hand_over_by_polling",
 )  # fmt: skip
-needs_numba_cuda = pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="needs numba-cuda, whose compiler decides: pip install -r requirements.txt",
-)
 FOUND_BY_NATIVE = {"out-of-bounds": IndexError, "compile": InputError}
 IN_NUMBAS_OWN = ("more_draws_than_states",)  # of which that engine names Numba's line
 

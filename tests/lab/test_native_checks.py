@@ -1,6 +1,5 @@
 """The native engine: every index is looked at, whatever it indexes; `raise`; what is passed on."""
 
-import importlib.util
 import operator
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from numba.extending import register_jitable
 
 from lessons.lab import instead_of_gpu, native
 from lessons.lab.compiled.messages import NativeRefusal
-from tests.lab.helpers import line_of_comment
+from tests.lab.helpers import line_of_comment, needs_numba_cuda
 
 
 @cuda.jit
@@ -234,7 +233,7 @@ def calls_overloaded(x, i, out):
     out[1] = scaled(x, i)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+@needs_numba_cuda
 @pytest.mark.slow
 def test_functions_with_overload_are_chosen_by_type_and_their_indices_checked():
     from numba.cuda.extending import overload

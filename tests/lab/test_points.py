@@ -1,17 +1,12 @@
 """What the lab says of the smallest kernel for each thing that it has to get right."""
 
-import importlib.util
-
 import pytest
 
 from lessons.lab.compiled import cores
+from tests.lab.helpers import needs_numba_cuda
 from tests.lab.points import GROUPS, POINTS, answer, table
 
 COMPILED = ("compile", "native")
-needs_numba_cuda = pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="needs numba-cuda, whose compiler decides: pip install -r requirements.txt",
-)
 
 
 def cases():

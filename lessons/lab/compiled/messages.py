@@ -77,6 +77,10 @@ def compile_error(source: Source, error: Exception) -> NativeCompileError:
     unknown = re.search(r"name '(\w+)' is not defined", text)
     if unknown:
         number = str(line_of_name(source, unknown[1]) or number)
+    if "Cannot modify readonly array" in text:
+        text = (
+            "an array outside the kernel lies in constant memory, and an argument may be read-only"
+        )
     where = file_label(filename) + (f", line {number}" if number else "")
     return NativeCompileError(f"{where}: Numba cannot compile this: {reason(text)}")
 

@@ -10,6 +10,7 @@ import numpy as np
 from lessons.lab import checked_run, instead_of_gpu, native
 from lessons.lab.numba_compiler import CannotAsk, compile_error
 from lessons.lab.signatures import converted
+from tests.lab.helpers import HAS_NUMBA_CUDA
 from tests.lab.strangers.case import CASES, MARK, PROGRAMS, Case, Program
 
 NO_TOPICS = ("__init__", "__main__", "case", "judge", "test_strangers")
@@ -90,7 +91,7 @@ def differences(case: Case, arguments) -> Iterator[str]:
 
 
 def complaints_if_wrong(case: Case) -> Iterator[str]:
-    for ask_numba in (True, False) if case.rules else (True,):
+    for ask_numba in [HAS_NUMBA_CUDA, False] if case.rules else [True] * HAS_NUMBA_CUDA:
         report = run_checked(case, case.fresh_arguments, ask_numba)
         how = "" if ask_numba else "by rules: "
         if not report.problems:
