@@ -134,14 +134,15 @@ def problems_of_call(source: Source, call: ast.Call) -> Iterator[Problem]:
         problem = problem_of_arguments(call, python_function(function))
         if problem:
             yield call, problem
-    elif "__call__" in vars(type(function)) and not (
-        is_of_successor(function) or has_type(function)
-    ):
-        yield call, refusal_of_value(ast.unparse(call.func), function)
+    elif isinstance(vars(type(function)).get("__call__"), FunctionType):
+        if not has_type(function):
+            yield call, refusal_of_value(ast.unparse(call.func), function)
 
 
 def has_type(value: object) -> bool:
-    """Whether Numba has a type for an object that can be called, and so may compile the call."""
+    """Whether Numba knows an object of a Python class that can be called, and compiles the call."""
+    if is_of_successor(value):
+        return True
     try:
         cpu_target.typing_context.resolve_value_type(value)
     except (ValueError, NumbaError):
