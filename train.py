@@ -31,11 +31,11 @@ from kernels.files.atomic import OBSTACLES, refuse_to_replace, unwritable
 from kernels.files.images import load_image, require_image_suffix, save_image
 from kernels.files.psnr import psnr_label
 from kernels.plumbing.errors import InputError
-from kernels.training import checkpoint
+from kernels.training import checkpoint, lake_model
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.checkpoint import RunProgress
 from kernels.training.choose_backend import choose_backend
-from kernels.training.command_line import config_from, parse, snapshot_steps
+from kernels.training.command_line import config_from, parse, scaled_size, snapshot_steps
 from kernels.training.results import Results
 from kernels.training.run_folder import RunFolder, default_folder
 from kernels.training.trainer import Trainer, frame_steps, measured_steps
@@ -43,7 +43,6 @@ from kernels.training.waiting import Timings, leave, patiently, training_bar
 
 LAKE = Path(__file__).resolve().parent / "images" / "lake.png"
 LOG_EVERY = 100
-MAX_RENDER_PIXELS = 1 << 28
 EXIT_OK = 0
 
 
@@ -114,11 +113,13 @@ def train(options: argparse.Namespace) -> int:
     run_folder.require_consent()
     if not options.out and run_folder.path != usual_folder(options):
         say(f"{usual_folder(options)} is of another picture: this run is in {run_folder.path}")
+    lake = lake_model.file_to_write(options, run_folder.path, image_path) if config.bits else None
     timings.end_of("reading the picture")
     chosen = find_backend(options, config)
     timings.end_of("choosing where to train")
     config = config_from(options, run_folder.steps_begun or chosen.steps, chosen.batch)
-    results = Results(run_folder, options.format, snapshot_steps(options.snapshots, config.steps))
+    snapshots = snapshot_steps(options.snapshots, config.steps)
+    results = Results(run_folder, options.format, snapshots, lake)
 
     def ready_trainer() -> Trainer:
         trainer = open_run(options, config, image, chosen.factory, results.checkpoint_path, say)
@@ -168,7 +169,7 @@ def verdict(summary: dict[str, Any]) -> str:
     baseline = psnr_label(summary["baseline_psnr_db"])
     return (
         f"PSNR {psnr_label(ours)}, bilinear baseline {baseline}, "
-        f"best bilinear grid {psnr_label(best)}{gain_label}"
+        f"best bilinear grid {psnr_label(best)}{gain_label}{lake_model.verdict(summary)}"
     )
 
 
@@ -245,19 +246,14 @@ def postfix(loss: float, progress: RunProgress) -> str:
 
 
 def render_model(options: argparse.Namespace) -> int:
-    """Paint a trained network at any size."""
+    """Paint a trained network at any size, or tell one texel of a `.lake` file."""
+    if options.texel:
+        print(lake_model.texel_in_words(Path(options.render), *options.texel))
+        return EXIT_OK
     require_image_suffix(options.to)
     refuse_to_replace(options.to, options.overwrite)
-    if not 0 < options.scale < math.inf:
-        raise InputError(f"--scale must be a number above 0, not {options.scale}; try 4")
-    config, state, width, height = checkpoint.load_model(Path(options.render))
-    width, height = width * options.scale, height * options.scale
-    if width * height > MAX_RENDER_PIXELS:
-        raise InputError(
-            f"--scale {options.scale:g} means {width:.6g} x {height:.6g} pixels; "
-            f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
-        )
-    width, height = max(1, round(width)), max(1, round(height))
+    config, state, *size = checkpoint.load_model(Path(options.render))
+    width, height = scaled_size(options.scale, *size)
     chosen = find_backend(options, config)
     nothing = np.zeros((1, 1, 3), np.float32)  # painting needs no target image
     picture = patiently(

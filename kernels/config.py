@@ -53,6 +53,7 @@ WEIGHT_PITCH = TILE + 1
 MAX_STEPS = 100_000_000
 MAX_BATCH = 1 << 24
 MAX_GRID_CELLS = 1 << 24
+MAX_BITS = 10  # of a number in a `.lake` file; so the three numbers of a cell fit into a word
 MAX_SEED = (1 << 64) - 1
 
 
@@ -125,6 +126,7 @@ class Config:
     activation: str = ACTIVATIONS[0]
     output_activation: str = OUTPUT_ACTIVATIONS[0]
     biases: bool = False
+    bits: int = 0  # that a number of the grid is rounded to in every step; 0: it stays as it is
 
     def __post_init__(self) -> None:
         require_integer("steps", self.steps, 1, MAX_STEPS)
@@ -149,6 +151,13 @@ class Config:
         require_one_of("activation", self.activation, ACTIVATIONS)
         require_one_of("output activation", self.output_activation, OUTPUT_ACTIVATIONS)
         require_one_of("biases", self.biases, (False, True))
+        require_integer("bits", self.bits, 0, MAX_BITS)
+        as_stored = (self.hidden, self.layers) == (Config.hidden, Config.layers)
+        if self.bits and not (self.is_usual_network and as_stored):
+            raise InputError(
+                "--bits is for the network that a .lake file holds: leave out --hidden, --layers, "
+                "--channels, --octaves, --activation, --output and --biases"
+            )
         require_rate("learning rate of the MLP", self.learning_rate_mlp)
         require_rate("learning rate of the grid", self.learning_rate_grid)
         for name in ("beta1", "beta2", "epsilon"):

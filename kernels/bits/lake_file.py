@@ -14,14 +14,23 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.bits.cells import WORD
-from kernels.bits.quantise import MAX_BITS
 from kernels.bits.texel import HIDDEN, INPUTS, WEIGHTS
-from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, MAX_GRID_CELLS, OUTPUTS
+from kernels.config import (
+    COLOURS,
+    ENCODED,
+    FEATURES,
+    GRID_CHANNELS,
+    MAX_BITS,
+    MAX_GRID_CELLS,
+    OUTPUTS,
+)
 from kernels.plumbing.errors import InputError
 
 HEADER = struct.Struct("<4s5I")
 MAGIC = b"LAKE"
-MAX_SIDE = 1 << 16  # texels
+ADVICE = "take a file that python train.py --bits has written"
+FILE = "picture.lake"
+MAX_TEXELS = 1 << 26  # more than the largest picture that can be learned
 
 
 class Lake(NamedTuple):
@@ -67,16 +76,43 @@ def to_bytes(lake):
 
 def from_bytes(content, name):
     """The `Lake` in a file. name: of the file, for messages. Raises `InputError`: it is none."""
-    if len(content) < HEADER.size or not content.startswith(MAGIC):
-        raise InputError(f"{name} is no .lake file: it does not begin with LAKE and a header")
-    _, columns, rows, width, height, bits = HEADER.unpack(content[: HEADER.size])
-    sides_fit = 1 <= min(columns, rows, width, height) and max(width, height) <= MAX_SIDE
-    if not sides_fit or columns * rows > MAX_GRID_CELLS or not 1 <= bits <= MAX_BITS:
-        raise InputError(f"{name} is no .lake file: the sizes in its header make no sense")
+    columns, rows, width, height, bits = sizes_in(content[: HEADER.size], len(content), name)
     count = word_count(columns, rows, bits)
-    size = HEADER.size + 4 * count + 2 * WEIGHTS
-    if len(content) != size:
-        raise InputError(f"{name} has {len(content):,} bytes where its header says {size:,}")
     words = np.frombuffer(content, "<u4", count, HEADER.size).astype(np.uint32)
-    weights = np.frombuffer(content, "<f2", WEIGHTS, HEADER.size + 4 * count)
-    return Lake(columns, rows, width, height, bits, words, weights.astype(np.float32))
+    unused = WORD * count - columns * rows * GRID_CHANNELS * bits
+    if int(words[-1]) >> (WORD - unused):
+        raise InputError(f"{name} is damaged: there are bits behind its last cell; {ADVICE}")
+    weights = weights_in(content[HEADER.size + 4 * count :], name)
+    return Lake(columns, rows, width, height, bits, words, weights)
+
+
+def sizes_in(header, size, name):
+    """(columns, rows, width, height, bits) of a file. header: its first bytes; size: all of them.
+
+    Raises `InputError` unless these make sense, and the file is as long as they say.
+    """
+    if len(header) < HEADER.size or not header.startswith(MAGIC):
+        raise InputError(
+            f"{name} is no .lake file: it does not begin with LAKE and a header; {ADVICE}"
+        )
+    _, columns, rows, width, height, bits = HEADER.unpack(header)
+    fits = 1 <= width * height <= MAX_TEXELS and 1 <= columns * rows <= MAX_GRID_CELLS
+    if not fits or not 1 <= bits <= MAX_BITS:
+        raise InputError(
+            f"{name} is no .lake file: its header says {columns:,} x {rows:,} cells of {bits:,} "
+            f"bits, and {width:,} x {height:,} texels; {ADVICE}"
+        )
+    right = HEADER.size + 4 * word_count(columns, rows, bits) + 2 * WEIGHTS
+    if size != right:
+        raise InputError(
+            f"{name} is damaged: it has {size:,} bytes where its header says {right:,}; {ADVICE}"
+        )
+    return columns, rows, width, height, bits
+
+
+def weights_in(content, name):
+    """(1568,) float32: the weights at the end of a file. Raises `InputError`: one is no number."""
+    weights = np.frombuffer(content, "<f2", WEIGHTS).astype(np.float32)
+    if not np.isfinite(weights).all():
+        raise InputError(f"{name} is damaged: a weight is not finite; {ADVICE}")
+    return weights

@@ -22,8 +22,6 @@ from numba.extending import register_jitable
 from kernels.config import BLOCK_THREADS
 from kernels.launch import blocks_for, on_gpu
 
-MAX_BITS = 10  # of a number; so the three numbers of a cell fit into a word
-
 
 @register_jitable
 def level_of(value, bits):

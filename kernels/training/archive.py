@@ -31,7 +31,7 @@ KINDS = {
         "step",
         "--resume goes on from the checkpoint.npz of a run, --overwrite begins anew",
     ),
-    "model": ("width", "--render takes the model.npz of a run"),
+    "model": ("width", "--render takes the model.npz of a run, or a .lake file"),
 }
 
 # How a file may begin, and what it is then.

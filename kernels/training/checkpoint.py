@@ -8,7 +8,7 @@ is checked when it is read: somebody may have edited it, and kernels trust their
 import hashlib
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from kernels.files.pictures import FRAME_SIDES, fitted_size
 from kernels.plumbing.errors import InputError
 from kernels.state import State
 from kernels.training.archive import Unfit, open_archive, short, write_archive
+from kernels.training.lake_model import is_lake, load_lake
 
 MAX_PARTITIONS = 4096  # more than a machine has threads
 LONGEST = 1e12  # seconds
@@ -136,9 +137,11 @@ def peek(path: Path) -> Found | None:
 def save_model(path: Path, config: Config, image: np.ndarray, state: State) -> None:
     """Save a trained network, and the size of the image that it has learnt.
 
-    Raises `InputError` if the file cannot be written.
+    state: with the grid that is to be seen, which needs no rounding any more. Raises `InputError`
+    if the file cannot be written.
     """
     height, width, _ = image.shape
+    config = replace(config, bits=0)
     header = {"config": config.as_dict(), "width": width, "height": height}
     write_archive(path, header, {"feature_grid": state.feature_grid, "weights": state.weights})
 
@@ -146,8 +149,11 @@ def save_model(path: Path, config: Config, image: np.ndarray, state: State) -> N
 def load_model(path: Path) -> tuple[Config, State, int, int]:
     """Return (config, state, width, height) of a trained network; Adam's memory is empty.
 
-    Raises `InputError` if the file is damaged or no model.
+    path: of a `model.npz`, or of a `.lake` file. Raises `InputError` if the file is damaged, or
+    neither.
     """
+    if is_lake(path):
+        return load_lake(path)
     with open_archive(path, "model") as archive:
         config = read_config(archive.header)
         most = MAX_MEGAPIXELS * 1_000_000
@@ -200,7 +206,7 @@ def settings_in(header: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(theirs, dict) or "steps" not in theirs:
         raise Unfit("its settings are not those of a run")
     # Older files know of one network only.
-    return {name: getattr(Config, name) for name in NETWORK_KNOBS} | theirs
+    return {name: getattr(Config, name) for name in (*NETWORK_KNOBS, "bits")} | theirs
 
 
 def read_config(header: dict[str, Any]) -> Config:

@@ -48,6 +48,8 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
             f"--backend {name} needs a usable NVIDIA GPU, but {obstacle}; "
             "train without one with --backend cpu"
         )
+    if config.bits:
+        return with_few_bits(config.bits, deterministic)
     if not config.is_usual_network and not (
         config.suits_tensor_cores and name in ("auto", *ON_TENSOR_CORES)
     ):
@@ -67,6 +69,15 @@ def choose_backend(name: str, config: Config, deterministic: bool = False) -> Ch
         note = f", in float32 (not {name}: {obstacle})"
         return on_the_gpu(staged, backend_factory(staged), note)
     return on_the_gpu(name, backend_factory(name, deterministic))
+
+
+def with_few_bits(bits: int, deterministic: bool) -> ChosenBackend:
+    """A network that sees a rounded grid, on a GPU."""
+    if deterministic:
+        raise InputError("--bits with --deterministic is for the CPU: add --backend cpu")
+    from kernels.training.graph_few_bits import GraphFewBits
+
+    return on_the_gpu("graph", GraphFewBits, f", {bits} bits for each number of the grid")
 
 
 def for_another_network(name: str, deterministic: bool) -> ChosenBackend:

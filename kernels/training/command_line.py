@@ -1,14 +1,17 @@
 """The command line of `train.py`: its options, their defaults, and the `Config` they stand for."""
 
 import argparse
+import math
 import re
 import shlex
 import sys
 from collections.abc import Sequence
 
+from kernels.bits.lake_file import FILE as LAKE
 from kernels.config import (
     ACTIVATIONS,
     HIDDEN_WIDTHS,
+    MAX_BITS,
     MAX_CHANNELS,
     MAX_LAYERS,
     MAX_OCTAVES,
@@ -20,6 +23,7 @@ from kernels.plumbing.errors import InputError, OneLineParser, not_empty
 from kernels.plumbing.program import grid_size
 from kernels.training.choose_backend import BACKENDS
 
+MAX_RENDER_PIXELS = 1 << 28
 BACKEND_CHOICES = ("auto", *BACKENDS, "native")
 
 
@@ -95,6 +99,10 @@ def add_network(parser: argparse.ArgumentParser, usual: Config) -> None:
         f"(default: {usual.output_activation})")
     add("--biases", action="store_true",
         help="give each unit a bias (default: only the first layer has something like it)")
+    add("--bits", type=bits, default=usual.bits, metavar="N",
+        help=f"train with N bits per number of the grid, 1 to {MAX_BITS}, on cpu or graph, and "
+        "write a .lake file, of which any texel can be read alone (default: train with 32, and "
+        "write none)")
     add("--lr-mlp", type=float, default=usual.learning_rate_mlp, metavar="RATE",
         help="learning rate of the network, above 0 and at most 10 "
         f"(default: {usual.learning_rate_mlp})")
@@ -132,15 +140,20 @@ def add_outcome(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rendering(parser: argparse.ArgumentParser) -> None:
-    """Painting with the model of a run, instead of training."""
+    """Painting with the model of a run, or with a `.lake` file, instead of training."""
     add = parser.add_argument
     # fmt: off
     add("--render", metavar="MODEL", type=not_empty,
-        help="paint with the model.npz of a run, instead of training (default: train)")
+        help="paint with the model.npz of a run, or with a .lake file, instead of training "
+        "(default: train)")
     add("--to", metavar="FILE", type=not_empty,
-        help="with --render: the picture to write, which has to be named (default: none)")
+        help="with --render: the picture to write, which has to be named; with --bits: the .lake "
+        f"file to write (default: {LAKE} in the run's folder)")
     add("--scale", type=float, default=1.0, metavar="FACTOR",
         help="with --render: size relative to the original, such as 4 or 0.5 (default: 1)")
+    add("--texel", metavar="COLUMN,ROW", type=texel,
+        help="with --render and a .lake file: print one texel, such as 0,0 for the upper left one, "
+        "and how little of the file was read for it (default: paint all)")
     # fmt: on
 
 
@@ -150,6 +163,19 @@ def either(values: Sequence[object]) -> str:
     return f"{', '.join(most)} or {last}"
 
 
+def bits(text: str) -> int:
+    if text not in map(str, range(1, MAX_BITS + 1)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MAX_BITS}")
+    return int(text)
+
+
+def texel(text: str) -> tuple[int, int]:
+    found = re.fullmatch("([0-9]{1,9}),([0-9]{1,9})", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no column and row, such as 120,80")
+    return int(found[1]), int(found[2])
+
+
 def step_list(text: str) -> str | list[int]:
     if text in ("log", "none"):
         return text
@@ -157,6 +183,18 @@ def step_list(text: str) -> str | list[int]:
     if not all(re.fullmatch("[0-9]{1,18}", part) and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is not log, none or a list such as 1,50,500")
     return sorted(set(map(int, parts)))
+
+
+def scaled_size(scale: float, width: int, height: int) -> tuple[int, int]:
+    """(width, height) of a picture that --scale makes larger. Raises `InputError`: it cannot be."""
+    if not 0 < scale < math.inf:
+        raise InputError(f"--scale must be a number above 0, not {scale}; try 4")
+    if width * scale * height * scale > MAX_RENDER_PIXELS:
+        raise InputError(
+            f"--scale {scale:g} means {width * scale:.6g} x {height * scale:.6g} pixels; "
+            f"at most {MAX_RENDER_PIXELS:,} pixels can be painted"
+        )
+    return max(1, round(width * scale)), max(1, round(height * scale))
 
 
 def config_from(
@@ -179,6 +217,7 @@ def config_from(
         activation=options.activation,
         output_activation=options.output,
         biases=options.biases,
+        bits=options.bits,
     )
 
 
@@ -195,12 +234,14 @@ def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
 # What would be ignored is refused instead.
 
 # Which options are for --render alone, and for both modes. All others are for training.
-FOR_RENDERING = {"to", "scale"}
+FOR_RENDERING = {"to", "scale", "texel"}  # but --to goes with --bits, too
 IN_BOTH = {"backend", "use", "force", "quiet", "render", "overwrite"}
+ROUNDING = ("auto", "cpu", "graph")  # backends for --bits
 # option -> the one without which it has no meaning
 NEEDS = {"force": "use"}
 # options that contradict each other
-EXCLUSIVE = [("resume", "overwrite")]
+EXCLUSIVE = [("resume", "overwrite"), ("bits", "use")]
+EXCLUSIVE += [("texel", other) for other in ("to", "scale", "overwrite", "backend", "use")]
 
 HOW_TO_RENDER = "--render MODEL --to FILE"
 
@@ -217,8 +258,9 @@ def parse_and_check(
             f"--render learns no picture ({options.image}), and paints to the file that --to "
             f"names: {HOW_TO_RENDER}"
         )
+    in_both = IN_BOTH | {"to"} if "bits" in given else IN_BOTH
     for name in sorted(given):
-        if name not in IN_BOTH and (name in FOR_RENDERING) != renders:
+        if name not in in_both and (name in FOR_RENDERING) != renders:
             raise InputError(
                 f"{spelled(name)} is for training, not for --render"
                 if renders
@@ -226,8 +268,10 @@ def parse_and_check(
             )
         if NEEDS.get(name, name) not in given:
             raise InputError(f"{spelled(name)} is only for {spelled(NEEDS[name])}")
-    if renders and "to" not in given:
+    if renders and not {"to", "texel"} & given:
         raise InputError(f"--render needs a file to write: {HOW_TO_RENDER}")
+    if options.bits and options.backend not in ROUNDING:
+        raise InputError(f"--bits is not for --backend {options.backend}: take cpu or graph")
     for one, other in EXCLUSIVE:
         if {one, other} <= given:
             raise InputError(f"choose one of {spelled(one)} and {spelled(other)}")

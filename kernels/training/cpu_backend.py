@@ -8,18 +8,20 @@ import numpy as np
 
 from kernels import adam
 from kernels.config import COLOURS, Config
-from kernels.cpu import general
+from kernels.cpu import few_bits, general
 from kernels.cpu import images as cpu_images
 from kernels.cpu import step as cpu
 from kernels.files.psnr import mean_squared_error
 from kernels.state import State
 from kernels.training.devices import cpu_name, threads_label
+from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
 from kernels.training.second_compiler import loops_compiled_elsewhere
 
 # With --deterministic. Each partition has a gradient of the whole grid, and Adam sums them all, so
 # more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
 # threads gain little.
 FIXED_PARTITIONS = 8
+COMPILED = Rounding(few_bits.launch_quantise, few_bits.launch_follow)
 
 
 class CpuBackend:
@@ -151,6 +153,24 @@ class GeneralCpuBackend(CpuBackend):
         )
 
 
+class CpuFewBits(FewBits, CpuBackend):
+    """The same with a rounded grid. rounding, launch: the CPU's own loops, or kernels."""
+
+    def __init__(
+        self,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        partitions: int | None = None,
+        deterministic: bool = False,
+        rounding: Rounding = COMPILED,
+        launch: Any = None,
+    ) -> None:
+        super().__init__(image, config, state, partitions, deterministic)
+        seen, exact = (s.feature_grid.reshape(-1) for s in (self.parameters, state))
+        self.rounded = RoundedGrid(seen, exact, config.bits, rounding, launch)
+
+
 def cpu_backend(
     image: np.ndarray,
     config: Config,
@@ -159,5 +179,7 @@ def cpu_backend(
     deterministic: bool = False,
 ) -> CpuBackend:
     """A `BackendFactory`."""
+    if config.bits:
+        return CpuFewBits(image, config, state, partitions, deterministic)
     kind = CpuBackend if config.is_usual_network else GeneralCpuBackend
     return kind(image, config, state, partitions, deterministic)

@@ -23,7 +23,8 @@ from kernels.files.images import load_image, save_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.training import checkpoint, page
-from kernels.training.run_folder import CHECKPOINT, RunFolder, files_of_run
+from kernels.training.lake_model import save_lake
+from kernels.training.run_folder import CHECKPOINT, LAKE, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
 PACKAGES = ("numba", "numba-cuda", "llvmlite", "numpy", "imageio", "pillow")
@@ -41,15 +42,19 @@ class Results:
     """The output folder of one run.
 
     suffix: "png" or "ppm", for still pictures. snapshots: the steps at which to keep a prediction
-    and the feature grid.
+    and the feature grid. lake: the `.lake` file that a whole run writes,
+    or None.
     """
 
-    def __init__(self, run_folder: RunFolder, suffix: str, snapshots: list[int]) -> None:
+    def __init__(
+        self, run_folder: RunFolder, suffix: str, snapshots: list[int], lake: Path | None = None
+    ) -> None:
         self.run_folder = run_folder
         self.folder = run_folder.path
         self.suffix = suffix
         self.snapshots = snapshots
-        self.planned = files_of_run(suffix, snapshots)
+        self.lake = lake
+        self.planned = files_of_run(suffix, snapshots) - ({LAKE} if lake is None else set())
         self.preview = Preview(self.folder / "preview.png")
         self.command = ""
         self.live: page.Live | None = None
@@ -154,9 +159,14 @@ class Results:
         shown = page.finished(trainer, summary, self.command, prediction, baseline, best)
         self.write_text(page.PAGE, page.fill(shown).decode())
         self.preview.renew(trainer)
-        checkpoint.save_model(
-            self.folder / "model.npz", trainer.config, trainer.image, trainer.backend.state()
-        )
+        state = trainer.backend.state()
+        seen = state._replace(feature_grid=trainer.backend.feature_grid())
+        checkpoint.save_model(self.folder / "model.npz", trainer.config, trainer.image, seen)
+        if self.lake and trainer.step == trainer.config.steps:
+            # Whatever lay in its place in the run's own folder, `begin` has looked at.
+            anew = self.run_folder.overwrite or self.lake == self.folder / LAKE
+            image, config, factory = trainer.image, trainer.config, trainer.backend_factory
+            summary |= save_lake(self.lake, image, config, state, factory, anew)
         self.writer.finish()
         # JSON knows no infinity, which is the PSNR of a picture without any error.
         finite = {key: None if value == math.inf else value for key, value in summary.items()}

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from kernels.bits.lake_file import FILE as LAKE
 from kernels.files.atomic import make_output_folder, remove_unfinished, unwritable, write_atomically
 from kernels.files.folder_lock import locked
 from kernels.plumbing.errors import InputError
@@ -26,7 +27,7 @@ STILLS = (
 )  # fmt: skip
 OTHERS = (
     CHECKPOINT, MODEL, "summary.json", "training.gif", "loss.png", "loss.csv", "preview.png",
-    "index.html",
+    "index.html", LAKE,
 )  # fmt: skip
 SNAPSHOT = re.compile(r"(prediction|feature)_at_\d+\.(png|ppm)")
 LEAVE_IT = "--out FOLDER to leave it as it is"

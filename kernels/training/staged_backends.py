@@ -9,7 +9,6 @@ import numpy as np
 from kernels import adam, backward, encode, image_ops, mlp_forward, sampler
 from kernels.config import COLOURS, OUTPUTS, Config
 from kernels.files.psnr import mean_squared_error
-from kernels.general.stages import general_stages, workspace_shape
 from kernels.launch import on_gpu
 from kernels.plumbing.front_end import cuda
 from kernels.state import State, initial_state
@@ -57,9 +56,14 @@ class StagedBackend(ABC):
         self.config = config
         self.image = image
         self.partitions = 1
-        self.stages = stages if config.is_usual_network else general_stages(config)
-        self.order = order
+        self.stages, self.order = stages, order
         batch = config.batch
+        hidden = config.layers, batch, config.hidden
+        if not config.is_usual_network:
+            # Not above: a handout is for the usual network, and has no others.
+            from kernels.general.stages import general_stages, workspace_shape
+
+            self.stages, hidden = general_stages(config), workspace_shape(config, batch)
         self.arrays = Arrays(
             image=self.to_device(image),
             parameters=State(*(self.to_device(array) for array in state)),
@@ -70,11 +74,7 @@ class StagedBackend(ABC):
             uv=self.empty((batch, 2)),
             target=self.empty((batch, COLOURS)),
             features=self.empty((batch, config.features)),
-            hidden=self.empty(
-                (config.layers, batch, config.hidden)
-                if config.is_usual_network
-                else workspace_shape(config, batch)
-            ),
+            hidden=self.empty(hidden),
             outputs=self.empty((batch, OUTPUTS)),
         )
 

@@ -39,6 +39,7 @@ class Trainer:
     ) -> None:
         self.image = image
         self.config = config
+        self.backend_factory = backend_factory
         self.progress = progress or RunProgress()
         self.backend = backend_factory(
             image, config, state or initial_state(config), self.progress.partitions

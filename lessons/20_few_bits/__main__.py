@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.bits.lake_file import Lake, from_bytes, to_bytes, weights_to_store, word_count
-from kernels.bits.quantise import MAX_BITS
-from kernels.config import Config, fitting_grid
+from kernels.bits.lake_file import FILE, Lake, from_bytes, to_bytes, weights_to_store, word_count
+from kernels.config import MAX_BITS, Config, fitting_grid
 from kernels.files.pictures import panels
 from kernels.files.plot import (
     BOTTOM,
@@ -33,18 +32,20 @@ from kernels.files.plot import (
 )
 from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
-from kernels.plumbing.errors import InputError
 from kernels.state import State, initial_state
+from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
+from kernels.training.staged_backends import StagedBackend
 from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
+from lessons.capstones.device import Device
 from lessons.capstones.run import Run
 from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from . import others
 
 STEPS = 3000
+BATCH_IN_HANDOUT = 4096
 LOG_EVERY, SHOW_EVERY = 50, 500
-FILE = "picture.lake"
 FILES = FILE, "decoded.png", "some_texels.png", "bits.png", "panels.png"
 LAUNCHES = "launch_quantise", "launch_follow", "launch_pack_cells", "launch_decode_texels"
 COLOURS = {"JPEG": (118, 124, 132), "WebP": (88, 140, 190), "BC1": (190, 120, 60)}
@@ -69,7 +70,12 @@ def work(run: Run) -> str:
     height, width, _ = image.shape
     columns, rows = run.options.grid or fitting_grid(width, height)
     config = Config(
-        steps=run.options.steps, seed=run.options.seed, grid_width=columns, grid_height=rows
+        steps=run.options.steps,
+        batch=BATCH_IN_HANDOUT if run.author == "your files" else Config.batch,
+        seed=run.options.seed,
+        grid_width=columns,
+        grid_height=rows,
+        bits=run.options.bits,
     )
     stages = run.stages("20", list(LAUNCHES))
     run.say(
@@ -78,9 +84,9 @@ def work(run: Run) -> str:
         f"{run.device.description}"
     )
     with run.writing(*FILES, inputs=[run.options.image]):
-        learner = run.patiently("compiling", lambda: Learner(run, stages, image, config))
-        learn(run, learner)
-        content = to_bytes(learner.packed())
+        backend = run.patiently("compiling", lambda: compiled(run, stages, image, config))
+        learn(run, backend)
+        content = to_bytes(packed(run, stages, backend))
         run.save(FILE, lambda file: file.write(content))
         lake = from_bytes((run.folder.path / FILE).read_bytes(), FILE)
         decoded = decode(run, stages, lake, np.arange(width * height))
@@ -117,76 +123,74 @@ def work(run: Run) -> str:
     )
 
 
-def backend_on(device: str) -> Any:
-    """Raises `InputError` in a handout, which lacks both: they hold what students write."""
-    try:
-        from kernels.training.cpu_backend import CpuBackend
-        from kernels.training.staged_backends import CudaBackend
-    except ModuleNotFoundError:
-        raise InputError("a handout cannot train with bits: this needs the whole course") from None
-    return CudaBackend if device == "cuda" else CpuBackend
+def compiled(run: Run, stages: SimpleNamespace, image: np.ndarray, config: Config) -> Any:
+    """A backend that trains with `config.bits`, whose grid is rounded, and followed, by `stages`.
 
-
-class Learner:
-    """A training run whose network sees a rounded grid; an exact one follows.
-
-    On the CPU the step is that of `kernels/cpu`, on a GPU the staged kernels; the grid is rounded,
-    and followed, by this lesson's.
+    In a handout it is made of the staged kernels, which the student has written: the faster ones
+    hold much of what lessons 2 to 9 ask for.
     """
+    device, state = run.device, initial_state(config)
+    rounding = Rounding(stages.launch_quantise, stages.launch_follow)
+    backend: Any
+    try:
+        if device.name == "cuda":
+            from kernels.training.graph_few_bits import GraphFewBits
 
-    def __init__(
-        self, run: Run, stages: SimpleNamespace, image: np.ndarray, config: Config
-    ) -> None:
-        self.device, self.stages, self.config = run.device, stages, config
-        self.bits, self.size = run.options.bits, (image.shape[1], image.shape[0])
-        state = initial_state(config)
-        kind = backend_on(self.device.name)
-        self.backend: Any = kind(image, config, state)
-        self.seen = self.parameters.feature_grid.reshape(-1)
-        self.values = self.device.to_device(state.feature_grid.reshape(-1))
-        self.quantised = self.device.empty(self.values.shape)
-        self.round()
-        self.backend.run(1, np.zeros((0, 2), np.float32))
-        stages.launch_follow(self.values, self.quantised, self.seen, launch=self.device.launch)
+            backend = GraphFewBits(image, config, state, rounding=rounding)
+        else:
+            from kernels.training.cpu_backend import CpuFewBits
 
-    @property
-    def parameters(self) -> State:
-        held = self.backend if self.device.name != "cuda" else self.backend.arrays
-        return held.parameters
-
-    def round(self) -> None:
-        """Round the exact grid: once to be seen, and moved; once to tell later how far."""
-        for rounded in (self.seen, self.quantised):
-            self.stages.launch_quantise(self.values, self.bits, rounded, launch=self.device.launch)
-
-    def step(self, number: int) -> None:
-        self.round()
-        factor = self.config.learning_rate_factor(number)
-        rates = self.config.learning_rate_mlp * factor, self.config.learning_rate_grid * factor
-        self.backend.run(number, np.array([rates], np.float32))
-        self.stages.launch_follow(self.values, self.quantised, self.seen, launch=self.device.launch)
-
-    def packed(self) -> Lake:
-        columns, rows = self.config.grid_width, self.config.grid_height
-        words = self.device.to_device(np.zeros(word_count(columns, rows, self.bits), np.uint32))
-        self.stages.launch_pack_cells(self.values, self.bits, words, launch=self.device.launch)
-        weights = weights_to_store(self.device.to_host(self.parameters.weights))
-        return Lake(columns, rows, *self.size, self.bits, self.device.to_host(words), weights)
+            backend = CpuFewBits(image, config, state, rounding=rounding, launch=device.launch)
+    except ModuleNotFoundError:
+        backend = staged_on(device, rounding)(image, config, state)
+    backend.run(1, np.zeros((0, 2), np.float32))
+    return backend
 
 
-def learn(run: Run, learner: Learner) -> None:
+def staged_on(where: Device, rounding: Rounding) -> Any:
+    """A class: the staged kernels on a device, with a rounded grid."""
+
+    class StagedFewBits(FewBits, StagedBackend):
+        name, device = where.name, where.description
+        launch, empty = staticmethod(where.launch), staticmethod(where.empty)
+        to_device, to_host = staticmethod(where.to_device), staticmethod(where.to_host)
+
+        def __init__(self, image: np.ndarray, config: Config, state: State, **more: Any) -> None:
+            super().__init__(image, config, state, **more)
+            seen, exact = (s.feature_grid.reshape(-1) for s in (self.arrays.parameters, state))
+            self.rounded = RoundedGrid(
+                seen, exact, config.bits, rounding, where.launch, where.to_device, where.to_host
+            )
+
+    return StagedFewBits
+
+
+def packed(run: Run, stages: SimpleNamespace, backend: Any) -> Lake:
+    device, config = run.device, backend.config
+    columns, rows, bits = config.grid_width, config.grid_height, config.bits
+    words = device.to_device(np.zeros(word_count(columns, rows, bits), np.uint32))
+    stages.launch_pack_cells(backend.rounded.values, bits, words, launch=device.launch)
+    weights = weights_to_store(backend.state().weights)
+    height, width, _ = backend.image.shape
+    return Lake(columns, rows, width, height, bits, device.to_host(words), weights)
+
+
+def learn(run: Run, backend: Any) -> None:
     """Step after step, until the last one or an interruption."""
-    width, height = learner.size
+    height, width, _ = backend.image.shape
+    config, logged = backend.config, 0
     for step in run.steps():
-        learner.step(step)
+        factor = config.learning_rate_factor(step)
+        rates = config.learning_rate_mlp * factor, config.learning_rate_grid * factor
+        backend.run(step, np.array([rates], np.float32))
         if step % LOG_EVERY == 0 or step == run.options.steps:
             with run.aside():
-                run.log(step, loss=float(np.mean(learner.backend.take_losses())))
+                run.log(step, loss=sum(backend.take_losses()) / (step - logged))
+                logged = step
         if step % SHOW_EVERY == 0 or step == run.options.steps:
             with run.aside():
-                learner.round()
-                painted = learner.backend.render(width, height)
-                reached = psnr(painted, learner.backend.image)
+                painted = backend.render(width, height)
+                reached = psnr(painted, backend.image)
                 run.log(step, psnr_db=reached)
                 run.show(step, painted, reached)
 

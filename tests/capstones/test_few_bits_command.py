@@ -66,8 +66,8 @@ def test_files_that_are_none_are_refused():
     broken = {
         b"PNG" + content[3:]: "does not begin",
         content[:20]: "does not begin",
-        content[:4] + bytes(4) + content[8:]: "sizes",
-        content[:20] + b"\x0b" + content[21:]: "sizes",
+        content[:4] + bytes(4) + content[8:]: "cells",
+        content[:20] + b"\x0b" + content[21:]: "cells",
         content[:-1]: "bytes where its header says",
         content + b"\0": "bytes where its header says",
     }

@@ -40,7 +40,7 @@ LEFT_OUT = (
     "prove_checks.py", "make_fingerprints.py", "gradescope", README.name,
 )  # fmt: skip
 FUSED = "siren/fused inline/fused classifier/fused derivatives/fused derivatives/fused_writer"
-OTHERS = "products/large_tiles training/staged_backends training/cpu_backend"
+OTHERS = "products/large_tiles general/stages training/cpu_backend training/graph_few_bits"
 HALF_SOLUTIONS = {ROOT / "kernels" / f"{name}.py" for name in f"{FUSED} {OTHERS}".split()}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
