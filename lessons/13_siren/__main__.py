@@ -29,6 +29,7 @@ from .weights_file import require_place, weights_text
 
 LOG_EVERY = 20
 EARLY_STEPS, EARLY_WIDTH = (1, 10, 50, 100), 240  # small pictures, only to be looked at
+STEPS, FUSED_STEPS = 2000, 20_000  # three minutes of one core; a second of a large GPU
 SHOWN = 5  # pictures of the training, beside the target
 
 
@@ -65,6 +66,9 @@ def work(run: Run) -> str:
     stages = Stages(*(getattr(found, name) for name in names))
     device = run.device
     run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
+
+    if options.steps is None:
+        options.steps = FUSED_STEPS if run.fused else STEPS
 
     def new() -> Siren:
         given = image, options.seed, options.batch, device, options.omega
@@ -190,8 +194,8 @@ def save_overview(run: Run, image: np.ndarray) -> None:
 
 
 COMMAND = Command(
-    "13_siren", "Learn a picture with layers of sines, without a grid.", work, 2000, add_options,
-    has_fused=True,
+    "13_siren", "Learn a picture with layers of sines, without a grid.", work, STEPS, add_options,
+    has_fused=True, fused_steps=FUSED_STEPS,
 )  # fmt: skip
 
 if __name__ == "__main__":

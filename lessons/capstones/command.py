@@ -45,7 +45,7 @@ class Command(NamedTuple):
     work: does it; takes the `Run`, returns the last line that is printed. steps: the default of
     --steps; None if there is nothing to train, and no such option. add_options: gives the parser
     those of the lesson, each with its default in the help. has_fused: whether a whole step can be
-    done by kernels of `run.fused`.
+    done by kernels of `run.fused`. fused_steps: the default of --steps there; `work` sets it.
     """
 
     lesson: str
@@ -54,6 +54,7 @@ class Command(NamedTuple):
     steps: int | None = None
     add_options: Callable[[argparse.ArgumentParser], None] = no_options
     has_fused: bool = False
+    fused_steps: int | None = None
 
     @property
     def number(self) -> str:
@@ -69,8 +70,10 @@ class Command(NamedTuple):
         add = parser.add_argument
         # fmt: off
         if self.steps is not None:
-            add("--steps", type=int, default=self.steps, metavar="N",
-                help=f"training steps, 1 or more (default: {self.steps:,})")
+            fast = f"; with the fused kernels {self.fused_steps:,}" if self.fused_steps else ""
+            default = None if self.fused_steps else self.steps
+            add("--steps", type=int, default=default, metavar="N",
+                help=f"training steps, 1 or more (default: {self.steps:,}{fast})")
         add("--seed", type=int, default=1, metavar="N",
             help="what all random numbers follow from, 0 or more (default: 1)")
         choices = (*BACKENDS, FUSED) if self.has_fused else BACKENDS
@@ -97,7 +100,7 @@ class Command(NamedTuple):
         return options
 
     def require_sense(self, options: argparse.Namespace) -> None:
-        if self.steps is not None:
+        if self.steps is not None and options.steps is not None:
             require_integer("--steps", options.steps, 1, MAX_STEPS)
         require_integer("--seed", options.seed, 0, MAX_SEED)
         if options.force and not options.use and not in_handout(find_lesson(self.number)):
