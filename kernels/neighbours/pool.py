@@ -1,4 +1,4 @@
-"""Pooling: of four neighbours one number goes on, the largest, or their mean.
+"""Pooling: of four neighbours one number goes on, the largest, or their mean; or one of all.
 
     images (B, H, W, C)  ->  pooled (B, H // 2, W // 2, C), and which of the four was the largest
     deltas = dL/dpooled  ->  gradients (B, H, W, C)
@@ -89,6 +89,27 @@ def average_pool(images, pooled):
     pooled[image, row, column, channel] = total * float32(1 / (WINDOW * WINDOW))
 
 
+@cuda.jit
+def global_average_pool(images, pooled):
+    """The mean of each channel, wherever in the picture. One thread per number of `pooled` (B, C).
+
+    images (B, H, W, C), float32. The threads of a warp read channels that lie side by side.
+    """
+    i = cuda.grid(1)
+    if i >= pooled.size:
+        return
+
+    image, channel = i // pooled.shape[1], i % pooled.shape[1]
+    height, width = images.shape[1], images.shape[2]
+    total = float32(0)
+    for y in range(height):
+        of_row = float32(0)  # of its own: a long sum of small numbers would lose the last of them
+        for x in range(width):
+            of_row += images[image, y, x, channel]
+        total += of_row
+    pooled[image, channel] = total / float32(height * width)
+
+
 def launch_max_pool(images, least, pooled, winners, launch=on_gpu):
     blocks = blocks_for(pooled.size, BLOCK_THREADS)
     launch(max_pool, blocks, BLOCK_THREADS, images, np.float32(least), pooled, winners)
@@ -101,3 +122,8 @@ def launch_unpool(deltas, winners, gradients, launch=on_gpu):
 
 def launch_average_pool(images, pooled, launch=on_gpu):
     launch(average_pool, blocks_for(pooled.size, BLOCK_THREADS), BLOCK_THREADS, images, pooled)
+
+
+def launch_global_average_pool(images, pooled, launch=on_gpu):
+    blocks = blocks_for(pooled.size, BLOCK_THREADS)
+    launch(global_average_pool, blocks, BLOCK_THREADS, images, pooled)

@@ -20,7 +20,6 @@ from kernels.files.pictures import FRAME_SIDES, fitted_size
 from kernels.plumbing.errors import InputError
 from kernels.state import State
 from kernels.training.archive import Unfit, open_archive, short, write_archive
-from kernels.training.lake_model import is_lake, load_lake
 
 MAX_PARTITIONS = 4096  # more than a machine has threads
 LONGEST = 1e12  # seconds
@@ -152,6 +151,8 @@ def load_model(path: Path) -> tuple[Config, State, int, int]:
     path: of a `model.npz`, or of a `.lake` file. Raises `InputError` if the file is damaged, or
     neither.
     """
+    from kernels.training.lake_model import is_lake, load_lake  # which a handout has not
+
     if is_lake(path):
         return load_lake(path)
     with open_archive(path, "model") as archive:

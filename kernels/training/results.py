@@ -23,7 +23,6 @@ from kernels.files.images import load_image, save_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.training import checkpoint, page
-from kernels.training.lake_model import save_lake
 from kernels.training.run_folder import CHECKPOINT, LAKE, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
@@ -163,6 +162,8 @@ class Results:
         seen = state._replace(feature_grid=trainer.backend.feature_grid())
         checkpoint.save_model(self.folder / "model.npz", trainer.config, trainer.image, seen)
         if self.lake and trainer.step == trainer.config.steps:
+            from kernels.training.lake_model import save_lake  # which a handout has not
+
             # Whatever lay in its place in the run's own folder, `begin` has looked at.
             anew = self.run_folder.overwrite or self.lake == self.folder / LAKE
             image, config, factory = trainer.image, trainer.config, trainer.backend_factory

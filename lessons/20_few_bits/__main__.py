@@ -36,6 +36,7 @@ from kernels.state import State, initial_state
 from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
 from kernels.training.staged_backends import StagedBackend
 from kernels.training.waiting import leave
+from kernels.training_step import Order, evaluate, training_steps
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
@@ -156,6 +157,8 @@ def staged_on(where: Device, rounding: Rounding) -> Any:
         to_device, to_host = staticmethod(where.to_device), staticmethod(where.to_host)
 
         def __init__(self, image: np.ndarray, config: Config, state: State, **more: Any) -> None:
+            # Named here: the defaults of `Order` were there before a student's functions.
+            more.setdefault("order", Order(evaluate, training_steps))
             super().__init__(image, config, state, **more)
             seen, exact = (s.feature_grid.reshape(-1) for s in (self.arrays.parameters, state))
             self.rounded = RoundedGrid(

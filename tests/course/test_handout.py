@@ -196,6 +196,8 @@ def test_the_command_of_a_lesson_names_the_lesson_that_it_waits_for(handout):
 CAPSTONES = {
     "10": [], "11": [], "12": [], "13": ["--steps", "3", "--limit", "16"],
     "14": ["--steps", "3", "--limit", "32"], "15": ["--steps", "3"], "16": ["--epochs", "1"],
+    "17": ["--epochs", "1", "--limit", "32"], "18": ["--steps", "2"], "19": ["--steps", "2"],
+    "20": ["--steps", "3", "--limit", "64"],
 }  # fmt: skip
 
 

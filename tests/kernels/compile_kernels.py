@@ -203,6 +203,7 @@ SIGNATURES = {
     pool.max_pool: (pictures, float32, pictures, places),
     pool.unpool: (pictures, places, pictures),
     pool.average_pool: (pictures, pictures),
+    pool.global_average_pool: (pictures, matrix),
     siren_layers.sine_layer: (matrix, matrix, vector, float32, matrix, matrix),
     siren_layers.sine_backward: (matrix, matrix, matrix, matrix),
     siren_layers.colour_layer: (matrix, matrix, vector, matrix),

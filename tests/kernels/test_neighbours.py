@@ -92,6 +92,10 @@ def test_pooling(engine, shape, least):
     mean = engine.output(pooled.shape)
     pool.launch_average_pool(engine.array(images), mean.array, launch=engine.launch)
     np.testing.assert_allclose(mean.read(), reference.windows(images).mean(axis=-1), atol=1e-6)
+    of_all = engine.output((shape[0], shape[3]))
+    pool.launch_global_average_pool(engine.array(images), of_all.array, launch=engine.launch)
+    right = images.astype(float).mean(axis=(1, 2))
+    np.testing.assert_allclose(of_all.read(), right, atol=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [(2, 7, 9, 3, 5, 3, 1, 1), (2, 8, 7, 2, 3, 3, 2, 0)])

@@ -40,7 +40,8 @@ LEFT_OUT = (
     "prove_checks.py", "make_fingerprints.py", "gradescope", README.name,
 )  # fmt: skip
 FUSED = "siren/fused inline/fused classifier/fused derivatives/fused derivatives/fused_writer"
-OTHERS = "products/large_tiles general/stages training/cpu_backend training/graph_few_bits"
+FAST = "training/cpu_backend training/graph_few_bits training/lake_model"
+OTHERS = f"products/large_tiles general/stages {FAST}"
 HALF_SOLUTIONS = {ROOT / "kernels" / f"{name}.py" for name in f"{FUSED} {OTHERS}".split()}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
