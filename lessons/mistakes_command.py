@@ -4,6 +4,7 @@ python -m lessons mistakes 3                      name, check and sentence of ea
 python -m lessons mistakes 3 one_word             the whole file that it stands for
 python -m lessons mistakes add 3 my_file.py       an entry made from a file
 python -m lessons mistakes fingerprints 3         what students' files are compared with
+python -m lessons mistakes export --to F.jsonl    all of them as one file, for others
 """
 
 import argparse
@@ -32,21 +33,26 @@ WRONG_NUMBERS = re.compile(r"(are|is) wrong|expected .*, got ")  # in what a che
 
 
 def add_options(command: ArgumentParser) -> None:
-    words = "N [NAME] | add N FILE | fingerprints [N ...]"
-    what = "list a lesson's mistakes, print one, add one, or make their fingerprints"
+    words = "N [NAME] | add N FILE | fingerprints [N ...] | export --to F"
+    what = "list a lesson's mistakes, print one, add one, make their fingerprints, or export all"
     command.add_argument("words", nargs=argparse.REMAINDER, metavar=words, help=what)
 
 
 def run(options: Namespace) -> int:
     """The command; returns its exit status. Raises `InputError` for what cannot be done."""
     words = options.words
-    name = words.pop(0) if words and words[0] in ("add", "fingerprints") else "show"
+    name = words.pop(0) if words and words[0] in ("add", "fingerprints", "export") else "show"
     parser = OneLineParser(prog=PROGRAM if name == "show" else f"{PROGRAM} {name}")
     if name == "fingerprints":  # only now: it needs all that runs checks
         from lessons.grading import make_fingerprints
 
         make_fingerprints.add_options(parser)
         return make_fingerprints.write_fingerprints(parser.parse_args(words))
+    if name == "export":
+        from lessons.broken import export
+
+        export.add_options(parser)
+        return export.export(parser.parse_args(words))
     parser.add_argument("number", help="number of the lesson, such as 4 or 5b")
     if name == "add":
         add_options_of_add(parser)

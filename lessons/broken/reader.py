@@ -1,0 +1,110 @@
+"""Read a line of the file of broken kernels, and run its program: needs numpy and numba alone.
+
+A line is a JSON object; lessons/GRADING.md says what its fields mean. This file knows nothing of the
+rest of the project, so it can be copied:
+
+    record = json.loads(line)
+    arrays = run(record, record["kernel"], start)  # or record["mended"]
+    print(wrong_arrays(record, arrays))  # {} if all numbers are right
+
+where `start(kernel, grid, block, shared, arguments)` runs one launch, with NumPy's arrays.
+"""
+
+import base64
+import collections
+import functools
+import linecache
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Record = Mapping[str, Any]
+Start = Callable[..., None]
+
+
+def loaded(source: str, name: str) -> dict[str, Any]:
+    """What a source defines. name: of its module; its text can be looked up under name.py."""
+    file = f"{name}.py"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+def inputs(record: Record) -> list[np.ndarray]:
+    """The arrays of a program before its first launch, in the order of `record["arrays"]`."""
+    return [made(recipe) for recipe in record["arrays"]]
+
+
+def made(recipe: Record) -> np.ndarray:
+    """An array: "uniform" numbers from a "seed", its "values", or one number everywhere ("full")."""
+    shape, dtype = tuple(recipe["shape"]), np.dtype(recipe["dtype"])
+    if "seed" in recipe:
+        low, high = recipe["uniform"]
+        return np.random.default_rng(recipe["seed"]).uniform(low, high, shape).astype(dtype)
+    if "values" in recipe:
+        return unpacked(recipe["values"], dtype, shape)
+    return np.full(shape, recipe["full"], dtype)
+
+
+def unpacked(text: str, dtype: Any, shape: Sequence[int]) -> np.ndarray:
+    content = zlib.decompress(base64.b64decode(text))
+    return np.frombuffer(content, dtype).reshape(shape).copy()
+
+
+def run(record: Record, program: Record, start: Start, name: str = "broken") -> list[np.ndarray]:
+    """Start the launches of a program one after another; returns all arrays as they are then."""
+    names = loaded(program["source"], name)
+    arrays = inputs(record)
+    for launch in program["launches"]:
+        given = [argument(item, arrays) for item in launch["arguments"]]
+        grid, block = tuple(launch["grid"]), tuple(launch["block"])
+        start(names[launch["kernel"]], grid, block, launch["shared"], given)
+    return arrays
+
+
+def argument(item: Any, arrays: Sequence[Any]) -> Any:
+    """What stands for an array, a number of a type, or a tuple; plain numbers are as they are.
+
+    arrays: NumPy's, or those of a device.
+    """
+    if not isinstance(item, dict):
+        return item
+    if "tuple" in item:
+        values = [argument(value, arrays) for value in item["items"]]
+        return named(item["tuple"], *item["fields"])(*values) if item["tuple"] else tuple(values)
+    if "number" in item:
+        return np.dtype(item["number"]).type(item["value"])
+    whole = arrays[item["array"]]
+    if "shape" not in item:
+        return whole
+    flat = whole.reshape(-1)[item["first"] : item["first"] + int(np.prod(item["shape"]))]
+    return flat.reshape(tuple(item["shape"]))
+
+
+@functools.cache
+def named(name: str, *fields: str) -> Any:
+    return collections.namedtuple(name, fields)  # noqa: PYI024  # its fields come as text
+
+
+def wrong_arrays(record: Record, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """name -> the indices of wrong elements, (n, axes) int64, of each array that has any."""
+    found = {}
+    for one in record["expected"]:
+        got = arrays[one["array"]]
+        right = unpacked(one["values"], got.dtype, got.shape)
+        wrong = np.argwhere(differs(got, right, one["tolerance"]))
+        if len(wrong):
+            found[record["arrays"][one["array"]]["name"]] = wrong
+    return found
+
+
+def differs(got: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+    """Which elements are further apart than an absolute tolerance; NaN is equal to NaN alone."""
+    if got.dtype.kind not in "fc":
+        return abs(got.astype(np.float64) - right.astype(np.float64)) > tolerance
+    with np.errstate(all="ignore"):
+        near = abs(got.astype(np.float64) - right.astype(np.float64)) <= tolerance
+    return ~(near | (got == right) | (np.isnan(got) & np.isnan(right)))
