@@ -1,8 +1,8 @@
 """`python -m lessons mistakes export --to FILE.jsonl`: all known mistakes as one file for others.
 
 A line per kernel, or per program of several launches on the same arrays: what is wrong, where, a
-witness, and the mended program. lessons/GRADING.md says what stands in a line. Each is run before it
-is written, from its own text alone.
+witness, and the mended program. lessons/GRADING.md says what stands in a line. Each is run before
+it is written, from its own text alone.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from lessons.course.exercises import solution_text
 from lessons.course.lesson import Check, Lesson, find_lesson, lessons
 from lessons.course.mistakes import Entry, entries, file_of, find_entry
 from lessons.grading.judge.run import checks_of
+from lessons.grading.worker.output import Output
 from lessons.lab.simulator.findings import Finding
 from lessons.lab.simulator.run import checked_run
 
@@ -191,8 +192,10 @@ def as_told(program: Program) -> Record:
 
 
 def told_arrays(run: Run, recipes: dict[int, Any]) -> Iterator[Record]:
-    for name, before in zip(named_arrays(run), run.before, strict=True):
+    for name, original, before in zip(named_arrays(run), run.originals, run.before, strict=True):
         told = {"name": name, "shape": list(before.shape), "dtype": before.dtype.name}
+        if isinstance(original, Output) and original.initial is None:
+            told["garbage"] = True  # the kernel has to write it
         drawn = [
             recipe
             for _, values, recipe in recipes.values()
@@ -264,7 +267,7 @@ def what_is_wrong(
     (told,) = [one for one in record["expected"] if one["array"] == number]
     got = arrays[number]
     right = reader.unpacked(told["values"], got.dtype, got.shape)
-    kind = kind or kind_of_difference(kernel, mended, got, right, record["arrays"][number])
+    kind = kind or kind_of_difference(got, right, record["arrays"][number])
     index = tuple(indices[0].tolist())
     witness = {"array": name, "index": index, "got": str(got[index]), "right": str(right[index])}
     return {

@@ -1,5 +1,6 @@
 """What kind of mistake a kernel has: from its text beside the mended one, a finding, or numbers."""
 
+import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -25,27 +26,32 @@ KIND_OF_FINDING = {
 
 # A call that a kernel has fewer of than the mended one -> the kind.
 MISSED = {"syncthreads": MISSING, "syncwarp": MISSING, "atomic": LOST, "threadfence": RACE}
+MOST_GONE = 3  # lines: more than that is another way, which may need no such call
 SMALL = 1e-3  # relative: a difference of rounding
 
 Program = Mapping[str, Any]
 
 
 def kind_of_text(kernel: Program, mended: Program) -> str:
-    """The kind, if a call is missing; else ""."""
-    for call, kind in MISSED.items():
-        pattern = rf"cuda\.{call}\w*\b"
-        counts = [len(re.findall(pattern, one["source"])) for one in (kernel, mended)]
-        if counts[0] < counts[1]:
-            return kind
+    """The kind, if the kernels are right and their launches are not, or a call is missing."""
+    if kernel["source"] == mended["source"]:
+        return kind_of_launches(kernel, mended)
+    gone = [line for line in difflib.ndiff(*map(lines_of, (mended, kernel))) if line[0] == "-"]
+    if len(gone) <= MOST_GONE:
+        for call, kind in MISSED.items():
+            pattern = rf"cuda\.{call}\w*\b"
+            counts = [len(re.findall(pattern, one["source"])) for one in (kernel, mended)]
+            if counts[0] < counts[1]:
+                return kind
     return ""
 
 
-def kind_of_difference(
-    kernel: Program, mended: Program, got: np.ndarray, right: np.ndarray, recipe: Mapping[str, Any]
-) -> str:
+def lines_of(program: Program) -> list[str]:
+    return program["source"].splitlines()
+
+
+def kind_of_difference(got: np.ndarray, right: np.ndarray, recipe: Mapping[str, Any]) -> str:
     """The kind of a mistake that leaves wrong numbers in an array, and no more."""
-    if kernel["source"] == mended["source"]:
-        return kind_of_launches(kernel, mended)
     values, wanted = got.astype(np.float64).ravel(), right.astype(np.float64).ravel()
     wrong = values != wanted
     if "full" in recipe and (values[wrong] == recipe["full"]).all():

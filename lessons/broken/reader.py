@@ -1,7 +1,7 @@
 """Read a line of the file of broken kernels, and run its program: needs numpy and numba alone.
 
-A line is a JSON object; lessons/GRADING.md says what its fields mean. This file knows nothing of the
-rest of the project, so it can be copied:
+A line is a JSON object; lessons/GRADING.md says what its fields mean. This file knows nothing of
+the rest of the project, so it can be copied:
 
     record = json.loads(line)
     arrays = run(record, record["kernel"], start)  # or record["mended"]
@@ -24,22 +24,18 @@ Record = Mapping[str, Any]
 Start = Callable[..., None]
 
 
-def loaded(source: str, name: str) -> dict[str, Any]:
-    """What a source defines. name: of its module; its text can be looked up under name.py."""
-    file = f"{name}.py"
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+def loaded(source: str, name: str, file: str = "") -> dict[str, Any]:
+    """What a source defines. name: of its module; file: where the text stands, if anywhere."""
+    if not file:
+        file = f"{name}.py"
+        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     names: dict[str, Any] = {"__name__": name}
     exec(compile(source, file, "exec"), names)
     return names
 
 
-def inputs(record: Record) -> list[np.ndarray]:
-    """The arrays of a program before its first launch, in the order of `record["arrays"]`."""
-    return [made(recipe) for recipe in record["arrays"]]
-
-
 def made(recipe: Record) -> np.ndarray:
-    """An array: "uniform" numbers from a "seed", its "values", or one number everywhere ("full")."""
+    """An array: "uniform" numbers of a "seed", its "values", or one number everywhere, "full"."""
     shape, dtype = tuple(recipe["shape"]), np.dtype(recipe["dtype"])
     if "seed" in recipe:
         low, high = recipe["uniform"]
@@ -54,14 +50,24 @@ def unpacked(text: str, dtype: Any, shape: Sequence[int]) -> np.ndarray:
     return np.frombuffer(content, dtype).reshape(shape).copy()
 
 
-def run(record: Record, program: Record, start: Start, name: str = "broken") -> list[np.ndarray]:
-    """Start the launches of a program one after another; returns all arrays as they are then."""
-    names = loaded(program["source"], name)
-    arrays = inputs(record)
+def run(
+    record: Record,
+    program: Record,
+    start: Start,
+    names: Mapping[str, Any] | None = None,
+    put: Callable[[np.ndarray, Record], Any] = lambda array, recipe: array,
+) -> list[Any]:
+    """Start the launches of a program one after another; returns all arrays as they are then.
+
+    names: what the program's source defines, if it is loaded already. put: makes an array that the
+    kernel can use, for one on a device.
+    """
+    defined = names or loaded(program["source"], "broken")
+    arrays = [put(made(recipe), recipe) for recipe in record["arrays"]]
     for launch in program["launches"]:
         given = [argument(item, arrays) for item in launch["arguments"]]
         grid, block = tuple(launch["grid"]), tuple(launch["block"])
-        start(names[launch["kernel"]], grid, block, launch["shared"], given)
+        start(defined[launch["kernel"]], grid, block, launch["shared"], given)
     return arrays
 
 
@@ -86,7 +92,7 @@ def argument(item: Any, arrays: Sequence[Any]) -> Any:
 
 @functools.cache
 def named(name: str, *fields: str) -> Any:
-    return collections.namedtuple(name, fields)  # noqa: PYI024  # its fields come as text
+    return collections.namedtuple(name, fields)  # its fields come as text
 
 
 def wrong_arrays(record: Record, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:

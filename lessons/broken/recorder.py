@@ -8,6 +8,7 @@ import linecache
 import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ from lessons.grading.worker.protocol import Student
 from lessons.lab.dimensions import as_dim3, volume
 from lessons.lab.simulator.findings import Finding
 from lessons.lab.simulator.run import checked_run
+from lessons.lab.simulator.traffic import SUMS, Traffic
 
 SEED = 38
 MOST_THREADS = 20_000  # of a launch: other simulators start a thread of the processor for each
@@ -148,7 +150,7 @@ class SideBySide:
     def submission(self, _: Submission) -> None:
         raise Unfit("code that is made during the check")
 
-    def loaded_worker(self) -> None:
+    def note(self, *_: str) -> None:
         raise Unfit("host code that copies and waits by itself")
 
     def call(self, function: str, arguments: tuple[object, ...]) -> object:
@@ -186,7 +188,7 @@ class SideBySide:
     def settle(self) -> None:
         """Decide whether the last run is one to show, now that the check has looked at it."""
         run, self.pending = self.pending, None
-        if run is None or not run.wrong.launches and not run.wrong.error:
+        if run is None or not (run.wrong.launches or run.wrong.error):
             return
         shows = bool(run.wrong.findings or run.wrong.error or run.differs(self.usual))
         if shows or self.wants_right:
@@ -195,7 +197,17 @@ class SideBySide:
 
 
 class NoCounts(Counts):
-    def number(self, array: object) -> int:
+    """Counts of nothing, by which a check can divide."""
+
+    def of(self, *arrays: object) -> Traffic:
+        return Traffic("", **dict.fromkeys(SUMS, 1))
+
+    def shared(self) -> Traffic:
+        return self.of()
+
+    everything = shared
+
+    def busiest_line(self, field: str, *arrays: object) -> int:
         return 0
 
 
@@ -210,11 +222,11 @@ def shown_in(
     attempt = Attempt(lesson, check, Submission(Path("wrong.py"), text.encode()), SEED)
     runs = SideBySide(wrong, solution, check.tolerance, right)
     recorder: Any = Recorder(attempt, runs)  # type: ignore[arg-type]
-    try:
-        function(recorder)
-        runs.settle()
-    except Shown:
-        pass
+    with suppress(Shown):
+        try:
+            function(recorder)
+        finally:  # a check may end in an error: it is not written for counts that are none
+            runs.settle()
     return runs.shown, runs.recipes
 
 

@@ -3,11 +3,9 @@
 import ast
 import dis
 import inspect
-import io
 import math
 import operator
 import textwrap
-import tokenize
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -94,16 +92,31 @@ class OneText:
     def define_function(self, name: str, function: FunctionType) -> None:
         if function.__name__ == "<lambda>":
             raise Unfit("uses a lambda")
-        text = textwrap.dedent(inspect.getsource(function))
-        known = inspect.getclosurevars(function).nonlocals
-        renamed = {function.__name__: name} if function.__name__ != name else {}
-        inner = set(names_of(function.__code__)) | names_above(text)
-        for used in sorted(inner - {function.__name__}):
-            if used in known:
-                renamed[used] = self.add(used, known[used])
-            elif used in function.__globals__:
-                renamed[used] = self.add(used, function.__globals__[used])
-        self.functions.append(with_names(text, renamed).rstrip())
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        assert isinstance(tree, ast.FunctionDef), "a function's text is its definition"
+        known = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+        used = (set(names_of(function.__code__)) | names_above(tree)) & known.keys()
+        renamed = {function.__name__: name}
+        for one in sorted(used - {function.__name__}):
+            renamed[one] = self.add(one, known[one])
+        self.functions.append(ast.unparse(Renamed(renamed).visit(tree)))
+
+
+class Renamed(ast.NodeTransformer):
+    """Gives names another name, and leaves out docstrings."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.name = self.names.get(node.name, node.name)
+        if ast.get_docstring(node) is not None and len(node.body) > 1:
+            del node.body[0]
+        return node
 
 
 INFINITE = math.inf, -math.inf
@@ -148,35 +161,10 @@ def names_of(code: CodeType) -> Iterator[str]:
             yield from names_of(inner)
 
 
-def names_above(text: str) -> set[str]:
+def names_above(function: ast.FunctionDef) -> set[str]:
     """The names in the decorators of a function, its defaults and its annotations."""
-    (function,) = ast.parse(text).body
-    nodes = ast.walk(function.args)  # type: ignore[attr-defined]
-    above = [*function.decorator_list, *nodes]  # type: ignore[attr-defined]
-    return {inner.id for node in above for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def tokens_of(text: str) -> list[tuple[tokenize.TokenInfo, str, str]]:
-    """(token, its text, the text of that before it) of each name in a text."""
-    found, before = [], ""
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NAME:
-                found.append((token, token.string, before))
-            before = token.string
-    except tokenize.TokenError:  # a text that ends in the midst
-        pass
-    return found
-
-
-def with_names(text: str, renamed: dict[str, str]) -> str:
-    """The text of a function with other names in the place of some; attributes stay."""
-    lines = text.splitlines()
-    for token, word, before in reversed(tokens_of(text)):
-        if before != "." and renamed.get(word, word) != word:
-            (row, first), (_, end) = token.start, token.end
-            lines[row - 1] = lines[row - 1][:first] + renamed[word] + lines[row - 1][end:]
-    return "\n".join(lines)
+    nodes = [*function.decorator_list, function.args]
+    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def one_text(kernels: list[Callable]) -> tuple[str, list[str]]:
