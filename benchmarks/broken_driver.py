@@ -10,6 +10,7 @@ reads knows which one is at work.
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ class Gpu(Plain):
     def start(self, kernel, grid, block, shared, arguments):
         from numba import cuda
 
-        if Path(kernel.py_func.__code__.co_filename).exists():
+        with suppress(RuntimeError, AttributeError):  # then it is compiled once more
             kernel.enable_caching()
         kernel[grid, block, 0, shared](*arguments)
         cuda.synchronize()

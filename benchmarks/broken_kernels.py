@@ -34,21 +34,22 @@ OURS, NUMBAS, PLAIN = "our simulator", "Numba's simulator", "GPU alone"
 SANITIZERS = "memcheck", "racecheck", "initcheck", "synccheck"
 TOOLS = (OURS, NUMBAS, PLAIN, *SANITIZERS)
 ENGINES = {OURS: "checked", NUMBAS: "numba"}  # of broken_driver; all others: gpu
-FOUND, SEEN, MISSED, NOT_RUN = COLUMNS = "found", "only seen", "missed", "not run"
+FOUND, SEEN, MISSED, NOT_RUN = "found", "only seen", "missed", "not run"
 
 HANG, ENDED = "hang", "ended with status"
 PER_PROCESS = 25
+MOST_PRINTED = 40  # lines of a process that are kept, to say why a tool does not run
 SECONDS_TO_START = 60.0
 SECONDS_PER_KERNEL = {OURS: 30.0, NUMBAS: 20.0, PLAIN: 15.0}  # else of a tool:
 SECONDS_UNDER_TOOL = 25.0
 AT_LEAST = 12  # of each kind, if there are so many
 
+# How a report of compute-sanitizer begins. The kernel's name stands there, or in the next line.
 HEADLINE = re.compile(
-    r"=+ (?:Invalid __|Misaligned |Error: |Warning: |Uninitialized |Barrier error|.*Race reported"
-    r"|.*hazard|.*not initialized|.*divergent)",
-    re.IGNORECASE,
+    r"=+ (?:Invalid __|Misaligned |Uninitialized |Barrier error|Warp |Out-of-range |Illegal |Stack "
+    r"|(?:Error|Warning): Race reported|(?:ERROR|WARN)\w*: .*hazard)"
 )
-MODULE = re.compile(r"\bkernel(\d+)x\b")  # as Numba's names of kernels have it
+MODULE = re.compile(r"kernel(\d+)x")  # as Numba's names of kernels have it
 REFUSED = re.compile(r"not supported|Unable to|not found|error 999|LibraryNotLoaded", re.IGNORECASE)
 
 
@@ -156,30 +157,41 @@ class Reader:
     def __init__(self, chunk, at):
         self.chunk, self.at = chunk, at
         self.until = time.monotonic() + SECONDS_TO_START
+        self.report = ""  # whose kernel the next line may name
 
     def read(self, lines):
         for line in lines:
             if line.startswith((BEGIN, END)):
-                what, number, outcome = line.split(" ", 2)
-                self.at = int(number)
-                allowed = SECONDS_PER_KERNEL.get(self.chunk.tool, SECONDS_UNDER_TOOL)
-                self.until = time.monotonic() + allowed
-                if what == END:
-                    self.chunk.outcomes[self.at] = json.loads(outcome)
+                self.keep(None)
+                self.mark(*line.split(" ", 2))
             else:
                 self.note(line)
+        self.keep(None)
+
+    def mark(self, what, number, outcome):
+        self.at = int(number)
+        allowed = SECONDS_PER_KERNEL.get(self.chunk.tool, SECONDS_UNDER_TOOL)
+        self.until = time.monotonic() + allowed
+        if what == END:
+            self.chunk.outcomes[self.at] = json.loads(outcome)
 
     def note(self, line):
-        """A line of a tool's: a report of the task that it names, else of the one at work."""
-        chunk = self.chunk
-        if len(chunk.printed) < 40:
-            chunk.printed.append(line.strip())
-        if not HEADLINE.match(line):
-            return
-        named = MODULE.search(line)
-        number = chunk.numbers.index(int(named[1])) if named else self.at
-        if number >= 0:
-            chunk.reported[number].add(line.strip("= \n")[:100])
+        """A line of a tool's."""
+        if len(self.chunk.printed) < MOST_PRINTED:
+            self.chunk.printed.append(line.strip())
+        named, is_report = MODULE.search(line), HEADLINE.match(line)
+        self.keep(None if is_report else named)
+        if is_report:
+            self.report = line.strip("= \n")[:100]
+            if named:
+                self.keep(named)
+
+    def keep(self, named):
+        """Count the last report to the kernel that it names, else to the one at work."""
+        report, self.report = self.report, ""
+        number = self.chunk.numbers.index(int(named[1])) if named else self.at
+        if report and number >= 0:
+            self.chunk.reported[number].add(report)
 
 
 def command(tool, file, first):
@@ -187,7 +199,16 @@ def command(tool, file, first):
     driver = [sys.executable, "-m", "benchmarks.broken_driver", engine, str(file), str(first)]
     if tool not in SANITIZERS:
         return driver
-    return [sanitizer(), "--tool", tool, "--print-limit", "100000", *driver]
+    return [
+        sanitizer(),
+        "--tool",
+        tool,
+        "--print-limit",
+        "1000000",
+        "--show-backtrace",
+        "no",
+        *driver,
+    ]
 
 
 def sanitizer():
@@ -213,17 +234,20 @@ def environment(tool):
 
 def run_tool(tool, tasks, numbers, folder, jobs, deadline):
     """What came of each task: (outcome or None, reports of the tool)."""
-    size = min(PER_PROCESS, -(-len(tasks) // jobs))
-    parts = [slice(n, n + size) for n in range(0, len(tasks), size)]
-    chunks = [Chunk(tool, tasks[one], numbers[one], folder, deadline) for one in parts]
-    with ThreadPoolExecutor(jobs) as threads:
-        for _ in tqdm(threads.map(Chunk.run, chunks), total=len(chunks), desc=tool):
-            pass
-    return [
-        (outcome, sorted(reported))
-        for chunk in chunks
-        for outcome, reported in zip(chunk.outcomes, chunk.reported, strict=True)
+    parts = max(jobs, -(-len(tasks) // PER_PROCESS))
+    shares = [list(range(n, len(tasks), parts)) for n in range(min(parts, len(tasks)))]
+    chunks = [
+        Chunk(tool, [tasks[n] for n in share], [numbers[n] for n in share], folder, deadline)
+        for share in shares
     ]
+    with ThreadPoolExecutor(jobs) as threads:
+        list(tqdm(threads.map(Chunk.run, chunks), total=len(chunks), desc=tool))
+    made = {
+        n: (chunk.outcomes[place], sorted(chunk.reported[place]))
+        for share, chunk in zip(shares, chunks, strict=True)
+        for place, n in enumerate(share)
+    }
+    return [made[n] for n in range(len(tasks))]
 
 
 def refusal(tool, tasks, folder):
@@ -281,11 +305,13 @@ def table(records, results):
 
 def compare(records, tools, folder, jobs, seconds):
     """(results of each tool, why others did not run)."""
-    deadline = time.monotonic() + seconds
+    end = time.monotonic() + seconds
     tasks, numbers = tasks_of(records, "kernel", folder), list(range(len(records)))
     results, refused = {}, {}
-    for tool in tools:
+    for place, tool in enumerate(tools):
         began = time.monotonic()
+        share = (end - began) / (len(tools) - place)
+        deadline = min(end, began + 1.5 * share)  # so that the last one gets its turn
         why = refusal(tool, tasks, folder)
         if why:
             refused[tool] = why
@@ -303,11 +329,17 @@ def compare(records, tools, folder, jobs, seconds):
     return results, refused
 
 
-def shown(rows, tools):
+def markdown(rows, tools):
+    """The table of BROKEN.md: found, only seen, missed; what was not run stands in brackets."""
+    yield f"| kind | kernels | {' | '.join(tools)} |"
+    yield "|---" * (len(tools) + 2) + "|"
     for kind, row in rows.items():
-        counts = {tool: [str(row[tool].get(one, 0)) for one in COLUMNS] for tool in tools}
-        cells = [f"{'/'.join(four):>14}" for four in counts.values()]
-        print(f"{kind:26} {row['kernels']:4} " + " ".join(cells))
+        yield f"| {kind} | {row['kernels']} | {' | '.join(cell(row[tool]) for tool in tools)} |"
+
+
+def cell(counts):
+    said = " / ".join(str(counts.get(one, 0)) for one in (FOUND, SEEN, MISSED))
+    return said + (f" ({counts[NOT_RUN]})" if NOT_RUN in counts else "")
 
 
 def main():
@@ -327,8 +359,7 @@ def main():
         found = compare(records, options.tools, Path(name), options.jobs, options.seconds)
     results, refused = found
     rows = table(records, results)
-    print(" / ".join(COLUMNS), "of", ", ".join(results))
-    shown(rows, results)
+    print("\n".join(markdown(rows, results)))
     if options.save:
         path = Path(options.save)
         path = path if path.suffix == ".json" else RESULTS / f"{options.save}.json"

@@ -203,7 +203,7 @@ def told_arrays(run: Run, recipes: dict[int, Any]) -> Iterator[Record]:
         ]
         if drawn and before.size > 8:
             yield told | drawn[0]
-        elif before.size and (before == before.flat[0]).all():
+        elif before.size and np.isfinite(before.flat[0]) and (before == before.flat[0]).all():
             yield told | {"full": before.flat[0].item()}
         else:
             yield told | {"values": packed(before)}

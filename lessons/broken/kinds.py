@@ -27,7 +27,7 @@ KIND_OF_FINDING = {
 # A call that a kernel has fewer of than the mended one -> the kind.
 MISSED = {"syncthreads": MISSING, "syncwarp": MISSING, "atomic": LOST, "threadfence": RACE}
 MOST_GONE = 3  # lines: more than that is another way, which may need no such call
-SMALL = 1e-3  # relative: a difference of rounding
+SMALL = 2e-5  # relative: a difference of rounding
 
 Program = Mapping[str, Any]
 

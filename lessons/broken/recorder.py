@@ -5,7 +5,6 @@ which array each argument is. All files here are our own, so they run in this pr
 """
 
 import linecache
-import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -329,10 +328,9 @@ def told_argument(value: Any, arrays: Sequence[np.ndarray]) -> Any:
         fields = list(getattr(value, "_fields", ()))
         items = [told_argument(item, arrays) for item in value]
         return {"tuple": type(value).__name__ if fields else "", "fields": fields, "items": items}
-    if isinstance(value, np.generic):
-        return {"number": value.dtype.name, "value": value.item()}
-    if type(value) in (bool, int, float) and (type(value) is not float or math.isfinite(value)):
-        return value
+    if isinstance(value, (np.number, np.bool_, bool, int, float)) and np.isfinite(value):
+        plain = type(value) in (bool, int, float)
+        return value if plain else {"number": value.dtype.name, "value": value.item()}
     raise Unfit(f"a kernel that is given a {type(value).__name__}")
 
 
