@@ -352,12 +352,17 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=450, help="for all tools together")
     parser.add_argument("--save", help="write benchmarks/results/SAVE.json, or a path that ends so")
+    parser.add_argument("--outcomes", type=Path, help="write what came of each line, for a look")
     options = parser.parse_args()
     records = sample(read(options.file), options.wrong, options.right, options.seed)
     with tempfile.TemporaryDirectory() as name:
         os.environ["NUMBA_CACHE_DIR"] = str(Path(name) / "cache")
         found = compare(records, options.tools, Path(name), options.jobs, options.seconds)
     results, refused = found
+    if options.outcomes:
+        names = [record["name"] for record in records]
+        told = {tool: dict(zip(names, each, strict=True)) for tool, each in results.items()}
+        options.outcomes.write_text(json.dumps(told, indent=0), encoding="utf-8")
     rows = table(records, results)
     print("\n".join(markdown(rows, results)))
     if options.save:

@@ -78,6 +78,12 @@ ALLOWED = {
         "lessons.grading",
         "lessons.grading.classroom",
         "lessons.site",
+        "lessons.broken",
+    },
+    "lessons.broken": {
+        *("kernels.files", "kernels.plumbing", "lessons.course"),
+        *("lessons.grading.judge", "lessons.grading.walls", "lessons.grading.worker"),
+        *("lessons.lab", "lessons.lab.simulator"),
     },
     "lessons.site": {*KERNELS, "lessons.course", *GRADING, "lessons.lab.simulator.replay"},
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},
