@@ -1,11 +1,10 @@
 """Run broken kernels one after another on one engine: a process that `broken_kernels` starts.
 
-python -m benchmarks.broken_driver ENGINE TASKS.json FIRST
+    python -m benchmarks.broken_driver ENGINE TASKS.json FIRST
 
 ENGINE: checked (our simulator), numba (Numba's own, with NUMBA_ENABLE_CUDASIM=1) or gpu. Each task
-has a line of the exported file, and the file that its text stands in, for Numba's cache. For each
-from number FIRST on, two lines are printed: when it begins, and what came of it, so that whoever
-reads knows which one is at work.
+is a line of the exported file, and a file with its text, for Numba's cache. For each from number
+FIRST on two lines are printed: when it begins, and what came of it.
 """
 
 import json
@@ -18,109 +17,82 @@ import numpy as np
 from lessons.broken import reader
 
 BEGIN, END = "@begin", "@end"
-AFTER_ERROR = 3  # exit status: this process can use the GPU no more
+STICKY = "CudaAPIError", "CUDAError", "LinkerError"  # after which a process has no GPU
 
 
 def main(engine, tasks, first):
-    start = {"checked": Checked, "numba": Plain, "gpu": Gpu}[engine]
     for number, task in list(enumerate(json.loads(Path(tasks).read_text())))[int(first) :]:
-        say(BEGIN, number, {})
-        outcome = outcome_of(start(), task)
-        say(END, number, outcome)
+        print(f"\n{BEGIN} {number} {{}}", flush=True)
+        outcome = outcome_of(task, *ENGINES[engine]())
+        print(f"\n{END} {number} {json.dumps(outcome)}", flush=True)
         if outcome.get("sticky"):
-            return AFTER_ERROR
+            return 3
     return 0
 
 
-def say(what, number, outcome):
-    print(f"\n{what} {number} {json.dumps(outcome)}", flush=True)
-
-
-def outcome_of(engine, task):
+def outcome_of(task, start, put, get, findings):
     """{"error"} if it was stopped, else {"found", "wrong"}: a finding, and how many numbers."""
-    record, program = task["record"], task["record"][task["program"]]
+    record, program = task["record"], task["record"]["kernel"]
     try:
         names = reader.loaded(program["source"], task["module"], task["file"])
         with np.errstate(all="ignore"):
-            arrays = reader.run(record, program, engine.start, names, engine.put)
-            arrays = engine.get(arrays)
+            arrays = reader.run(record, program, start, names, put)
+            wrong = reader.wrong_arrays(record, [get(array) for array in arrays])
     except Exception as error:
-        kind, message = type(error).__name__, str(error)
-        return {"error": f"{kind}: {message[:200]}", "sticky": engine.is_sticky(kind)}
-    wrong = reader.wrong_arrays(record, arrays)
-    return {"found": engine.found, "wrong": sum(map(len, wrong.values()))}
+        kind = type(error).__name__
+        return {"error": f"{kind}: {str(error)[:200]}", "sticky": kind in STICKY}
+    return {"found": "".join(findings[:1]), "wrong": sum(map(len, wrong.values()))}
 
 
-class Checked:
+def as_it_is(array, recipe=None):
+    return array
+
+
+def checked():
     """Our simulator, told which arrays hold garbage at first, as initcheck knows it."""
+    from lessons.lab import checked_run
 
-    def __init__(self):
-        self.found = ""
-        self.written = []  # (array of garbage, which of its elements are written)
+    findings, garbage = [], {}  # garbage: id of an array -> which of its elements are written
 
-    def put(self, array, recipe):
+    def put(array, recipe):
         if recipe.get("garbage"):
-            self.written.append((array, np.zeros(array.shape, bool)))
+            garbage[id(array)] = np.zeros(array.shape, bool)
         return array
 
-    def start(self, kernel, grid, block, shared, arguments):
-        from lessons.lab import checked_run
+    def start(kernel, grid, block, shared, given):
+        names = zip(kernel.py_func.__code__.co_varnames, given, strict=False)
+        held = {name: garbage[id(one)] for name, one in names if id(one) in garbage}
+        options = {"measure": False, "dynamic_shared": shared, "uninitialised": held}
+        report = checked_run(kernel, grid, block, *given, **options)
+        findings.extend(one.kind for one in report.problems)
 
-        code = getattr(kernel, "py_func", kernel).__code__
-        given = list(zip(code.co_varnames, arguments, strict=False))
-        garbage = {
-            name: written
-            for name, value in given
-            for array, written in self.written
-            if value is array
-        }
-        report = checked_run(
-            kernel, grid, block, *arguments,
-            measure=False, dynamic_shared=shared, uninitialised=garbage,
-        )  # fmt: skip
-        self.found = self.found or next((one.kind for one in report.problems), "")
-
-    def get(self, arrays):
-        return arrays
-
-    def is_sticky(self, kind):
-        return False
+    return start, put, as_it_is, findings
 
 
-class Plain(Checked):
-    """Numba's simulator: a thread of the processor per thread of a block."""
+def numbas():
+    def start(kernel, grid, block, shared, given):
+        kernel[grid, block, 0, shared](*given)
 
-    def put(self, array, recipe):
-        return array
-
-    def start(self, kernel, grid, block, shared, arguments):
-        kernel[grid, block, 0, shared](*arguments)
+    return start, as_it_is, as_it_is, []
 
 
-class Gpu(Plain):
-    """The GPU, under a tool or without one."""
+def gpu():
+    from numba import cuda
 
-    def put(self, array, recipe):
-        from numba import cuda
+    def put(array, recipe):
+        garbage = recipe.get("garbage")
+        return cuda.device_array(array.shape, array.dtype) if garbage else cuda.to_device(array)
 
-        if recipe.get("garbage"):
-            return cuda.device_array(array.shape, array.dtype)
-        return cuda.to_device(array)
-
-    def start(self, kernel, grid, block, shared, arguments):
-        from numba import cuda
-
+    def start(kernel, grid, block, shared, given):
         with suppress(RuntimeError, AttributeError):  # then it is compiled once more
             kernel.enable_caching()
-        kernel[grid, block, 0, shared](*arguments)
+        kernel[grid, block, 0, shared](*given)
         cuda.synchronize()
 
-    def get(self, arrays):
-        return [array.copy_to_host() for array in arrays]
+    return start, put, lambda array: array.copy_to_host(), []
 
-    def is_sticky(self, kind):
-        return kind in ("CudaAPIError", "CUDAError", "LinkerError")
 
+ENGINES = {"checked": checked, "numba": numbas, "gpu": gpu}
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))

@@ -5,7 +5,7 @@
 
 A sample is drawn by seed: some of each kind, and right ones, of which a tool should say nothing.
 Each tool runs the same lines, many of them in one process; one that stops or hangs a process costs
-no other: the next process begins behind it. What BROKEN.md says of the columns is counted here.
+no other: the next process begins behind it. BROKEN.md says what the columns count.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -28,170 +29,129 @@ from tqdm import tqdm
 
 from benchmarks.broken_driver import BEGIN, END
 from benchmarks.machine import RESULTS, description
-from kernels.plumbing.errors import InputError
 
 OURS, NUMBAS, PLAIN = "our simulator", "Numba's simulator", "GPU alone"
 SANITIZERS = "memcheck", "racecheck", "initcheck", "synccheck"
 TOOLS = (OURS, NUMBAS, PLAIN, *SANITIZERS)
 ENGINES = {OURS: "checked", NUMBAS: "numba"}  # of broken_driver; all others: gpu
 FOUND, SEEN, MISSED, NOT_RUN = "found", "only seen", "missed", "not run"
-
 HANG, ENDED = "hang", "ended with status"
-PER_PROCESS = 25
-MOST_PRINTED = 40  # lines of a process that are kept, to say why a tool does not run
-SECONDS_TO_START = 60.0
-SECONDS_PER_KERNEL = {OURS: 30.0, NUMBAS: 20.0, PLAIN: 15.0}  # else of a tool:
-SECONDS_UNDER_TOOL = 25.0
-AT_LEAST = 12  # of each kind, if there are so many
 
+PER_PROCESS = 25
+SECONDS_TO_START, SECONDS_PER_KERNEL = 60.0, 25.0
+AT_LEAST = 12  # of each kind, if there are so many
 # How a report of compute-sanitizer begins. The kernel's name stands there, or in the next line.
 HEADLINE = re.compile(
     r"=+ (?:Invalid __|Misaligned |Uninitialized |Barrier error|Warp |Out-of-range |Illegal |Stack "
-    r"|(?:Error|Warning): Race reported|(?:ERROR|WARN)\w*: .*hazard)"
+    r"|(?:Error|Warning): Race reported)"
 )
 MODULE = re.compile(r"kernel(\d+)x")  # as Numba's names of kernels have it
-REFUSED = re.compile(r"not supported|Unable to|not found|error 999|LibraryNotLoaded", re.IGNORECASE)
-
-
-# ---------------------------------------------------------------- the sample
-
-
-def read(path):
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; {__doc__.split()[0]}") from None
-    return [json.loads(line) for line in lines]
+# Numba's simulator has not all of numba.cuda: what it then says is no word on the kernel.
+LACKING = "AttributeError", "ImportError", "NotImplementedError", "TypeError"
 
 
 def sample(records, wrong, right, seed):
     """So many wrong and right records, in the order of the file, of each kind at least some."""
     rng = np.random.default_rng(seed)
-    kinds = Counter(record["kind"] for record in records if not record["right"])
+
+    def drawn(numbers, count):
+        return rng.permutation(numbers)[: max(0, count)].tolist()
+
+    kinds = [record["kind"] for record in records]
     chosen = set()
-    for kind in sorted(kinds):
-        numbers = [n for n, one in enumerate(records) if one["kind"] == kind]
-        chosen.update(drawn(rng, numbers, AT_LEAST))
-    rest = [n for n, one in enumerate(records) if not one["right"] and n not in chosen]
-    chosen.update(drawn(rng, rest, wrong - len(chosen)))
-    chosen.update(drawn(rng, [n for n, one in enumerate(records) if one["right"]], right))
+    for kind in sorted(set(kinds) - {"right"}):
+        chosen.update(drawn([n for n, one in enumerate(kinds) if one == kind], AT_LEAST))
+    rest = [n for n, one in enumerate(kinds) if one != "right" and n not in chosen]
+    chosen.update(drawn(rest, wrong - len(chosen)))
+    chosen.update(drawn([n for n, one in enumerate(kinds) if one == "right"], right))
     return [records[number] for number in sorted(chosen)]
 
 
-def drawn(rng, numbers, count):
-    return rng.permutation(numbers)[: max(0, count)].tolist()
-
-
-def tasks_of(records, program, folder):
+def tasks_of(records, folder):
     """What the driver is given: each text in a file of its own, under a name that tools print."""
     tasks = []
     for number, record in enumerate(records):
-        module = f"kernel{number}x"
-        file = folder / f"{module}_{program}.py"
-        file.write_text(record[program]["source"], encoding="utf-8")
-        tasks.append({"record": record, "program": program, "module": module, "file": str(file)})
+        file = folder / f"kernel{number}x.py"
+        file.write_text(record["kernel"]["source"], encoding="utf-8")
+        tasks.append({"record": record, "module": file.stem, "file": str(file)})
     return tasks
 
 
-# ---------------------------------------------------------------- one process after another
-
-
 class Chunk:
-    """Some tasks under one tool; `outcomes` is what came of each, None for what was not reached."""
+    """Some tasks under one tool. tasks: number -> task; deadline: seconds of `time.monotonic()`.
 
-    def __init__(self, tool, tasks, numbers, folder, deadline):
-        self.tool, self.tasks, self.numbers, self.deadline = tool, tasks, numbers, deadline
-        self.file = folder / f"tasks_{tool.replace(' ', '_')}_{numbers[0]}_{id(self)}.json"
-        self.file.write_text(json.dumps(tasks), encoding="utf-8")
-        self.outcomes = [None] * len(tasks)
-        self.reported = [set() for _ in tasks]
-        self.printed = []  # of what no marker claims: why a tool does not run
+    outcomes, reported: per task, in order: what the driver printed, and what the tool reported.
+    """
+
+    def __init__(self, tool, tasks, folder, deadline):
+        self.tool, self.numbers, self.deadline = tool, list(tasks), deadline
+        self.file = folder / f"tasks_{id(self)}.json"
+        self.file.write_text(json.dumps(list(tasks.values())), encoding="utf-8")
+        self.outcomes, self.reported = [None] * len(tasks), [set() for _ in tasks]
+        self.printed = ""  # the last line that is no report
+        self.report = ""  # whose kernel the next line may name
+        self.at = -1  # the task at work
+        self.until = 0.0  # and when it has taken too long
 
     def run(self):
         first = 0
-        while first < len(self.tasks) and time.monotonic() < self.deadline:
-            reached = self.run_from(first)
-            if reached < first:  # it did not even begin: that will not change
+        while first < len(self.numbers) and time.monotonic() < self.deadline:
+            self.run_from(first)
+            if self.at < first:  # it did not even begin
                 break
-            first = reached + 1
+            first = self.at + 1
         return self
 
     def run_from(self, first):
-        """Run a process from a task on; returns the last one that it began, or first - 1."""
-        process = subprocess.Popen(
-            command(self.tool, self.file, first),
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=environment(self.tool), start_new_session=True, cwd=Path(__file__).parent.parent,
-        )  # fmt: skip
-        reader = Reader(self, first - 1)
-        thread = threading.Thread(target=reader.read, args=(process.stdout,), daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.2)
-            if time.monotonic() > min(reader.until, self.deadline):
-                with_its_children(process)
-                thread.join(5.0)
-                if reader.at >= first and self.outcomes[reader.at] is None:
-                    late = time.monotonic() > self.deadline
-                    self.outcomes[reader.at] = None if late else {"error": HANG}
-                break
-        with_its_children(process)
-        process.wait()
-        if reader.at >= first and self.outcomes[reader.at] is None:
-            if time.monotonic() < self.deadline:
-                self.outcomes[reader.at] = {"error": f"{ENDED} {process.returncode}"}
-        return reader.at
-
-
-def with_its_children(process):
-    """End a process that we have started, and those that it has."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-class Reader:
-    """Reads what a process prints; knows which task is at work, and until when it may be."""
-
-    def __init__(self, chunk, at):
-        self.chunk, self.at = chunk, at
+        """Run a process from a task on, until it ends or takes too long with one."""
         self.until = time.monotonic() + SECONDS_TO_START
-        self.report = ""  # whose kernel the next line may name
+        process = subprocess.Popen(
+            command(self.tool, self.file, first), env=environment(self.tool), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+            start_new_session=True, cwd=Path(__file__).parent.parent,
+        )  # fmt: skip
+        thread = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
+        thread.start()
+        while thread.is_alive() and time.monotonic() < min(self.until, self.deadline):
+            thread.join(0.2)
+        hangs = thread.is_alive()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # it, and what it has started
+        thread.join(5.0)
+        status = process.wait()
+        in_time = time.monotonic() < self.deadline
+        if in_time and self.at >= first and self.outcomes[self.at] is None:
+            self.outcomes[self.at] = {"error": HANG if hangs else f"{ENDED} {status}"}
 
     def read(self, lines):
         for line in lines:
-            if line.startswith((BEGIN, END)):
-                self.keep(None)
-                self.mark(*line.split(" ", 2))
-            else:
+            if not line.startswith((BEGIN, END)):
                 self.note(line)
+                continue
+            self.keep(None)
+            what, number, outcome = line.split(" ", 2)
+            self.at, self.until = int(number), time.monotonic() + SECONDS_PER_KERNEL
+            if what == END:
+                self.outcomes[self.at] = json.loads(outcome)
         self.keep(None)
 
-    def mark(self, what, number, outcome):
-        self.at = int(number)
-        allowed = SECONDS_PER_KERNEL.get(self.chunk.tool, SECONDS_UNDER_TOOL)
-        self.until = time.monotonic() + allowed
-        if what == END:
-            self.chunk.outcomes[self.at] = json.loads(outcome)
-
     def note(self, line):
-        """A line of a tool's."""
-        if len(self.chunk.printed) < MOST_PRINTED:
-            self.chunk.printed.append(line.strip())
+        """A line of the tool's."""
         named, is_report = MODULE.search(line), HEADLINE.match(line)
         self.keep(None if is_report else named)
         if is_report:
             self.report = line.strip("= \n")[:100]
             if named:
                 self.keep(named)
+        elif line.strip("= \n"):
+            self.printed = line.strip("= \n")[:200]
 
     def keep(self, named):
         """Count the last report to the kernel that it names, else to the one at work."""
         report, self.report = self.report, ""
-        number = self.chunk.numbers.index(int(named[1])) if named else self.at
-        if report and number >= 0:
-            self.chunk.reported[number].add(report)
+        place = self.numbers.index(int(named[1])) if named else self.at
+        if report and place >= 0:
+            self.reported[place].add(report)
 
 
 def command(tool, file, first):
@@ -199,70 +159,45 @@ def command(tool, file, first):
     driver = [sys.executable, "-m", "benchmarks.broken_driver", engine, str(file), str(first)]
     if tool not in SANITIZERS:
         return driver
-    return [
-        sanitizer(),
-        "--tool",
-        tool,
-        "--print-limit",
-        "1000000",
-        "--show-backtrace",
-        "no",
-        *driver,
-    ]
+    quiet = "--print-limit", "1000000", "--show-backtrace", "no"
+    return [sanitizer(), "--tool", tool, *quiet, *driver]
 
 
 def sanitizer():
-    beside = "/usr/local/cuda/bin/compute-sanitizer"
-    return shutil.which("compute-sanitizer") or (beside if Path(beside).exists() else "")
+    return shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
 
 
 def environment(tool):
-    own = {
-        "OMP_NUM_THREADS": "1",
-        "NUMBA_NUM_THREADS": "1",
-        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
-    }
-    if tool == NUMBAS:
-        own["NUMBA_ENABLE_CUDASIM"] = "1"
-    if tool in (OURS, NUMBAS):
-        own["CUDA_VISIBLE_DEVICES"] = ""
-    return {**os.environ, "PYTHONWARNINGS": "ignore", **own}
+    own = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    if tool in ENGINES:
+        own |= {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": str(int(tool == NUMBAS))}
+    return os.environ | own
 
 
-# ---------------------------------------------------------------- all tools
-
-
-def run_tool(tool, tasks, numbers, folder, jobs, deadline):
+def run_tool(tool, tasks, folder, jobs, deadline):
     """What came of each task: (outcome or None, reports of the tool)."""
     parts = max(jobs, -(-len(tasks) // PER_PROCESS))
-    shares = [list(range(n, len(tasks), parts)) for n in range(min(parts, len(tasks)))]
-    chunks = [
-        Chunk(tool, [tasks[n] for n in share], [numbers[n] for n in share], folder, deadline)
-        for share in shares
-    ]
+    numbers = range(len(tasks))
+    shares = [{n: tasks[n] for n in numbers[part::parts]} for part in range(parts)]
+    chunks = [Chunk(tool, share, folder, deadline) for share in shares if share]
     with ThreadPoolExecutor(jobs) as threads:
         list(tqdm(threads.map(Chunk.run, chunks), total=len(chunks), desc=tool))
     made = {
-        n: (chunk.outcomes[place], sorted(chunk.reported[place]))
-        for share, chunk in zip(shares, chunks, strict=True)
-        for place, n in enumerate(share)
+        number: (outcome, sorted(reported))
+        for one in chunks
+        for number, outcome, reported in zip(one.numbers, one.outcomes, one.reported, strict=True)
     }
-    return [made[n] for n in range(len(tasks))]
+    return [made[number] for number in numbers]
 
 
 def refusal(tool, tasks, folder):
     """Why a tool does not run on this machine; "" if it does. It tries a right kernel."""
-    if tool in ENGINES:
-        return ""
-    if tool in SANITIZERS and not sanitizer():
+    if tool in SANITIZERS and not Path(sanitizer()).exists():
         return "compute-sanitizer is not installed"
-    number = next(n for n, task in enumerate(tasks) if task["record"]["right"])
-    chunk = Chunk(tool, [tasks[number]], [number], folder, time.monotonic() + 90).run()
-    outcome = chunk.outcomes[0] or {"error": "it did not begin"}
-    if "error" not in outcome:
-        return ""
-    said = [line for line in chunk.printed if REFUSED.search(line)]
-    return (said or [outcome["error"]])[0][:200]
+    right = next(task for task in tasks if task["record"]["right"])
+    chunk = Chunk(tool, {0: right}, folder, time.monotonic() + 90).run()
+    outcome = chunk.outcomes[0] or {"error": chunk.printed or "it did not begin"}
+    return outcome.get("error", "")
 
 
 def column(tool, outcome, reported):
@@ -274,63 +209,44 @@ def column(tool, outcome, reported):
     error = outcome.get("error", "")
     if error.startswith((HANG, ENDED)) or (tool in SANITIZERS and outcome.get("sticky")):
         return SEEN
-    if error and tool in SANITIZERS:
+    if error and (tool in SANITIZERS or (tool == NUMBAS and error.startswith(LACKING))):
         return NOT_RUN
     if error or outcome["found"]:
         return FOUND
     return SEEN if outcome["wrong"] else MISSED
 
 
-def without_its_gaps(results, mended):
-    """Numba's simulator lacks some functions: what stops the mended kernel, too, was not run."""
-    return [
-        (None, []) if outcome and "error" in outcome and other and "error" in other else one
-        for one, (other, _) in zip(results, mended, strict=True)
-        for outcome in one[:1]
-    ]
+def compare(records, tools, jobs, seconds):
+    """(tool -> its results, tool -> why it did not run)."""
+    end, results, refused = time.monotonic() + seconds, {}, {}
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(name) / "cache")
+        tasks = tasks_of(records, Path(name))
+        for place, tool in enumerate(tools):
+            refused[tool] = refusal(tool, tasks, Path(name))
+            began = time.monotonic()
+            share = (end - began) / (len(tools) - place)  # so that the last one gets its turn
+            if not refused[tool]:
+                results[tool] = run_tool(tool, tasks, Path(name), jobs, began + 1.5 * share)
+            print(f"{tool}: {time.monotonic() - began:.0f} s {refused[tool]}", flush=True)
+    return results, {tool: why for tool, why in refused.items() if why}
 
 
 def table(records, results):
     """kind -> {"kernels": n, tool: {column: n}}; the kind of right ones is "right"."""
-    found = {}
-    for number, record in enumerate(records):
-        row = found.setdefault(record["kind"], {"kernels": 0})
-        row["kernels"] += 1
-        for tool, outcomes in results.items():
-            what = column(tool, *outcomes[number])
-            counts = row.setdefault(tool, {})
-            counts[what] = counts.get(what, 0) + 1
-    return dict(sorted(found.items(), key=lambda item: (item[0] == "right", item[0])))
-
-
-def compare(records, tools, folder, jobs, seconds):
-    """(results of each tool, why others did not run)."""
-    end = time.monotonic() + seconds
-    tasks, numbers = tasks_of(records, "kernel", folder), list(range(len(records)))
-    results, refused = {}, {}
-    for place, tool in enumerate(tools):
-        began = time.monotonic()
-        share = (end - began) / (len(tools) - place)
-        deadline = min(end, began + 1.5 * share)  # so that the last one gets its turn
-        why = refusal(tool, tasks, folder)
-        if why:
-            refused[tool] = why
-            print(f"{tool} does not run here: {why}", flush=True)
-            continue
-        results[tool] = run_tool(tool, tasks, numbers, folder, jobs, deadline)
-        if tool == NUMBAS:
-            failed = [n for n, (one, _) in enumerate(results[tool]) if one and "error" in one]
-            mended = [tasks_of(records, "mended", folder)[n] for n in failed]
-            again = run_tool(tool, mended, failed, folder, jobs, deadline) if mended else []
-            others = dict(zip(failed, again, strict=True))
-            pairs = [others.get(n, (None, [])) for n in numbers]
-            results[tool] = without_its_gaps(results[tool], pairs)
-        print(f"{tool}: {time.monotonic() - began:.0f} s", flush=True)
-    return results, refused
+    rows = {}
+    for kind in sorted({one["kind"] for one in records}, key=lambda one: (one == "right", one)):
+        numbers = [n for n, one in enumerate(records) if one["kind"] == kind]
+        counts = {
+            tool: dict(sorted(Counter(column(tool, *each[n]) for n in numbers).items()))
+            for tool, each in results.items()
+        }
+        rows[kind] = {"kernels": len(numbers), **counts}
+    return rows
 
 
 def markdown(rows, tools):
-    """The table of BROKEN.md: found, only seen, missed; what was not run stands in brackets."""
+    """The table of BROKEN.md: found / only seen / missed; what was not run stands in brackets."""
     yield f"| kind | kernels | {' | '.join(tools)} |"
     yield "|---" * (len(tools) + 2) + "|"
     for kind, row in rows.items():
@@ -344,40 +260,29 @@ def cell(counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", help="that `python -m lessons mistakes export` has written")
+    parser.add_argument("file", type=Path, help="of `python -m lessons mistakes export`")
     parser.add_argument("--wrong", type=int, default=420, help="broken kernels to draw")
     parser.add_argument("--right", type=int, default=80, help="right ones to draw")
     parser.add_argument("--seed", type=int, default=38)
     parser.add_argument("--tools", nargs="*", default=list(TOOLS), choices=TOOLS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=450, help="for all tools together")
-    parser.add_argument("--save", help="write benchmarks/results/SAVE.json, or a path that ends so")
-    parser.add_argument("--outcomes", type=Path, help="write what came of each line, for a look")
+    parser.add_argument("--save", help="write benchmarks/results/SAVE.json, or this path")
+    parser.add_argument("--outcomes", type=Path, help="write what came of each line")
     options = parser.parse_args()
-    records = sample(read(options.file), options.wrong, options.right, options.seed)
-    with tempfile.TemporaryDirectory() as name:
-        os.environ["NUMBA_CACHE_DIR"] = str(Path(name) / "cache")
-        found = compare(records, options.tools, Path(name), options.jobs, options.seconds)
-    results, refused = found
-    if options.outcomes:
-        names = [record["name"] for record in records]
-        told = {tool: dict(zip(names, each, strict=True)) for tool, each in results.items()}
-        options.outcomes.write_text(json.dumps(told, indent=0), encoding="utf-8")
+    lines = options.file.read_text(encoding="utf-8").splitlines()
+    records = sample(list(map(json.loads, lines)), options.wrong, options.right, options.seed)
+    results, refused = compare(records, options.tools, options.jobs, options.seconds)
     rows = table(records, results)
     print("\n".join(markdown(rows, results)))
+    if options.outcomes:
+        names = [one["name"] for one in records]
+        told = {tool: dict(zip(names, each, strict=True)) for tool, each in results.items()}
+        options.outcomes.write_text(json.dumps(told, indent=0), encoding="utf-8")
     if options.save:
-        path = Path(options.save)
-        path = path if path.suffix == ".json" else RESULTS / f"{options.save}.json"
-        ours = results.get(OURS, [(None, [])] * len(records))
-        missed = [r["name"] for r, one in zip(records, ours, strict=True) if is_surprise(r, one)]
-        saved = {"machine": description(), "refused": refused, "kinds": rows, "surprises": missed}
+        path = RESULTS / Path(options.save).with_suffix(".json")
+        saved = {"machine": description(), "refused": refused, "kinds": rows}
         path.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
-
-
-def is_surprise(record, result):
-    """Whether ours says something of a right kernel, or nothing of one with a finding in it."""
-    found = column(OURS, *result) == FOUND
-    return found if record["right"] else "finding" in record and not found
 
 
 if __name__ == "__main__":

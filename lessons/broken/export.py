@@ -10,10 +10,9 @@ import base64
 import difflib
 import functools
 import json
-import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,20 +23,19 @@ from tqdm import tqdm
 from kernels.files.atomic import refuse_to_replace, write_atomically
 from kernels.plumbing.errors import InputError
 from lessons.broken import reader
-from lessons.broken.kinds import KIND_OF_FINDING, kind_of_difference, kind_of_text
-from lessons.broken.recorder import BUDGET, Launch, Program, Run, module_of, shown_in
+from lessons.broken.kinds import OF_FINDING, kind_of_difference, kind_of_text
+from lessons.broken.recorder import CHECKED, Program, Run, module_of, shown_in
 from lessons.broken.sources import Unfit, one_text
 from lessons.course.exercises import solution_text
-from lessons.course.lesson import Check, Lesson, find_lesson, lessons
-from lessons.course.mistakes import Entry, entries, file_of, find_entry
+from lessons.course.lesson import Lesson, find_lesson, lessons
+from lessons.course.mistakes import entries, file_of, find_entry
 from lessons.grading.judge.run import checks_of
 from lessons.grading.worker.output import Output
 from lessons.lab.simulator.findings import Finding
 from lessons.lab.simulator.run import checked_run
 
-LICENCE = "MIT-0"
 MOST_BYTES = 150_000  # of a line
-OURS = "ours"  # the name of the line with our solution
+OURS = "ours"  # begins the name of a line with our solution
 
 Record = dict[str, Any]
 
@@ -59,9 +57,11 @@ def export(options: argparse.Namespace) -> int:
     tasks = [task for lesson in chosen for task in tasks_of(lesson)][:: options.every]
     if not tasks:
         raise InputError("this copy of the course has no mistakes: ask your instructor")
-    made = list(tqdm(all_lines(tasks, options.jobs), total=len(tasks), unit="entry"))
-    lines = [line for line, _ in made if line]
-    content = "".join(line + "\n" for line in lines).encode()
+    with ProcessPoolExecutor(options.jobs) as processes:
+        each = processes.map(line_of, tasks, chunksize=4)
+        made = list(tqdm(each, total=len(tasks), unit="entry"))
+    lines = [f"{line}\n" for line, _ in made if line]
+    content = "".join(lines).encode()
     write_atomically(options.to, lambda file: file.write(content), options.overwrite)
     print(f"{options.to}: {len(lines)} kernels, {len(content):,} bytes")
     for why, count in Counter(why for line, why in made if not line).most_common():
@@ -71,160 +71,119 @@ def export(options: argparse.Namespace) -> int:
 
 def tasks_of(lesson: Lesson) -> list[tuple[str, str]]:
     """(number of the lesson, name of an entry) of each; of our solution, once per check."""
-    ours = [(lesson.number, f"{OURS} {check.name}") for check in lesson.checks if not check.gpu]
+    ours = [(lesson.number, f"{OURS}/{check.name}") for check in lesson.checks if not check.gpu]
     named = [(lesson.number, entry.name) for entry in entries(lesson)]
     return [*ours, *named] if named else []
 
 
-def all_lines(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[str, str]]:
-    if jobs == 1:
-        yield from map(line_of, tasks)
-        return
-    with ProcessPoolExecutor(jobs) as processes:
-        yield from processes.map(line_of, tasks, chunksize=4)
-
-
 def line_of(task: tuple[str, str]) -> tuple[str, str]:
     """(the line of an entry, ""), or ("", why there is none)."""
-    lesson = find_lesson(task[0])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            line = json.dumps(record_of(lesson, task[1]), separators=(",", ":"), allow_nan=False)
+        record = record_of(find_lesson(task[0]), task[1])
     except Unfit as unfit:
         return "", str(unfit)
-    if len(line) > MOST_BYTES:
-        return "", "a line of more than 150,000 bytes"
-    return line, ""
+    line = json.dumps(record, separators=(",", ":"), allow_nan=False)
+    return (line, "") if len(line) <= MOST_BYTES else ("", "a line of more than 150,000 bytes")
 
 
 # ---------------------------------------------------------------- one entry
 
 
-def told(lesson: Lesson, name: str) -> tuple[str, str, str, bool, list[str]]:
-    """(entry's name, sentence, text of the file, whether right, checks that are tried)."""
-    if name.startswith(f"{OURS} "):
-        return name, "Our solution.", solution_text(lesson), True, [name.split()[1]]
-    entry: Entry = find_entry(lesson, name)
-    names = [check.name for check in lesson.checks if not check.gpu]
-    names.sort(key=lambda one: one != entry.check)
-    return name, entry.sentence, file_of(lesson, entry), entry.kind != "wrong", names
-
-
-def record_of(lesson: Lesson, task: str) -> Record:
+def record_of(lesson: Lesson, name: str) -> Record:
     """The line of an entry. Raises `Unfit` if there is none."""
-    name, sentence, text, right, names = told(lesson, task)
-    check, run, recipes = first_shown(lesson, text, right, names)
+    of, _, check = name.partition("/")
+    sentence, text, right, first = "Our solution.", solution_text(lesson), True, check
+    if of != OURS:
+        entry = find_entry(lesson, name)
+        sentence, text, right = entry.sentence, file_of(lesson, entry), entry.kind != "wrong"
+        first = entry.check
+    names = [check] if check else [one.name for one in lesson.checks if not one.gpu]
+    names.sort(key=lambda one: one != first)
+    run, recipes = first_shown(lesson, text, right, names)
     if run.wrong.error:
         raise Unfit("the host's function ends in an error")
     record: Record = {
-        "name": f"{lesson.number}/{name.replace(' ', '/')}", "lesson": lesson.number,
-        "entry": name, "right": right, "kind": "right" if right else "", "sentence": sentence,
-        "line": 0, "witness": {}, "kernel": as_told(run.wrong), "mended": as_told(run.right),
-        "arrays": list(told_arrays(run, recipes)), "expected": told_expected(run, check),
-        "licence": LICENCE,
+        "name": f"{lesson.number}/{name}", "lesson": lesson.number, "entry": name, "right": right,
+        "kind": "right", "sentence": sentence, "line": 0, "witness": {},
+        "kernel": as_told(run.wrong), "mended": as_told(run.right), "arrays": arrays(run, recipes),
+        "expected": [
+            {"array": n, "tolerance": 2 * allowed, "values": packed(run.right.arrays[n])}
+            for n, allowed in sorted(run.compared.items())
+        ],
+        "licence": "MIT-0",
     }  # fmt: skip
-    findings, arrays = replayed(record, record["kernel"])
-    fine, ours = replayed(record, record["mended"])
-    if fine or reader.wrong_arrays(record, ours):
+    record = json.loads(json.dumps(record))
+    findings, wrong = replayed(record, record["kernel"])
+    if any(replayed(record, record["mended"])):
         raise Unfit("our solution does not come out as it did")
-    wrong = reader.wrong_arrays(record, arrays)
     if right and wrong:
         raise Unfit("a right way whose numbers are not ours")
-    if not right:
-        if not findings and not wrong:
-            raise Unfit("a mistake that does not show again")
-        record |= what_is_wrong(record, findings, arrays, wrong)
-    return record
+    if not (right or findings or wrong):
+        raise Unfit("a mistake that does not show again")
+    return record if right else record | what_is_wrong(record, findings, wrong)
 
 
 def first_shown(
     lesson: Lesson, text: str, right: bool, names: Sequence[str]
-) -> tuple[Check, Run, dict[int, Any]]:
+) -> tuple[Run, list[Any]]:
     """The first run in which a mistake shows, of the first check that has one. Raises `Unfit`."""
     why = "right numbers: a budget or the text of the file tells it"
+    solution, functions = of_lesson(lesson.number)
     for name in names:
-        check = lesson.check(name)
-        solution = solution_of(lesson.number)
         try:
-            run, recipes = shown_in(
-                lesson, check, functions(lesson.number)[name], text, solution, right
-            )
+            check = lesson.check(name)
+            run, recipes = shown_in(lesson, check, functions[name], text, solution, right)
         except Unfit as unfit:
             why = str(unfit)
-            continue
         except Exception as error:  # a check is not written for what this one does
             why = f"the check ends in {type(error).__name__}"
-            continue
-        if run:
-            return check, run, recipes
+        else:
+            if run:
+                return run, recipes
     raise Unfit(why)
 
 
 @functools.cache
-def functions(number: str) -> dict[str, Any]:
-    return checks_of(find_lesson(number))
-
-
-@functools.cache
-def solution_of(number: str) -> Any:
-    return module_of(solution_text(find_lesson(number)), f"ours_{number}")
-
-
-# ---------------------------------------------------------------- as JSON
+def of_lesson(number: str) -> tuple[Any, dict[str, Callable]]:
+    """Our solution as a module, and the functions of the checks."""
+    lesson = find_lesson(number)
+    return module_of(solution_text(lesson)), checks_of(lesson)
 
 
 def as_told(program: Program) -> Record:
-    kernels: list[Any] = []
-    for launch in program.launches:
-        if not any(launch.kernel is one for one in kernels):
-            kernels.append(launch.kernel)
+    kernels = [*{id(one["kernel"]): one["kernel"] for one in program.launches}.values()]
     text, names = one_text(kernels)
-
-    def as_json(launch: Launch) -> Record:
-        (number,) = [n for n, one in enumerate(kernels) if one is launch.kernel]
-        return {
-            "kernel": names[number], "grid": launch.grid, "block": launch.block, "shared": 0,
-            "arguments": launch.arguments,
-        }  # fmt: skip
-
-    return {"source": text, "launches": [as_json(launch) for launch in program.launches]}
+    known = {id(kernel): name for kernel, name in zip(kernels, names, strict=True)}
+    launches = [one | {"kernel": known[id(one["kernel"])]} for one in program.launches]
+    return {"source": text, "launches": launches}
 
 
-def told_arrays(run: Run, recipes: dict[int, Any]) -> Iterator[Record]:
-    for name, original, before in zip(named_arrays(run), run.originals, run.before, strict=True):
-        told = {"name": name, "shape": list(before.shape), "dtype": before.dtype.name}
-        if isinstance(original, Output) and original.initial is None:
-            told["garbage"] = True  # the kernel has to write it
-        drawn = [
-            recipe
-            for _, values, recipe in recipes.values()
-            if values.shape == before.shape and values.tobytes() == before.tobytes()
-        ]
-        if drawn and before.size > 8:
-            yield told | drawn[0]
-        elif before.size and np.isfinite(before.flat[0]) and (before == before.flat[0]).all():
-            yield told | {"full": before.flat[0].item()}
-        else:
-            yield told | {"values": packed(before)}
-
-
-def named_arrays(run: Run) -> list[str]:
-    """Names as the kernel calls them, if it is plain; else where they stand among arguments."""
-    names = list(run.names)
+def arrays(run: Run, recipes: list[Any]) -> list[Record]:
+    """How the arrays of a run are made, each named as the first kernel calls it."""
+    names = {}
     for launch in reversed(run.right.launches):
-        code = getattr(launch.kernel, "py_func", launch.kernel).__code__
-        for parameter, item in zip(code.co_varnames, launch.arguments, strict=False):
+        parameters = launch["kernel"].py_func.__code__.co_varnames
+        for parameter, item in zip(parameters, launch["arguments"], strict=False):
             if isinstance(item, dict) and "array" in item:
                 names[item["array"]] = parameter
-    return [f"{name}_{n}" if names.index(name) < n else name for n, name in enumerate(names)]
+    told = []
+    for number, (original, before) in enumerate(zip(run.originals, run.before, strict=True)):
+        one = {"name": names.get(number, f"array {number}")}
+        one |= {"shape": before.shape, "dtype": before.dtype.name}
+        if isinstance(original, Output) and original.initial is None:
+            one["garbage"] = True  # a kernel has to write it
+        told.append(one | recipe_of(before, recipes))
+    return told
 
 
-def told_expected(run: Run, check: Check) -> list[Record]:
-    return [
-        {"array": number, "tolerance": 2 * allowed, "values": packed(run.right.arrays[number])}
-        for number, allowed in sorted(run.tolerances(check.tolerance).items())
-    ]
+def recipe_of(array: np.ndarray, recipes: list[Any]) -> Record:
+    for content, shape, recipe in recipes:
+        if shape == array.shape and content == array.tobytes():
+            return recipe
+    first = array.flat[0] if array.size else 0
+    if np.isfinite(first) and (array == first).all():
+        return {"full": np.asarray(first).item()}
+    return {"values": packed(array)}
 
 
 def packed(array: np.ndarray) -> str:
@@ -234,53 +193,45 @@ def packed(array: np.ndarray) -> str:
 # ---------------------------------------------------------------- run again, from the line alone
 
 
-def replayed(record: Record, program: Record) -> tuple[list[Finding], list[np.ndarray]]:
-    """(what the simulator finds, all arrays afterwards)."""
+def replayed(record: Record, program: Record) -> tuple[list[Finding], Record]:
+    """(what the simulator finds, the kind and witness of the first wrong number, if any)."""
     findings: list[Finding] = []
 
-    def start(kernel: Any, grid: Any, block: Any, shared: int, arguments: Any) -> None:
+    def start(kernel: Any, grid: Any, block: Any, shared: int, given: Any) -> None:
         with np.errstate(all="ignore"):
-            report = checked_run(
-                kernel, grid, block, *arguments, measure=False, budget=BUDGET, ask_numba=False,
-                negative=False, dynamic_shared=shared,
-            )  # fmt: skip
+            report = checked_run(kernel, grid, block, *given, dynamic_shared=shared, **CHECKED)
         findings.extend(report.problems)
 
-    arrays = reader.run(json.loads(json.dumps(record)), program, start)
-    return findings, arrays
+    left = reader.run(record, program, start)
+    for number, indices in reader.wrong_arrays(record, left).items():
+        recipe, got = record["arrays"][number], left[number]
+        (told,) = [one["values"] for one in record["expected"] if one["array"] == number]
+        right = reader.unpacked(told, got.dtype, got.shape)
+        index = tuple(indices[0].tolist())
+        numbers = {"got": str(got[index]), "right": str(right[index])}
+        kind = kind_of_difference(got, right, recipe)
+        return findings, {
+            "kind": kind, "witness": {"array": recipe["name"], "index": index, **numbers}
+        }  # fmt: skip
+    return findings, {}
 
 
-def what_is_wrong(
-    record: Record, findings: list[Finding], arrays: list[np.ndarray], wrong: dict[str, np.ndarray]
-) -> Record:
-    """The fields kind, line and witness, and what our simulator says."""
+def what_is_wrong(record: Record, findings: list[Finding], wrong: Record) -> Record:
+    """The fields kind, line and witness; with a finding, what our simulator says."""
     kernel, mended = record["kernel"], record["mended"]
     kind = kind_of_text(kernel, mended)
-    if findings:
-        first = findings[0]
-        kind = kind or KIND_OF_FINDING.get(first.kind, first.kind)
-        place = {key: value for key, value in first.place._asdict().items() if value is not None}
-        place.pop("other_file", None)
-        return {"kind": kind, "line": first.line, "witness": place, "finding": first.message}
-    name, indices = next(iter(wrong.items()))
-    (number,) = [n for n, one in enumerate(record["arrays"]) if one["name"] == name]
-    (told,) = [one for one in record["expected"] if one["array"] == number]
-    got = arrays[number]
-    right = reader.unpacked(told["values"], got.dtype, got.shape)
-    kind = kind or kind_of_difference(got, right, record["arrays"][number])
-    index = tuple(indices[0].tolist())
-    witness = {"array": name, "index": index, "got": str(got[index]), "right": str(right[index])}
-    return {
-        "kind": kind,
-        "line": first_change(kernel["source"], mended["source"]),
-        "witness": witness,
-    }
+    if not findings:
+        line = first_change(kernel["source"].splitlines(), mended["source"].splitlines())
+        return wrong | {"kind": kind or wrong["kind"], "line": line}
+    first = findings[0]
+    place = {key: value for key, value in first.place._asdict().items() if value is not None}
+    place.pop("other_file", None)
+    kind = kind or OF_FINDING.get(first.kind, first.kind)
+    return {"kind": kind, "line": first.line, "witness": place, "finding": first.message}
 
 
-def first_change(text: str, mended: str) -> int:
-    """The first line of a text that another one has not; 0 if there is none."""
-    lines, other = text.splitlines(), mended.splitlines()
-    for what, first, *_ in difflib.SequenceMatcher(None, lines, other, False).get_opcodes():
-        if what != "equal":
-            return min(first + 1, len(lines))
-    return 0
+def first_change(lines: list[str], others: list[str]) -> int:
+    """Number of the first line that is changed, of those of a text; 0 if there is none."""
+    changes = difflib.SequenceMatcher(None, lines, others, False).get_opcodes()
+    begins = (min(first + 1, len(lines)) for what, first, *_ in changes if what != "equal")
+    return next(begins, 0)

@@ -1,7 +1,6 @@
 """What kind of mistake a kernel has: from its text beside the mended one, a finding, or numbers."""
 
 import difflib
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,19 +10,14 @@ RACE, MISSING, DIVERGENT = "race", "missing barrier", "divergent barrier"
 BOUNDS, MEMORY, DEADLOCK = "bounds", "unwritten or stale memory", "deadlock"
 LOST, PRECISION, INDEX, VALUES = "lost update", "precision", "index", "values"
 SHAPE, HOST, COMPILE = "launch shape", "order of the host", "does not compile"
-KINDS = (
-    RACE, MISSING, DIVERGENT, BOUNDS, MEMORY, DEADLOCK, LOST, PRECISION, INDEX, SHAPE, HOST, VALUES,
-    COMPILE,
-)  # fmt: skip
 
 # A finding of the checked simulator -> the kind of the mistake.
-KIND_OF_FINDING = {
+OF_FINDING = {
     "race": RACE, "barrier": DIVERGENT, "out-of-bounds": BOUNDS, "negative": BOUNDS,
     "overflow": BOUNDS, "uninitialised": MEMORY, "unwritten": MEMORY, "deadlock": DEADLOCK,
     "endless": DEADLOCK, "limits": SHAPE, "order": RACE, "compile": COMPILE,
     "unsupported": COMPILE, "raised": VALUES,
 }  # fmt: skip
-
 # A call that a kernel has fewer of than the mended one -> the kind.
 MISSED = {"syncthreads": MISSING, "syncwarp": MISSING, "atomic": LOST, "threadfence": RACE}
 MOST_GONE = 3  # lines: more than that is another way, which may need no such call
@@ -35,19 +29,14 @@ Program = Mapping[str, Any]
 def kind_of_text(kernel: Program, mended: Program) -> str:
     """The kind, if the kernels are right and their launches are not, or a call is missing."""
     if kernel["source"] == mended["source"]:
-        return kind_of_launches(kernel, mended)
-    gone = [line for line in difflib.ndiff(*map(lines_of, (mended, kernel))) if line[0] == "-"]
-    if len(gone) <= MOST_GONE:
+        shapes = [[(n["grid"], n["block"]) for n in one["launches"]] for one in (kernel, mended)]
+        return SHAPE if len(set(map(len, shapes))) == 1 and shapes[0] != shapes[1] else HOST
+    changes = difflib.ndiff(mended["source"].splitlines(), kernel["source"].splitlines())
+    if sum(line[0] == "-" for line in changes) <= MOST_GONE:
         for call, kind in MISSED.items():
-            pattern = rf"cuda\.{call}\w*\b"
-            counts = [len(re.findall(pattern, one["source"])) for one in (kernel, mended)]
-            if counts[0] < counts[1]:
+            if kernel["source"].count(f"cuda.{call}") < mended["source"].count(f"cuda.{call}"):
                 return kind
     return ""
-
-
-def lines_of(program: Program) -> list[str]:
-    return program["source"].splitlines()
 
 
 def kind_of_difference(got: np.ndarray, right: np.ndarray, recipe: Mapping[str, Any]) -> str:
@@ -62,13 +51,3 @@ def kind_of_difference(got: np.ndarray, right: np.ndarray, recipe: Mapping[str, 
     if np.isin(values[wrong], wanted).mean() > 0.5 and len(np.unique(wanted)) > 8:
         return INDEX
     return VALUES
-
-
-def kind_of_launches(kernel: Program, mended: Program) -> str:
-    """Of programs with the same kernels: is it how many threads start, or what starts when?"""
-    shapes = [
-        [(one["grid"], one["block"]) for one in each["launches"]] for each in (kernel, mended)
-    ]
-    if len(shapes[0]) == len(shapes[1]) and shapes[0] != shapes[1]:
-        return SHAPE
-    return HOST

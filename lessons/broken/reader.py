@@ -1,7 +1,7 @@
 """Read a line of the file of broken kernels, and run its program: needs numpy and numba alone.
 
-A line is a JSON object; lessons/GRADING.md says what its fields mean. This file knows nothing of
-the rest of the project, so it can be copied:
+This file knows nothing of the rest of the project, so it can be copied. lessons/GRADING.md says
+what the fields of a line mean.
 
     record = json.loads(line)
     arrays = run(record, record["kernel"], start)  # or record["mended"]
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 Record = Mapping[str, Any]
-Start = Callable[..., None]
 
 
 def loaded(source: str, name: str, file: str = "") -> dict[str, Any]:
@@ -53,14 +52,14 @@ def unpacked(text: str, dtype: Any, shape: Sequence[int]) -> np.ndarray:
 def run(
     record: Record,
     program: Record,
-    start: Start,
+    start: Callable[..., None],
     names: Mapping[str, Any] | None = None,
     put: Callable[[np.ndarray, Record], Any] = lambda array, recipe: array,
 ) -> list[Any]:
     """Start the launches of a program one after another; returns all arrays as they are then.
 
-    names: what the program's source defines, if it is loaded already. put: makes an array that the
-    kernel can use, for one on a device.
+    names: what the program's source defines, if it is loaded already. put: what a kernel gets for
+    an array, if that is elsewhere.
     """
     defined = names or loaded(program["source"], "broken")
     arrays = [put(made(recipe), recipe) for recipe in record["arrays"]]
@@ -72,10 +71,7 @@ def run(
 
 
 def argument(item: Any, arrays: Sequence[Any]) -> Any:
-    """What stands for an array, a number of a type, or a tuple; plain numbers are as they are.
-
-    arrays: NumPy's, or those of a device.
-    """
+    """What stands for an array, a part of one, a number of a type, or a tuple; else a number."""
     if not isinstance(item, dict):
         return item
     if "tuple" in item:
@@ -83,11 +79,11 @@ def argument(item: Any, arrays: Sequence[Any]) -> Any:
         return named(item["tuple"], *item["fields"])(*values) if item["tuple"] else tuple(values)
     if "number" in item:
         return np.dtype(item["number"]).type(item["value"])
-    whole = arrays[item["array"]]
     if "shape" not in item:
-        return whole
-    flat = whole.reshape(-1)[item["first"] : item["first"] + int(np.prod(item["shape"]))]
-    return flat.reshape(tuple(item["shape"]))
+        return arrays[item["array"]]
+    shape = tuple(item["shape"])
+    flat = arrays[item["array"]].reshape(-1)
+    return flat[item["first"] : item["first"] + int(np.prod(shape))].reshape(shape)
 
 
 @functools.cache
@@ -95,22 +91,18 @@ def named(name: str, *fields: str) -> Any:
     return collections.namedtuple(name, fields)  # its fields come as text
 
 
-def wrong_arrays(record: Record, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """name -> the indices of wrong elements, (n, axes) int64, of each array that has any."""
+def wrong_arrays(record: Record, arrays: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+    """Number of each array that has wrong elements -> their indices, (n, axes) int64."""
     found = {}
     for one in record["expected"]:
         got = arrays[one["array"]]
         right = unpacked(one["values"], got.dtype, got.shape)
-        wrong = np.argwhere(differs(got, right, one["tolerance"]))
-        if len(wrong):
-            found[record["arrays"][one["array"]]["name"]] = wrong
-    return found
+        found[one["array"]] = np.argwhere(differs(got, right, one["tolerance"]))
+    return {number: wrong for number, wrong in found.items() if len(wrong)}
 
 
 def differs(got: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which elements are further apart than an absolute tolerance; NaN is equal to NaN alone."""
-    if got.dtype.kind not in "fc":
-        return abs(got.astype(np.float64) - right.astype(np.float64)) > tolerance
+    """Which elements are further apart than an absolute tolerance; NaN is near NaN alone."""
     with np.errstate(all="ignore"):
         near = abs(got.astype(np.float64) - right.astype(np.float64)) <= tolerance
-    return ~(near | (got == right) | (np.isnan(got) & np.isnan(right)))
+    return ~(near | (got == right) | ((got != got) & (right != right)))

@@ -6,12 +6,12 @@ which array each argument is. All files here are our own, so they run in this pr
 
 import linecache
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,35 +27,30 @@ from lessons.grading.worker.outcome import Counts
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
 from lessons.lab.dimensions import as_dim3, volume
-from lessons.lab.simulator.findings import Finding
 from lessons.lab.simulator.run import checked_run
 from lessons.lab.simulator.traffic import SUMS, Traffic
 
 SEED = 38
 MOST_THREADS = 20_000  # of a launch: other simulators start a thread of the processor for each
 MOST_LAUNCHES = 24
-BUDGET = 300_000  # rounds of loops
+CHECKED = {"measure": False, "budget": 300_000, "ask_numba": False, "negative": False}
 
 
 class Shown(Exception):
     """A run has been found in which the mistake shows, or one of a right file."""
 
 
-class Launch(NamedTuple):
-    kernel: Any
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
-    arguments: list[Any]  # as reader.argument reads them
-
-
 @dataclass
 class Program:
-    """What a file did in one run. arrays: as it has left them; error: what the host raised."""
+    """What a file did in one run. arrays: as it has left them; error: whether the host raised.
+
+    launches: as in the exported line, but for "kernel", which is the kernel itself.
+    """
 
     arrays: list[np.ndarray]
-    launches: list[Launch] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    error: str = ""
+    launches: list[dict[str, Any]] = field(default_factory=list)
+    found: bool = False
+    error: bool = False
 
 
 @dataclass
@@ -67,73 +62,55 @@ class Run:
 
     originals: list[Any]
     before: list[np.ndarray]
-    names: list[str]
     wrong: Program
     right: Program
-    compared: dict[int, float] = field(default_factory=dict)
+    compared: dict[int, float]
 
-    def tolerances(self, usual: float) -> dict[int, float]:
-        """Of all outputs, if the check has looked at none of them itself."""
-        outputs = [n for n, one in enumerate(self.originals) if isinstance(one, Output)]
-        return self.compared or {
-            n: usual * max(1.0, largest(self.right.arrays[n])) for n in outputs
-        }
-
-    def differs(self, usual: float) -> bool:
+    def shows(self) -> bool:
         """Twice the tolerance: the numbers compared are both rounded."""
-        wrong, right = self.wrong.arrays, self.right.arrays
-        each = self.tolerances(usual).items()
-        return any(differs(wrong[n], right[n], 2 * allowed).any() for n, allowed in each)
-
-
-def largest(array: np.ndarray) -> float:
-    finite = np.abs(array[np.isfinite(array)].astype(np.float64))
-    return float(finite.max(initial=0.0))
-
-
-# ---------------------------------------------------------------- one check
+        pairs = [
+            (self.wrong.arrays[n], self.right.arrays[n], 2 * t) for n, t in self.compared.items()
+        ]
+        return self.wrong.found or self.wrong.error or any(differs(*one).any() for one in pairs)
 
 
 class Recorder(NoNumbers):
     """Runs a check to its end with right numbers, whatever the wrong file has computed."""
 
-    recipes: dict[int, dict[str, Any]]
-
-    def random(
-        self, shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32
-    ) -> Any:
+    def random(self, shape: Any, low: float = 0, high: float = 1, dtype: Any = np.float32) -> Any:
         """As `Case.random`, with a seed of its own for each array: so it is told in a line."""
         recipes = self.runs.recipes  # type: ignore[attr-defined]
         name = f"{self.lesson.name} {self.check.name}".encode()
-        seed = [self.seed, zlib.crc32(name), len(recipes)]
-        array = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
-        recipe = {"uniform": [float(low), float(high)], "seed": seed}
-        recipes[id(array)] = array, array.copy(), recipe
+        recipe = {"uniform": [low, high], "seed": [self.seed, zlib.crc32(name), len(recipes)]}
+        array = np.random.default_rng(recipe["seed"]).uniform(low, high, shape).astype(dtype)
+        recipes.append((array.tobytes(), array.shape, recipe))
         return array
 
-    def expect(self, got: Any, expected: Any, *others: Any, **named: Any) -> None:
-        tolerance = named.get("tolerance", others[2] if len(others) > 2 else None)
-        values = np.asarray(expected)
-        self.runs.note_expected(  # type: ignore[attr-defined]
-            got, self.usual_tolerance(values) if tolerance is None else tolerance
-        )
+    def expect(self, *arguments: Any, **named: Any) -> None:
+        got, expected, _, _, tolerance, *_ = (*arguments, None, None, None, None)
+        tolerance = named.get("tolerance", tolerance)
+        if tolerance is None:
+            tolerance = self.usual_tolerance(np.asarray(expected))
+        self.runs.note_compared(got, float(tolerance))  # type: ignore[attr-defined]
 
 
 class SideBySide:
     """Takes the place of `Runs`: what a check runs, runs here with both files."""
 
-    on_gpu = False
-    evidence = None
+    on_gpu, evidence, submission = False, None, None
 
-    def __init__(self, wrong: Any, right: Any, usual: float, wants_right: bool) -> None:
-        self.wrong, self.right = wrong, right
-        self.usual = usual
-        self.wants_right = wants_right
-        self.recipes: dict[int, Any] = {}
-        self.last = LastRun()
-        self.calls: list[str] = []
+    def __init__(self, wrong: Any, right: Any, tolerance: float, wants_right: bool) -> None:
+        self.files = wrong, right
+        self.tolerance, self.wants_right = tolerance, wants_right
+        self.recipes: list[tuple[bytes, tuple[int, ...], dict[str, Any]]] = []
+        self.last, self.calls = LastRun(), list[str]()
         self.pending: Run | None = None
         self.shown: Run | None = None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "submission":
+            raise Unfit("code that is made during the check")
+        super().__setattr__(name, value)
 
     def size(self, large: Any, small: Any) -> Any:
         return small
@@ -141,56 +118,47 @@ class SideBySide:
     def backend_of(self, engine: str | None) -> str:
         return "checked"
 
-    @property
-    def submission(self) -> None:
-        return None
-
-    @submission.setter
-    def submission(self, _: Submission) -> None:
-        raise Unfit("code that is made during the check")
-
     def note(self, *_: str) -> None:
         raise Unfit("host code that copies and waits by itself")
 
     def call(self, function: str, arguments: tuple[object, ...]) -> object:
-        made = plain(self.right, function)(*with_students(arguments, self.right))
-        return tuple(made) if isinstance(made, list) else made
+        right = self.files[1]
+        given = mapped(arguments, lambda one: of_file(one, right))
+        called = getattr(right, function)
+        return getattr(called, "py_func", called)(*given)
 
     def run(self, backend: str, function: str, arguments: tuple[object, ...], **_: Any) -> Counts:
         self.settle()
-        originals, names = [], []
-        for name, array in arrays_in(arguments):
-            if not any(array is other for other in originals):
-                originals.append(array)
-                names.append(name)
+        leaves: list[Any] = []
+        mapped(arguments, leaves.append)
+        originals = [*{id(v): v for v in leaves if isinstance(v, (np.ndarray, Output))}.values()]
         before = [array_of(one).copy() for one in originals]
-        programs = [
-            program(module, function, arguments, originals) for module in (self.wrong, self.right)
-        ]
-        self.pending = Run(originals, before, names, *programs)
-        if programs[1].error or programs[1].findings:
-            raise Unfit("a run that ours cannot take here")
-        for original, made in zip(originals, programs[1].arrays, strict=True):
+        wrong, right = (program(file, function, arguments, originals) for file in self.files)
+        if right.error or right.found:
+            raise Unfit("a run that our solution cannot take here")
+        self.pending = Run(originals, before, wrong, right, {})
+        for original, made in zip(originals, right.arrays, strict=True):
             if isinstance(original, Output):
                 original.array[...] = made
         return NoCounts(originals, ())
 
-    def note_expected(self, got: Any, tolerance: float) -> None:
-        if self.pending is None:
-            return
+    def note_compared(self, got: Any, tolerance: float) -> None:
         array = got.array if isinstance(got, Output) else np.asarray(got)
-        for number, one in enumerate(self.pending.originals):
+        for number, one in enumerate(self.pending.originals if self.pending else ()):
             if isinstance(one, Output) and np.may_share_memory(one.buffer, array):
-                known = self.pending.compared.get(number, 0.0)
-                self.pending.compared[number] = max(known, float(tolerance))
+                known = self.pending.compared  # type: ignore[union-attr]
+                known[number] = max(known.get(number, 0.0), tolerance)
 
     def settle(self) -> None:
         """Decide whether the last run is one to show, now that the check has looked at it."""
         run, self.pending = self.pending, None
         if run is None or not (run.wrong.launches or run.wrong.error):
             return
-        shows = bool(run.wrong.findings or run.wrong.error or run.differs(self.usual))
-        if shows or self.wants_right:
+        if not run.compared:
+            outputs = [n for n, one in enumerate(run.originals) if isinstance(one, Output)]
+            largest = {n: np.abs(run.right.arrays[n]).max(initial=1) for n in outputs}
+            run.compared = {n: self.tolerance * float(most) for n, most in largest.items()}
+        if self.wants_right or run.shows():
             self.shown = run
             raise Shown
 
@@ -201,122 +169,81 @@ class NoCounts(Counts):
     def of(self, *arrays: object) -> Traffic:
         return Traffic("", **dict.fromkeys(SUMS, 1))
 
-    def shared(self) -> Traffic:
-        return self.of()
-
-    everything = shared
-
-    def busiest_line(self, field: str, *arrays: object) -> int:
+    def number(self, array: object) -> int:
         return 0
 
 
 def shown_in(
     lesson: Lesson, check: Check, function: CheckFunction, text: str, solution: Any, right: bool
-) -> tuple[Run | None, dict[int, Any]]:
+) -> tuple[Run | None, list[Any]]:
     """(the first run of a check in which a wrong file's mistake shows, recipes of its arrays).
 
     None if it shows in none. right: take the first run at all. Raises `Unfit`.
     """
-    wrong = module_of(text, f"{lesson.name}_wrong")
     attempt = Attempt(lesson, check, Submission(Path("wrong.py"), text.encode()), SEED)
-    runs = SideBySide(wrong, solution, check.tolerance, right)
+    runs = SideBySide(module_of(text), solution, check.tolerance, right)
     recorder: Any = Recorder(attempt, runs)  # type: ignore[arg-type]
     with suppress(Shown):
         try:
             function(recorder)
-        finally:  # a check may end in an error: it is not written for counts that are none
+        finally:  # a check may end in an error: it is not written for counts of nothing
             runs.settle()
     return runs.shown, runs.recipes
 
 
-def module_of(text: str, name: str) -> SimpleNamespace:
+def module_of(text: str) -> SimpleNamespace:
     """A file of ours, run. Its text can be looked up, as the simulator does."""
-    file = f"<{name} {zlib.crc32(text.encode())}>"
+    file = f"<file {zlib.crc32(text.encode())}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    names: dict[str, Any] = {"__name__": name}
+    names: dict[str, Any] = {"__name__": "exercise"}
     exec(compile(text, file, "exec"), names)
     return SimpleNamespace(**names)
 
 
-def plain(module: Any, name: str) -> Callable:
-    function = getattr(module, name)
-    return getattr(function, "py_func", function)
+# ---------------------------------------------------------------- the launches of one file
 
 
-# ---------------------------------------------------------------- arrays among arguments
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value, with each that is in its tuples and lists changed."""
+    if not isinstance(value, (tuple, list)):
+        return change(value)
+    items = [mapped(item, change) for item in value]
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 
 
-def arrays_in(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """(name, array or output) of each among the arguments of a function, also in tuples."""
-    if isinstance(value, (np.ndarray, Output)):
-        yield name, value
-    elif isinstance(value, (tuple, list)):
-        fields = getattr(value, "_fields", range(len(value)))
-        for part, item in zip(fields, value, strict=True):
-            yield from arrays_in(item, f"{name}.{part}" if name else str(part))
+def of_file(value: Any, file: Any) -> Any:
+    return getattr(file, value.name) if isinstance(value, Student) else value
 
 
 def array_of(one: Any) -> np.ndarray:
     return one.array if isinstance(one, Output) else one
 
 
-def with_students(value: Any, module: Any) -> Any:
-    if isinstance(value, Student):
-        return getattr(module, value.name)
-    if isinstance(value, (tuple, list)):
-        items = [with_students(item, module) for item in value]
-        return rebuilt(value, items)
-    return value
-
-
-def with_copies(value: Any, module: Any, originals: Sequence[Any], copies: Sequence[Any]) -> Any:
-    """Arguments with functions of a module, and with copies in the place of arrays."""
-    for original, copy in zip(originals, copies, strict=True):
-        if value is original:
-            return copy
-    if isinstance(value, Student):
-        return getattr(module, value.name)
-    if isinstance(value, (tuple, list)):
-        return rebuilt(value, [with_copies(item, module, originals, copies) for item in value])
-    return value
-
-
-def rebuilt(value: Any, items: list[Any]) -> Any:
-    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-
-
-# ---------------------------------------------------------------- the launches of one file
-
-
-def program(
-    module: Any, function: str, arguments: Sequence[Any], originals: Sequence[Any]
-) -> Program:
+def program(file: Any, function: str, arguments: Any, originals: Sequence[Any]) -> Program:
     """Call `function(*arguments, launch=...)` of a file on copies of the arrays."""
-    arrays = [np.ascontiguousarray(array_of(one)).copy() for one in originals]
-    made = Program(arrays)
+    made = Program([np.ascontiguousarray(array_of(one)).copy() for one in originals])
+    copies = {id(one): copy for one, copy in zip(originals, made.arrays, strict=True)}
 
     def launch(kernel: Any, blocks: Any, threads: Any, *given: Any) -> None:
         grid, block = as_dim3(blocks, "grid"), as_dim3(threads, "block")
         if volume(grid) * volume(block) > MOST_THREADS or len(made.launches) >= MOST_LAUNCHES:
             raise Unfit("more threads or launches than others can run")
-        told = [told_argument(value, arrays) for value in given]
-        made.launches.append(Launch(kernel, tuple(grid), tuple(block), told))
-        report = checked_run(
-            kernel, grid, block, *given, measure=False, budget=BUDGET, ask_numba=False,
-            negative=False,
-        )  # fmt: skip
-        made.findings += report.problems
+        told = [told_argument(value, made.arrays) for value in given]
+        one = {"kernel": kernel, "grid": grid, "block": block, "shared": 0, "arguments": told}
+        made.launches.append(one)
+        report = checked_run(kernel, grid, block, *given, **CHECKED)
+        made.found |= not report.ok
 
+    if not hasattr(file, function):
+        raise Unfit(f"a file without {function}")
+    given = mapped(arguments, lambda one: copies.get(id(one), of_file(one, file)))
     try:
-        if not hasattr(module, function):
-            raise Unfit(f"a file without {function}")
         with np.errstate(all="ignore"):
-            copied = with_copies(tuple(arguments), module, originals, arrays)
-            getattr(module, function)(*copied, launch=launch)
+            getattr(file, function)(*given, launch=launch)
     except Unfit:
         raise
-    except Exception as error:
-        made.error = f"{type(error).__name__}: {error}"
+    except Exception:
+        made.error = True
     return made
 
 
@@ -328,9 +255,10 @@ def told_argument(value: Any, arrays: Sequence[np.ndarray]) -> Any:
         fields = list(getattr(value, "_fields", ()))
         items = [told_argument(item, arrays) for item in value]
         return {"tuple": type(value).__name__ if fields else "", "fields": fields, "items": items}
-    if isinstance(value, (np.number, np.bool_, bool, int, float)) and np.isfinite(value):
-        plain = type(value) in (bool, int, float)
-        return value if plain else {"number": value.dtype.name, "value": value.item()}
+    if isinstance(value, np.generic) and np.isfinite(value):
+        return {"number": value.dtype.name, "value": value.item()}
+    if type(value) in (bool, int, float) and np.isfinite(value):
+        return value
     raise Unfit(f"a kernel that is given a {type(value).__name__}")
 
 
@@ -342,6 +270,6 @@ def told_array(value: np.ndarray, arrays: Sequence[np.ndarray]) -> dict[str, Any
             return {"array": number}
         if not value.flags.c_contiguous or value.dtype != array.dtype:
             raise Unfit("a part of an array that is not contiguous")
-        first = value.ctypes.data - array.ctypes.data
-        return {"array": number, "first": first // value.itemsize, "shape": list(value.shape)}
+        first = (value.ctypes.data - array.ctypes.data) // value.itemsize
+        return {"array": number, "first": first, "shape": list(value.shape)}
     raise Unfit("an array that the host has made itself")
