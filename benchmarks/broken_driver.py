@@ -51,22 +51,34 @@ def as_it_is(array, recipe=None):
 def checked():
     """Our simulator, told which arrays hold garbage at first, as initcheck knows it."""
     from lessons.lab import checked_run
+    from lessons.lab.simulator.arguments import arrays_of
+    from lessons.lab.source import read_source
 
-    findings, garbage = [], {}  # garbage: id of an array -> which of its elements are written
+    findings, garbage = [], []  # garbage: (array, which of its elements are written)
 
     def put(array, recipe):
         if recipe.get("garbage"):
-            garbage[id(array)] = np.zeros(array.shape, bool)
+            garbage.append((array, np.zeros(array.shape, bool)))
         return array
 
     def start(kernel, grid, block, shared, given):
-        names = zip(kernel.py_func.__code__.co_varnames, given, strict=False)
-        held = {name: garbage[id(one)] for name, one in names if id(one) in garbage}
+        held = {
+            name: part_like(part, whole, written)
+            for name, part in arrays_of(read_source(kernel), given).items()
+            for whole, written in garbage
+            if np.may_share_memory(part, whole)
+        }
         options = {"measure": False, "dynamic_shared": shared, "uninitialised": held}
         report = checked_run(kernel, grid, block, *given, **options)
         findings.extend(one.kind for one in report.problems)
 
     return start, put, as_it_is, findings
+
+
+def part_like(part, whole, other):
+    """What a part of an array is of another array of the same shape."""
+    first = (part.ctypes.data - whole.ctypes.data) // whole.itemsize
+    return other.reshape(-1)[first : first + part.size].reshape(part.shape)
 
 
 def numbas():

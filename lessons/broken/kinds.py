@@ -1,6 +1,7 @@
 """What kind of mistake a kernel has: from its text beside the mended one, a finding, or numbers."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ OF_FINDING = {
     "endless": DEADLOCK, "limits": SHAPE, "order": RACE, "compile": COMPILE,
     "unsupported": COMPILE, "raised": VALUES,
 }  # fmt: skip
-# A call that a kernel has fewer of than the mended one -> the kind.
+# A call that a kernel has fewer of than the mended one -> the kind. In place of an atomic: a store.
 MISSED = {"syncthreads": MISSING, "syncwarp": MISSING, "atomic": LOST, "threadfence": RACE}
 MOST_GONE = 3  # lines: more than that is another way, which may need no such call
 SMALL = 2e-5  # relative: a difference of rounding
@@ -29,13 +30,21 @@ Program = Mapping[str, Any]
 def kind_of_text(kernel: Program, mended: Program) -> str:
     """The kind, if the kernels are right and their launches are not, or a call is missing."""
     if kernel["source"] == mended["source"]:
-        shapes = [[(n["grid"], n["block"]) for n in one["launches"]] for one in (kernel, mended)]
-        return SHAPE if len(set(map(len, shapes))) == 1 and shapes[0] != shapes[1] else HOST
-    changes = difflib.ndiff(mended["source"].splitlines(), kernel["source"].splitlines())
-    if sum(line[0] == "-" for line in changes) <= MOST_GONE:
-        for call, kind in MISSED.items():
-            if kernel["source"].count(f"cuda.{call}") < mended["source"].count(f"cuda.{call}"):
-                return kind
+        programs = kernel["launches"], mended["launches"]
+        names, grids, blocks = (
+            [[launch[what] for launch in one] for one in programs]
+            for what in ("kernel", "grid", "block")
+        )
+        same_order = names[0] == names[1]
+        return SHAPE if same_order and (grids[0], blocks[0]) != (grids[1], blocks[1]) else HOST
+    changes = [*difflib.ndiff(mended["source"].splitlines(), kernel["source"].splitlines())]
+    if sum(line[0] == "-" for line in changes) > MOST_GONE:
+        return ""
+    stores = any(re.match(r"\+ .*\] \+?= ", line) for line in changes)
+    for call, kind in MISSED.items():
+        fewer = kernel["source"].count(f"cuda.{call}") < mended["source"].count(f"cuda.{call}")
+        if fewer and (kind != LOST or stores):
+            return kind
     return ""
 
 

@@ -57,7 +57,7 @@ class Program:
 class Run:
     """One run of a check. originals: its arrays and outputs; before: what they held.
 
-    compared: number of an array -> how much its elements may differ, as the check has asked.
+    compared: number of an array that the check has compared -> how much an element may differ.
     """
 
     originals: list[Any]
@@ -81,9 +81,9 @@ class Recorder(NoNumbers):
         """As `Case.random`, with a seed of its own for each array: so it is told in a line."""
         recipes = self.runs.recipes  # type: ignore[attr-defined]
         name = f"{self.lesson.name} {self.check.name}".encode()
-        recipe = {"uniform": [low, high], "seed": [self.seed, zlib.crc32(name), len(recipes)]}
-        array = np.random.default_rng(recipe["seed"]).uniform(low, high, shape).astype(dtype)
-        recipes.append((array.tobytes(), array.shape, recipe))
+        seed = [self.seed, zlib.crc32(name), len(recipes)]
+        array = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+        recipes.append((array.tobytes(), array.shape, {"uniform": [low, high], "seed": seed}))
         return array
 
     def expect(self, *arguments: Any, **named: Any) -> None:
@@ -99,9 +99,8 @@ class SideBySide:
 
     on_gpu, evidence, submission = False, None, None
 
-    def __init__(self, wrong: Any, right: Any, tolerance: float, wants_right: bool) -> None:
-        self.files = wrong, right
-        self.tolerance, self.wants_right = tolerance, wants_right
+    def __init__(self, wrong: Any, right: Any, wants_right: bool) -> None:
+        self.files, self.wants_right = (wrong, right), wants_right
         self.recipes: list[tuple[bytes, tuple[int, ...], dict[str, Any]]] = []
         self.last, self.calls = LastRun(), list[str]()
         self.pending: Run | None = None
@@ -154,11 +153,7 @@ class SideBySide:
         run, self.pending = self.pending, None
         if run is None or not (run.wrong.launches or run.wrong.error):
             return
-        if not run.compared:
-            outputs = [n for n, one in enumerate(run.originals) if isinstance(one, Output)]
-            largest = {n: np.abs(run.right.arrays[n]).max(initial=1) for n in outputs}
-            run.compared = {n: self.tolerance * float(most) for n, most in largest.items()}
-        if self.wants_right or run.shows():
+        if run.shows() or (self.wants_right and run.compared):
             self.shown = run
             raise Shown
 
@@ -181,7 +176,7 @@ def shown_in(
     None if it shows in none. right: take the first run at all. Raises `Unfit`.
     """
     attempt = Attempt(lesson, check, Submission(Path("wrong.py"), text.encode()), SEED)
-    runs = SideBySide(module_of(text), solution, check.tolerance, right)
+    runs = SideBySide(module_of(text), solution, right)
     recorder: Any = Recorder(attempt, runs)  # type: ignore[arg-type]
     with suppress(Shown):
         try:

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from benchmarks import broken_kernels
+from benchmarks.broken_driver import checked, outcome_of
 from benchmarks.broken_kernels import (
     FOUND,
     HANG,
@@ -95,6 +96,33 @@ def test_a_sample_has_all_kinds_and_is_drawn_by_seed():
     assert chosen == sample(records, 40, 10, seed=1) != sample(records, 40, 10, seed=2)
     drawn = [one["kind"] for one in chosen]
     assert [drawn.count(kind) for kind in ("values", "deadlock", "right")] == [37, 3, 10]
+
+
+SOURCE = """
+from numba import cuda
+
+@cuda.jit
+def fill(part):
+    part[cuda.grid(1)] = 1
+
+@cuda.jit
+def double(whole):
+    whole[cuda.grid(1)] *= 2
+"""
+
+
+@pytest.mark.parametrize(("parts", "found"), [((0, 2), ""), ((0,), "uninitialised")])
+def test_garbage_that_is_written_in_parts_is_garbage_no_more(parts, found):
+    def launch(kernel, block, argument):
+        sizes = {"grid": [1], "block": [block], "shared": 0}
+        return {"kernel": kernel, "arguments": [{"array": 0, **argument}], **sizes}
+
+    launches = [launch("fill", 2, {"first": first, "shape": [2]}) for first in parts]
+    array = {"shape": [4], "dtype": "float32", "full": -7.0, "garbage": True}
+    program = {"source": SOURCE, "launches": [*launches, launch("double", 4, {})]}
+    record = {"kernel": program, "arrays": [array], "expected": []}
+    task = {"record": record, "module": "kernel0x", "file": ""}
+    assert outcome_of(task, *checked()) == {"found": found, "wrong": 0}
 
 
 DRIVER = """

@@ -1,6 +1,5 @@
 """The file of broken kernels: each line can be run by others, who have nothing of this project."""
 
-import functools
 import json
 import math
 import os
@@ -144,11 +143,11 @@ def test_what_cannot_be_told_is_refused():
         one_text([kernel])
 
 
-def programs(wrong, mended, grids=((1, 1, 1), (1, 1, 1))):
-    one = functools.partial(dict, kernel="k", block=(4, 1, 1))
+def programs(wrong, mended, *launches):
+    """Two programs. launches: of each, pairs of a kernel and its blocks."""
     return [
-        {"source": text, "launches": [one(grid=grid)]}
-        for text, grid in zip((wrong, mended), grids, strict=True)
+        {"source": text, "launches": [{"kernel": k, "grid": n, "block": 4} for k, n in each]}
+        for text, each in zip((wrong, mended), launches or ((), ()), strict=True)
     ]
 
 
@@ -157,18 +156,26 @@ def programs(wrong, mended, grids=((1, 1, 1), (1, 1, 1))):
     [
         ("a\nb", "a\ncuda.syncthreads()\nb", kinds.MISSING),
         ("x[0] += 1", "cuda.atomic.add(x, 0, 1)", kinds.LOST),
+        ("a", "a\ncuda.atomic.add(x, 0, 1)", ""),  # left out, and nothing in its place
         ("a\nb", "a\ncuda.threadfence()\nb", kinds.RACE),
         ("a\nb\nc\nd", "1\n2\n3\ncuda.syncthreads()", ""),  # another way altogether
-        ("a", "b", ""),
     ],
 )
 def test_a_missing_call_tells_the_kind(wrong, mended, kind):
     assert kinds.kind_of_text(*programs(wrong, mended)) == kind
 
 
-def test_the_same_kernels_in_another_launch():
-    assert kinds.kind_of_text(*programs("a", "a", ((2, 1, 1), (3, 1, 1)))) == kinds.SHAPE
-    assert kinds.kind_of_text(*programs("a", "a")) == kinds.HOST
+@pytest.mark.parametrize(
+    ("wrong", "mended", "kind"),
+    [
+        ([("k", 2)], [("k", 3)], kinds.SHAPE),
+        ([("k", 2)], [("k", 2)], kinds.HOST),  # with other arguments
+        ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)], kinds.HOST),
+        ([("a", 1)], [("a", 1), ("b", 2)], kinds.HOST),
+    ],
+)
+def test_the_same_kernels_in_other_launches(wrong, mended, kind):
+    assert kinds.kind_of_text(*programs("a", "a", wrong, mended)) == kind
 
 
 RIGHT = np.linspace(0.5, 9.5, 10).astype(np.float32)
