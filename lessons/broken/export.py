@@ -1,7 +1,7 @@
 """`python -m lessons mistakes export --to FILE.jsonl`: all known mistakes as one file for others.
 
 A line per kernel, or per program of several launches on the same arrays: what is wrong, where, a
-witness, and the mended program. lessons/GRADING.md says what stands in a line. Each is run before
+witness, and the mended program. README.md says what stands in a line. Each is run before
 it is written, from its own text alone.
 """
 

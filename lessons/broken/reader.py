@@ -1,6 +1,6 @@
 """Read a line of the file of broken kernels, and run its program: needs numpy and numba alone.
 
-This file knows nothing of the rest of the project, so it can be copied. lessons/GRADING.md says
+This file knows nothing of the rest of the project, so it can be copied. README.md beside it says
 what the fields of a line mean.
 
     record = json.loads(line)
