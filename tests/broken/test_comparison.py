@@ -5,23 +5,11 @@ import time
 
 import pytest
 
-from benchmarks import broken_kernels
+from benchmarks import broken_kernels as compared
 from benchmarks.broken_driver import checked, outcome_of
-from benchmarks.broken_kernels import (
-    FOUND,
-    HANG,
-    MISSED,
-    NOT_RUN,
-    NUMBAS,
-    OURS,
-    PLAIN,
-    SEEN,
-    Chunk,
-    cell,
-    column,
-    sample,
-)
+from benchmarks.broken_kernels import FOUND, MISSED, NOT_RUN, SEEN, Chunk
 
+OURS, NUMBAS, PLAIN, HANG = compared.OURS, compared.NUMBAS, compared.PLAIN, compared.HANG
 FINE = {"found": "", "wrong": 0}
 
 # What compute-sanitizer prints of the kernel kernel7x.
@@ -81,19 +69,23 @@ def test_a_report_is_of_the_kernel_that_it_names(tool, tmp_path):
     ],
 )
 def test_the_column_of_an_outcome(tool, outcome, reported, expected):
-    assert column(tool, outcome, reported) == expected
+    assert compared.column(tool, outcome, reported) == expected
 
 
 def test_a_cell_of_the_table():
-    assert cell({FOUND: 3, MISSED: 1}) == "3 / 0 / 1"
-    assert cell({SEEN: 3, NOT_RUN: 2}) == "0 / 3 / 0 (2)"
+    assert compared.cell({FOUND: 3, MISSED: 1}) == "3 / 0 / 1"
+    assert compared.cell({SEEN: 3, NOT_RUN: 2}) == "0 / 3 / 0 (2)"
 
 
 def test_a_sample_has_all_kinds_and_is_drawn_by_seed():
     kinds = ["values"] * 200 + ["deadlock"] * 3 + ["right"] * 50
     records = [{"kind": kind, "n": n} for n, kind in enumerate(kinds)]
-    chosen = sample(records, 40, 10, seed=1)
-    assert chosen == sample(records, 40, 10, seed=1) != sample(records, 40, 10, seed=2)
+    chosen = compared.sample(records, 40, 10, seed=1)
+    assert (
+        chosen
+        == compared.sample(records, 40, 10, seed=1)
+        != compared.sample(records, 40, 10, seed=2)
+    )
     drawn = [one["kind"] for one in chosen]
     assert [drawn.count(kind) for kind in ("values", "deadlock", "right")] == [37, 3, 10]
 
@@ -139,7 +131,7 @@ for n in range(int(sys.argv[1]), 4):
 
 def test_a_process_that_hangs_or_dies_is_begun_again_behind(tmp_path, monkeypatch):
     driver = [sys.executable, "-c", DRIVER]
-    monkeypatch.setattr(broken_kernels, "command", lambda tool, file, n: [*driver, str(n)])
-    monkeypatch.setattr(broken_kernels, "SECONDS_PER_KERNEL", 0.5)
+    monkeypatch.setattr(compared, "command", lambda tool, file, n: [*driver, str(n)])
+    monkeypatch.setattr(compared, "SECONDS_PER_KERNEL", 0.5)
     chunk = Chunk(PLAIN, {n: {} for n in range(4)}, tmp_path, time.monotonic() + 60).run()
     assert chunk.outcomes == [FINE, {"error": HANG}, {"error": "ended with status 7"}, FINE]
