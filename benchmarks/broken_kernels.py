@@ -194,7 +194,7 @@ def refusal(tool, tasks, folder):
     """Why a tool does not run on this machine; "" if it does. It tries a right kernel."""
     if tool in SANITIZERS and not Path(sanitizer()).exists():
         return "compute-sanitizer is not installed"
-    right = next(task for task in tasks if task["record"]["right"])
+    right = next((task for task in tasks if task["record"]["right"]), tasks[0])
     chunk = Chunk(tool, {0: right}, folder, time.monotonic() + 90).run()
     outcome = chunk.outcomes[0] or {"error": chunk.printed or "it did not begin"}
     return outcome.get("error", "")
