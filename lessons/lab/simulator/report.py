@@ -14,6 +14,7 @@ from .findings import KINDS, NOWHERE, Finding, Findings, Place
 from .report_html import report_html
 from .sarif import sarif_log
 from .traffic import Traffic, totals_of_lines, traffic_table
+from .work import Work
 
 
 class Report(Findings):
@@ -35,6 +36,7 @@ class Report(Findings):
         self.left_out: Counter[str] = Counter()  # kind -> findings of it that are not kept
         self.doubles_asked_for = False  # by an array of doubles among the arguments
         self.counted: dict[tuple[str, int, str], Traffic] = {}  # by filename, line and array
+        self.work = Work()  # for `predict`
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
@@ -169,6 +171,7 @@ class Report(Findings):
     def forget_run(self) -> None:
         """Forget what was counted and recorded: the run begins again."""
         self.counted.clear()
+        self.work = Work()
         self.events.clear()
         if self.recording is not None:
             self.recording = Recording(len(self.findings))

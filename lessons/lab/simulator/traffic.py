@@ -36,6 +36,7 @@ class Traffic:
     shared_passes: int = 0  # without any bank conflict: as many as requests
     worst_conflict: int = 1
     atomics: int = 0
+    atomic_turns: int = 0  # of each warp: most of its threads at one address
     atomic_multiplicity: int = 0  # most threads of one warp at one address
     barriers: int = 0  # of the block, one per warp that waits
     branches: int = 0
@@ -141,8 +142,10 @@ def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> N
     # In sorted rows, equal addresses lie side by side: a run of them begins where `first` is.
     column = np.arange(rows.shape[1])
     begin = np.maximum.accumulate(np.where(first, column, 0), axis=1)
-    longest = np.where(rows != NOTHING, column - begin + 1, 0).max(initial=0)
-    traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, int(longest))
+    longest = np.where(rows != NOTHING, column - begin + 1, 0).max(axis=1)
+    traffic.atomic_turns += int(longest.sum())
+    multiplicity = int(longest.max(initial=0))
+    traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, multiplicity)
 
 
 def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> None:

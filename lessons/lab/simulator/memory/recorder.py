@@ -156,6 +156,7 @@ class Counted(NamedTuple):
     space: str
     kind: str
     itemsize: int
+    array: str
 
 
 PLAIN_CALLS = ("float32", "int32", "uint32", "int64", "uint64", "min", "max", "abs")
@@ -259,7 +260,8 @@ class Recorder:
         element, active = self.in_warps(access)
         within = element % memory.instance if memory.space == "shared" else element
         address = memory.address + within * memory.pitch
-        kind = Counted(id(traffic), memory.space, access.kind, memory.data.itemsize)
+        itemsize = memory.data.itemsize
+        kind = Counted(id(traffic), memory.space, access.kind, itemsize, memory.name)
         self.uncounted.setdefault(kind, (traffic, []))[1].append((address, active))
         self.uncounted_size += address.size
         if self.uncounted_size > MAX_UNCOUNTED:
@@ -267,7 +269,7 @@ class Recorder:
 
     def count_all(self) -> None:
         """Count the accesses that were put off."""
-        for (_, space, kind, itemsize), (traffic, tables) in self.uncounted.items():
+        for (_, space, kind, itemsize, array), (traffic, tables) in self.uncounted.items():
             address = np.concatenate([table for table, _ in tables])
             active = np.concatenate([table for _, table in tables])
             if kind == "atomic":
@@ -276,6 +278,10 @@ class Recorder:
                 count_shared(traffic, address, active, kind)
             else:
                 count_global(traffic, address, active, itemsize, kind)
+                block = np.tile(self.team.block_number[::WARP], len(tables))
+                self.report.work.touch(array, kind, address, active, block)
+                if kind == "atomic":
+                    self.report.work.hit(array, address[active] // itemsize)
         self.uncounted.clear()
         self.uncounted_size = 0
 

@@ -1,0 +1,66 @@
+"""What a run has done besides the traffic of its lines: what `predict` needs to know."""
+
+import ast
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from .traffic import SECTOR_BYTES, WARP
+
+BLOCK = 1 << 40  # a block's keys begin at so many times its number
+MOST_KEYS = 1 << 22  # before equal ones are thrown away
+
+
+class Work:
+    """Statements that were executed, and which places of global memory were touched.
+
+    executed: (filename, statement) -> warps that executed it. touched: (array, kind of access) ->
+    keys of sectors, BLOCK * block + sector. hits: array -> atomic operations on each element.
+    """
+
+    def __init__(self) -> None:
+        self.executed: Counter[tuple[str, ast.stmt]] = Counter()
+        self.touched: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
+        self.hits: dict[str, np.ndarray] = {}
+        self.shared_bytes = 0
+        self.last_mask: np.ndarray | None = None
+        self.last_warps = 0
+
+    def execute(self, filename: str, statement: ast.stmt, mask: np.ndarray) -> None:
+        """Threads in `mask`, a team's, execute a statement."""
+        if mask is not self.last_mask:
+            fours = mask.view(np.uint64).reshape(-1, WARP // 8)
+            whole = fours[:, 0] | fours[:, 1] | fours[:, 2] | fours[:, 3]
+            self.last_mask, self.last_warps = mask, int(np.count_nonzero(whole))
+        self.executed[filename, statement] += self.last_warps
+
+    def repeat(self, filename: str, loop: ast.While | ast.For, rounds: int) -> None:
+        """Warps did so many rounds of a loop more, together, which were like those before."""
+        former = self.executed[filename, loop.body[0]]
+        for statement in [s for part in loop.body for s in ast.walk(part)]:
+            if isinstance(statement, ast.stmt):
+                seen = self.executed[filename, statement]
+                self.executed[filename, statement] += rounds * seen // max(1, former)
+
+    def touch(
+        self, array: str, kind: str, address: np.ndarray, active: np.ndarray, block: np.ndarray
+    ) -> None:
+        """Accesses of a team. address, active: (warps, 32); block: (warps,) int, its number."""
+        keys = (address // SECTOR_BYTES + block[:, None].astype(np.int64) * BLOCK)[active]
+        # Neighbours touch the same sector: without these there is little left to sort.
+        keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+        found = self.touched[array, kind]
+        found.append(np.unique(keys))
+        if len(found) > 1 and sum(map(len, found)) > MOST_KEYS:
+            found[:] = [np.unique(np.concatenate(found))]
+
+    def hit(self, array: str, element: np.ndarray) -> None:
+        """Atomic operations on elements (n,) of global memory."""
+        counts = np.bincount(element, minlength=len(self.hits.get(array, ())))
+        counts[: len(self.hits.get(array, ()))] += self.hits.get(array, 0)
+        self.hits[array] = counts
+
+    def keys(self, array: str, kind: str) -> np.ndarray:
+        """(n,) int64: sorted keys of all sectors of an array that such accesses have touched."""
+        found = self.touched.get((array, kind), [])
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
