@@ -12,8 +12,8 @@ rounds is what one costs, whatever a launch costs. `--constants` turns what was 
 import argparse
 import json
 import math
-import statistics
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,6 @@ from numba import cuda, float32, float64, int32, int64, uint32
 from benchmarks.graph_time import microseconds
 from benchmarks.machine import RESULTS, description
 from kernels.fast.ptx import multiply_halves
-from kernels.plumbing.recording import default_stream
 from kernels.training.devices import why_no_gpu
 
 GPUS = Path(__file__).parents[1] / "lessons" / "lab" / "simulator" / "gpus"
@@ -266,6 +265,10 @@ def cases(processors):
         yield f"barrier {blocks // one} {threads}", meet, blocks, threads, (out, 500), 1
 
 
+def start(kernel, grid, block, arguments, stream):
+    kernel[grid, block, stream](*arguments)
+
+
 def measured():
     device = cuda.get_current_device()
     processors = device.MULTIPROCESSOR_COUNT
@@ -276,9 +279,7 @@ def measured():
             given = list(arguments)
             if where is not None:
                 given[where] = given[where] * factor
-            found.append(
-                microseconds(lambda stream, given=given: kernel[grid, block, stream](*given))
-            )
+            found.append(microseconds(partial(start, kernel, grid, block, given)))
         row = {
             "what": what,
             "grid": grid,
@@ -288,7 +289,7 @@ def measured():
         }
         if where is not None:
             row |= {"rounds": arguments[where], "us_twice": found[1][0]}
-            row["us_per_round"] = (found[1][0] - found[0][0]) / arguments[where]
+            row["us_per_round"] = (found[1][0] - us) / arguments[where]
         rows.append(row)
         per_round = f"{row.get('us_per_round', float('nan')):12.6f} us per round"
         print(f"{what:32} {row['us']:10.3f} us {per_round}", flush=True)

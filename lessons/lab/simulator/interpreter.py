@@ -116,7 +116,7 @@ class Interpreter:
     def run_body(self, statements: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after another. Returns the mask of the threads that reach the end."""
         mask = self.team.going_on(mask)
-        work, filename = self.launch.report.work, self.stack.source.filename
+        work, line = self.launch.report.work, self.stack.line_of_kernel
         for statement in statements:
             if not anybody(mask):
                 if not self.for_nobody:
@@ -129,7 +129,7 @@ class Interpreter:
                 raise Unsupported(statement, f"`{text}` cannot be compiled for a GPU")
             self.seen.add(statement)
             if self.launch.measure:
-                work.execute(filename, statement, mask)
+                work.execute(line, statement, mask)
             try:
                 if self.stack.frame.has_choices:
                     mask = self.run_in_groups(method, statement, mask)

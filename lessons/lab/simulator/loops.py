@@ -460,8 +460,8 @@ class ComputingLoops:
             if self.launch.measure:
                 most = np.zeros(self.team.size // WARP, np.int64)
                 np.maximum.at(most, warps, rounds)
-                filename = self.stack.source.filename
-                self.launch.report.work.repeat(filename, plan.loop, int(most.sum()))
+                line = self.stack.line_of_kernel
+                self.launch.report.work.repeat(line, plan.loop, int(most.sum()))
             progress.rounds += int(rounds.max())
             self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
             going_on = going_on[status == 0]

@@ -14,33 +14,38 @@ MOST_KEYS = 1 << 22  # before equal ones are thrown away
 class Work:
     """Statements that were executed, and which places of global memory were touched.
 
-    executed: (filename, statement) -> warps that executed it. touched: (array, kind of access) ->
-    keys of sectors, BLOCK * block + sector. hits: array -> atomic operations on each element.
+    A line is one of the kernel: what a device function does counts for the line that calls it.
+
+    executed: (line, statement) -> warps that executed it. requests: (line, space) -> requests of
+    memory, one per warp. touched: (array, kind of access) -> keys of sectors, BLOCK * block +
+    sector. hits: array -> atomic operations on each element. shared_bytes: of a block.
     """
 
     def __init__(self) -> None:
-        self.executed: Counter[tuple[str, ast.stmt]] = Counter()
+        self.executed: Counter[tuple[int, ast.stmt]] = Counter()
+        self.requests: Counter[tuple[int, str]] = Counter()
         self.touched: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
         self.hits: dict[str, np.ndarray] = {}
         self.shared_bytes = 0
         self.last_mask: np.ndarray | None = None
         self.last_warps = 0
 
-    def execute(self, filename: str, statement: ast.stmt, mask: np.ndarray) -> None:
+    def execute(self, line: int, statement: ast.stmt, mask: np.ndarray) -> None:
         """Threads in `mask`, a team's, execute a statement."""
         if mask is not self.last_mask:
             fours = mask.view(np.uint64).reshape(-1, WARP // 8)
             whole = fours[:, 0] | fours[:, 1] | fours[:, 2] | fours[:, 3]
             self.last_mask, self.last_warps = mask, int(np.count_nonzero(whole))
-        self.executed[filename, statement] += self.last_warps
+        self.executed[line or statement.lineno, statement] += self.last_warps
 
-    def repeat(self, filename: str, loop: ast.While | ast.For, rounds: int) -> None:
+    def repeat(self, line: int, loop: ast.While | ast.For, rounds: int) -> None:
         """Warps did so many rounds of a loop more, together, which were like those before."""
-        former = self.executed[filename, loop.body[0]]
+        first = loop.body[0]
+        former = max(1, self.executed[line or first.lineno, first])
         for statement in [s for part in loop.body for s in ast.walk(part)]:
             if isinstance(statement, ast.stmt):
-                seen = self.executed[filename, statement]
-                self.executed[filename, statement] += rounds * seen // max(1, former)
+                key = line or statement.lineno, statement
+                self.executed[key] += rounds * self.executed[key] // former
 
     def touch(
         self, array: str, kind: str, address: np.ndarray, active: np.ndarray, block: np.ndarray

@@ -157,6 +157,7 @@ class Counted(NamedTuple):
     kind: str
     itemsize: int
     array: str
+    line: int  # of the kernel
 
 
 PLAIN_CALLS = ("float32", "int32", "uint32", "int64", "uint64", "min", "max", "abs")
@@ -261,7 +262,8 @@ class Recorder:
         within = element % memory.instance if memory.space == "shared" else element
         address = memory.address + within * memory.pitch
         itemsize = memory.data.itemsize
-        kind = Counted(id(traffic), memory.space, access.kind, itemsize, memory.name)
+        line = self.stack.line_of_kernel or access.node.lineno
+        kind = Counted(id(traffic), memory.space, access.kind, itemsize, memory.name, line)
         self.uncounted.setdefault(kind, (traffic, []))[1].append((address, active))
         self.uncounted_size += address.size
         if self.uncounted_size > MAX_UNCOUNTED:
@@ -269,7 +271,8 @@ class Recorder:
 
     def count_all(self) -> None:
         """Count the accesses that were put off."""
-        for (_, space, kind, itemsize, array), (traffic, tables) in self.uncounted.items():
+        work, block = self.report.work, self.team.block_number[::WARP]
+        for (_, space, kind, itemsize, array, line), (traffic, tables) in self.uncounted.items():
             address = np.concatenate([table for table, _ in tables])
             active = np.concatenate([table for _, table in tables])
             if kind == "atomic":
@@ -278,10 +281,10 @@ class Recorder:
                 count_shared(traffic, address, active, kind)
             else:
                 count_global(traffic, address, active, itemsize, kind)
-                block = np.tile(self.team.block_number[::WARP], len(tables))
-                self.report.work.touch(array, kind, address, active, block)
+                work.touch(array, kind, address, active, np.tile(block, len(tables)))
                 if kind == "atomic":
-                    self.report.work.hit(array, address[active] // itemsize)
+                    work.hit(array, address[active] // itemsize)
+            work.requests[line, space] += int(np.count_nonzero(active.any(axis=1)))
         self.uncounted.clear()
         self.uncounted_size = 0
 
