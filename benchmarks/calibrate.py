@@ -280,13 +280,8 @@ def measured():
             if where is not None:
                 given[where] = given[where] * factor
             found.append(microseconds(partial(start, kernel, grid, block, given)))
-        row = {
-            "what": what,
-            "grid": grid,
-            "block": block,
-            "us": found[0][0],
-            "spread": found[0][1:],
-        }
+        us, *spread = found[0]
+        row = {"what": what, "grid": grid, "block": block, "us": us, "spread": spread}
         if where is not None:
             row |= {"rounds": arguments[where], "us_twice": found[1][0]}
             row["us_per_round"] = (found[1][0] - us) / arguments[where]
