@@ -11,6 +11,7 @@ from ..source import Source
 from .accepted import Acceptances
 from .events import AccessEvent, Recording
 from .findings import KINDS, NOWHERE, Finding, Findings, Place
+from .foretell.model import Given, Prediction, foretell
 from .report_html import report_html
 from .sarif import sarif_log
 from .traffic import Traffic, totals_of_lines, traffic_table
@@ -37,6 +38,7 @@ class Report(Findings):
         self.doubles_asked_for = False  # by an array of doubles among the arguments
         self.counted: dict[tuple[str, int, str], Traffic] = {}  # by filename, line and array
         self.work = Work()  # for `predict`
+        self.given: Given | None = None
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
@@ -127,6 +129,17 @@ class Report(Findings):
     def table(self) -> str:
         """Text: what each source line asks of memory."""
         return traffic_table(self.traffic, self.source.filename)
+
+    def predict(self, gpu: str = "H200", grid: int | tuple[int, ...] | None = None) -> Prediction:
+        """What the launch would take on a GPU, with the roof that binds it.
+
+        gpu: one whose constants are in `foretell/gpus`. grid: of the launch that is meant, where
+        a smaller one was run; each of its blocks then does what those that ran did on average. Who
+        runs some blocks of a large launch, with `only_blocks`, hears of the whole launch.
+
+        Raises `InputError` for a GPU that is not known, and where nothing was counted.
+        """
+        return foretell(self, gpu, grid)
 
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw which thread of which block touches which element, in time order, as a PNG.

@@ -14,6 +14,7 @@ import numpy as np
 from ..source import file_label
 
 SECTOR_BYTES = 32
+LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
 WARP = 32
@@ -30,6 +31,9 @@ class Traffic:
     requests: int = 0  # of global memory, one per warp
     sectors: int = 0
     bytes: int = 0
+    lines: int = 0  # of 128 bytes, of the first cache
+    stored_sectors: int = 0  # of those, by stores and atomics
+    atomic_sectors: int = 0  # of those, by atomics
     shared_reads: int = 0  # elements of shared memory, one per thread
     shared_writes: int = 0
     shared_requests: int = 0
@@ -90,24 +94,36 @@ def count_global(
     address: (warps, 32) int, the byte address of each lane. active: (warps, 32) bool, whether it
     takes part. itemsize: bytes per element. kind: "read" or "write".
     """
+    before = traffic.sectors
     if active.all() and (address[:, 1:] - address[:, :-1] == itemsize).all():
         # Neighbours touch neighbours, as they should: no need to sort.
         first, last = address[:, 0], address[:, -1] + itemsize - 1
         traffic.sectors += int((last // SECTOR_BYTES - first // SECTOR_BYTES + 1).sum())
+        traffic.lines += int((last // LINE_BYTES - first // LINE_BYTES + 1).sum())
         traffic.bytes += address.size * itemsize
     else:
         requested, rows = distinct_in_rows(address, active)
-        sectors = rows // SECTOR_BYTES
-        new = rows != NOTHING
-        new[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
-        traffic.sectors += int(np.count_nonzero(new))
+        traffic.sectors += pieces_in(rows, SECTOR_BYTES)
+        traffic.lines += pieces_in(rows, LINE_BYTES)
         traffic.bytes += int(np.count_nonzero(requested)) * itemsize
     count = int(np.count_nonzero(active))
     traffic.requests += int(np.count_nonzero(active.any(axis=1)))
+    moved = traffic.sectors - before
     if kind == "read":
         traffic.reads += count
-    else:
-        traffic.writes += count
+        return
+    traffic.writes += count
+    traffic.stored_sectors += moved
+    if kind == "atomic":
+        traffic.atomic_sectors += moved
+
+
+def pieces_in(rows: np.ndarray, size: int) -> int:
+    """How many pieces of so many bytes each row touches, all rows together."""
+    pieces = rows // size
+    new = rows != NOTHING
+    new[:, 1:] &= pieces[:, 1:] != pieces[:, :-1]
+    return int(np.count_nonzero(new))
 
 
 def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from .traffic import SECTOR_BYTES, WARP
 
 BLOCK = 1 << 40  # a block's keys begin at so many times its number
+WORD_BYTES = 4
 MOST_KEYS = 1 << 22  # before equal ones are thrown away
 
 
@@ -18,7 +19,8 @@ class Work:
 
     executed: (line, statement) -> warps that executed it. requests: (line, space) -> requests of
     memory, one per warp. touched: (array, kind of access) -> keys of sectors, BLOCK * block +
-    sector. hits: array -> atomic operations on each element. shared_bytes: of a block.
+    sector. hits: array -> atomic operations on each word of four bytes. floats: arrays with atomic
+    operations on floats. shared_bytes: of a block.
     """
 
     def __init__(self) -> None:
@@ -26,6 +28,7 @@ class Work:
         self.requests: Counter[tuple[int, str]] = Counter()
         self.touched: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
         self.hits: dict[str, np.ndarray] = {}
+        self.floats: set[str] = set()
         self.shared_bytes = 0
         self.last_mask: np.ndarray | None = None
         self.last_warps = 0
@@ -59,9 +62,9 @@ class Work:
         if len(found) > 1 and sum(map(len, found)) > MOST_KEYS:
             found[:] = [np.unique(np.concatenate(found))]
 
-    def hit(self, array: str, element: np.ndarray) -> None:
-        """Atomic operations on elements (n,) of global memory."""
-        counts = np.bincount(element, minlength=len(self.hits.get(array, ())))
+    def hit(self, array: str, address: np.ndarray) -> None:
+        """Atomic operations at addresses (n,) of global memory."""
+        counts = np.bincount(address // WORD_BYTES, minlength=len(self.hits.get(array, ())))
         counts[: len(self.hits.get(array, ()))] += self.hits.get(array, 0)
         self.hits[array] = counts
 

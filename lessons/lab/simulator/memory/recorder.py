@@ -263,6 +263,8 @@ class Recorder:
         address = memory.address + within * memory.pitch
         itemsize = memory.data.itemsize
         line = self.stack.line_of_kernel or access.node.lineno
+        if access.kind == "atomic" and memory.data.dtype.kind == "f":
+            self.report.work.floats.add(memory.name)
         kind = Counted(id(traffic), memory.space, access.kind, itemsize, memory.name, line)
         self.uncounted.setdefault(kind, (traffic, []))[1].append((address, active))
         self.uncounted_size += address.size
@@ -283,7 +285,7 @@ class Recorder:
                 count_global(traffic, address, active, itemsize, kind)
                 work.touch(array, kind, address, active, np.tile(block, len(tables)))
                 if kind == "atomic":
-                    work.hit(array, address[active] // itemsize)
+                    work.hit(array, address[active])
             work.requests[line, space] += int(np.count_nonzero(active.any(axis=1)))
         self.uncounted.clear()
         self.uncounted_size = 0
