@@ -52,18 +52,39 @@ def chain_of(step, kind):
     return chain
 
 
+def multiply_and_add(value, x):
+    return value * x + x
+
+
+def differ_and_add(value, x):
+    return (value ^ x) + x
+
+
+def divide(value, x):
+    return x / (value + x)
+
+
+def root(value, x):
+    return math.sqrt(value + x)
+
+
+def exponential(value, x):
+    return math.exp(value * x)
+
+
+def shuffle(value, x):
+    return cuda.shfl_xor_sync(0xFFFFFFFF, value, 1) + x
+
+
 CHAINS = {
-    "fma": (chain_of(lambda value, x: value * x + x, float32), np.float32(0.5)),
-    "double": (chain_of(lambda value, x: value * x + x, float64), np.float64(0.5)),
-    "long": (chain_of(lambda value, x: value * x + x, int64), np.int64(3)),
-    "add": (chain_of(lambda value, x: (value ^ x) + x, int64), np.int64(3)),
-    "divide": (chain_of(lambda value, x: x / value, float32), np.float32(0.5)),
-    "root": (chain_of(lambda value, x: math.sqrt(value + x), float32), np.float32(0.5)),
-    "exponential": (chain_of(lambda value, x: math.exp(value * x), float32), np.float32(-0.5)),
-    "shuffle": (
-        chain_of(lambda value, x: cuda.shfl_xor_sync(0xFFFFFFFF, value, 1) + x, float32),
-        np.float32(0.5),
-    ),
+    "fma": (chain_of(multiply_and_add, float32), np.float32(0.5)),
+    "double": (chain_of(multiply_and_add, float64), np.float64(0.5)),
+    "long": (chain_of(multiply_and_add, int64), np.int64(3)),
+    "add": (chain_of(differ_and_add, int64), np.int64(3)),
+    "divide": (chain_of(divide, float32), np.float32(0.5)),
+    "root": (chain_of(root, float32), np.float32(0.5)),
+    "exponential": (chain_of(exponential, float32), np.float32(-0.5)),
+    "shuffle": (chain_of(shuffle, float32), np.float32(0.5)),
 }
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..source import file_label
 
 SECTOR_BYTES = 32
-LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
 WARP = 32
@@ -31,7 +30,7 @@ class Traffic:
     requests: int = 0  # of global memory, one per warp
     sectors: int = 0
     bytes: int = 0
-    lines: int = 0  # of 128 bytes, of the first cache
+    cache_passes: int = 0  # of the first cache, whose banks are those of shared memory
     stored_sectors: int = 0  # of those, by stores and atomics
     atomic_sectors: int = 0  # of those, by atomics
     shared_reads: int = 0  # elements of shared memory, one per thread
@@ -99,12 +98,16 @@ def count_global(
         # Neighbours touch neighbours, as they should: no need to sort.
         first, last = address[:, 0], address[:, -1] + itemsize - 1
         traffic.sectors += int((last // SECTOR_BYTES - first // SECTOR_BYTES + 1).sum())
-        traffic.lines += int((last // LINE_BYTES - first // LINE_BYTES + 1).sum())
+        traffic.cache_passes += len(address) * max(1, itemsize // BANK_BYTES)
         traffic.bytes += address.size * itemsize
     else:
         requested, rows = distinct_in_rows(address, active)
-        traffic.sectors += pieces_in(rows, SECTOR_BYTES)
-        traffic.lines += pieces_in(rows, LINE_BYTES)
+        sectors = rows // SECTOR_BYTES
+        new = rows != NOTHING
+        new[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
+        traffic.sectors += int(np.count_nonzero(new))
+        passes = passes_of(address // BANK_BYTES, active)
+        traffic.cache_passes += int(passes.sum()) * max(1, itemsize // BANK_BYTES)
         traffic.bytes += int(np.count_nonzero(requested)) * itemsize
     count = int(np.count_nonzero(active))
     traffic.requests += int(np.count_nonzero(active.any(axis=1)))
@@ -118,12 +121,21 @@ def count_global(
         traffic.atomic_sectors += moved
 
 
-def pieces_in(rows: np.ndarray, size: int) -> int:
-    """How many pieces of so many bytes each row touches, all rows together."""
-    pieces = rows // size
-    new = rows != NOTHING
-    new[:, 1:] &= pieces[:, 1:] != pieces[:, :-1]
-    return int(np.count_nonzero(new))
+def passes_of(words: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """(warps,) int: passes that each request takes, as many as its busiest bank has words."""
+    everybody = active.all()
+    lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
+    highest = (words if everybody else np.where(active, words, -1)).max(axis=1)
+    passes = (highest >= 0).astype(np.int64)
+    # Words less than 32 apart lie in different banks: only the other rows need a closer look.
+    wide = highest - lowest >= BANKS
+    if wide.any():
+        first, words = distinct_in_rows(words[wide], active[wide])
+        row, column = np.nonzero(first)
+        bank = words[row, column] % BANKS
+        busy = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS).reshape(-1, BANKS)
+        passes[wide] = busy.max(axis=1)
+    return passes
 
 
 def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind: str) -> None:
@@ -132,24 +144,10 @@ def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind
         traffic.shared_reads += count
     elif kind == "write":
         traffic.shared_writes += count
-    words = address // BANK_BYTES
-    everybody = active.all()
-    lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
-    highest = (words if everybody else np.where(active, words, -1)).max(axis=1)
-    requests = int(np.count_nonzero(highest >= 0))
-    traffic.shared_requests += requests
-    traffic.shared_passes += requests
-    # Words less than 32 apart lie in different banks: only the other rows need a closer look.
-    wide = highest - lowest >= BANKS
-    if not wide.any():
-        return
-    first, words = distinct_in_rows(words[wide], active[wide])
-    row, column = np.nonzero(first)
-    bank = words[row, column] % BANKS
-    busy = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS).reshape(-1, BANKS)
-    passes = busy.max(axis=1)
-    traffic.shared_passes += int((passes - 1).sum())
-    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max()))
+    passes = passes_of(address // BANK_BYTES, active)
+    traffic.shared_requests += int(np.count_nonzero(passes))
+    traffic.shared_passes += int(passes.sum())
+    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max(initial=0)))
 
 
 def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:

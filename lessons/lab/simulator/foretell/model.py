@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dimensions import Dim3, as_dim3, volume
 from ...errors import InputError
-from ..traffic import LINE_BYTES, SECTOR_BYTES, WARP, Traffic
+from ..traffic import SECTOR_BYTES, WARP, Traffic
 from ..work import BLOCK, WORD_BYTES
 from .program import (
     DEFAULT_REGISTERS,
@@ -37,6 +37,7 @@ FOLDER = Path(__file__).parent / "gpus"
 Place = tuple[str, int]  # a file and a line
 Roofs = dict[str, dict[Place, float]]
 NOWHERE: Place = "", 0
+LINE_BYTES = 128
 # Instructions that take longer than the others, by how their names begin.
 KINDS = {
     "fma.rn.f32": "fma", "add.f32": "fma", "mul.f32": "fma", "shfl": "shuffle", "mma": "tensor",
@@ -196,7 +197,9 @@ class Model:
             roofs["shared"][place] += passes * gpu["cycles_per_shared_pass"]
             roofs["atomics"][place] += self.per_processor(self.shared_atomics(traffic, kind))
             return
-        roofs["requests"][place] += self.per_processor(traffic.lines) * gpu["cycles_per_line"]
+        roofs["requests"][place] += (
+            self.per_processor(traffic.cache_passes) * gpu["cycles_per_pass"]
+        )
         stored = traffic.stored_sectors * self.scale
         roofs["cache"][place] += stored / gpu["cache_sectors_per_cycle"]
         if traffic.atomics:
@@ -281,7 +284,7 @@ class Model:
                 roofs["instructions"][place] += slots / gpu["slots"]
                 work = self.per_processor(times * one.width)
                 if one.space == "local":
-                    roofs["requests"][place] += work * gpu["cycles_per_line"]
+                    roofs["requests"][place] += work * gpu["cycles_per_pass"]
                 if one.name.startswith("mma"):
                     roofs["tensor"][place] += work * gpu["cycles_per_tensor_product"]
                 if one.name.startswith("shfl"):
@@ -312,7 +315,7 @@ class Model:
             return float(known["small"])
         kind = next((name for start, name in KINDS.items() if one.name.startswith(start)), "other")
         if kind == "other":
-            return float(slots_of(one.name) * known["other"])
+            return float(max(1.0, slots_of(one.name) / 1.5) * known["other"])
         return float(known[kind])
 
     @functools.cached_property

@@ -27,10 +27,10 @@ FREE = ("ld.param", "ret", "mov.", "cvta.", "bra.uni", "cvt.u64.u32", "cvt.s64.s
 # Instructions of the machine for one of PTX, where it is not one: the first that fits.
 SLOTS = (
     (r"(div|rem)\.[su]64", 70), (r"(div|rem)\.[su]32", 18), (r"div\.rn\.f32", 10),
-    (r"(sqrt|rcp)\.rn\.f32", 9), (r"(div|sqrt|rcp)\.rn\.f64", 40), (r".*\.f64", 2),
-    (r"(ex2|lg2|sin|cos|rcp|rsqrt|sqrt|tanh)\.approx", 4), (r"mul\.lo\.[su]64", 4),
+    (r"(sqrt|rcp)\.rn\.f32", 11), (r"(div|sqrt|rcp)\.rn\.f64", 40), (r".*\.f64", 2),
+    (r"(ex2|lg2|sin|cos|rcp|rsqrt|sqrt|tanh)\.approx", 2), (r"mul\.lo\.[su]64", 4),
     (r"mad\.lo\.[su]64", 5), (r"mul\.hi", 4), (r"mul\.wide", 1), (r"(ld|st|atom|red)\.", 1),
-    (r".*\.[usb]64", 2),
+    (r".*\.[usb]64", 1.5),
 )  # fmt: skip
 
 
@@ -42,7 +42,9 @@ class Instruction(NamedTuple):
 
     @property
     def space(self) -> str:
-        """Of the memory that it asks; "" if it asks none."""
+        """Of the memory that it asks, or "barrier"; "" if it asks none."""
+        if self.name.startswith("bar.sync"):
+            return "barrier"
         if not self.name.startswith(("ld.", "st.", "atom.", "red.", "cp.async.c")):
             return ""
         found = re.search(r"\.(shared|local|param|const)\b", self.name)
@@ -117,14 +119,13 @@ def loops_in(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
 def remainders_of(
     stretches: Sequence[Stretch], loops: Sequence[tuple[int, int]], left_alone: set[int]
 ) -> frozenset[int]:
-    """A loop that the compiler may not write out, behind one of the same line that it has."""
-    found = set()
+    """A loop that the compiler may not write out, beside one of the same line that it has."""
     lines = [line_of_loop(stretches, loop) for loop in loops]
-    for number, (first, last) in enumerate(loops):
-        others = [n for n in range(number) if lines[n] == lines[number] and loops[n][1] < first]
-        if others and any(first <= place <= last for place in left_alone):
-            found.add(number)
-    return frozenset(found)
+    alone = {n for n, (first, last) in enumerate(loops) if left_alone & {*range(first, last + 1)}
+             and innermost(loops, first) == n}  # fmt: skip
+    return frozenset(n for n in alone
+                     if any(lines[m] == lines[n] and m not in alone and not is_in(loops, n, m)
+                            for m in range(len(loops))))  # fmt: skip
 
 
 def line_of_loop(stretches: Sequence[Stretch], loop: tuple[int, int]) -> int:
@@ -151,7 +152,7 @@ def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) ->
     for i, stretch in enumerate(program.stretches):
         if loop_of[i] not in program.remainders:
             for one in stretch.instructions:
-                if one.space in ("global", "shared"):
+                if one.space in ("global", "shared", "barrier"):
                     asked[loop_of[i], statement_line(one.line, own), one.space] += one.width
     per_line: Counter[tuple[int, str]] = Counter()
     for (loop, line, space), count in asked.items():
@@ -218,9 +219,12 @@ def written_out(program: Program, number: int) -> float:
     line = line_of_loop(program.stretches, program.loops[number])
     for other in program.remainders:
         if line_of_loop(program.stretches, program.loops[other]) == line:
-            lengths = [sum(len(s.instructions) for s in program.stretches[first : last + 1])
-                       for first, last in (program.loops[number], program.loops[other])]  # fmt: skip
-            return max(1, round(lengths[0] / max(1, lengths[1])))
+            names = [
+                Counter(i.name for s in program.stretches[first : last + 1] for i in s.instructions)
+                for first, last in (program.loops[number], program.loops[other])
+            ]
+            name, count = max(names[1].items(), key=lambda item: item[1] * (slots_of(item[0]) > 0))
+            return max(1, names[0][name] / count)
     return 1
 
 

@@ -250,7 +250,10 @@ class Recorder:
         """
         if self.launch.measure and kind == "barrier":
             warps = mask.reshape(-1, WARP).any(axis=1)
-            self.traffic_of_line(node).barriers += int(np.count_nonzero(warps))
+            count = int(np.count_nonzero(warps))
+            self.traffic_of_line(node).barriers += count
+            line = self.stack.line_of_kernel or node.lineno
+            self.report.work.requests[line, "barrier"] += count
         if self.launch.record:
             self.replay.note(kind, node, mask)
 
