@@ -91,6 +91,11 @@ def read_ptx(ptx: str, registers: int) -> Program:
             stretches[-1].instructions.append(instruction_of(line, found[1], found[2]))
             if found[1].startswith("bra"):
                 stretches.append(Stretch("", [], []))
+    if any(re.match(r"(div|rem)\.u32", one.name) for s in stretches for one in s.instructions):
+        # Where both numbers fit into 32 bits, that is the way that is taken.
+        for stretch in stretches:
+            stretch.instructions[:] = [one for one in stretch.instructions
+                                       if not re.match(r"(div|rem)\.[su]64", one.name)]  # fmt: skip
     loops = loops_in(stretches)
     return Program(stretches, loops, remainders_of(stretches, loops, left_alone), registers)
 
