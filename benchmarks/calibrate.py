@@ -1,12 +1,12 @@
 """Measure what a GPU's parts can do: the constants of `report.predict`.
 
     python -m benchmarks.calibrate --save h200-calibration     measure, on a GPU
-    python -m benchmarks.calibrate --constants h200-calibration --gpu h200     anywhere
+    python -m benchmarks.calibrate --constants h200-calibration     anywhere
 
 Each kernel here keeps one part busy: the schedulers, shared memory, a cache, memory, one address.
 Most have a loop. It is measured with so many rounds and twice as many; the difference over the
 rounds is what one costs, whatever a launch costs. `--constants` turns what was measured into
-`lessons/lab/simulator/gpus/NAME.json`, and prints it.
+`lessons/lab/simulator/foretell/gpus/h200.json`, and prints it.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.machine import RESULTS, description
 from kernels.fast.ptx import multiply_halves
 from kernels.training.devices import why_no_gpu
 
-GPUS = Path(__file__).parents[1] / "lessons" / "lab" / "simulator" / "gpus"
+GPUS = Path(__file__).parents[1] / "lessons" / "lab" / "simulator" / "foretell" / "gpus"
 WRITTEN_OUT = 16  # rounds of an inner loop that the compiler writes one after the other
 TILE = 4608  # numbers: 4,096 places to begin at, and some to go on
 BEGINS = 4096
@@ -314,10 +314,81 @@ def measured():
     return facts, rows
 
 
+# What no kernel here has measured: from NVIDIA's documents and papers on Hopper.
+GIVEN = {
+    "warps": 64, "blocks": 32, "registers": 65536, "shared_bytes": 228 << 10,
+    "shared_bytes_of_a_block": 1024, "slots": 4,
+}  # fmt: skip
+GIVEN_LATENCIES = {"memory": 630, "shared_atomic": 60, "tensor": 33, "special": 12, "divide": 40}
+GIVEN_LATENCIES["statement"] = 20  # of Python, where no compiler can be asked
+OVERLAP = 3  # chosen so that `copy 26` is right, where three roofs are equally high
+REQUESTS = 8 * 256 // 32  # of a processor, in one round of the atomic additions
+
+
+def constants_of(result, name):
+    """The constants of a GPU, from what `measured` has found. Times in cycles."""
+    rows = {row["what"]: row for row in result["rows"]}
+    processors = result["processors"]
+    clock = 4 * WRITTEN_OUT / rows["chain fma"]["us_per_round"] / 1000  # 4 cycles each: Hopper's
+
+    def cycles(what):
+        return rows[what]["us_per_round"] * clock * 1000
+
+    requests = REQUESTS * processors
+    sector = cycles("add int, 32 addresses") / requests / 4
+    unit = cycles("add int, neighbours") / requests / 4
+    adds, first, last = 32 * requests, rows["launch 1320 256"], rows["launch 132000 256"]
+    block = (last["us"] - first["us"]) / (last["grid"] - first["grid"]) * clock * 1000
+    add = cycles("chain add") / WRITTEN_OUT / 2
+    per_warp = (cycles("barrier 1 1024") - cycles("barrier 1 32")) / 31
+    latency = {
+        "fma": 4, "other": add, "barrier": cycles("barrier 1 32") - per_warp - add,
+        "barrier_per_warp": per_warp, "shared": cycles("follow shared") - add,
+        "small": cycles("follow small") - add, "cache": cycles("follow cache") - add,
+        "double": cycles("chain double") / WRITTEN_OUT,
+        "root": cycles("chain root") / WRITTEN_OUT - 4,
+        "shuffle": cycles("chain shuffle") / WRITTEN_OUT - 4,
+    }  # fmt: skip
+    found = {
+        "clock_ghz": clock, "launch_us": rows["launch 1 32"]["us"], "cycles_per_block": block,
+        "cycles_per_pass": cycles("small 8") / (64 * WRITTEN_OUT * 8),
+        "cycles_per_shared_pass": cycles("shared 8") / (32 * WRITTEN_OUT * 8),
+        "cache_bytes": 0.8 * result["l2_bytes"],
+        "cache_sectors_per_cycle": (1 << 22) / 8 / cycles("cache 1"),
+        "memory_bytes_per_cycle": (1 << 30) / (rows["memory 8"]["us"] * clock * 1000),
+        "cycles_per_tensor_product": cycles("rate tensor") / 64,
+        "cycles_per_atomic_sector": sector, "atomic_units": sector / unit,
+        "atomic_spread": math.log(
+            sector * requests * 4 / cycles("add int, 1024 addresses"), 32
+        ),
+        "cycles_per_barrier": cycles("barrier 8 256") / 64,
+    }  # fmt: skip
+    found = {key: float(f"{value:.4g}") for key, value in found.items()}
+    latency = {key: round(value, 1) for key, value in latency.items()}
+    found["cycles_per_meeting"] = {
+        kind: round(cycles(f"add {kind}, one address") / adds, 3) for kind in ADDERS
+    }
+    found["cycles_per_shared_atomic"] = {
+        "int": round(cycles("add shared int 32") / 64, 1),
+        "float": round(cycles("add shared float 1024") / 64, 1),
+        "meeting": round(cycles("add shared float 1") / 64 / 32, 1),
+    }
+    given = {"name": name, "processors": processors, **GIVEN, "overlap": OVERLAP}
+    return {**given, **found, "latency": {**GIVEN_LATENCIES, **latency}}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser.add_argument("--constants", metavar="NAME", help="of results/NAME.json, for the lab")
+    parser.add_argument("--gpu", default="H200", help="what it is called there (default: H200)")
     options = parser.parse_args()
+    if options.constants:
+        result = json.loads((RESULTS / f"{options.constants}.json").read_text())
+        text = json.dumps(constants_of(result, options.gpu), indent=1) + "\n"
+        (GPUS / f"{options.gpu.lower()}.json").write_text(text)
+        print(text)
+        return
     obstacle = why_no_gpu()
     if obstacle:
         sys.exit(f"error: this is measured on a GPU, but {obstacle}")

@@ -236,20 +236,31 @@ class Model:
         Stores and atomics pass through it. The second keeps everything from one launch to the next,
         if all of it has room there.
         """
-        gpu, arrays = self.gpu, self.given.arrays
-        different: dict[str, float] = {}
+        gpu = self.gpu
         for array, kind in list(self.work.touched):
-            keys = self.work.keys(array, kind)
-            place = self.place_of(array)
             if kind == "read":
-                roofs["cache"][place] += len(keys) * self.scale / gpu["cache_sectors_per_cycle"]
-            sectors = len(np.unique(keys % BLOCK))
-            most = max(sectors, arrays[array].nbytes / SECTOR_BYTES if array in arrays else 0)
-            different[array] = max(different.get(array, 0), min(most, sectors * self.scale))
-        if sum(different.values()) * SECTOR_BYTES > gpu["cache_bytes"]:
-            for array, sectors in different.items():
+                sectors = len(self.work.keys(array, kind)) * self.scale
+                roofs["cache"][self.place_of(array)] += sectors / gpu["cache_sectors_per_cycle"]
+        if self.beyond_caches:
+            for array, sectors in self.different.items():
                 cycles = sectors * SECTOR_BYTES / gpu["memory_bytes_per_cycle"]
                 roofs["memory"][self.place_of(array)] += cycles
+
+    @functools.cached_property
+    def different(self) -> dict[str, float]:
+        """Different sectors of each array that the whole launch touches: at most all."""
+        found: dict[str, float] = {}
+        for array, kind in list(self.work.touched):
+            sectors = len(np.unique(self.work.keys(array, kind) % BLOCK))
+            whole = self.given.arrays.get(array)
+            most = max(sectors, 0 if whole is None else whole.nbytes / SECTOR_BYTES)
+            found[array] = max(found.get(array, 0), min(most, sectors * self.scale))
+        return found
+
+    @property
+    def beyond_caches(self) -> bool:
+        """Whether the launch touches more than the second cache keeps until the next one."""
+        return sum(self.different.values()) * SECTOR_BYTES > float(self.gpu["cache_bytes"])
 
     def place_of(self, array: str) -> Place:
         """Where most sectors of an array are asked for."""
@@ -326,4 +337,5 @@ class Model:
             reads += len(self.work.keys(array, kind)) if kind == "read" else 0
         asked = sum(t.sectors - t.stored_sectors for t in self.lines.values())
         missing = min(1.0, reads / max(1, asked))
-        return known["small"] * (1 - missing) + known["cache"] * missing
+        far = known["memory" if self.beyond_caches else "cache"]
+        return float(known["small"] * (1 - missing) + far * missing)
