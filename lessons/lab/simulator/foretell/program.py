@@ -84,6 +84,8 @@ def read_ptx(ptx: str, registers: int) -> Program:
         elif text.startswith(".pragma"):
             left_alone.add(len(stretches) - 1)
         elif re.match(r"\$?\w+:", text):
+            if not (stretches[-1].label or stretches[-1].instructions):
+                stretches.pop()
             stretches.append(Stretch(text.partition(":")[0], [], []))
         elif found := INSTRUCTION.match(text):
             if found[1] == "bra" or found[1] == "bra.uni":
