@@ -25,6 +25,7 @@ from .program import (
     Instruction,
     Program,
     program_of,
+    share_asked,
     slots_of,
     times_of,
     waits_of,
@@ -193,12 +194,12 @@ class Model:
         """What one line asks of one array."""
         gpu, kind = self.gpu, "float" if array in self.work.floats else "int"
         if traffic.shared_requests:
-            passes = self.per_processor(traffic.shared_passes)
+            passes = self.per_processor(traffic.shared_passes) * self.asked["shared"]
             roofs["shared"][place] += passes * gpu["cycles_per_shared_pass"]
             roofs["atomics"][place] += self.per_processor(self.shared_atomics(traffic, kind))
             return
         roofs["requests"][place] += (
-            self.per_processor(traffic.cache_passes) * gpu["cycles_per_pass"]
+            self.per_processor(traffic.cache_passes * self.asked["global"]) * gpu["cycles_per_pass"]
         )
         stored = traffic.stored_sectors * self.scale
         roofs["cache"][place] += stored / gpu["cache_sectors_per_cycle"]
@@ -268,6 +269,20 @@ class Model:
                  for (file, line, name), t in self.report.counted.items() if name == array]  # fmt: skip
         return max(found)[1:] if found else NOWHERE
 
+    @functools.cached_property
+    def times(self) -> list[float]:
+        """How often each stretch of the compiled kernel ran, all warps together."""
+        warps = self.given.blocks * self.warps
+        assert self.program is not None
+        return times_of(self.program, self.work, self.report.source.tree, warps)
+
+    @functools.cached_property
+    def asked(self) -> dict[str, float]:
+        """See `program.share_asked`."""
+        if self.program is None:
+            return {"global": 1.0, "shared": 1.0}
+        return share_asked(self.program, self.times, self.work)
+
     def add_computing(self, roofs: Roofs) -> None:
         """Instructions, and what a warp waits for by itself.
 
@@ -284,7 +299,7 @@ class Model:
                 waits = gpu["latency"]["statement"] * times + self.waits_for_memory(line)
                 roofs["waiting"][file, line] += waits / warps * one_by_one
             return
-        times_each = times_of(self.program, self.work, self.report.source.tree, warps)
+        times_each = self.times
         waits_each = waits_of(self.program, self.latency)
         for stretch, times, waits in zip(
             self.program.stretches, times_each, waits_each, strict=True

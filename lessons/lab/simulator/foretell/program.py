@@ -172,11 +172,15 @@ def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) ->
         found = [work.requests[line, space] / per_line[line, space]
                  for (loop, line, space) in asked if loop == number]  # fmt: skip
         line = line_of_loop(program.stretches, program.loops[number])
-        most = rounds_in_source(tree, line, work) or inside.get(statement_line(line, own), 0)
+        once = written_out(program, number)
+        sources = rounds_in_source(tree, line, work) or rounds_inside(
+            statement_line(line, own), work
+        )
         inner = [rounds[n] for n in rounds if n is not None and is_in(program.loops, n, number)]
-        rounds[number] = max(found) if found else min([most, *inner]) / written_out(program, number)
-        if most:
-            rounds[number] = min(rounds[number], most)
+        if found:
+            rounds[number] = likely(max(found), sources, once)
+        else:
+            rounds[number] = min([max(sources, default=0), *inner]) / once
     times = []
     for i, stretch in enumerate(program.stretches):
         limit = rounds[loop_of[i]]
@@ -204,12 +208,28 @@ def statement_line(line: int, own: dict[int, int]) -> int:
     return line if line in own else max((known for known in own if known < line), default=line)
 
 
-def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> int:
-    """Rounds of the kernel's loop that begins in a line, all warps together; 0: there is none."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.For, ast.While)) and node.lineno == line:
-            return work.executed[node.body[0].lineno, node.body[0]]
-    return 0
+def likely(asked: float, sources: Sequence[int], once: float) -> float:
+    """Rounds of a loop whose accesses would need `asked` of them, from those of loops in the source.
+
+    A compiler reads once what a loop names often: then `asked` is too high, and the loop is one of
+    the source. once: how many rounds of the source it does at once, where that is known.
+    """
+    ways = [count / n for count in sources for n in (1, 2, 4, 8, 16)]
+    if any(abs(way - asked) <= 0.02 * asked for way in ways):
+        return asked
+    return max([count / once for count in sources if count / once <= asked], default=asked)
+
+
+def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> list[int]:
+    """Rounds of the kernel's loop that begins in a line, all warps together; none: there is none."""
+    return [work.executed[node.body[0].lineno, node.body[0]] for node in ast.walk(tree)
+            if isinstance(node, (ast.For, ast.While)) and node.lineno == line]  # fmt: skip
+
+
+def rounds_inside(line: int, work: Work) -> list[int]:
+    """Rounds of each loop of the functions that a line calls."""
+    return [work.executed[line, loop.body[0]] for place, loop in list(work.executed)
+            if place == line and isinstance(loop, (ast.For, ast.While))]  # fmt: skip
 
 
 def innermost(loops: Sequence[tuple[int, int]], place: int) -> int | None:
@@ -233,6 +253,21 @@ def written_out(program: Program, number: int) -> float:
             name, count = max(names[1].items(), key=lambda item: item[1] * (slots_of(item[0]) > 0))
             return max(1, names[0][name] / count)
     return 1
+
+
+def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[str, float]:
+    """For each space, what part of the accesses in the source the compiled kernel does, at most 1.
+
+    A compiler keeps in a register what the source reads again and again.
+    """
+    done: Counter[str] = Counter()
+    for stretch, count in zip(program.stretches, times, strict=True):
+        for one in stretch.instructions:
+            done[one.space] += count * one.width
+    asked: Counter[str] = Counter()
+    for (_, space), count in work.requests.items():
+        asked[space] += count
+    return {space: min(1.0, done[space] / max(1, asked[space])) for space in ("global", "shared")}
 
 
 # ---------------------------------------------------------------- who waits for whom
