@@ -265,8 +265,11 @@ class Model:
 
     def place_of(self, array: str) -> Place:
         """Where most sectors of an array are asked for."""
-        found = [(t.sectors, file, line)
-                 for (file, line, name), t in self.report.counted.items() if name == array]  # fmt: skip
+        found = [
+            (traffic.sectors, file, line)
+            for (file, line, name), traffic in self.report.counted.items()
+            if name == array
+        ]
         return max(found)[1:] if found else NOWHERE
 
     @functools.cached_property

@@ -209,7 +209,7 @@ def statement_line(line: int, own: dict[int, int]) -> int:
 
 
 def likely(asked: float, sources: Sequence[int], once: float) -> float:
-    """Rounds of a loop whose accesses would need `asked` of them, from those of loops in the source.
+    """Rounds of a loop whose accesses would need `asked` of them, from those of the source.
 
     A compiler reads once what a loop names often: then `asked` is too high, and the loop is one of
     the source. once: how many rounds of the source it does at once, where that is known.
@@ -221,7 +221,7 @@ def likely(asked: float, sources: Sequence[int], once: float) -> float:
 
 
 def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> list[int]:
-    """Rounds of the kernel's loop that begins in a line, all warps together; none: there is none."""
+    """Rounds of the kernel's loops that begin in a line, all warps together."""
     return [work.executed[node.body[0].lineno, node.body[0]] for node in ast.walk(tree)
             if isinstance(node, (ast.For, ast.While)) and node.lineno == line]  # fmt: skip
 
