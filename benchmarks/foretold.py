@@ -222,24 +222,21 @@ def ranks(values):
     return found
 
 
-def correlation(rows):
+def correlation(rows, key):
     """Spearman's: of the ranks."""
-    one, other = (ranks([row[key] for row in rows]) for key in ("foretold_us", "us"))
+    one, other = (ranks([row[name] for row in rows]) for name in (key, "us"))
     return float(np.corrcoef(one, other)[0, 1]) if len(rows) > 1 else math.nan
 
 
-def summary(rows):
+def summary(rows, key="foretold_us"):
     """Rows (family, kernels, correlation, median factor, worst factor, its name)."""
     found = []
     for family in (*dict.fromkeys(row["family"] for row in rows), "all"):
         these = [row for row in rows if family in (row["family"], "all")]
-        factors = {
-            row["name"]: max(row["us"] / row["foretold_us"], row["foretold_us"] / row["us"])
-            for row in these
-        }
+        factors = {row["name"]: max(row["us"] / row[key], row[key] / row["us"]) for row in these}
         worst = max(factors, key=factors.get)
         middle = statistics.median(factors.values())
-        found.append((family, len(these), correlation(these), middle, factors[worst], worst))
+        found.append((family, len(these), correlation(these, key), middle, factors[worst], worst))
     return found
 
 
@@ -248,8 +245,10 @@ def show(rows):
         ratio = row["foretold_us"] / row["us"]
         print(f"{row['name']:48} {row['us']:10.2f} us  foretold {row['foretold_us']:10.2f} "
               f"{ratio:6.2f}  {row['bound']}")  # fmt: skip
-    for family, count, rank, middle, worst, name in summary(rows):
-        print(f"{family:14} {count:3} kernels, rank correlation {rank:5.3f}, median factor "
+    for key in [key for key in ("foretold_us", "now_us") if key in rows[0]]:
+        print("before they were measured" if key == "foretold_us" else "now")
+        for family, count, rank, middle, worst, name in summary(rows, key):
+            print(f"{family:14} {count:3} kernels, rank correlation {rank:5.3f}, median factor "
               f"{middle:4.2f}, worst {worst:5.2f} ({name})")  # fmt: skip
 
 
@@ -263,10 +262,15 @@ def main():
     if name is None:
         parser.error("say --predict, --measure or --show")
     path = RESULTS / f"{name}.json"
-    if options.predict:
+    if options.predict and not path.exists():
         result = {"foretold": description(), "rows": foretell(options.only)}
     else:
         result = json.loads(path.read_text())
+    if options.predict and "measured" in result:  # the blind figures stay, and what it says now
+        now = {row["name"]: row["foretold_us"] for row in foretell(options.only)}
+        for row in result["rows"]:
+            row["now_us"] = now[row["name"]]
+        result["summary_now"] = summary(result["rows"], "now_us")
     if options.measure:
         measure(result["rows"])
         result |= {"measured": description(), "summary": summary(result["rows"])}

@@ -161,33 +161,46 @@ def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) ->
             for one in stretch.instructions:
                 if one.space in ("global", "shared", "barrier"):
                     asked[loop_of[i], statement_line(one.line, own), one.space] += one.width
+    # What is left of a loop that was written out may stand in the loop around it, without one.
+    left = {
+        (loop, line, space)
+        for loop, line, space in asked
+        for other in range(len(program.loops))
+        if (other, line, space) in asked and is_in(program.loops, other, loop)
+    }
     per_line: Counter[tuple[int, str]] = Counter()
     for (loop, line, space), count in asked.items():
-        per_line[line, space] += count if loop is not None else 0
+        if loop is not None and (loop, line, space) not in left:
+            per_line[line, space] += count
     rounds: dict[int | None, float] = {None: warps}
     for number in reversed(range(len(program.loops))):  # the inner ones first
         if number in program.remainders:
             rounds[number] = 0
             continue
         found = [work.requests[line, space] / per_line[line, space]
-                 for (loop, line, space) in asked if loop == number]  # fmt: skip
+                 for (loop, line, space) in asked.keys() - left if loop == number]  # fmt: skip
         line = line_of_loop(program.stretches, program.loops[number])
         once = written_out(program, number)
-        sources = rounds_in_source(tree, line, work) or rounds_inside(
-            statement_line(line, own), work
-        )
-        inner = [rounds[n] for n in rounds if n is not None and is_in(program.loops, n, number)]
+        sources = rounds_in_source(tree, line, work)
+        inner = [rounds[n] for n in rounds if is_in(program.loops, n, number)]
+        if sources and inner:  # a loop with others in it is not written out
+            rounds[number] = max(sources)
+            continue
+        sources = sources or rounds_inside(statement_line(line, own), work)
         if found:
             rounds[number] = likely(max(found), sources, once)
         else:
             rounds[number] = min([max(sources, default=0), *inner]) / once
     times = []
     for i, stretch in enumerate(program.stretches):
-        limit = rounds[loop_of[i]]
-        kinds = {(statement_line(one.line, own), one.space) for one in stretch.instructions}
-        found = [work.requests[line, space] / asked[loop_of[i], line, space]
-                 for line, space in kinds if asked[loop_of[i], line, space]]  # fmt: skip
-        found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in kinds]
+        here, limit = loop_of[i], rounds[loop_of[i]]
+        places = {(statement_line(one.line, own), one.space) for one in stretch.instructions}
+        kinds = [(here, line, space) for line, space in places if asked[here, line, space]]
+        found = [work.requests[key[1:]] / asked[key] for key in kinds if key not in left]
+        if kinds and not found:
+            times.append(0.0)
+            continue
+        found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in places]
         times.append(min(limit, max(found)) if found and max(found) else limit)
     return times
 
@@ -237,7 +250,10 @@ def innermost(loops: Sequence[tuple[int, int]], place: int) -> int | None:
     return around[-1] if around else None
 
 
-def is_in(loops: Sequence[tuple[int, int]], inner: int, outer: int) -> bool:
+def is_in(loops: Sequence[tuple[int, int]], inner: int | None, outer: int | None) -> bool:
+    """Whether a loop, or None for what is in none, is in another."""
+    if inner is None or outer is None:
+        return False
     return inner != outer and loops[outer][0] <= loops[inner][0] <= loops[outer][1]
 
 
