@@ -257,18 +257,18 @@ def predict(options: Namespace) -> int:
         result = run_check(function, lesson, item, submission, workers, seed, draw=False)
     finally:
         workers.stop()
-    counts = [
-        re.search(r"(.*): yours ([\d.,e+-]+), ", line) for line in result.message.splitlines()
-    ]
-    found = [(count[1], float(count[2].replace(",", ""))) for count in counts if count]
+    counts = re.findall(r"^(.*): yours ([\d.,e+-]+), ", result.message, re.MULTILINE)
+    found = [(what, float(number.replace(",", ""))) for what, number in counts]
     if not found:
         print(result.message or f"{item.name} has no budget: nothing is counted there")
         print(f"your prediction of {options.guess:g} is kept")
         return EXIT_NOT_PASSED
     for what, counted in found:
-        factor = max(options.guess, counted) / max(min(options.guess, counted), 1e-9)
-        print(f"{what}: {counted:g}; you said {options.guess:g}, a factor of {factor:.3g}")
-    progress.predict(lesson, item, options.guess, min(counted for _, counted in found))
+        print(f"{what}: {counted:g}; you said {options.guess:g}")
+    # A check may count several things: the nearest is what was meant.
+    progress.predict(
+        lesson, item, options.guess, min((abs(n - options.guess), n) for _, n in found)[1]
+    )
     print(f"{item.name}: " + progress.learned(lesson, item))
     return EXIT_OK
 
