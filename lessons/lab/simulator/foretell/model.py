@@ -11,7 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from .program import (
     times_of,
     waits_of,
 )
-
-if TYPE_CHECKING:
-    from ..report import Report
 
 FOLDER = Path(__file__).parent / "gpus"
 Place = tuple[str, int]  # a file and a line
@@ -113,7 +110,7 @@ def gpu_named(name: str) -> dict[str, Any]:
     return constants
 
 
-def foretell(report: "Report", name: str, grid: int | tuple[int, ...] | None = None) -> Prediction:
+def foretell(report: Any, name: str, grid: int | tuple[int, ...] | None = None) -> Prediction:
     """See `Report.predict`."""
     gpu, given = gpu_named(name), report.given
     if given is None or not report.work.executed:
@@ -130,7 +127,7 @@ class Model:
     """The roofs of one launch. Times are in cycles of a processor, until they are told."""
 
     def __init__(
-        self, report: "Report", given: Given, gpu: dict[str, Any], program: Program | None,
+        self, report: Any, given: Given, gpu: dict[str, Any], program: Program | None,
         grid: Dim3,
     ) -> None:  # fmt: skip
         self.report, self.given, self.gpu, self.program = report, given, gpu, program
@@ -296,32 +293,32 @@ class Model:
         one_by_one = math.ceil(self.queue / self.resident)
         warps = self.given.blocks * self.warps
         if self.program is None:
-            for (line, _), times in self.work.executed.items():
-                slots = SLOTS_PER_STATEMENT * times
+            for (line, _), count in self.work.executed.items():
+                slots = SLOTS_PER_STATEMENT * count
                 roofs["instructions"][file, line] += self.per_processor(slots) / gpu["slots"]
-                waits = gpu["latency"]["statement"] * times + self.waits_for_memory(line)
+                waits = gpu["latency"]["statement"] * count
                 roofs["waiting"][file, line] += waits / warps * one_by_one
+            for line in {line for line, _ in self.work.requests}:
+                roofs["waiting"][file, line] += self.waits_for_memory(line) / warps * one_by_one
             return
-        times_each = self.times
         waits_each = waits_of(self.program, self.latency)
-        for stretch, times, waits in zip(
-            self.program.stretches, times_each, waits_each, strict=True
-        ):
+        parts = zip(self.program.stretches, self.times, waits_each, strict=True)
+        for stretch, times, waiting in parts:
             for one in stretch.instructions:
                 place = file, one.line
                 slots = self.per_processor(times * slots_of(one.name))
                 roofs["instructions"][place] += slots / gpu["slots"]
-                work = self.per_processor(times * one.width)
+                asked = self.per_processor(times * one.width)
                 if one.space == "local":
-                    roofs["requests"][place] += work * gpu["cycles_per_pass"]
+                    roofs["requests"][place] += asked * gpu["cycles_per_pass"]
                 if one.name.startswith("mma"):
-                    roofs["tensor"][place] += work * gpu["cycles_per_tensor_product"]
+                    roofs["tensor"][place] += asked * gpu["cycles_per_tensor_product"]
                 if one.name.startswith("shfl"):
-                    roofs["shared"][place] += work * gpu["cycles_per_shared_pass"]
+                    roofs["shared"][place] += asked * gpu["cycles_per_shared_pass"]
             if stretch.instructions:
                 lines = Counter(one.line for one in stretch.instructions)
                 place = file, lines.most_common(1)[0][0]
-                roofs["waiting"][place] += waits * times / warps * one_by_one
+                roofs["waiting"][place] += waiting * times / warps * one_by_one
 
     def waits_for_memory(self, line: int) -> float:
         """Cycles, of all warps, where the compiler does not say what waits for what."""

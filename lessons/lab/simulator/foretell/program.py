@@ -201,7 +201,8 @@ def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) ->
             times.append(0.0)
             continue
         found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in places]
-        times.append(min(limit, max(found)) if found and max(found) else limit)
+        most = max(found, default=0)
+        times.append(min(limit, most) if most else limit)
     return times
 
 
@@ -276,7 +277,7 @@ def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[st
 
     A compiler keeps in a register what the source reads again and again.
     """
-    done: Counter[str] = Counter()
+    done: dict[str, float] = defaultdict(float)
     for stretch, count in zip(program.stretches, times, strict=True):
         for one in stretch.instructions:
             done[one.space] += count * one.width
