@@ -17,6 +17,7 @@ SIMULATOR = {
     "lessons.lab.simulator.cuda_functions",
     "lessons.lab.simulator.expressions",
     "lessons.lab.simulator.replay",
+    "lessons.lab.simulator.foretell",
 }
 EXPLAIN = {"lessons.grading.explain", "lessons.grading.explain.repairs"}
 GRADING = (
@@ -132,9 +133,15 @@ ALLOWED = {
         "lessons.lab.simulator.cuda_functions",
     },
     "lessons.lab.simulator.replay": {"lessons.lab", "lessons.lab.simulator"},
+    "lessons.lab.simulator.foretell": {"lessons.lab", "lessons.lab.simulator"},
     "lessons.lab.compiled": {"lessons.lab"},
     # Host code needs an engine behind each launch; no engine knows of host code.
-    "lessons.lab.host": {"lessons.lab", "lessons.lab.simulator", "lessons.lab.compiled"},
+    "lessons.lab.host": {
+        "lessons.lab",
+        "lessons.lab.simulator",
+        "lessons.lab.simulator.foretell",
+        "lessons.lab.compiled",
+    },
     # What is right knows nothing of what it judges.
     "lessons.reference": set(),
     # A lesson: its checks, its picture, and its command.

@@ -156,7 +156,7 @@ def show_shapes(
         shape = " x ".join(map(str, row["block"]))
         run.say(
             f"  {row['kernel']:<8} {shape:<10} {row['requests']:9.2f} {row['sectors']:9.1f} "
-            + (f"{microseconds:9.2f}" if microseconds else "        -")
+            f"{row['foretold']:9.2f} " + (f"{microseconds:9.2f}" if microseconds else "        -")
         )
     if run.device.name != "cuda":
         run.say("  (no times: there is no GPU)")

@@ -17,8 +17,8 @@ COUNTED = 75, 142  # height and width of the part in which is counted: no multip
 TIMED, HELD = 100, 30  # launches, and milliseconds in which all of them can be asked for
 GAINS = np.array([1.0, 0.9, 0.7], np.float32)  # an evening
 HEADER = (
-    "per 32 numbers of the result, counted\n"
-    "  kernel   block       requests   sectors        \u00b5s"
+    "per 32 numbers of the result, counted; \u00b5s of the whole picture on an H200, foretold\n"
+    "  kernel   block       requests   sectors  foretold        \u00b5s"
 )
 
 
@@ -27,22 +27,33 @@ def counted_shapes(
 ) -> list[dict[str, Any]]:
     """A row for each shape of `shrink`, and one for the block that `launch_tint` has chosen.
 
-    Each has "kernel", "block", and, per 32 numbers of the result, "requests" and "sectors".
+    Each has "kernel", "block", per 32 numbers of the result "requests" and "sectors", and
+    "foretold", the \u00b5s that the whole picture would take on an H200.
     """
-    part, colours = (
-        np.ascontiguousarray(whole[: COUNTED[0], : COUNTED[1]]) for whole in (gray, image)
-    )
+    part, colours = (np.ascontiguousarray(one[: COUNTED[0], : COUNTED[1]]) for one in (gray, image))
     small = np.zeros((part.shape[0] // 2, part.shape[1] // 2), np.float32)
+    whole = np.zeros((gray.shape[0] // 2, gray.shape[1] // 2), np.float32)
     rows = [
-        counted("shrink", small.size, partial(mine.launch_shrink, part, small, 2, block))
+        counted(
+            "shrink",
+            small.size,
+            partial(mine.launch_shrink, part, small, 2, block),
+            partial(mine.launch_shrink, gray, whole, 2, block),
+        )
         for block in BLOCK_SHAPES
     ]
-    tinted = np.zeros_like(colours)
-    rows.append(counted("tint", tinted.size, partial(mine.launch_tint, colours, GAINS, tinted)))
+    start, start_whole = (
+        partial(mine.launch_tint, picture, GAINS, np.zeros_like(picture))
+        for picture in (colours, image)
+    )
+    rows.append(counted("tint", colours.size, start, start_whole))
     return rows
 
 
-def counted(kernel: str, numbers: int, start: Callable[..., None]) -> dict[str, Any]:
+def counted(
+    kernel: str, numbers: int, start: Callable[..., None], start_whole: Callable[..., None]
+) -> dict[str, Any]:
+    """A row. start, start_whole: launch for the part, and for the picture, which is not run."""
     reports: list[Report] = []
     blocks_used: list[tuple[int, ...]] = []
 
@@ -50,13 +61,18 @@ def counted(kernel: str, numbers: int, start: Callable[..., None]) -> dict[str, 
         blocks_used.append(threads if isinstance(threads, tuple) else (threads,))
         reports.append(checked_run(function, blocks, threads, *arguments, measure=True))
 
+    grids: list[Any] = []
     start(launch=launch)
+    start_whole(launch=lambda function, blocks, *rest: grids.append(blocks))
     traffic = [row for report in reports for row in report.counted.values()]
     return {
         "kernel": kernel,
         "block": [int(size) for size in blocks_used[0]],
         "requests": sum(row.requests for row in traffic) * WARP / numbers,
         "sectors": sum(row.sectors for row in traffic) * WARP / numbers,
+        "foretold": sum(
+            report.predict("H200", grid).us for report, grid in zip(reports, grids, strict=True)
+        ),
     }
 
 

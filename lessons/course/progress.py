@@ -22,7 +22,7 @@ class CourseProgress:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or PROGRESS
-        self.content: dict[str, dict[str, Any]] = {"grades": {}, "hints": {}}
+        self.content: dict[str, dict[str, Any]] = {"grades": {}, "hints": {}, "predictions": {}}
         if not self.path.exists():
             return
         try:
@@ -67,6 +67,25 @@ class CourseProgress:
     def is_done(self, lesson: Lesson) -> bool:
         return self.points(lesson) == lesson.points
 
+    # ---------------------------------------------------------------- predictions
+
+    def predict(
+        self, lesson: Lesson, check: Check, guess: float, counted: float | None = None
+    ) -> None:
+        """Keep what was expected; and, once it is known, what was counted."""
+        table = self.content["predictions"].setdefault(lesson.name, {}).setdefault(check.name, [])
+        if counted is None:
+            table.append([guess])
+        else:
+            table[-1] = [guess, counted]
+        self.save()
+
+    def learned(self, lesson: Lesson, check: Check) -> str:
+        """How far off each prediction of a check was, in order: "factors so far: 8, 2, 1"."""
+        pairs = self.content["predictions"].get(lesson.name, {}).get(check.name, [])
+        factors = [max(pair) / max(min(pair), 1e-9) for pair in pairs if len(pair) == 2]
+        return "factors so far: " + ", ".join(f"{factor:.3g}" for factor in factors)
+
     # ---------------------------------------------------------------- what to do next
 
     def next_lesson(self, lessons: Sequence[Lesson]) -> Lesson:
@@ -98,8 +117,13 @@ def require_progress(content: Any) -> None:
     try:
         grades, hints = content.get("grades", {}), content.get("hints", {})
         points = [grade.get("checks", {}) for grade in grades.values()]
+        tables = [table for lesson in content.get("predictions", {}).values()
+                  for table in lesson.values()]  # fmt: skip
         numbers = [number for table in (*points, *hints.values()) for number in table.values()]
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise ValueError("it is not the table that was written") from None
+    if not all(type(one) in (int, float) and one > 0 for table in tables for pair in table
+               for one in pair):  # fmt: skip
+        raise ValueError("predictions are lists of numbers above 0")
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError("points and hints are numbers from 0")

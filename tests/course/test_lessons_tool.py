@@ -1,5 +1,6 @@
 """`python -m lessons`, the student's tool, tried on copies of lessons 1 and 8."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -389,3 +390,23 @@ def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
         file.write("\n# changed\n")
     with pytest.raises(AssertionError, match="graded again"):
         student_backend.student_backend("lessons:8", "native", force=False)
+
+
+def test_a_prediction_is_kept_before_the_count_is_shown(course, capsys):
+    (check,) = [one for one in find_lesson(1).checks if one.name == "one_thread_per_pixel"]
+    assert tool.main(["predict", "1", check.name, "9"]) == 1  # nothing is written yet
+    assert "your prediction of 9 is kept" in capsys.readouterr().out
+    solve(1)
+    for guess in ("8", "4"):
+        assert tool.main(["predict", "1", check.name, guess]) == 0
+    printed = capsys.readouterr().out
+    assert "you said 8" in printed and "factors so far: " in printed
+    kept = json.loads((course / ".progress.json").read_text())["predictions"]["01_grayscale"]
+    assert [pair[0] for pair in kept[check.name]] == [9, 8, 4]
+    assert [len(pair) for pair in kept[check.name]] == [1, 2, 2]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "many"])
+def test_a_prediction_is_a_number_above_zero(course, capsys, text):
+    assert tool.main(["predict", "1", "one_thread_per_pixel", text]) == 2
+    assert "a prediction is a number above 0" in capsys.readouterr().err

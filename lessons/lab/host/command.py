@@ -9,9 +9,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..dimensions import dim3_text
 from ..errors import InputError, OneLineParser
 from ..files import refuse_foreign, write_whole
 from ..simulator.findings import KINDS, wanted_kinds
+from ..simulator.foretell.model import gpu_named
 from ..simulator.options import BUDGET
 from ..source import file_label
 from .instead_of_gpu import instead_of_gpu
@@ -39,6 +41,7 @@ def main(program: str, arguments: Sequence[str]) -> int:
         devices=options.devices,
         baseline=options.baseline,
         update_baseline=options.update_baseline,
+        predict=options.predict,
     ) as session:
         status = run_script(options)
     refuse_all_foreign(options)  # the script may have written one of them
@@ -82,6 +85,8 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
     add("--devices", type=int, default=1, metavar="N", help="how many GPUs there are (default: 1)")
     add("--advice", action="store_true",
         help="tell also what is right and slow (default: only count it)")
+    add("--predict", metavar="GPU", default="",
+        help="tell what each launch would take on a GPU, such as H200 (default: do not)")
     add("--json", metavar="FILE", help="write the findings as JSON (default: do not)")
     add("--sarif", metavar="FILE",
         help="write the findings as SARIF, for pull requests (default: do not)")
@@ -100,6 +105,10 @@ def parse(program: str, arguments: Sequence[str]) -> argparse.Namespace:
         raise InputError(f"which script? Write {program} run SCRIPT.py")
     elif not Path(options.script).is_file():
         raise InputError(f"there is no file {options.script}")
+    if options.predict:
+        gpu_named(options.predict)
+    if options.predict and options.native:
+        raise InputError("--predict counts what --native does not count: take one of them")
     refuse_all_foreign(options)
     own = {f"--{name}".replace("_", "-") for name in vars(options)}
     behind = [given for given in options.arguments if given.partition("=")[0] in own]
@@ -206,6 +215,9 @@ def place_of(error: BaseException) -> str:
 def tell(session: Session, with_advice: bool) -> None:
     sys.stdout.flush()
     print("\n".join([session.summary(with_advice), *session.gone()]))
+    for (name, grid, block), found in session.foretold.items():
+        shape = f"{name}[{dim3_text(grid)}, {dim3_text(block)}]"
+        print(shape + (f", the last of {len(found)}" if len(found) > 1 else "") + f": {found[-1]}")
     if session.advice and not with_advice:
         lines = "1 line" if len(session.advice) == 1 else f"{len(session.advice)} lines"
         print(f"{lines} could be faster; --advice tells how")

@@ -36,6 +36,7 @@ def instead_of_gpu(
     devices: int = 1,
     baseline: str | None = None,
     update_baseline: bool = False,
+    predict: str = "",
 ) -> Iterator[Session]:
     """While this block runs, `numba.cuda` needs no GPU, and every launch is checked.
 
@@ -47,11 +48,14 @@ def instead_of_gpu(
     array. budget, kinds, without: as for `checked_run`. quiet: print nothing. record: keep the
     first launch that has problems, for `session.html(path)`. devices: how many GPUs there are.
     baseline: path of a file of accepted findings. update_baseline: write it anew at the end.
+    predict: a GPU, such as "H200", for which `session.foretold` says what each launch would take.
 
     Raises `InputError` if there is no such baseline.
     """
     acceptances = Acceptances(baseline, update_baseline)
-    options = SessionOptions(native, budget, kinds, without, record, devices, acceptances, True)
+    options = SessionOptions(
+        native, budget, kinds, without, record, devices, acceptances, True, predict
+    )
     session = Session(options)
     with replaced(session), stand_ins():
         yield session

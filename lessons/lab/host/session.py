@@ -8,10 +8,11 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from ..dimensions import Configuration, volume
+from ..dimensions import Configuration, Dim3, volume
 from ..simulator.accepted import Acceptances
 from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
+from ..simulator.foretell.model import Prediction
 from ..simulator.options import BUDGET
 from ..simulator.report import Report
 from ..simulator.run import checked_run
@@ -33,7 +34,7 @@ class SessionOptions(NamedTuple):
     """native: run kernels in the native engine, which is fast and finds only indices outside an
     array. budget, kinds, without: as for `checked_run`. record: keep what `Session.html` needs.
     devices: how many there are. acceptances: findings that the project accepts. unwritten: look
-    for elements that nobody writes.
+    for elements that nobody writes. predict: a GPU for which launches are foretold; "" for none.
     """
 
     native: bool = False
@@ -44,6 +45,7 @@ class SessionOptions(NamedTuple):
     devices: int = 1
     acceptances: Acceptances | None = None
     unwritten: bool = False
+    predict: str = ""
 
 
 class Session(Found):
@@ -51,6 +53,8 @@ class Session(Found):
 
     def __init__(self, options: SessionOptions | None = None) -> None:
         self.options = options or SessionOptions()
+        # (kernel, grid, block) -> what each launch of it would take
+        self.foretold: dict[tuple[str, Dim3, Dim3], list[Prediction]] = {}
         kinds = wanted_kinds(self.options.kinds, self.options.without)
         super().__init__(kinds, self.options.acceptances)
         self.order = Order(self.check_source)
@@ -344,7 +348,7 @@ class Session(Found):
             chosen.grid,
             chosen.block,
             *prepared.values,
-            measure=False,
+            measure=bool(self.options.predict),
             record=self.options.record and self.recorded is None,
             budget=self.options.budget,
             dynamic_shared=chosen.shared_bytes,
@@ -361,6 +365,9 @@ class Session(Found):
                 "unsupported", 0, "this simulator cannot run this kernel"
             )
             findings = after_unsupported(kernel, chosen, prepared.values, first)
+        if self.options.predict and report.ok:
+            key = report.name, report.grid, report.block
+            self.foretold.setdefault(key, []).append(report.predict(self.options.predict))
         self.forget_small_launches(report)
         for finding in findings:
             if finding.topic != "unreached" or report.source.function not in self.reached:

@@ -73,6 +73,11 @@ class CallStack:
         return len(self.callers)
 
     @property
+    def line_of_kernel(self) -> int:
+        """The line of the kernel from which the function that runs is called; 0 in the kernel."""
+        return (*self.callers, self.frame)[1].called_in_line if self.callers else 0
+
+    @property
     def users_call(self) -> tuple[Source, int] | None:
         """Where a function of Numba's own was called that is running; None if it is the user's."""
         if not self.callers or is_of_user(self.source.filename):

@@ -116,6 +116,7 @@ class Interpreter:
     def run_body(self, statements: Sequence[ast.stmt], mask: Mask) -> Mask:
         """Run statements one after another. Returns the mask of the threads that reach the end."""
         mask = self.team.going_on(mask)
+        work, line = self.launch.report.work, self.stack.line_of_kernel
         for statement in statements:
             if not anybody(mask):
                 if not self.for_nobody:
@@ -127,6 +128,8 @@ class Interpreter:
                 text = ast.unparse(statement).splitlines()[0]
                 raise Unsupported(statement, f"`{text}` cannot be compiled for a GPU")
             self.seen.add(statement)
+            if self.launch.measure:
+                work.execute(line, statement, mask)
             try:
                 if self.stack.frame.has_choices:
                     mask = self.run_in_groups(method, statement, mask)

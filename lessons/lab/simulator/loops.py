@@ -457,6 +457,11 @@ class ComputingLoops:
                 loop.broken[broken] = True
             still_there = self.team.nobody.copy()
             still_there[positions[going_on]] = True
+            if self.launch.measure:
+                most = np.zeros(self.team.size // WARP, np.int64)
+                np.maximum.at(most, warps, rounds)
+                line = self.stack.line_of_kernel
+                self.launch.report.work.repeat(line, plan.loop, int(most.sum()))
             progress.rounds += int(rounds.max())
             self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
             going_on = going_on[status == 0]

@@ -11,9 +11,11 @@ from ..source import Source
 from .accepted import Acceptances
 from .events import AccessEvent, Recording
 from .findings import KINDS, NOWHERE, Finding, Findings, Place
+from .foretell.model import Given, Prediction, foretell
 from .report_html import report_html
 from .sarif import sarif_log
 from .traffic import Traffic, totals_of_lines, traffic_table
+from .work import Work
 
 
 class Report(Findings):
@@ -35,6 +37,8 @@ class Report(Findings):
         self.left_out: Counter[str] = Counter()  # kind -> findings of it that are not kept
         self.doubles_asked_for = False  # by an array of doubles among the arguments
         self.counted: dict[tuple[str, int, str], Traffic] = {}  # by filename, line and array
+        self.work = Work()  # for `predict`
+        self.given: Given | None = None
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles
@@ -126,6 +130,17 @@ class Report(Findings):
         """Text: what each source line asks of memory."""
         return traffic_table(self.traffic, self.source.filename)
 
+    def predict(self, gpu: str = "H200", grid: int | tuple[int, ...] | None = None) -> Prediction:
+        """What the launch would take on a GPU, with the roof that binds it.
+
+        gpu: one whose constants are in `foretell/gpus`. grid: of the launch that is meant, where
+        a smaller one was run; each of its blocks then does what those that ran did on average. Who
+        runs some blocks of a large launch, with `only_blocks`, hears of the whole launch.
+
+        Raises `InputError` for a GPU that is not known, and where nothing was counted.
+        """
+        return foretell(self, gpu, grid)
+
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw which thread of which block touches which element, in time order, as a PNG.
 
@@ -169,6 +184,7 @@ class Report(Findings):
     def forget_run(self) -> None:
         """Forget what was counted and recorded: the run begins again."""
         self.counted.clear()
+        self.work = Work()
         self.events.clear()
         if self.recording is not None:
             self.recording = Recording(len(self.findings))

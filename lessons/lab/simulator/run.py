@@ -14,6 +14,7 @@ from ..signatures import converted
 from ..source import read_source
 from .accepted import Acceptances
 from .arguments import (
+    arrays_of,
     check_arguments,
     copies,
     expected_outputs,
@@ -24,6 +25,7 @@ from .arguments import (
 )
 from .events import Recording
 from .findings import wanted_kinds
+from .foretell.model import Given
 from .interpreter import Interpreter
 from .limits import check_limits
 from .memory.arrays import written_now
@@ -84,6 +86,9 @@ def run_with(
     expected = expected_outputs(source, arguments, options.expect_written)
     garbage = garbage_arrays(source, arguments, options.uninitialised)
     blocks = blocks_to_run(report.grid, options.only_blocks)
+    if options.measure:
+        arrays = arrays_of(source, arguments)
+        report.given = Given(kernel, arrays, arguments, types, len(blocks))
     if options.only_blocks is not None and (options.record or expected or options.other_shapes):
         raise ValueError("record, expect_written and other_shapes need all blocks, not only_blocks")
     check_limits(report, arguments, options.dynamic_shared, len(blocks))
@@ -260,6 +265,8 @@ def run_teams(
         scheduler.run(run_team)
     except Stop:
         return
+    if options.measure:
+        report.work.shared_bytes = launch.shared_bytes + options.dynamic_shared
     report_unwritten(report, arrays, options.expect_written)
     if report.ok and options.unwritten and len(options.blocks) == volume(report.grid):
         report_unreached(report, arguments, arrays)

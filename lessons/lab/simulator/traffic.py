@@ -30,12 +30,16 @@ class Traffic:
     requests: int = 0  # of global memory, one per warp
     sectors: int = 0
     bytes: int = 0
+    cache_passes: int = 0  # of the first cache, whose banks are those of shared memory
+    stored_sectors: int = 0  # of those, by stores and atomics
+    atomic_sectors: int = 0  # of those, by atomics
     shared_reads: int = 0  # elements of shared memory, one per thread
     shared_writes: int = 0
     shared_requests: int = 0
     shared_passes: int = 0  # without any bank conflict: as many as requests
     worst_conflict: int = 1
     atomics: int = 0
+    atomic_turns: int = 0  # of each warp: most of its threads at one address
     atomic_multiplicity: int = 0  # most threads of one warp at one address
     barriers: int = 0  # of the block, one per warp that waits
     branches: int = 0
@@ -89,10 +93,12 @@ def count_global(
     address: (warps, 32) int, the byte address of each lane. active: (warps, 32) bool, whether it
     takes part. itemsize: bytes per element. kind: "read" or "write".
     """
+    before = traffic.sectors
     if active.all() and (address[:, 1:] - address[:, :-1] == itemsize).all():
         # Neighbours touch neighbours, as they should: no need to sort.
         first, last = address[:, 0], address[:, -1] + itemsize - 1
         traffic.sectors += int((last // SECTOR_BYTES - first // SECTOR_BYTES + 1).sum())
+        traffic.cache_passes += len(address) * max(1, itemsize // BANK_BYTES)
         traffic.bytes += address.size * itemsize
     else:
         requested, rows = distinct_in_rows(address, active)
@@ -100,13 +106,36 @@ def count_global(
         new = rows != NOTHING
         new[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
         traffic.sectors += int(np.count_nonzero(new))
+        passes = passes_of(address // BANK_BYTES, active)
+        traffic.cache_passes += int(passes.sum()) * max(1, itemsize // BANK_BYTES)
         traffic.bytes += int(np.count_nonzero(requested)) * itemsize
     count = int(np.count_nonzero(active))
     traffic.requests += int(np.count_nonzero(active.any(axis=1)))
+    moved = traffic.sectors - before
     if kind == "read":
         traffic.reads += count
-    else:
-        traffic.writes += count
+        return
+    traffic.writes += count
+    traffic.stored_sectors += moved
+    if kind == "atomic":
+        traffic.atomic_sectors += moved
+
+
+def passes_of(words: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """(warps,) int: passes that each request takes, as many as its busiest bank has words."""
+    everybody = active.all()
+    lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
+    highest = (words if everybody else np.where(active, words, -1)).max(axis=1)
+    passes = (highest >= 0).astype(np.int64)
+    # Words less than 32 apart lie in different banks: only the other rows need a closer look.
+    wide = highest - lowest >= BANKS
+    if wide.any():
+        first, words = distinct_in_rows(words[wide], active[wide])
+        row, column = np.nonzero(first)
+        bank = words[row, column] % BANKS
+        busy = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS).reshape(-1, BANKS)
+        passes[wide] = busy.max(axis=1)
+    return passes
 
 
 def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind: str) -> None:
@@ -115,24 +144,10 @@ def count_shared(traffic: Traffic, address: np.ndarray, active: np.ndarray, kind
         traffic.shared_reads += count
     elif kind == "write":
         traffic.shared_writes += count
-    words = address // BANK_BYTES
-    everybody = active.all()
-    lowest = (words if everybody else np.where(active, words, NOTHING)).min(axis=1)
-    highest = (words if everybody else np.where(active, words, -1)).max(axis=1)
-    requests = int(np.count_nonzero(highest >= 0))
-    traffic.shared_requests += requests
-    traffic.shared_passes += requests
-    # Words less than 32 apart lie in different banks: only the other rows need a closer look.
-    wide = highest - lowest >= BANKS
-    if not wide.any():
-        return
-    first, words = distinct_in_rows(words[wide], active[wide])
-    row, column = np.nonzero(first)
-    bank = words[row, column] % BANKS
-    busy = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS).reshape(-1, BANKS)
-    passes = busy.max(axis=1)
-    traffic.shared_passes += int((passes - 1).sum())
-    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max()))
+    passes = passes_of(address // BANK_BYTES, active)
+    traffic.shared_requests += int(np.count_nonzero(passes))
+    traffic.shared_passes += int(passes.sum())
+    traffic.worst_conflict = max(traffic.worst_conflict, int(passes.max(initial=0)))
 
 
 def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> None:
@@ -141,8 +156,10 @@ def count_atomic(traffic: Traffic, address: np.ndarray, active: np.ndarray) -> N
     # In sorted rows, equal addresses lie side by side: a run of them begins where `first` is.
     column = np.arange(rows.shape[1])
     begin = np.maximum.accumulate(np.where(first, column, 0), axis=1)
-    longest = np.where(rows != NOTHING, column - begin + 1, 0).max(initial=0)
-    traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, int(longest))
+    longest = np.where(rows != NOTHING, column - begin + 1, 0).max(axis=1)
+    traffic.atomic_turns += int(longest.sum())
+    multiplicity = int(longest.max(initial=0))
+    traffic.atomic_multiplicity = max(traffic.atomic_multiplicity, multiplicity)
 
 
 def count_branch(traffic: Traffic, taken: np.ndarray, not_taken: np.ndarray) -> None:

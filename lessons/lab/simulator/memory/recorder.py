@@ -156,6 +156,8 @@ class Counted(NamedTuple):
     space: str
     kind: str
     itemsize: int
+    array: str
+    line: int  # of the kernel
 
 
 PLAIN_CALLS = ("float32", "int32", "uint32", "int64", "uint64", "min", "max", "abs")
@@ -248,7 +250,10 @@ class Recorder:
         """
         if self.launch.measure and kind == "barrier":
             warps = mask.reshape(-1, WARP).any(axis=1)
-            self.traffic_of_line(node).barriers += int(np.count_nonzero(warps))
+            count = int(np.count_nonzero(warps))
+            self.traffic_of_line(node).barriers += count
+            line = self.stack.line_of_kernel or node.lineno
+            self.report.work.requests[line, "barrier"] += count
         if self.launch.record:
             self.replay.note(kind, node, mask)
 
@@ -259,7 +264,11 @@ class Recorder:
         element, active = self.in_warps(access)
         within = element % memory.instance if memory.space == "shared" else element
         address = memory.address + within * memory.pitch
-        kind = Counted(id(traffic), memory.space, access.kind, memory.data.itemsize)
+        itemsize = memory.data.itemsize
+        line = self.stack.line_of_kernel or access.node.lineno
+        if access.kind == "atomic" and memory.data.dtype.kind == "f":
+            self.report.work.floats.add(memory.name)
+        kind = Counted(id(traffic), memory.space, access.kind, itemsize, memory.name, line)
         self.uncounted.setdefault(kind, (traffic, []))[1].append((address, active))
         self.uncounted_size += address.size
         if self.uncounted_size > MAX_UNCOUNTED:
@@ -267,7 +276,8 @@ class Recorder:
 
     def count_all(self) -> None:
         """Count the accesses that were put off."""
-        for (_, space, kind, itemsize), (traffic, tables) in self.uncounted.items():
+        work, block = self.report.work, self.team.block_number[::WARP]
+        for (_, space, kind, itemsize, array, line), (traffic, tables) in self.uncounted.items():
             address = np.concatenate([table for table, _ in tables])
             active = np.concatenate([table for _, table in tables])
             if kind == "atomic":
@@ -276,6 +286,10 @@ class Recorder:
                 count_shared(traffic, address, active, kind)
             else:
                 count_global(traffic, address, active, itemsize, kind)
+                work.touch(array, kind, address, active, np.tile(block, len(tables)))
+                if kind == "atomic":
+                    work.hit(array, address[active])
+            work.requests[line, space] += int(np.count_nonzero(active.any(axis=1)))
         self.uncounted.clear()
         self.uncounted_size = 0
 

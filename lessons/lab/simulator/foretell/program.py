@@ -1,0 +1,372 @@
+"""What the compiler makes of a kernel: its instructions, how often each runs, and who waits.
+
+NVIDIA's intermediate language (PTX) is text, with the line of the kernel beside each instruction. A
+stretch that is only entered at its top and left at its end is a *stretch* here; a jump back makes a
+loop of those it skips. How often each ran is not in the text. But the simulator has counted how
+often each line asked for memory, and how often it was executed. A loop that the compiler has
+written out four times asks four times per round.
+"""
+
+import ast
+import functools
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ...numba_compiler import CAPABILITY, any_device, why_not_asked
+from ..work import Work
+
+DEFAULT_REGISTERS = 32  # per thread, where no assembler can be asked
+SLOTS_PER_STATEMENT = 8  # instructions, where no compiler can be asked
+INSTRUCTION = re.compile(r"(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(.*);")
+REGISTER = re.compile(r"%[a-z]+\d+")
+NO_RESULT = ("st.", "red.", "bar.", "bra", "ret", "cp.", "membar", "fence", "prefetch", "nanosleep")
+FREE = ("ld.param", "ret", "mov.", "cvta.", "bra.uni", "cvt.u64.u32", "cvt.s64.s32", "pragma")
+# Instructions of the machine for one of PTX, where it is not one: the first that fits.
+SLOTS = (
+    (r"(div|rem)\.[su]64", 70), (r"(div|rem)\.[su]32", 18), (r"div\.rn\.f32", 10),
+    (r"(sqrt|rcp)\.rn\.f32", 11), (r"(div|sqrt|rcp)\.rn\.f64", 40), (r".*\.f64", 2),
+    (r"(ex2|lg2|sin|cos|rcp|rsqrt|sqrt|tanh)\.approx", 2), (r"mul\.lo\.[su]64", 4),
+    (r"mad\.lo\.[su]64", 5), (r"mul\.hi", 4), (r"mul\.wide", 1), (r"(ld|st|atom|red)\.", 1),
+    (r".*\.[usb]64", 1.5),
+)  # fmt: skip
+
+
+class Instruction(NamedTuple):
+    line: int
+    name: str
+    results: tuple[str, ...]
+    operands: tuple[str, ...]
+
+    @property
+    def space(self) -> str:
+        """Of the memory that it asks, or "barrier"; "" if it asks none."""
+        if self.name.startswith("bar.sync"):
+            return "barrier"
+        if not self.name.startswith(("ld.", "st.", "atom.", "red.", "cp.async.c")):
+            return ""
+        found = re.search(r"\.(shared|local|param|const)\b", self.name)
+        return found[1] if found else "global"
+
+    @property
+    def width(self) -> int:
+        """Numbers that a thread reads or writes at once."""
+        found = re.search(r"\.v([24])\.", self.name)
+        return int(found[1]) if found else 1
+
+
+class Stretch(NamedTuple):
+    """Instructions that run one after the other. remainder: of a loop that was written out."""
+
+    label: str
+    instructions: list[Instruction]
+    goes_to: list[str]
+
+
+class Program(NamedTuple):
+    """loops: (first, last) stretch, outer ones first. remainders: numbers of those loops that only
+    do what is left when another, written out, has done its part."""
+
+    stretches: list[Stretch]
+    loops: list[tuple[int, int]]
+    remainders: frozenset[int]
+    registers: int
+
+
+def read_ptx(ptx: str, registers: int) -> Program:
+    """The kernel of a text of PTX."""
+    stretches, left_alone, line = [Stretch("", [], [])], set(), 0
+    for text in map(str.strip, ptx[ptx.index(".entry") :].splitlines()):
+        if text.startswith(".loc"):
+            line = int(text.split()[2]) or line
+        elif text.startswith(".pragma"):
+            left_alone.add(len(stretches) - 1)
+        elif re.match(r"\$?\w+:", text):
+            if not (stretches[-1].label or stretches[-1].instructions):
+                stretches.pop()
+            stretches.append(Stretch(text.partition(":")[0], [], []))
+        elif found := INSTRUCTION.match(text):
+            if found[1] == "bra" or found[1] == "bra.uni":
+                stretches[-1].goes_to.append(found[2].strip())
+            stretches[-1].instructions.append(instruction_of(line, found[1], found[2]))
+            if found[1].startswith("bra"):
+                stretches.append(Stretch("", [], []))
+    if any(re.match(r"(div|rem)\.u32", one.name) for s in stretches for one in s.instructions):
+        # Where both numbers fit into 32 bits, that is the way that is taken.
+        for stretch in stretches:
+            stretch.instructions[:] = [one for one in stretch.instructions
+                                       if not re.match(r"(div|rem)\.[su]64", one.name)]  # fmt: skip
+    loops = loops_in(stretches)
+    return Program(stretches, loops, remainders_of(stretches, loops, left_alone), registers)
+
+
+def instruction_of(line: int, name: str, text: str) -> Instruction:
+    """Its first operand is the result, or several in braces."""
+    if name.startswith(NO_RESULT):
+        return Instruction(line, name, (), tuple(REGISTER.findall(text)))
+    first = re.match(r"\{[^}]*\}|[^,]*", text)
+    end = first.end() if first else 0
+    results, operands = REGISTER.findall(text[:end]), REGISTER.findall(text[end:])
+    return Instruction(line, name, tuple(results), tuple(operands))
+
+
+def loops_in(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
+    """A jump back goes from a loop's last stretch to its first."""
+    place = {stretch.label: i for i, stretch in enumerate(stretches) if stretch.label}
+    last: dict[int, int] = {}
+    for i, stretch in enumerate(stretches):
+        for label in stretch.goes_to:
+            if place.get(label, i + 1) <= i:
+                last[place[label]] = max(i, last.get(place[label], 0))
+    return sorted(last.items(), key=lambda loop: (loop[0], -loop[1]))
+
+
+def remainders_of(
+    stretches: Sequence[Stretch], loops: Sequence[tuple[int, int]], left_alone: set[int]
+) -> frozenset[int]:
+    """A loop that the compiler may not write out, beside one of the same line that it has."""
+    lines = [line_of_loop(stretches, loop) for loop in loops]
+    alone = {n for n, (first, last) in enumerate(loops) if left_alone & {*range(first, last + 1)}
+             and innermost(loops, first) == n}  # fmt: skip
+    return frozenset(n for n in alone
+                     if any(lines[m] == lines[n] and m not in alone and not is_in(loops, n, m)
+                            for m in range(len(loops))))  # fmt: skip
+
+
+def line_of_loop(stretches: Sequence[Stretch], loop: tuple[int, int]) -> int:
+    """The line that decides whether it goes on: that of the jump back."""
+    return next((i.line for i in reversed(stretches[loop[1]].instructions)), 0)
+
+
+@functools.lru_cache(maxsize=256)
+def slots_of(name: str) -> float:
+    """Instructions of the machine that one of PTX becomes."""
+    if name.startswith(FREE):
+        return 0
+    return next((slots for pattern, slots in SLOTS if re.match(pattern, name)), 1)
+
+
+# ---------------------------------------------------------------- how often each stretch runs
+
+
+def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) -> list[float]:
+    """For each stretch, how many warps ran through it, all rounds of loops together."""
+    own, inside = executions(work, tree)
+    loop_of = [innermost(program.loops, i) for i in range(len(program.stretches))]
+    asked: Counter[tuple[int | None, int, str]] = Counter()  # by a loop's instructions, in the text
+    for i, stretch in enumerate(program.stretches):
+        if loop_of[i] not in program.remainders:
+            for one in stretch.instructions:
+                if one.space in ("global", "shared", "barrier"):
+                    asked[loop_of[i], statement_line(one.line, own), one.space] += one.width
+    # What is left of a loop that was written out may stand in the loop around it, without one.
+    left = {
+        (loop, line, space)
+        for loop, line, space in asked
+        for other in range(len(program.loops))
+        if (other, line, space) in asked and is_in(program.loops, other, loop)
+    }
+    per_line: Counter[tuple[int, str]] = Counter()
+    for (loop, line, space), count in asked.items():
+        if loop is not None and (loop, line, space) not in left:
+            per_line[line, space] += count
+    rounds: dict[int | None, float] = {None: warps}
+    for number in reversed(range(len(program.loops))):  # the inner ones first
+        if number in program.remainders:
+            rounds[number] = 0
+            continue
+        found = [work.requests[line, space] / per_line[line, space]
+                 for (loop, line, space) in asked.keys() - left if loop == number]  # fmt: skip
+        line = line_of_loop(program.stretches, program.loops[number])
+        once = written_out(program, number)
+        sources = rounds_in_source(tree, line, work)
+        inner = [rounds[n] for n in rounds if is_in(program.loops, n, number)]
+        if sources and inner:  # a loop with others in it is not written out
+            rounds[number] = max(sources)
+            continue
+        sources = sources or rounds_inside(statement_line(line, own), work)
+        if found:
+            rounds[number] = likely(max(found), sources, once)
+        else:
+            rounds[number] = min([max(sources, default=0), *inner]) / once
+    times = []
+    for i, stretch in enumerate(program.stretches):
+        here, limit = loop_of[i], rounds[loop_of[i]]
+        places = {(statement_line(one.line, own), one.space) for one in stretch.instructions}
+        kinds = [(here, line, space) for line, space in places if asked[here, line, space]]
+        found = [work.requests[key[1:]] / asked[key] for key in kinds if key not in left]
+        if kinds and not found:
+            times.append(0.0)
+            continue
+        found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in places]
+        most = max(found, default=0)
+        times.append(min(limit, most) if most else limit)
+    return times
+
+
+def executions(work: Work, tree: ast.FunctionDef) -> tuple[dict[int, int], dict[int, int]]:
+    """By line: warps that executed the kernel's statement, and the most of what it calls."""
+    ours = {node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    own: dict[int, int] = defaultdict(int)
+    inside: dict[int, int] = defaultdict(int)
+    for (line, statement), count in work.executed.items():
+        table = own if statement in ours else inside
+        table[line] = max(table[line], count)
+    return own, inside
+
+
+def statement_line(line: int, own: dict[int, int]) -> int:
+    """The first line of the statement that a line is a part of."""
+    return line if line in own else max((known for known in own if known < line), default=line)
+
+
+def likely(asked: float, sources: Sequence[int], once: float) -> float:
+    """Rounds of a loop whose accesses would need `asked` of them, from those of the source.
+
+    A compiler reads once what a loop names often: then `asked` is too high, and the loop is one of
+    the source. once: how many rounds of the source it does at once, where that is known.
+    """
+    ways = [count / n for count in sources for n in (1, 2, 4, 8, 16)]
+    if any(abs(way - asked) <= 0.02 * asked for way in ways):
+        return asked
+    return max([count / once for count in sources if count / once <= asked], default=asked)
+
+
+def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> list[int]:
+    """Rounds of the kernel's loops that begin in a line, all warps together."""
+    return [work.executed[node.body[0].lineno, node.body[0]] for node in ast.walk(tree)
+            if isinstance(node, (ast.For, ast.While)) and node.lineno == line]  # fmt: skip
+
+
+def rounds_inside(line: int, work: Work) -> list[int]:
+    """Rounds of each loop of the functions that a line calls."""
+    return [work.executed[line, loop.body[0]] for place, loop in list(work.executed)
+            if place == line and isinstance(loop, (ast.For, ast.While))]  # fmt: skip
+
+
+def innermost(loops: Sequence[tuple[int, int]], place: int) -> int | None:
+    around = [n for n, (first, last) in enumerate(loops) if first <= place <= last]
+    return around[-1] if around else None
+
+
+def is_in(loops: Sequence[tuple[int, int]], inner: int | None, outer: int | None) -> bool:
+    """Whether a loop, or None for what is in none, is in another."""
+    if inner is None or outer is None:
+        return False
+    return inner != outer and loops[outer][0] <= loops[inner][0] <= loops[outer][1]
+
+
+def written_out(program: Program, number: int) -> float:
+    """How many rounds of the source a round of a loop does: as its remainder is so much shorter."""
+    line = line_of_loop(program.stretches, program.loops[number])
+    for other in program.remainders:
+        if line_of_loop(program.stretches, program.loops[other]) == line:
+            names = [
+                Counter(i.name for s in program.stretches[first : last + 1] for i in s.instructions)
+                for first, last in (program.loops[number], program.loops[other])
+            ]
+            name, count = max(names[1].items(), key=lambda item: item[1] * (slots_of(item[0]) > 0))
+            return max(1, names[0][name] / count)
+    return 1
+
+
+def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[str, float]:
+    """For each space, what part of the accesses in the source the compiled kernel does, at most 1.
+
+    A compiler keeps in a register what the source reads again and again.
+    """
+    done: dict[str, float] = defaultdict(float)
+    for stretch, count in zip(program.stretches, times, strict=True):
+        for one in stretch.instructions:
+            done[one.space] += count * one.width
+    asked: Counter[str] = Counter()
+    for (_, space), count in work.requests.items():
+        asked[space] += count
+    return {space: min(1.0, done[space] / max(1, asked[space])) for space in ("global", "shared")}
+
+
+# ---------------------------------------------------------------- who waits for whom
+
+
+def waits_of(program: Program, latency: Callable[[Instruction], float]) -> list[float]:
+    """For each stretch, the cycles that a lone warp needs for it, with what it has to wait for.
+
+    The second round of a loop is taken: what the first has asked for may be there by then.
+    """
+    cycles = [0.0] * len(program.stretches)
+    ready: dict[str, float] = {}
+    now = 0.0
+    for place in way_through(program.loops, 0, len(program.stretches), -1):
+        begin = top = now
+        issued = 0.0
+        for one in program.stretches[place].instructions:
+            issued += slots_of(one.name)
+            start = max([top, *(ready.get(name, 0.0) for name in one.operands)])
+            now = max(now, start)
+            if one.name.startswith("bar"):
+                top = now = max(now, begin + issued) + latency(one)
+            for name in one.results:
+                ready[name] = start + latency(one)
+        now = max(now, begin + issued)
+        cycles[place] = now - begin
+    return cycles
+
+
+def way_through(
+    loops: Sequence[tuple[int, int]], first: int, end: int, inside: int
+) -> Iterator[int]:
+    """The stretches in order, with two rounds of each loop."""
+    place = first
+    while place < end:
+        number = next((n for n in range(inside + 1, len(loops)) if loops[n][0] == place), None)
+        if number is None or loops[number][1] >= end:
+            yield place
+            place += 1
+            continue
+        for _ in range(2):
+            yield from way_through(loops, place, loops[number][1] + 1, number)
+        place = loops[number][1] + 1
+
+
+# ---------------------------------------------------------------- asking compiler and assembler
+
+
+def program_of(
+    kernel: Callable, arguments: Sequence[object], types: tuple | None
+) -> Program | None:
+    """A kernel as it is compiled for these arguments; None where the compiler cannot be asked."""
+    if why_not_asked():
+        return None
+    from numba.cuda.typing.typeof import Purpose, typeof
+
+    return compiled(kernel, types or tuple(typeof(one, Purpose.argument) for one in arguments))
+
+
+@functools.lru_cache(maxsize=128)
+def compiled(kernel: Callable, types: tuple) -> Program:
+    """A kernel as it is compiled for arguments of these types."""
+    from cuda.bindings import nvjitlink
+    from numba import cuda
+
+    function = getattr(kernel, "py_func", kernel)
+    options = getattr(kernel, "targetoptions", {})
+    with warnings.catch_warnings(), any_device():
+        warnings.simplefilter("ignore")
+        fast = bool(options.get("fastmath"))
+        ptx, _ = cuda.compile_ptx(function, types, cc=CAPABILITY, fastmath=fast, lineinfo=True)
+    given = ["-arch=sm_{}{}".format(*CAPABILITY), "-verbose"]
+    if options.get("max_registers"):
+        given.append(f"-maxrregcount={options['max_registers']}")
+    linker = nvjitlink.create(len(given), given)
+    try:
+        text = ptx.encode()
+        nvjitlink.add_data(linker, nvjitlink.InputType.PTX, text, len(text), "kernel")
+        nvjitlink.complete(linker)
+        log = bytearray(nvjitlink.get_info_log_size(linker))
+        nvjitlink.get_info_log(linker, log)
+    finally:
+        nvjitlink.destroy(linker)
+    used = re.search(r"used (\d+) registers", log.decode())
+    return read_ptx(ptx, int(used[1]) if used else DEFAULT_REGISTERS)
