@@ -1,0 +1,532 @@
+"""Other but equal forms of a right kernel: nothing of it is where, or as, it stands in `kernels/`.
+
+A step looks at one statement, or at a whole function, and gives what may stand there as well. It is
+taken at some of the places, drawn by chance. None changes what is computed, but for the rounding of
+sums in another order. Whether that is so for a kernel is shown by running it: see `cases`.
+"""
+
+import ast
+import copy
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from lessons.mutations.scope import WHOLE, Scope
+
+Body = list[ast.stmt]
+FLIPPED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
+NEGATED = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt, ast.Eq: ast.NotEq,
+           ast.NotEq: ast.Eq}  # fmt: skip
+# Of whole numbers: the same comparison with one more or less.
+BOUNDS = {
+    ast.Lt: ("{} <= {} - 1", "{} + 1 <= {}"), ast.GtE: ("{} > {} - 1", "{} + 1 > {}"),
+    ast.LtE: ("{} < {} + 1", "{} - 1 < {}"), ast.Gt: ("{} >= {} + 1", "{} - 1 >= {}"),
+}  # fmt: skip
+MEETINGS = re.compile(r"cuda\.(atomic|sync|threadfence|shfl|shared|local)")
+ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
+WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
+NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
+MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
+# Names that say nothing: of arrays, numbers and constants, and of functions.
+WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
+LOCALS, FUNCTIONS = (part.split() for part in WORDS.split("\n\n"))
+text = ast.unparse
+
+
+def expression(source: str) -> ast.expr:
+    return ast.parse(source, mode="eval").body
+
+
+def statements(source: str) -> Body:
+    return ast.parse(source).body
+
+
+def assigned(target: ast.expr, value: ast.expr) -> ast.stmt:
+    return ast.Assign([copy.deepcopy(target)], value, lineno=0)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def written_by(node: ast.AST) -> set[str]:
+    """The names and arrays that a statement may change."""
+    targets = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Store)
+    ]
+    return {re.split(r"\W", text(target))[0] for target in targets}
+
+
+def bodies(node: ast.AST) -> Iterator[Body]:
+    """All lists of statements within a function."""
+    for part in ast.walk(node):
+        for value in (getattr(part, "body", None), getattr(part, "orelse", None)):
+            if isinstance(value, list) and value:
+                yield value
+
+
+def has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
+    return any(isinstance(part, kinds) for part in ast.walk(node))
+
+
+def negated(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in NEGATED:
+        return ast.Compare(test.left, [NEGATED[type(test.ops[0])]()], test.comparators)
+    if isinstance(test, ast.BoolOp):
+        other = ast.Or() if isinstance(test.op, ast.And) else ast.And()
+        return ast.BoolOp(other, [negated(value) for value in test.values])
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def independent(first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether two statements may change places."""
+    both = first, second
+    if not all(isinstance(one, (ast.Assign, ast.AugAssign)) for one in both):
+        return False
+    if any(MEETINGS.search(text(one)) for one in both):
+        return False
+    return not (written_by(first) & names_in(second) or written_by(second) & names_in(first))
+
+
+class Disguise:
+    """functions, constants: those of a `Gathered`, which are changed.
+
+    alike: texts such as "a.shape[1]" of sizes -> all others that are equal to it.
+    """
+
+    def __init__(
+        self,
+        functions: dict[str, ast.FunctionDef],
+        constants: dict[str, ast.expr],
+        rng: Random,
+        alike: Mapping[str, Sequence[str]],
+    ) -> None:
+        self.functions, self.constants, self.rng, self.alike = functions, constants, rng, alike
+        self.new = 0  # names so far
+
+    def often(self, share: float) -> bool:
+        return self.rng.random() < share
+
+    def name(self) -> str:
+        """A new name, which is replaced like all others at the end."""
+        self.new += 1
+        return f"new_{self.new}"
+
+    @property
+    def kernels(self) -> list[ast.FunctionDef]:
+        """The functions that run on a GPU."""
+        return [function for function in self.functions.values() if function.decorator_list]
+
+    def apply(self) -> None:
+        for name, function in list(self.functions.items()):
+            if self.often(0.6) and Inline.fits(function):
+                for other in self.functions.values():
+                    Inline(name, function).visit(other)
+                if not any(name in names_in(other) for other in self.functions.values()):
+                    del self.functions[name]
+        self.block_sizes()
+        for function in self.functions.values():
+            value = getattr(function.body[-1], "value", None)
+            found = ROUNDED_UP.fullmatch(text(value)) if value else None
+            if found and self.often(0.7):
+                new = expression(self.rng.choice(WAYS_UP).format(**found.groupdict()))
+                function.body[-1] = ast.Return(new)
+        for step, share in STEPS:
+            for function in self.kernels:
+                self.take(step, share, function)
+        for function in self.functions.values():
+            Expressions(self).visit(function)
+
+    def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
+        """One step, for a function, or for each of its statements."""
+        if not share:
+            step(self, function)
+            return
+        for body in list(bodies(function)):
+            for place in reversed(range(len(body))):
+                new = step(self, body[place]) if self.often(share) else None
+                if new is not None:
+                    body[place : place + 1] = new
+
+    def block_sizes(self) -> None:
+        """A constant that is the size of a block, as the size of a block."""
+        calls = [node for function in self.functions.values() for node in ast.walk(function)]
+        threads = {
+            text(node.args[2])
+            for node in calls
+            if isinstance(node, ast.Call) and text(node.func) == "launch"
+        }
+        axes = re.findall(r"\w+", threads.pop()) if len(threads) == 1 else []
+        for function in self.kernels:
+            for axis, size in zip("xyz", axes, strict=False):
+                BlockSize(self, size, f"cuda.blockDim.{axis}").visit(function)
+
+    # ---------------------------------------------------------------- names
+
+    def rename(self, launch: str, arguments: Sequence[str]) -> tuple[dict[str, str], str]:
+        """Give everything another name. Returns those of arguments, and of the launch function."""
+        pool = self.rng.sample(LOCALS, len(LOCALS))
+        calls = self.rng.sample(FUNCTIONS, len(FUNCTIONS))
+        renamed = {name: calls.pop() for name in self.functions}
+        renamed |= {name: pool.pop().upper() for name in self.constants}
+        local = [*arguments]
+        for function in self.functions.values():
+            local += [one.arg for one in function.args.args] + sorted(written_by(function))
+        for name in local:
+            if name not in renamed and name != "launch":
+                renamed[name] = pool.pop()
+        renamed[launch] = "launch_" + renamed[launch]
+        change = Rename(renamed, {})
+        self.functions = {renamed[n]: change.visit(node) for n, node in self.functions.items()}
+        self.constants = {renamed[n]: change.visit(node) for n, node in self.constants.items()}
+        return {name: renamed[name] for name in arguments}, renamed[launch]
+
+
+# ---------------------------------------------------------------- steps
+
+
+def strides(self: Disguise, function: ast.FunctionDef) -> None:
+    """A thread per element as threads that go on, in steps of the whole grid."""
+    for place, (first, guard) in enumerate(itertools.pairwise(function.body)):
+        at = text(first).removesuffix(" = cuda.grid(1)")
+        rest = function.body[place + 2 :]
+        found = re.fullmatch(rf"if {at} >= (.*):\n    return", text(guard))
+        busy = any(MEETINGS.search(text(one)) or has(one, ast.Return) for one in rest)
+        if found and at.isidentifier() and not busy and self.often(0.5):
+            loop = expression(f"range(cuda.grid(1), {found[1]}, cuda.gridsize(1))")
+            function.body[place:] = [ast.For(ast.Name(at, ast.Store()), loop, rest, [], lineno=0)]
+            return
+
+
+def split_tuple(self: Disguise, node: ast.stmt) -> Body | None:
+    """`a, b = x, y` in two statements, where y does not use a."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+        return None
+    targets, values = node.targets[0].elts, getattr(node.value, "elts", [])
+    if text(node.value).endswith(".shape"):
+        values = [expression(f"{text(node.value)}[{axis}]") for axis in range(len(targets))]
+    if text(node.value).startswith("cuda.grid("):
+        parts = ["cuda.blockIdx.{0} * cuda.blockDim.{0}", "cuda.threadIdx.{0}"]
+        self.rng.shuffle(parts)
+        values = [expression(" + ".join(parts).format(axis)) for axis in "xyz"]
+    written = set().union(*map(names_in, targets))
+    if not values or any(written & names_in(value) for value in values):
+        return None
+    pairs = [pair for pair in zip(targets, values, strict=False) if text(pair[0]) != "_"]
+    return [assigned(*pair) for pair in self.rng.sample(pairs, len(pairs))]
+
+
+def whole_grid(self: Disguise, node: ast.stmt) -> Body | None:
+    """cuda.grid(1) in terms of blocks and threads."""
+    new = "(cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x)"
+    is_simple = isinstance(node, ast.Assign) and "cuda.grid(1)" in text(node)
+    return statements(text(node).replace("cuda.grid(1)", new)) if is_simple else None
+
+
+def guard(self: Disguise, node: ast.stmt) -> Body | None:
+    """Two conditions one after the other, or one within the other."""
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp) or node.orelse:
+        return None
+    first, *others = node.test.values
+    rest = ast.BoolOp(node.test.op, others) if len(others) > 1 else others[0]
+    if isinstance(node.test.op, ast.And):
+        return [ast.If(first, [ast.If(rest, node.body, [])], [])]
+    if text(node.body[0]) == "return":
+        return [ast.If(first, [ast.Return()], []), ast.If(rest, node.body, [])]
+    return None
+
+
+def returns(self: Disguise, function: ast.FunctionDef) -> None:
+    """An early return becomes a condition around the rest, and the other way round."""
+    body = function.body
+    for place, node in enumerate(body[:-1]):
+        if text(node).endswith(":\n    return") and isinstance(node, ast.If) and self.often(0.5):
+            body[place:] = [ast.If(negated(node.test), body[place + 1 :], [])]
+            return
+    last = body[-1]
+    if isinstance(last, ast.If) and not last.orelse and self.often(0.5):
+        body[-1:] = [ast.If(negated(last.test), [ast.Return()], []), *last.body]
+
+
+def value_by_condition(self: Disguise, node: ast.stmt) -> Body | None:
+    """`x = a if c else b` as a condition with two statements, or one."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.IfExp):
+        return None
+    test, value, other = node.value.test, node.value.body, node.value.orelse
+    if self.often(0.5):
+        test, value, other = negated(test), other, value
+    first, second = assigned(node.targets[0], value), assigned(node.targets[0], other)
+    if not has(other, ast.Subscript) and self.often(0.6):
+        return [second, ast.If(test, [first], [])]
+    return [ast.If(test, [first], [second])]
+
+
+def equal_sizes(self: Disguise, function: ast.FunctionDef) -> None:
+    """The size of another array that is as large."""
+    arguments = {one.arg for one in function.args.args}
+    known = {
+        one: [other for other in others if other.split(".")[0] in arguments]
+        for one, others in self.alike.items()
+    }
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Subscript):
+            continue
+        others = known.get(text(node))
+        if others and self.often(0.6):
+            new = expression(self.rng.choice(others))
+            assert isinstance(new, ast.Subscript)
+            node.value, node.slice = new.value, new.slice
+
+
+def bounds(self: Disguise, function: ast.FunctionDef) -> None:
+    """Equal forms of comparisons of whole numbers."""
+    (again,) = statements(text(function))  # with lines, which a scope looks at
+    assert isinstance(again, ast.FunctionDef)
+    Bounds(self, Scope(again, set(self.constants))).visit(function)
+
+
+def cut_loop(self: Disguise, node: ast.stmt) -> Body | None:
+    """A sum in two parts: its first round, or its first half, and what is left."""
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+        return None
+    if len(node.iter.args) != 1 or [type(one) for one in node.body] != [ast.AugAssign]:
+        return None
+    end, again = text(node.iter.args[0]), copy.deepcopy(node)
+    if self.often(0.5) and NEVER_ZERO.fullmatch(end):
+        first = Fill({text(node.target): ast.Constant(0)}).visit(again.body[0])
+        node.iter = expression(f"range(1, {end})")
+        return [first, node]
+    node.iter, again.iter = (
+        expression(f"range({end} // 2)"),
+        expression(f"range({end} // 2, {end})"),
+    )
+    return [node, again]
+
+
+def loop(self: Disguise, node: ast.stmt) -> Body | None:
+    """A `for` loop as `while`, or counted from elsewhere, or backwards if it only adds up."""
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+        return None
+    i = text(node.target) if text(node.target) != "_" else self.name()
+    inner = set().union(*map(written_by, node.body))
+    if not i.isidentifier() or inner & {i, *names_in(node.iter)}:
+        return None
+    given = [text(one) for one in node.iter.args]
+    start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
+    kind, new = self.rng.choice("while while shifted backwards".split()), self.name()
+    if kind == "while":
+        rounds = ast.While(expression(f"{i} < {end}"), node.body, [])
+        rounds.body = [*node.body, *statements(f"{i} += {step}")]
+        return [*statements(f"{i} = {start}"), rounds]
+    if step != "1":
+        return None
+    adds = all(isinstance(one, (ast.AugAssign, ast.For)) for one in node.body)
+    if kind == "backwards" and adds:
+        count, value = f"{end} - ({start})", f"{end} - 1 - {new}"
+    else:
+        count, value = f"{start} + 1, {end} + 1", f"{new} - 1"
+    count = f"range({count})".replace(" - (0)", "").replace("(0 + 1,", "(1,")
+    node.target, node.iter = ast.Name(new, ast.Store()), expression(count)
+    node.body[:0] = statements(f"{i} = {value}")
+    return [node]
+
+
+def sum_in_full(self: Disguise, node: ast.stmt) -> Body | None:
+    """`x += y` as `x = x + y`."""
+    if not isinstance(node, ast.AugAssign):
+        return None
+    return [assigned(node.target, ast.BinOp(expression(text(node.target)), node.op, node.value))]
+
+
+def named_part(self: Disguise, node: ast.stmt) -> Body | None:
+    """A part of an expression, such as an index, gets a name of its own on the line before."""
+    lazy = has(node, ast.IfExp, ast.BoolOp) or "cuda.shared" in text(node)
+    if lazy or not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
+        return None
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
+    parts = [part for part in parts if part is not node.value and not has(part, ast.Call)]
+    if not parts:
+        return None
+    chosen, name = self.rng.choice(parts), self.name()
+    before = assigned(ast.Name(name, ast.Store()), copy.deepcopy(chosen))
+    Replace(chosen, ast.Name(name, ast.Load())).visit(node)
+    return [before, node]
+
+
+def sizes(self: Disguise, function: ast.FunctionDef) -> None:
+    """A size of an array gets a name at the beginning."""
+    arguments = "|".join(one.arg for one in function.args.args)
+    found = re.findall(rf"\b(?:{arguments})\.shape\[\d\]", text(function)) if arguments else []
+    for shape in sorted(set(found)):
+        if self.often(0.5):
+            name = self.name()
+            Rename({}, {shape: name}).visit(function)
+            function.body[:0] = statements(f"{name} = {shape}")
+
+
+def barriers(self: Disguise, function: ast.FunctionDef) -> None:
+    """A barrier more, before one that all threads of the block come to."""
+    for body in list(bodies(function)):
+        lines = [text(one) for one in body]
+        if "cuda.syncthreads()" in lines and self.often(0.5):
+            first = sum("cuda.shared" in line for line in lines)
+            place = self.rng.randint(first, max(first, lines.index("cuda.syncthreads()")))
+            if not any(has(one, ast.Return) for one in body[:place]):
+                body[place:place] = statements("cuda.syncthreads()")
+
+
+def order(self: Disguise, function: ast.FunctionDef) -> None:
+    """Neighbours that have nothing to do with each other, in another order."""
+    for body in bodies(function):
+        for place in self.rng.sample(range(1, len(body)), len(body) - 1):
+            if self.often(0.7) and independent(body[place - 1], body[place]):
+                body[place - 1 : place + 1] = [body[place], body[place - 1]]
+
+
+# In their order; share: of the statements at which a step is taken, 0 for steps of functions.
+STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
+    (strides, 0), (split_tuple, 0.7), (whole_grid, 0.6), (guard, 0.5), (returns, 0),
+    (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4), (loop, 0.8),
+    (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- changes of expressions
+
+
+class Replace(ast.NodeTransformer):
+    """One node by another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+class Rename(ast.NodeTransformer):
+    """Names, and whole expressions by their text."""
+
+    def __init__(self, names: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        self.names, self.texts = names, texts
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        new = self.texts.get(text(node)) if self.texts else None
+        return ast.Name(new, ast.Load()) if new else self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return ast.arg(self.names.get(node.arg, node.arg))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self.names.get(node.name, node.name)
+        return self.generic_visit(node)
+
+
+class Fill(ast.NodeTransformer):
+    """Names by expressions."""
+
+    def __init__(self, given: Mapping[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return copy.deepcopy(self.given.get(node.id, node))
+
+
+class Inline(ast.NodeTransformer):
+    """Calls of a function that is one expression become that expression."""
+
+    def __init__(self, name: str, function: ast.FunctionDef) -> None:
+        self.name = name
+        self.value: ast.expr = getattr(function.body[0], "value")  # noqa: B009 - of a return
+        self.arguments = [one.arg for one in function.args.args]
+
+    @staticmethod
+    def fits(function: ast.FunctionDef) -> bool:
+        short = len(function.body) == 1 and isinstance(function.body[0], ast.Return)
+        return bool(short and function.decorator_list) and len(function.args.args) < MOST_ARGUMENTS
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if text(node.func) != self.name or any(has(one, ast.Call, ast.IfExp) for one in node.args):
+            return node
+        given = dict(zip(self.arguments, node.args, strict=True))
+        return Fill(given).visit(copy.deepcopy(self.value))
+
+
+class BlockSize(ast.NodeTransformer):
+    """A constant as the size of a block, but for sizes of arrays."""
+
+    def __init__(self, disguise: Disguise, name: str, size: str) -> None:
+        self.disguise, self.name, self.size = disguise, name, size
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return node if text(node.func).endswith(".array") else self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return expression(self.size) if node.id == self.name and self.disguise.often(0.4) else node
+
+
+class Bounds(ast.NodeTransformer):
+    """`a < b` of whole numbers as `a <= b - 1`, and the like."""
+
+    def __init__(self, disguise: Disguise, scope: Scope) -> None:
+        self.often, self.scope = disguise.often, scope
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        sides = node.left, node.comparators[0]
+        whole = all(self.scope.kind_of(side) == WHOLE or text(side).isupper() for side in sides)
+        forms = BOUNDS.get(type(node.ops[0])) if whole and len(node.ops) == 1 else None
+        if not forms or self.often(0.5):
+            return node
+        return expression(forms[self.often(0.5)].format(*map(text, sides)))
+
+
+class Expressions(ast.NodeTransformer):
+    """Other orders of operands, comparisons turned round, constants as numbers."""
+
+    def __init__(self, disguise: Disguise) -> None:
+        self.disguise, self.often = disguise, disguise.often
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body = [self.visit(one) for one in node.body]
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, (ast.Add, ast.Mult)) and not MEETINGS.search(text(node)):
+            if self.often(0.45):
+                node.left, node.right = node.right, node.left
+        value = getattr(node.right, "value", None)
+        if isinstance(value, int) and value > 1 and value & (value - 1) == 0 and self.often(0.4):
+            if isinstance(node.op, ast.FloorDiv):
+                return ast.BinOp(node.left, ast.RShift(), ast.Constant(value.bit_length() - 1))
+            if isinstance(node.op, ast.Mod):
+                return ast.BinOp(node.left, ast.BitAnd(), ast.Constant(value - 1))
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or type(node.ops[0]) not in FLIPPED:
+            return node
+        if self.often(0.4):
+            flipped = FLIPPED[type(node.ops[0])]()
+            node = ast.Compare(node.comparators[0], [flipped], [node.left])
+        return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.15) else node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        if "[" not in text(node).replace(".shape[", "") and self.often(0.4):
+            self.disguise.rng.shuffle(node.values)
+        return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.2) else node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        value = self.disguise.constants.get(node.id)
+        return copy.deepcopy(value) if isinstance(value, ast.Constant) and self.often(0.4) else node
