@@ -13,7 +13,7 @@ from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
 
 FILE = "<case>"
-BUDGET = 60_000  # rounds of loops before a kernel counts as endless
+BUDGET = 6_000  # rounds of loops before a kernel counts as endless
 TOLERANCE = 2e-4  # times the largest number that is expected, if that is more than 1
 
 
@@ -76,7 +76,7 @@ def run(
         getattr(loaded(text), launch)(*given, launch=launcher)
     except Stopped:
         pass
-    except (ArithmeticError, LookupError, TypeError, ValueError, NameError) as problem:
+    except Exception as problem:  # whatever a broken launch function may raise
         error = f"{type(problem).__name__}: {problem}"
     wrong = {name: differing(arguments[name], right) for name, right in expected.items()}
     return Ran(reports, dict(arguments), dict(expected), wrong, error)

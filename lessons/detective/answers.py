@@ -1,0 +1,269 @@
+"""Answers of a detective, checked by running: line, kind, witness, and a mended kernel."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.plumbing.errors import InputError
+from lessons.course.lesson import ROOT, Check, Lesson, Part
+from lessons.detective.breaks import BARRIER, DEADLOCK, KINDS, LOST, RACE
+from lessons.detective.cases import Case
+from lessons.detective.gather import Gathered
+from lessons.detective.running import FILE, TOLERANCE, Ran
+from lessons.grading.judge.explain_failure import NO_EFFORT
+from lessons.grading.judge.result import Result
+from lessons.grading.judge.run import run_check
+from lessons.grading.judge.verdict import Verdict
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
+from lessons.lab.dimensions import Dim3
+
+POINTS = {"line": 2, "kind": 2, "witness": 2, "mend": 4}
+RUNS_OF_MENDED = 4  # inputs with which a mended kernel is run
+SECONDS = 60.0
+SHOWN = 3  # wrong elements that a case shows; another one is a witness
+THREAD = re.compile(r"thread\s*\(?([\d,\s]+?)\)?\s+of\s+block\s*\(?([\d,\s]+?)\)?(?=\D*$|\D+thread)")
+ELEMENT = re.compile(r"(\w+)\s*\[([-\d,\s]+)\]\s*$")
+SIZE = re.compile(r"(\w+)\s*=\s*(\d+)")
+HOW = (
+    'two threads ("thread 3 of block 0 and thread 4 of block 0"), an element ("out[3, 5]"), or a '
+    'smaller input ("n=33 k=4")'
+)
+
+
+class Thread(NamedTuple):
+    block: int
+    thread: int
+
+
+class Named(NamedTuple):
+    """Which parts of an answer are right, and a sentence of each."""
+
+    right: dict[str, bool]
+    sentences: list[str]
+
+    @property
+    def points(self) -> int:
+        return sum(POINTS[part] for part, right in self.right.items() if right)
+
+
+def kind_named(words: str) -> str:
+    """A kind as it is called here. Raises `InputError` for another one."""
+    wanted = " ".join(words.replace("-", " ").replace("_", " ").lower().split())
+    found = [kind for kind in KINDS if kind == wanted]
+    found = found or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
+    if len(found) != 1:
+        raise InputError(f"{words!r} is no kind: it is one of {', '.join(KINDS)}")
+    return found[0]
+
+
+def named(case: Case, line: int, kind: str, witness: str) -> Named:
+    """Check a line, a kind and a witness. Raises `InputError` for what cannot be read."""
+    kind = kind_named(kind)
+    right = {"line": line in case.lines, "kind": kind in case.kinds}
+    sentences = [
+        f"line {line}: {'that is the place' if right['line'] else 'not here'}",
+        f"{kind}: {'yes' if right['kind'] else 'no'}: {KINDS[kind]}",
+    ]
+    right["witness"], sentence = is_witness(case, witness)
+    return Named(right, [*sentences, f"witness: {sentence}"])
+
+
+# ---------------------------------------------------------------- witnesses
+
+
+def is_witness(case: Case, witness: str) -> tuple[bool, str]:
+    """(whether it is one, a sentence). Raises `InputError` for what is no witness at all."""
+    threads = THREAD.findall(witness)
+    element = ELEMENT.match(witness.strip())
+    sizes = {name: int(value) for name, value in SIZE.findall(witness)}
+    if len(threads) == 2:
+        return two_threads(case, *(Thread(*map(whole, reversed(one))) for one in threads))
+    if element:
+        index = tuple(int(part) for part in element[2].split(",") if part.strip())
+        return one_element(case, element[1], index)
+    if sizes:
+        return smaller_input(case, sizes)
+    raise InputError(f"{witness!r} is no witness: give {HOW}")
+
+
+def whole(text: str) -> Dim3:
+    numbers = [int(part) for part in text.split(",") if part.strip()]
+    if not 1 <= len(numbers) <= 3:
+        raise InputError(f"{text!r} is no thread or block: write 3, or (3, 4)")
+    return (*numbers, 0, 0)[:3]  # type: ignore[return-value]
+
+
+def two_threads(case: Case, first: Thread, second: Thread) -> tuple[bool, str]:
+    """Of a race: both touch one element with no barrier between. Of a barrier: one never comes."""
+    finding = case.finding
+    if finding is None or not {RACE, LOST, BARRIER, DEADLOCK} & set(case.kinds):
+        return False, "this is no matter between two threads"
+    ran = case.run(case.wrong, record=True)
+    report = ran.reports[-1]
+    pair = [linear(one, report.grid, report.block) for one in (first, second)]
+    if None in pair:
+        return False, f"the launch has {report.grid} blocks of {report.block} threads"
+    if pair[0] == pair[1]:
+        return False, "that is one thread"
+    if finding.kind == "race":
+        found = meeting_places(ran, pair[0], pair[1], case)
+        array = next(found, "")
+        return bool(array), (
+            f"both touch {array}, one of them writes, and nothing is between them"
+            if array
+            else "no element that they race for"
+        )
+    known = {finding.place.thread, finding.place.other_thread}
+    blocks = {finding.place.block, finding.place.other_block}
+    told = {first.thread, second.thread} == known and {first.block, second.block} <= blocks
+    return told, "one waits for the other" if told else "not these two"
+
+
+def linear(one: Thread, grid: Dim3, block: Dim3) -> tuple[int, int] | None:
+    """(block, thread), counted through; None outside of the launch."""
+    parts = (one.block, grid), (one.thread, block)
+    if any(number >= size for index, shape in parts for number, size in zip(index, shape, strict=True)):
+        return None
+    flat = [index[0] + shape[0] * (index[1] + shape[1] * index[2]) for index, shape in parts]
+    return flat[0], flat[1]
+
+
+def meeting_places(
+    ran: Ran, first: tuple[int, int], second: tuple[int, int], case: Case
+) -> Iterator[str]:
+    """Elements that two threads touch, at lines of the race, with no barrier between the two."""
+    finding = case.finding
+    assert finding is not None
+    lines = {finding.line, finding.other_line or finding.line}
+    touched: dict[tuple[int, int], list[tuple[int, int, bool]]] = {first: [], second: []}
+    for event in ran.reports[-1].events:
+        if event.array == finding.array and event.line in lines:
+            who = np.stack([event.block, event.thread], axis=1)
+            for one, found in touched.items():
+                for place in np.flatnonzero((who == one).all(axis=1)):
+                    found.append((int(event.element[place]), event.phase, event.kind != "read"))
+    for element, phase, writes in touched[first]:
+        for other, other_phase, other_writes in touched[second]:
+            together = first[0] != second[0] or phase == other_phase
+            if element == other and together and (writes or other_writes):
+                yield f"element {element} of {finding.array}"
+
+
+def one_element(case: Case, name: str, index: tuple[int, ...]) -> tuple[bool, str]:
+    """Outside of its array, read before it is written, or wrong, and not one that is shown."""
+    ran = case.run(case.wrong, record=True)
+    for report in ran.reports:
+        for step in report.recording.steps if report.recording else ():
+            wanted = step.wanted
+            if wanted is not None and report.recording and step.array >= 0:
+                fits = report.recording.arrays[step.array].name == name
+                if fits and wanted.shape[1] == len(index) and (wanted == index).all(axis=1).any():
+                    return True, f"{name}{list(index)} is outside, and somebody asks for it"
+    for finding in ran.findings:
+        if finding.kind == "uninitialised" and (finding.array, finding.index) == (name, index):
+            return True, f"{name}{list(index)} is read, and nobody has written it"
+    wrong = ran.wrong.get(name)
+    if wrong is None or len(index) != wrong.ndim:
+        return False, f"{name} has no such element that could be wrong"
+    if any(not 0 <= at < size for at, size in zip(index, wrong.shape, strict=True)):
+        return False, f"{name} has the shape {wrong.shape}, and nobody asks for that element"
+    shown = [tuple(one) for one in np.argwhere(wrong)[:SHOWN].tolist()]
+    if index in shown and wrong.sum() > SHOWN:
+        return False, "that one is shown above: find another one, which you can foretell"
+    return bool(wrong[index]), "it is wrong" if wrong[index] else "that one is right"
+
+
+def smaller_input(case: Case, sizes: dict[str, int]) -> tuple[bool, str]:
+    """Sizes of which none is larger than the shown one, with half the product, or less."""
+    shown = case.sizes(0)
+    if {RACE, LOST} & set(case.kinds):
+        return False, "of a race, name two threads"
+    if not set(sizes) <= set(shown):
+        raise InputError(f"the sizes of this case are {', '.join(shown)}")
+    chosen = {**shown, **sizes}
+    if any(chosen[name] > size for name, size in shown.items()) or 2 * np.prod(
+        list(chosen.values())
+    ) > np.prod(list(shown.values())):
+        return False, "take sizes none of which is larger, and their product at most half"
+    if min(chosen.values()) < 1:
+        return False, "take sizes from 1"
+    right, wrong = (case.run(text, 0, chosen) for text in (case.right, case.wrong))
+    if not right.ok:
+        return False, "the task means nothing at these sizes"
+    return not wrong.ok, "it goes wrong there, too" if not wrong.ok else "there, all is right"
+
+
+# ---------------------------------------------------------------- a mended kernel
+
+
+def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
+    """Run a mended file as a student's file is graded: in a worker, on inputs drawn anew."""
+    gathered = Gathered(case.subject.module, case.subject.launch, case.constants)
+    parts = [
+        Part(module.replace(".", "/") + ".py", sorted(set(file.functions) & set(gathered.functions)))
+        for module, file in gathered.files.items()
+        if module.startswith("kernels.")
+    ]
+    needs = [case.launch]
+    blank = [name for part in parts for name in part.functions]
+    reason = "rounding of float32 sums"
+    check = Check("mended", "the mended kernel", 4, SECONDS, TOLERANCE, reason, needs, [])
+    double = check._replace(name="doubles", doubles=True)  # so that doubles cost nothing here
+    lesson = Lesson(
+        case.subject.lesson, "detective", ROOT / "lessons" / "detective", "", 1.0, "", blank, [],
+        parts, [check, double], [], [], blank,
+    )  # fmt: skip
+
+    def function(verdict: Verdict) -> None:
+        for number in range(RUNS_OF_MENDED):
+            arguments, expected = case.inputs(number)
+            verdict.run(case.launch, *arguments.values())
+            for name, right in expected.items():
+                verdict.expect(arguments[name], right, name)
+
+    submission = Submission(path, text)
+    return run_check(
+        function, lesson, check, submission, workers, 0, draw=False, effort=NO_EFFORT
+    )
+
+
+def shown_lines(case: Case) -> list[str]:
+    """What is known: the sizes, and what was seen."""
+    sizes = ", ".join(f"{name}={size}" for name, size in case.sizes(0).items())
+    return [f"Seen with {sizes}:", *(f"  {line}" for line in seen(case))]
+
+
+def seen(case: Case) -> list[str]:
+    """What somebody sees who runs the broken kernel: no line, and no cause."""
+    ran = case.run(case.wrong)
+    first = case.kinds[0]
+    if ran.error:
+        return [f"the host stops: {ran.error}"]
+    if ran.findings and ran.findings[0].kind in ("deadlock", "endless"):
+        return ["the launch does not end; somebody had to stop it"]
+    if ran.findings and ran.findings[0].kind == "barrier":
+        return ["it ends on some GPUs, and hangs on others"]
+    if ran.findings and ran.findings[0].kind == "out-of-bounds":
+        return ["now and then the driver reports an illegal address; else strange numbers come"]
+    if ran.findings and ran.findings[0].kind == "race":
+        return ["most runs are right; in some the result is another one"]
+    lines = []
+    for name, wrong in ran.wrong.items():
+        if not wrong.any():
+            lines.append(f"{name} is right")
+            continue
+        got, right = ran.arguments[name].array, ran.expected[name]
+        lines.append(f"{wrong.sum()} of {wrong.size} elements of {name} are wrong, such as")
+        for index in np.argwhere(wrong)[:SHOWN].tolist():
+            value = got[tuple(index)]
+            told = "what was there before" if value == ran.arguments[name].sentinel else f"{value:.6g}"
+            place = ", ".join(map(str, index))
+            lines.append(f"    {name}[{place}] is {told}; it should be {np.asarray(right)[tuple(index)]:.6g}")
+    if ran.findings:
+        lines.append("another run leaves other numbers")
+    assert first and FILE
+    return lines

@@ -1,0 +1,236 @@
+"""One change that breaks a right kernel, and of which kind it is: told by the text and by a run."""
+
+import ast
+import difflib
+import re
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+from lessons.detective.running import Ran
+from lessons.grading.worker.output import Output
+from lessons.mutations.changes import names_of_the_file, of_expressions, of_statements
+from lessons.mutations.scope import WHOLE, Scope
+from lessons.mutations.source import Change, Source
+
+RACE, BARRIER, BOUNDS, UNWRITTEN = "race", "barrier", "bounds", "unwritten"
+DEADLOCK, LOST, PRECISION, INDEX = "deadlock", "lost update", "precision", "index"
+SHAPE, ORDER = "launch shape", "host order"
+STALE, MEETING = "stale", "meeting"  # causes that are seen as one of several kinds
+KINDS = {
+    RACE: "two threads touch one element, one of them writes, and nothing orders them",
+    BARRIER: "a barrier is missing, or some threads of a block never come to it",
+    BOUNDS: "an index lies outside its array",
+    UNWRITTEN: "something is read, or handed over, that nobody has written, or that is stale",
+    DEADLOCK: "threads wait for ever, or a loop does not end",
+    LOST: "two threads add to one number at the same time, and one addition is lost",
+    PRECISION: "digits are lost: a type that is too small, or numbers that are too large",
+    INDEX: "a wrong element is read or written, inside of the array",
+    SHAPE: "the launch has other blocks or threads than the kernel needs",
+    ORDER: "the host starts its work in the wrong order",
+}
+OF_FINDING = {
+    "race": RACE, "order": RACE, "barrier": BARRIER, "out-of-bounds": BOUNDS, "negative": BOUNDS,
+    "uninitialised": UNWRITTEN, "unwritten": UNWRITTEN, "deadlock": DEADLOCK, "endless": DEADLOCK,
+}  # fmt: skip
+# Kinds of small changes that cases are made of; a change of plain arithmetic has no kind above.
+OF_INDICES = {
+    "comparison", "condition", "order of indices", "index", "one more or less", "x, y, z",
+    "thread or block", "number", "name", "operator", "end of a loop", "beginning of a loop",
+}  # fmt: skip
+# What nobody writes: a name with itself, a division by nothing, a slot of a ring that is no name.
+NONSENSE = re.compile(r"\b(\w+)( [-+%*/<>=!]+ )\1\b|[/%] [01]\b|\* 0\b|\(-|--|[^/]/[^/]")
+MOST_SLOTS = 3  # of a ring, or of buffers that take turns
+OF_LINES = {"line too many", "order of lines", "in or out of a loop", "barrier"}
+MEETINGS = "threadfence", "atomic.exch", "atomic.cas"
+
+
+class Break(NamedTuple):
+    """cause: what the text tells of its kind. plain: a slip, and no line that is more than enough."""
+
+    change: Change
+    cause: str
+    plain: bool
+
+
+def breaks(source: Source, rng: Random) -> list[Break]:
+    """Many changes of a right file, each of one place, in an order drawn by `rng`."""
+    found = []
+    for function in source.functions().values():
+        scope = Scope(function, names_of_the_file(source))
+        for change, cause in changes(function, scope, source, not function.decorator_list):
+            found.append(Break(change, cause, change.kind != "barrier"))
+    found = rng.sample(found, len(found))
+    return sorted(found, key=lambda one: not one.plain) if rng.random() < 0.8 else found
+
+
+def broken_text(source: Source, one: Break) -> str | None:
+    """The file with a change; None if it is no Python, or the same."""
+    right = source.content.decode("utf-8")
+    try:
+        changed = ast.unparse(ast.parse(source.changed(one.change))) + "\n"
+    except SyntaxError:
+        return None
+    head = right.split("\n\n", 1)[0]  # with the empty lines that the right one has
+    text = head + "\n\n" + changed[len(head) :].lstrip("\n")
+    return None if text == right else text
+
+
+def changes(
+    function: ast.FunctionDef, scope: Scope, source: Source, host: bool
+) -> Iterator[tuple[Change, str]]:
+    """(change, cause) for one function."""
+    places = index_places(function, scope, source)
+    slots = slot_places(function, source)
+    for _, change in of_expressions(scope, source):
+        old = source.between(change.start, change.end)
+        if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
+            continue
+        if NONSENSE.search(change.new) and not NONSENSE.search(old):
+            continue
+        if host or is_in(change, places):
+            yield change, SHAPE if host else STALE if is_in(change, slots) else INDEX
+    for _, change in of_statements(function, source):
+        yield from ((change, cause) for cause in [cause_of_line(change, source, function)] if cause)
+    if not host:
+        yield from without_guard(function, source)
+        yield from fewer_digits(function, source)
+
+
+def is_in(change: Change, places: list[tuple[int, int]]) -> bool:
+    return any(start <= change.start and change.end <= end for start, end in places)
+
+
+def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> str:
+    """The cause of a change of whole statements; "" for one that no case is made of."""
+    old = source.between(change.start, change.end)
+    host = not function.decorator_list
+    if change.kind == "atomic addition" and "+=" in change.new and not host:
+        return LOST
+    if change.kind not in OF_LINES or "pass" in change.new.split():
+        return ""
+    if host:
+        several = source.text_of(function).count("launch(") > 1
+        return ORDER if "launch(" in old and several else ""
+    if "syncthreads" in old + change.new:
+        return BARRIER if change.kind != "barrier" or any_branch(function) else ""
+    if any(word in old + change.new for word in MEETINGS):
+        return MEETING
+    return STALE
+
+
+def slot_places(function: ast.FunctionDef, source: Source) -> list[tuple[int, int]]:
+    """The first index of arrays that have few slots: of a ring, of two buffers in turns."""
+    few = {
+        ast.unparse(node.targets[0])
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        and re.match(r"cuda\.shared\.array\(\(", ast.unparse(node.value))
+    }
+    return [
+        source.span(node.slice.elts[0])
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Tuple)
+        and ast.unparse(node.value) in few
+    ]
+
+
+def any_branch(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
+
+
+def index_places(
+    function: ast.FunctionDef, scope: Scope, source: Source
+) -> list[tuple[int, int]]:
+    """Where a text says which elements are meant: indices, bounds, and whole numbers for them."""
+    found: list[ast.expr] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript):
+            found.append(node.slice)
+        if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+            found.append(node.test)
+        if isinstance(node, ast.For):
+            found.append(node.iter)
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and scope.kinds.get(target.id) == WHOLE:
+                found.append(node.value)
+    return [source.span(node) for node in found]
+
+
+def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+    """The statements of a condition without it."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.If) and not node.orelse and len(node.body) < 9:
+            if not isinstance(node.body[0], ast.Return):
+                start, end = source.lines_of(node)
+                inner = source.between(source.lines_of(node.body[0])[0], end).split("\n")
+                new = "\n".join(line[4:] for line in inner)
+                yield Change(start, end, new, node.lineno, "condition", ""), INDEX
+
+
+def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+    """Sums and shared arrays of halves, fractions cut off, exponentials of large numbers."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            target, value = source.text_of(node.target), source.text_of(node.value)
+            new = f"{target} = float32(float16({target} + {value}))"
+            if isinstance(node.target, ast.Name):
+                yield source.change(node, new, "digits", ""), PRECISION
+        if isinstance(node, ast.Call) and source.text_of(node.func) == "cuda.shared.array":
+            if source.text_of(node.args[1]) == "float32":
+                yield source.change(node.args[1], "float16", "digits", ""), PRECISION
+        if isinstance(node, ast.Call) and source.text_of(node.func) == "math.exp":
+            inner = node.args[0]
+            if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+                yield source.change(inner, source.text_of(inner.left), "digits", ""), PRECISION
+        if isinstance(node, ast.Call) and source.text_of(node.func) == "float32":
+            if not isinstance(node.args[0], ast.Constant):
+                yield source.change(node.func, "float16", "digits", ""), PRECISION
+
+
+# ---------------------------------------------------------------- what a run says of it
+
+
+def kinds_of(ran: Ran, cause: str) -> tuple[str, ...]:
+    """The kinds that a broken kernel may be said to be of, the first the best; () for none."""
+    first = ran.findings[0] if ran.findings else None
+    if ran.error or not ran.reports or ran.ok:
+        return ()
+    seen = OF_FINDING.get(first.kind, "none") if first else ""
+    if seen == "none" or (seen == UNWRITTEN and first and not first.array):
+        return ()  # what a compiler says, or a name without a value: no case
+    if cause in (SHAPE, ORDER):
+        return (cause, seen) if seen else (cause,)
+    if seen == RACE:
+        return {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}.get(cause, (RACE,))
+    if seen in (BARRIER, DEADLOCK):
+        return (seen, DEADLOCK if seen == BARRIER else BARRIER)
+    if seen in (BOUNDS, UNWRITTEN):
+        return (seen, INDEX) if cause == INDEX else (seen,)
+    if cause == STALE or cause == INDEX and leaves_garbage(ran):
+        return (UNWRITTEN, INDEX)
+    return (cause,) if cause in (PRECISION, INDEX) else ()
+
+
+def leaves_garbage(ran: Ran) -> bool:
+    """Whether elements that should have been written hold what was there before."""
+    for name, wrong in ran.wrong.items():
+        output = ran.arguments[name]
+        if isinstance(output, Output) and output.initial is None:
+            if (output.array[wrong] == output.sentinel).any():
+                return True
+    return False
+
+
+def changed_lines(right: str, wrong: str) -> set[int]:
+    """Lines of the wrong text that are not as they should be; what is missing lies between two."""
+    old, new = right.splitlines(), wrong.splitlines()
+    found: set[int] = set()
+    for kind, _, _, begin, end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if kind == "delete":
+            found |= {begin, begin + 1}
+        elif kind != "equal":
+            found |= set(range(begin + 1, end + 1))
+    return found
