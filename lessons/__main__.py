@@ -38,6 +38,7 @@ from lessons.course.exercises import (
 from lessons.course.index import is_behind, rows_of_part
 from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
 from lessons.course.progress import CourseProgress
+from lessons.detective import command as detective
 from lessons.grading.classroom import autograder, handout
 from lessons.grading.classroom import command as classroom
 from lessons.grading.explain.evidence import PICTURES
@@ -145,6 +146,9 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
     site.add_options(add("site", site.write_site, "write the course as a static site", None))
     mistakes_command.add_options(
         add("mistakes", mistakes_command.run, "known mistakes: list, print, add", number=None)
+    )
+    detective.add_options(
+        add("detective", detective.run, "find what is wrong with an unknown kernel", number=None)
     )
     return parser.parse_args(arguments)
 

@@ -1,0 +1,214 @@
+"""`python -m lessons detective`: find what is wrong with a kernel that nobody knows.
+
+python -m lessons detective 5 --seed 7                    the case: what it should do, what was seen
+python -m lessons detective 5 --seed 7 --look traffic     one of at most three looks
+python -m lessons detective 5 --seed 7 --name 21 race --witness thread 3 of block 0 and thread 4 of block 0
+python -m lessons detective 5 --seed 7 --to my_case       files: the case, the kernel, the answers
+python -m lessons detective 5 --seed 7 --mend my_case/mended.py
+"""
+
+import hashlib
+import re
+import sys
+import textwrap
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kernels.files.atomic import make_output_folder, write_atomically
+from kernels.plumbing.errors import InputError, OneLineParser
+from lessons.course.earlier import is_given
+from lessons.course.exercises import START
+from lessons.course.lesson import find_lesson
+from lessons.course.progress import CourseProgress
+from lessons.detective import answers, looks
+from lessons.detective.answers import HOW, POINTS
+from lessons.detective.breaks import KINDS
+from lessons.detective.cases import LEVELS, Case, make_case
+from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record
+from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.walls.submission import Submission
+from lessons.terminal import width
+
+PROGRAM = "python -m lessons detective"
+DEFAULT_SEED = "1"
+EXIT_OK, EXIT_NOT_RIGHT = 0, 1
+
+
+def add_options(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("lesson", nargs="?", help="cases of this lesson's kernels, such as 5 or 5b")
+    add("--level", type=int, choices=sorted(LEVELS), help="cases of all lessons, from easy to hard")
+    add("--seed", metavar="NAME", help=f"which case: a number or a name (default: {DEFAULT_SEED})")
+    add("--secret", metavar="WORD", help="for teachers: makes cases that nobody else can make")
+    add("--look", nargs="+", metavar="WHAT", help=f"{looks.WAYS}; at most {MOST_LOOKS}")
+    add("--name", nargs="+", metavar="LINE KIND", help=f"the line and the kind: {', '.join(KINDS)}")
+    add("--witness", nargs="+", metavar="WORD", help=HOW)
+    add("--mend", metavar="FILE", help=f"run your mended kernel; at most {MOST_MENDS} times")
+    add("--solution", action="store_true", help="end the case, and write the page that tells it")
+    add("--to", metavar="FOLDER", help="write the case, the broken kernel and a form for answers")
+
+
+def run(options: Namespace) -> int:
+    """The command; returns its exit status. Raises `InputError` for what cannot be done."""
+    refuse_handout()
+    require_open(options)
+    case, record, page = opened(options)
+    if options.to:
+        print(hand_out(case, options, Path(options.to)))
+        return EXIT_OK
+    asks = options.look or options.name or options.mend or options.solution or options.witness
+    if not asks:
+        print(case_text(case, record))
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            return ask(case, record, page)
+        print(f"\nAnswer with --look, --name and --witness, --mend: {PROGRAM} --help")
+        return EXIT_OK
+    return act(options, case, record, page)
+
+
+def refuse_handout() -> None:
+    if (find_lesson(1).folder / START).exists():
+        raise InputError("this copy of the course makes no cases: ask your instructor for one")
+
+
+def require_open(options: Namespace) -> None:
+    """Cases of a lesson open after it; by --seed or --level, any time. Raises `InputError`."""
+    if options.lesson is None or options.seed is not None or options.level is not None:
+        return
+    lesson = find_lesson(options.lesson)
+    if not CourseProgress().is_done(lesson) and not is_given(lesson):
+        raise InputError(
+            f"the cases of lesson {lesson.number} open when its checks have passed; "
+            "--seed 1 opens one now"
+        )
+
+
+def opened(options: Namespace) -> tuple[Case, Record, str]:
+    """The case, what was done with it, and what its pages are called."""
+    lesson = find_lesson(options.lesson).number if options.lesson else None
+    level = options.level if options.level or lesson else 1
+    seed = options.seed or DEFAULT_SEED
+    key = f"lesson {lesson or 'any'}, level {level or 'any'}, seed {seed}"
+    case = make_case(secret_seed(seed, options.secret), lesson, level)
+    return case, Record(key), re.sub(r"\W+", "-", key)
+
+
+def secret_seed(seed: str, secret: str | None) -> str:
+    if not secret:
+        return seed
+    return hashlib.sha256(f"{secret} {seed}".encode()).hexdigest()
+
+
+# ---------------------------------------------------------------- what is shown, and asked
+
+
+def case_text(case: Case, record: Record) -> str:
+    """The case as it is printed."""
+    lines = case.wrong.rstrip("\n").splitlines()
+    numbered = [f"{number:4} | {line}" for number, line in enumerate(lines, 1)]
+    task = textwrap.fill(f"What it should do: {case.task}", width())
+    left = f"{MOST_LOOKS - len(record.looks)} looks left, {MOST_MENDS - record.mends} runs of a "
+    counted = f"{left}mended kernel left, {record.points} of {sum(POINTS.values())} points."
+    seen = answers.shown_lines(case)
+    return "\n".join([task, "", *seen, "", *numbered, "", f"One thing is wrong. {counted}"])
+
+
+def act(options: Namespace, case: Case, record: Record, page: str) -> int:
+    """Look, name, mend, or end."""
+    if options.look:
+        known = looks.look(case, options.look, page)  # complains before it counts
+        record.look(" ".join(options.look))
+        print(known)
+    status = EXIT_OK
+    if options.name or options.witness:
+        status = name(options, case, record)
+    if options.mend:
+        status = mend(Path(options.mend), case, record, page)
+    if options.solution:
+        record.over = True
+        record.save()
+        print(f"solution: {looks.solution(case, page, record.points)}")
+    return status
+
+
+def name(options: Namespace, case: Case, record: Record) -> int:
+    record.open()
+    words = options.name or []
+    if len(words) < 2 or not words[0].isdigit() or not options.witness:
+        raise InputError(f"name all three: --name LINE KIND --witness ..., which is {HOW}")
+    named = answers.named(case, int(words[0]), " ".join(words[1:]), " ".join(options.witness))
+    record.name(named)
+    print("\n".join(named.sentences))
+    print(f"{record.points} of {sum(POINTS.values())} points")
+    return EXIT_OK if all(named.right.values()) else EXIT_NOT_RIGHT
+
+
+def mend(path: Path, case: Case, record: Record, page: str) -> int:
+    record.open()
+    text = Submission.read(path).text
+    if text is None:
+        raise InputError(f"{path} cannot be read: give the file with your mended kernel")
+    workers = WorkerPool()
+    try:
+        result = answers.mended(case, text, path, workers)
+    finally:
+        workers.stop()
+    passed = result.status == "passed"
+    record.mend(passed)
+    print("right, and nothing is found" if passed else result.message)
+    print(f"{record.points} of {sum(POINTS.values())} points")
+    if record.over:
+        print(f"solution: {looks.solution(case, page, record.points)}")
+    return EXIT_OK if passed else EXIT_NOT_RIGHT
+
+
+def ask(case: Case, record: Record, page: str) -> int:
+    """In a terminal: line by line, until the case is over."""
+    print("look replay | look traffic | look value NAME[INDEX]")
+    print("name LINE KIND witness ... | mend FILE | solution | quit")
+    parser = OneLineParser(prog=PROGRAM)
+    add_options(parser)
+    while not record.over:
+        words = input("> ").split()
+        if words[:1] in (["quit"], ["q"]):
+            break
+        options = ["--" + word if word in ("witness", *words[:1]) else word for word in words]
+        try:
+            if words and words[0] in ("look", "name", "mend", "solution"):
+                act(parser.parse_args(options), case, record, page)
+            elif words:
+                raise InputError(f"{words[0]!r} is none of look, name, mend, solution, quit")
+        except InputError as error:
+            print(error)
+    return EXIT_OK
+
+
+# ---------------------------------------------------------------- on paper
+
+FORM = """# Your answers. The number of the line, and the kind, which is one of
+# {kinds}.
+# The witness: {how}.
+line = 0
+kind = ""
+witness = ""
+"""
+
+
+def hand_out(case: Case, options: Namespace, folder: Path) -> str:
+    """Write the case's files. Raises `InputError` if one of them is there already."""
+    make_output_folder(folder)
+    text = case_text(case, Record("nobody", folder / "no record"))
+    files = {
+        "case.txt": text + "\n",
+        "mended.py": case.wrong,
+        "answers.toml": FORM.format(kinds=", ".join(KINDS), how=HOW.replace('"', "'")),
+    }
+    for file in files:
+        if (folder / file).exists():
+            raise InputError(f"{folder / file} exists already: give the name of a new folder")
+    for file, content in files.items():
+        data = content.encode("utf-8")
+        write_atomically(folder / file, lambda out, data=data: out.write(data), overwrite=False)
+    return f"{folder}: read case.txt, change mended.py, fill in answers.toml"
+
+

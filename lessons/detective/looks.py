@@ -1,0 +1,103 @@
+"""What a detective may look at: a replay, the traffic, a value; and the page with the solution."""
+
+import difflib
+import html
+import json
+from pathlib import Path
+
+import numpy as np
+
+from kernels.files.atomic import make_output_folder, write_atomically
+from kernels.plumbing.errors import InputError
+from lessons.course.lesson import ROOT
+from lessons.detective.answers import ELEMENT
+from lessons.detective.breaks import KINDS
+from lessons.detective.cases import Case
+from lessons.grading.worker.output import Output
+from lessons.lab.simulator.replay.page import replay_page
+
+PAGES = ROOT / "runs" / "detective"
+WAYS = "replay, traffic, or value NAME[INDEX]"
+
+
+def look(case: Case, words: list[str], page: str) -> str:
+    """What is seen. page: how its files are called. Raises `InputError` for no such look."""
+    if words == ["replay"]:
+        return f"replay: {write(f'{page}-replay.html', replay(case, case.wrong, told=False))}"
+    if words == ["traffic"]:
+        return case.run(case.wrong, measure=True).reports[-1].table()
+    if words[0] == "value" and len(words) > 1:
+        return value(case, "".join(words[1:]))
+    raise InputError(f"there is no look {' '.join(words)!r}: {WAYS}")
+
+
+def value(case: Case, place: str) -> str:
+    """An element after the broken kernel, and what it should be."""
+    found = ELEMENT.match(place)
+    ran = case.run(case.wrong)
+    array = ran.arguments.get(found[1]) if found else None
+    if found is None or not isinstance(array, (np.ndarray, Output)):
+        known = [name for name, one in ran.arguments.items() if hasattr(one, "shape")]
+        raise InputError(f"{place!r} is no element: NAME[INDEX], with a name of {', '.join(known)}")
+    index = tuple(int(part) for part in found[2].split(",") if part.strip())
+    values = array.array if isinstance(array, Output) else array
+    try:
+        told = f"{place} is {values[index]:.7g}"
+    except (IndexError, TypeError):
+        raise InputError(f"{place} is outside: {found[1]} has the shape {values.shape}") from None
+    right = ran.expected.get(found[1])
+    return told if right is None else f"{told}; it should be {np.asarray(right)[index]:.7g}"
+
+
+def replay(case: Case, text: str, told: bool) -> str:
+    """The page of a replay. told: whether it says what was found."""
+    content = json.loads(case.run(text, record=True).reports[-1].replay_data())
+    if not told:
+        content["findings"], content["summary"] = [], "what the kernel does, step by step"
+        for step in content["steps"]:
+            step.pop("findings", None)
+            step.pop("marked", None)
+    return replay_page(json.dumps(content))
+
+
+def write(name: str, text: str) -> Path:
+    """Write a page into the folder of pages. Returns its path."""
+    path = make_output_folder(PAGES) / name
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def solution(case: Case, page: str, points: int) -> Path:
+    """Write the solution, with the replay of the broken kernel beside that of the right one."""
+    write(f"{page}-broken.html", replay(case, case.wrong, told=True))
+    write(f"{page}-right.html", replay(case, case.right, told=True))
+    return write(f"{page}-solution.html", solution_page(case, page, points))
+
+
+def solution_page(case: Case, page: str, points: int) -> str:
+    lines = difflib.unified_diff(
+        case.wrong.splitlines(), case.right.splitlines(), "broken", "mended", "", "", 2, ""
+    )
+    finding = str(case.finding) if case.finding else "Only the numbers tell: nothing else is found."
+    frames = "".join(
+        f'<figure><figcaption>{name}</figcaption><iframe src="{page}-{name}.html"></iframe></figure>'
+        for name in ("broken", "right")
+    )
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>The solution of a case</title>
+<style>
+body {{ font: 1rem/1.5 system-ui; margin: 1rem; color-scheme: light dark }}
+.both {{ display: flex; flex-wrap: wrap; gap: 1rem }}
+figure {{ flex: 1 1 28rem; margin: 0 }}
+iframe {{ width: 100%; height: 80vh; border: 1px solid gray }}
+pre {{ overflow-x: auto }}
+</style>
+<h1>{html.escape(case.kinds[0].capitalize())}: {html.escape(KINDS[case.kinds[0]])}</h1>
+<p>{html.escape(case.task)}</p>
+<p>{html.escape(finding)}</p>
+<pre>{html.escape(chr(10).join(lines))}</pre>
+<p>{points} of 10 points.</p>
+<div class="both">{frames}</div>
+</html>
+"""
