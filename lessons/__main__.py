@@ -39,6 +39,7 @@ from lessons.course.index import is_behind, rows_of_part
 from lessons.course.lesson import Check, Lesson, find_lesson, find_lessons, lessons
 from lessons.course.progress import CourseProgress
 from lessons.detective import command as detective
+from lessons.detective import in_class
 from lessons.grading.classroom import autograder, handout
 from lessons.grading.classroom import command as classroom
 from lessons.grading.explain.evidence import PICTURES
@@ -134,9 +135,9 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
         action="store_true",
         help="with --to: replace files of these names (default: refuse)",
     )
-    classroom.add_options(
-        add("grade", classroom.grade_class, "grade a class: a folder of submissions", number=None)
-    )
+    graded = add("grade", grade_submissions, "grade a class: a folder of submissions", number=None)
+    classroom.add_options(graded)
+    in_class.add_options(graded)
     autograder.add_options(
         add("autograder", autograder.write_autograder, "write a zip for Gradescope", number=None)
     )
@@ -151,6 +152,10 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
         add("detective", detective.run, "find what is wrong with an unknown kernel", number=None)
     )
     return parser.parse_args(arguments)
+
+
+def grade_submissions(options: Namespace) -> int:
+    return in_class.grade(options) if options.cases else classroom.grade_class(options)
 
 
 def chosen_lesson(options: Namespace) -> Lesson:

@@ -39,7 +39,10 @@ OF_INDICES = {
     "thread or block", "number", "name", "operator", "end of a loop", "beginning of a loop",
 }  # fmt: skip
 # What nobody writes: a name with itself, a division by nothing, a slot of a ring that is no name.
-NONSENSE = re.compile(r"\b(\w+)( [-+%*/<>=!]+ )\1\b|[/%] [01]\b|\* 0\b|\(-|--|[^/]/[^/]")
+NONSENSE = re.compile(
+    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]|\[(\w+), \3\]"
+)
+BEGINNING = re.compile(r"^ *(\w+ = -?(float32\(|int32\(|\d)|\w+\[.*\] = )", re.MULTILINE)
 MOST_SLOTS = 3  # of a ring, or of buffers that take turns
 OF_LINES = {"line too many", "order of lines", "in or out of a loop", "barrier"}
 MEETINGS = "threadfence", "atomic.exch", "atomic.cas"
@@ -83,10 +86,11 @@ def changes(
     places = index_places(function, scope, source)
     slots = slot_places(function, source)
     for _, change in of_expressions(scope, source):
-        old = source.between(change.start, change.end)
         if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
             continue
-        if NONSENSE.search(change.new) and not NONSENSE.search(old):
+        start, end = (source.starts[change.line - 1], source.starts[change.line] - 1)
+        line = source.between(start, change.start) + change.new + source.between(change.end, end)
+        if len(NONSENSE.findall(line)) > len(NONSENSE.findall(source.between(start, end))):
             continue
         if host or is_in(change, places):
             yield change, SHAPE if host else STALE if is_in(change, slots) else INDEX
@@ -116,7 +120,7 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
         return BARRIER if change.kind != "barrier" or any_branch(function) else ""
     if any(word in old + change.new for word in MEETINGS):
         return MEETING
-    return STALE
+    return STALE if BEGINNING.search(old) else MEETING
 
 
 def slot_places(function: ast.FunctionDef, source: Source) -> list[tuple[int, int]]:

@@ -1,11 +1,14 @@
 """Make a case: a kernel in disguise, broken by one change, of which a run shows what is wrong."""
 
 import functools
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
 from kernels.plumbing.errors import InputError
+from lessons.course.lesson import find_lesson
+from lessons.course.mistakes import bare_functions, entries, patched
 from lessons.detective import breaks
 from lessons.detective.breaks import KINDS, changed_lines, kinds_of
 from lessons.detective.disguise import Disguise
@@ -24,6 +27,8 @@ LEVELS = {
 RARE = "lost update", "precision", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
+SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
+MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
 MOST_RUNS = 14  # of broken kernels of one kind
 
 
@@ -92,6 +97,11 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
     return found
 
 
+def secret_seed(seed: str, secret: str | None) -> str:
+    """A seed that only who knows the secret can make a case of."""
+    return hashlib.sha256(f"{secret} {seed}".encode()).hexdigest() if secret else seed
+
+
 @functools.lru_cache(maxsize=16)
 def make_case(seed: str, lesson: str | None = None, level: int | None = None) -> Case:
     """The case of a seed; of a lesson, or of a level from 1 to 4. Raises `InputError`."""
@@ -107,14 +117,18 @@ def make_case(seed: str, lesson: str | None = None, level: int | None = None) ->
 
 def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
     """A case of one subject; None if nothing that was tried has shown anything."""
-    right = disguised(subject, seed, rng)
-    if right is None:
+    right = disguised(subject, seed, {})
+    if not all(right.run(right.right, number).ok for number in range(INPUTS_OF_PROOF)):
         return None
     kinds = rng.sample(LEVELS[subject.level], len(LEVELS[subject.level]))
     if rng.random() < 0.5:  # few kernels can have these: so they come first where they can
         kinds.sort(key=lambda kind: kind not in RARE)
     source = Source(right.right)
     everything = breaks.breaks(source, rng)
+    if rng.random() < SHARE_OF_KNOWN:
+        known = next(of_known_mistakes(right, seed, rng), None)
+        if known is not None:
+            return known
     for kind in kinds:
         found = next(broken(right, kind, everything, source), None)
         if found is not None:
@@ -122,22 +136,57 @@ def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
     return None
 
 
-def disguised(subject: Subject, seed: str, rng: Random) -> Case | None:
-    """A right kernel in disguise, as a case without anything wrong; None if it is not right."""
+def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
+    """A kernel in disguise, as a case without anything wrong; with other texts of functions."""
+    rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
-    gathered = Gathered(subject.module, subject.launch, constants)
+    gathered = Gathered(subject.module, subject.launch, constants, texts)
     disguise = Disguise(gathered.functions, gathered.constants, rng)
     disguise.apply()
     least = {name: limits[0] for name, limits in subject.sizes.items()}
     arguments, _ = subject.make(Draw(0, constants), **least)
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
-    case = Case(
+    return Case(
         subject.level, seed, subject, launch, names, constants, text, text, (), frozenset(), None
     )
-    if all(case.run(text, number).ok for number in range(INPUTS_OF_PROOF)):
-        return case
-    return None
+
+
+def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
+    """Cases of the mistakes of `mistakes.diff`, disguised in the same way as the right kernel."""
+    subject = right.subject
+    held = Gathered(subject.module, subject.launch, right.constants, {}).functions
+    lesson = find_lesson(subject.lesson)
+    ours = {name: lines for name, lines in bare_functions(lesson).items() if name in held}
+    fit = [
+        entry
+        for entry in entries(lesson)
+        if entry.kind == "wrong" and all(part.of in ours and not part.anew for part in entry.patch)
+    ]
+    for entry in rng.sample(fit, min(MOST_KNOWN, len(fit))):
+        texts = {
+            part.of: "\n".join(patched(lesson, entry, part, ours[part.of])) for part in entry.patch
+        }
+        wrong = disguised(subject, seed, texts).right
+        lines = changed_lines(right.right, wrong)
+        if not 0 < len(lines) <= MOST_LINES:
+            continue  # the same steps have met other places: too much is different
+        removed = {line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"}
+        cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
+        cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
+        yield from shown(right, wrong, cause, LEVELS[subject.level])
+
+
+def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[Case]:
+    """The case of a broken text, if a run shows that it is of one of these kinds."""
+    ran = right.run(text)
+    told = kinds_of(ran, cause)
+    if told and told[0] in kinds:
+        finding = ran.findings[0] if ran.findings else None
+        lines = changed_lines(right.right, text)
+        if finding is not None and finding.file == FILE:
+            lines |= {finding.line, finding.other_line or finding.line}
+        yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
 
 
 def broken(
@@ -146,16 +195,8 @@ def broken(
     """Cases of one kind."""
     for one in [one for one in everything if may_be(one, kind)][:MOST_RUNS]:
         text = breaks.broken_text(source, one)
-        if text is None:
-            continue
-        ran = right.run(text)
-        kinds = kinds_of(ran, one.cause)
-        if kinds and kinds[0] == kind:
-            finding = ran.findings[0] if ran.findings else None
-            lines = changed_lines(right.right, text)
-            if finding is not None and finding.file == FILE:
-                lines |= {finding.line, finding.other_line or finding.line}
-            yield right._replace(wrong=text, kinds=kinds, lines=frozenset(lines), finding=finding)
+        if text is not None:
+            yield from shown(right, text, one.cause, [kind])
 
 
 def may_be(one: breaks.Break, kind: str) -> bool:

@@ -7,12 +7,13 @@ python -m lessons detective 5 --seed 7 --to my_case       files: the case, the k
 python -m lessons detective 5 --seed 7 --mend my_case/mended.py
 """
 
-import hashlib
 import re
 import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.plumbing.errors import InputError, OneLineParser
@@ -23,7 +24,8 @@ from lessons.course.progress import CourseProgress
 from lessons.detective import answers, looks
 from lessons.detective.answers import HOW, POINTS
 from lessons.detective.breaks import KINDS
-from lessons.detective.cases import LEVELS, Case, make_case
+from lessons.detective.cases import LEVELS, Case, make_case, secret_seed
+from lessons.detective.in_class import FORM
 from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
@@ -58,7 +60,7 @@ def run(options: Namespace) -> int:
         return EXIT_OK
     asks = options.look or options.name or options.mend or options.solution or options.witness
     if not asks:
-        print(case_text(case, record))
+        print(f"{record.key}\n\n{case_text(case)}\n\n{record.left}")
         if sys.stdin.isatty() and sys.stdout.isatty():
             return ask(case, record, page)
         print(f"\nAnswer with --look, --name and --witness, --mend: {PROGRAM} --help")
@@ -93,24 +95,16 @@ def opened(options: Namespace) -> tuple[Case, Record, str]:
     return case, Record(key), re.sub(r"\W+", "-", key)
 
 
-def secret_seed(seed: str, secret: str | None) -> str:
-    if not secret:
-        return seed
-    return hashlib.sha256(f"{secret} {seed}".encode()).hexdigest()
-
-
 # ---------------------------------------------------------------- what is shown, and asked
 
 
-def case_text(case: Case, record: Record) -> str:
+def case_text(case: Case) -> str:
     """The case as it is printed."""
     lines = case.wrong.rstrip("\n").splitlines()
     numbered = [f"{number:4} | {line}" for number, line in enumerate(lines, 1)]
     task = textwrap.fill(f"What it should do: {case.task}", width())
-    left = f"{MOST_LOOKS - len(record.looks)} looks left, {MOST_MENDS - record.mends} runs of a "
-    counted = f"{left}mended kernel left, {record.points} of {sum(POINTS.values())} points."
     seen = answers.shown_lines(case)
-    return "\n".join([task, "", *seen, "", *numbered, "", f"One thing is wrong. {counted}"])
+    return "\n".join([task, "", *seen, "", *numbered, "", "One thing is wrong in it."])
 
 
 def act(options: Namespace, case: Case, record: Record, page: str) -> int:
@@ -185,30 +179,20 @@ def ask(case: Case, record: Record, page: str) -> int:
 
 # ---------------------------------------------------------------- on paper
 
-FORM = """# Your answers. The number of the line, and the kind, which is one of
-# {kinds}.
-# The witness: {how}.
-line = 0
-kind = ""
-witness = ""
-"""
-
 
 def hand_out(case: Case, options: Namespace, folder: Path) -> str:
     """Write the case's files. Raises `InputError` if one of them is there already."""
     make_output_folder(folder)
-    text = case_text(case, Record("nobody", folder / "no record"))
-    files = {
-        "case.txt": text + "\n",
-        "mended.py": case.wrong,
-        "answers.toml": FORM.format(kinds=", ".join(KINDS), how=HOW.replace('"', "'")),
-    }
+    form = FORM.format(kinds=", ".join(KINDS), how=HOW)
+    files = {"case.txt": case_text(case) + "\n", "case.py": case.wrong + form}
     for file in files:
         if (folder / file).exists():
             raise InputError(f"{folder / file} exists already: give the name of a new folder")
     for file, content in files.items():
         data = content.encode("utf-8")
-        write_atomically(folder / file, lambda out, data=data: out.write(data), overwrite=False)
-    return f"{folder}: read case.txt, change mended.py, fill in answers.toml"
+        write_atomically(folder / file, partial(written, data), overwrite=False)
+    return f"{folder}: read case.txt; mend case.py, and answer at its end"
 
 
+def written(data: bytes, file: BinaryIO) -> None:
+    file.write(data)

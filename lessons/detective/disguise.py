@@ -20,6 +20,7 @@ NEGATED = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt, a
            ast.NotEq: ast.Eq}  # fmt: skip
 ORDERED = "cuda.atomic", "cuda.sync", "cuda.threadfence", "cuda.shfl", "cuda.shared", "cuda.local"
 AXES = "xyz"
+MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 
 
 def text(node: ast.AST) -> str:
@@ -122,9 +123,8 @@ class Disguise:
         """Calls of a function that is one expression become that expression."""
         for name, function in list(self.functions.items()):
             short = len(function.body) == 1 and isinstance(function.body[0], ast.Return)
-            if self.is_host(function) or not short or function.args.defaults:
-                continue
-            if not self.often(0.6):
+            many = len(function.args.args) > MOST_ARGUMENTS or function.args.defaults
+            if self.is_host(function) or not short or many or not self.often(0.6):
                 continue
             inline = Inline(name, function)
             for other in self.functions.values():

@@ -15,10 +15,15 @@ IMPORTS = {"cuda", "float16", "float32", "float64", "int32", "int64", "uint32", 
 
 
 class Gathered:
-    """What a launch function needs. changed: constants with another value than their own."""
+    """What a launch function needs.
 
-    def __init__(self, module: str, launch: str, changed: Mapping[str, int]) -> None:
-        self.changed = changed
+    changed: constants with another value than their own. texts: functions with another text.
+    """
+
+    def __init__(
+        self, module: str, launch: str, changed: Mapping[str, int], texts: Mapping[str, str]
+    ) -> None:
+        self.changed, self.texts = changed, texts
         self.constants: dict[str, ast.expr] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
         self.files: dict[str, SourceFile] = {}
@@ -36,7 +41,8 @@ class Gathered:
             return
         file = self.file(module)
         if name in file.functions:
-            function = bare(file.functions[name])
+            own = file.functions[name]
+            function = bare(ast.parse(self.texts[name]).body[0] if name in self.texts else own)
             self.needs(function, module)
             self.functions[name] = function
         elif name in file.imports:
@@ -62,7 +68,7 @@ class Gathered:
                 self.add(part.id, module)
 
 
-def bare(function: ast.FunctionDef) -> ast.FunctionDef:
+def bare(function: ast.stmt) -> ast.FunctionDef:
     """Without its docstring, and without the usual launcher, which nobody needs here."""
     (copied,) = ast.parse(ast.unparse(function)).body
     assert isinstance(copied, ast.FunctionDef)

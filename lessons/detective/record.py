@@ -62,6 +62,11 @@ class Record:
         self.save()
 
     @property
+    def left(self) -> str:
+        looks, mends = MOST_LOOKS - len(self.looks), MOST_MENDS - self.mends
+        return f"left: looks {looks}, runs of a mended kernel {mends}; points so far {self.points}"
+
+    @property
     def points(self) -> int:
         """Each further answer costs a point of what it is about."""
         told = sum(POINTS[part] for part in self.right) - max(0, self.namings - 1)
