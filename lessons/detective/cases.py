@@ -141,15 +141,39 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    disguise = Disguise(gathered.functions, gathered.constants, rng)
+    launches = [arguments_of(subject, constants, end) for end in (0, 1)]
+    disguise = Disguise(gathered.functions, gathered.constants, rng, equal_sizes(launches))
     disguise.apply()
-    least = {name: limits[0] for name, limits in subject.sizes.items()}
-    arguments, _ = subject.make(Draw(0, constants), **least)
+    arguments = launches[0]
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
     return Case(
         subject.level, seed, subject, launch, names, constants, text, text, (), frozenset(), None
     )
+
+
+def arguments_of(subject: Subject, constants: Mapping[str, int], end: int) -> dict[str, Any]:
+    """The arguments of the smallest launch, all sizes a little apart; or of the largest."""
+    sizes = {
+        name: max(1, limits[end] + (-number if end else number))
+        for number, (name, limits) in enumerate(subject.sizes.items())
+    }
+    return subject.make(Draw(0, constants), **sizes)[0]
+
+
+def equal_sizes(launches: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Sizes of arrays that are equal in all launches, such as "a.shape[1]" and "b.shape[0]"."""
+    found: dict[tuple[int, ...], list[str]] = {}
+    for name, value in launches[0].items():
+        for axis in range(len(getattr(value, "shape", ()))):
+            sizes = tuple(arguments[name].shape[axis] for arguments in launches)
+            found.setdefault(sizes, []).append(f"{name}.shape[{axis}]")
+    return {
+        one: [other for other in group if other != one]
+        for sizes, group in found.items()
+        if len(set(sizes)) > 1 and len(group) > 1
+        for one in group
+    }
 
 
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:

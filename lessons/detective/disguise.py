@@ -7,10 +7,11 @@ for a kernel is shown by running it: see `cases`.
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
 from lessons.detective.words import FUNCTIONS, LOCALS
+from lessons.mutations.scope import WHOLE, Scope
 
 Functions = dict[str, ast.FunctionDef]
 Body = list[ast.stmt]
@@ -77,10 +78,19 @@ def negated(test: ast.expr) -> ast.expr:
 
 
 class Disguise:
-    """functions, constants: those of a `Gathered`, which are changed."""
+    """functions, constants: those of a `Gathered`, which are changed.
 
-    def __init__(self, functions: Functions, constants: dict[str, ast.expr], rng: Random) -> None:
-        self.functions, self.constants, self.rng = functions, constants, rng
+    alike: texts such as "a.shape[1]" of equal sizes -> all that are equal to it.
+    """
+
+    def __init__(
+        self,
+        functions: Functions,
+        constants: dict[str, ast.expr],
+        rng: Random,
+        alike: Mapping[str, Sequence[str]],
+    ) -> None:
+        self.functions, self.constants, self.rng, self.alike = functions, constants, rng, alike
         self.new = 0  # names so far
 
     def often(self, share: float) -> bool:
@@ -93,9 +103,11 @@ class Disguise:
 
     def apply(self) -> None:
         self.inline_helpers()
+        self.block_sizes()
         for step in (
-            self.split_tuples, self.expand_grid, self.returns, self.conditional_values, self.loops,
-            self.sums, self.lift, self.named_parts, self.sizes, self.order,
+            self.split_tuples, self.expand_grid, self.returns, self.conditional_values,
+            self.equal_sizes, self.bounds, self.loops, self.sums, self.lift, self.named_parts,
+            self.sizes, self.barriers, self.order,
         ):  # fmt: skip
             for function in list(self.functions.values()):
                 if not self.is_host(function):
@@ -156,6 +168,56 @@ class Disguise:
         for key in list(self.functions):
             before[key] = self.functions.pop(key)
         self.functions.update(before)
+
+    # ---------------------------------------------------------------- sizes and bounds
+
+    def block_sizes(self) -> None:
+        """A constant that is the size of a block, as the size of a block."""
+        calls = [
+            node
+            for function in self.functions.values()
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and text(node.func) == "launch"
+        ]
+        threads = {text(call.args[2]) for call in calls}
+        if len(threads) != 1:
+            return
+        sizes = ast.parse(threads.pop(), mode="eval").body
+        axes = sizes.elts if isinstance(sizes, ast.Tuple) else [sizes]
+        for function in self.functions.values():
+            for axis, size in zip(AXES, axes, strict=False):
+                if not self.is_host(function) and isinstance(size, ast.Name):
+                    BlockSize(self, size.id, f"cuda.blockDim.{axis}").visit(function)
+
+    def equal_sizes(self, function: ast.FunctionDef) -> None:
+        """The size of another array that is as large."""
+        arguments = {one.arg for one in function.args.args}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript) and text(node) in self.alike and self.often(0.4):
+                others = [one for one in self.alike[text(node)] if one.split(".")[0] in arguments]
+                if others:
+                    new = expression(self.rng.choice(others))
+                    assert isinstance(new, ast.Subscript)
+                    node.value, node.slice = new.value, new.slice
+
+    def bounds(self, function: ast.FunctionDef) -> None:
+        """Equal forms of comparisons of whole numbers."""
+        (again,) = ast.parse(text(function)).body
+        assert isinstance(again, ast.FunctionDef)
+        scope = Scope(again, set(self.constants))
+        Bounds(self, scope).visit(function)
+
+    def barriers(self, function: ast.FunctionDef) -> None:
+        """A barrier more, before one that all threads of the block come to."""
+        for body in list(bodies(function)):
+            places = [n for n, one in enumerate(body) if text(one) == "cuda.syncthreads()"]
+            if places and self.often(0.5):
+                first = next(
+                    (n for n, one in enumerate(body) if "cuda.shared" not in text(one)), 0
+                )
+                place = self.rng.randint(min(first, places[-1]), places[-1])
+                if not any(isinstance(one, ast.Return) for n in body[:place] for one in ast.walk(n)):
+                    body[place:place] = statements("cuda.syncthreads()")
 
     # ---------------------------------------------------------------- statements
 
@@ -442,6 +504,43 @@ class Fill(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.given.get(node.id, node))
+
+
+class BlockSize(ast.NodeTransformer):
+    """A constant as the size of a block, but for sizes of arrays."""
+
+    def __init__(self, disguise: Disguise, name: str, size: str) -> None:
+        self.disguise, self.name, self.size = disguise, name, size
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return node if text(node.func).endswith(".array") else self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return expression(self.size) if node.id == self.name and self.disguise.often(0.4) else node
+
+
+class Bounds(ast.NodeTransformer):
+    """`a < b` of whole numbers as `a <= b - 1`, and the like."""
+
+    def __init__(self, disguise: Disguise, scope: Scope) -> None:
+        self.often, self.scope = disguise.often, scope
+
+    def is_whole(self, node: ast.expr) -> bool:
+        constants = {n for n in names_in(node) if n.isupper()}
+        return self.scope.kind_of(node) == WHOLE or names_in(node) == constants != set()
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not (self.is_whole(node.left) and self.is_whole(node.comparators[0])):
+            return node
+        left, right = text(node.left), text(node.comparators[0])
+        forms = {
+            ast.Lt: (f"{left} <= {right} - 1", f"{left} + 1 <= {right}"),
+            ast.GtE: (f"{left} > {right} - 1", f"{left} + 1 > {right}"),
+            ast.LtE: (f"{left} < {right} + 1", f"{left} - 1 < {right}"),
+            ast.Gt: (f"{left} >= {right} + 1", f"{left} - 1 >= {right}"),
+        }.get(type(node.ops[0]))
+        return expression(forms[self.often(0.5)]) if forms and self.often(0.3) else node
 
 
 class Expressions(ast.NodeTransformer):

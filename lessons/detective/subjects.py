@@ -409,7 +409,7 @@ def prefix_sum(draw: Draw, n: int) -> Made:
     return {"counts": counts, **outputs}, {"running": reductions.running_sums(counts)}
 
 
-@subject("12", 4, "kernels.products.double_buffered", "m 9-20,k 9-30,n 9-20", "SIDE 4,PER_THREAD 2 3")
+@subject("12", 4, "kernels.products.double_buffered", "m 9-20,k 9-30,n 9-20", "SIDE 4 8,PER_THREAD 2")
 def product_double_buffered(draw: Draw, m: int, k: int, n: int) -> Made:
     """`{c}` (m, n) = `{a}` (m, k) @ `{b}` (k, n), with two pairs of tiles that take turns."""
     return matmul_naive(draw, m, k, n)

@@ -15,14 +15,20 @@ import sys
 from collections import Counter
 from difflib import SequenceMatcher
 
-from lessons.course.lesson import ROOT, lessons
+from lessons.course.lesson import lessons
 from lessons.course.mistakes import entries
 from lessons.detective.cases import make_case
+from lessons.detective.disguise import Inline
+from lessons.detective.gather import Gathered, file_text
+from lessons.detective.subjects import SUBJECTS
 
 FLIPPED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 NEGATED = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt,
            ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And}  # fmt: skip
-GRID = re.compile(r"cuda\.(threadIdx\.(\w) \+ cuda\.blockDim\.\2 \* cuda\.blockIdx\.\2)")
+GRID = re.compile(
+    r"\(?cuda\.threadIdx\.(?P<a>\w) \+ cuda\.block(?:Dim|Idx)\.(?P=a) \* cuda\.block(?:Dim|Idx)\.(?P=a)\)?"
+    r"|\(?cuda\.block(?:Dim|Idx)\.(?P<b>\w) \* cuda\.block(?:Dim|Idx)\.(?P=b) \+ cuda\.threadIdx\.(?P=b)\)?"
+)
 OURS = {"cuda", "float32", "float16", "int32", "int64", "math", "min", "max", "range", "np"}
 
 
@@ -84,51 +90,82 @@ class Plain(ast.NodeTransformer):
         return node
 
 
+def pairs_of(node):
+    """(name, value) of an assignment, of several at once, of sizes and places in the grid, too."""
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Name):
+        return [(target, value)]
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    if isinstance(value, ast.Tuple):
+        return list(zip(names, value.elts, strict=False))
+    if isinstance(value, ast.Attribute) and value.attr == "shape":
+        return [(n, ast.parse(f"{ast.unparse(value)}[{i}]").body[0].value) for i, n in enumerate(names)]
+    if ast.unparse(value).startswith("cuda.grid("):
+        return [(n, ast.parse(f"cuda.grid.{x}").body[0].value) for n, x in zip(names, "xyz", strict=False)]
+    return []
+
+
+def as_whiles(node):
+    """The parts of a statement: of a `for` loop, what it is as a `while` loop."""
+    if isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("):
+        given = [ast.unparse(one) for one in node.iter.args]
+        start, end, step = (["0", *given, "1"] if len(given) == 1 else [*given, "1"])[:3]
+        i = ast.unparse(node.target)
+        return ast.parse(f"{i} = {start}\n{i} < {end}\n{i} = {i} + {step}").body
+    if isinstance(node, (ast.If, ast.While)):
+        return [min(node.test, negated(copy.deepcopy(node.test)), key=blind)]
+    if isinstance(node, (ast.Assign, ast.Expr)):
+        return [node]
+    if isinstance(node, ast.AugAssign):
+        return [ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0)]
+    return [node.value] if isinstance(node, ast.Return) and node.value else []
+
+
 def statements(function, constants):
     """(line, text) of each statement and condition, with temporaries in their places."""
-    assigned = Counter(
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    values = dict(constants)
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    assigned, values = Counter(stored), dict(constants)
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            pure = not re.search(r"shared|local|atomic|shfl", ast.unparse(node.value))
-            if assigned[node.targets[0].id] == 1 and pure:
-                values[node.targets[0].id] = node.value
+        for name, value in pairs_of(node) if isinstance(node, ast.Assign) else ():
+            pure = not re.search(r"shared|local|atomic|shfl", ast.unparse(value))
+            if isinstance(name, ast.Name) and assigned[name.id] == 1 and pure:
+                values[name.id] = value
     found = []
     for node in ast.walk(function):
-        parts = {ast.If: "test", ast.While: "test", ast.For: "iter", ast.Return: "value"}
-        part = getattr(node, parts.get(type(node), "none"), None)
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
-            part = node
-        if part is None or (isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) in values):
-            continue
-        part = Plain(values).visit(copy.deepcopy(part))
-        if isinstance(part, ast.AugAssign):
-            sum_ = Plain({}).visit(ast.BinOp(copy.deepcopy(part.target), part.op, part.value))
-            part = ast.Assign([part.target], sum_, lineno=0)
-        found.append((node.lineno, GRID.sub(r"cuda.grid.\2", ast.unparse(part))))
+        if isinstance(node, ast.Assign) and all(ast.unparse(n) in values for n, _ in pairs_of(node)):
+            if pairs_of(node):
+                continue
+        for part in as_whiles(node):
+            text = ast.unparse(Plain(values).visit(copy.deepcopy(part)))
+            text = GRID.sub(lambda m: f"cuda.grid.{m['a'] or m['b']}", text.replace("cuda.grid(1)", "cuda.grid.x"))
+            found.append((node.lineno, re.sub(r"^range|^\(|\)$", "", text)))
     return found
 
 
 def functions_of(text):
     tree = ast.parse(text)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     constants = {
         ast.unparse(node.targets[0]): node.value
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            yield node.name, statements(node, constants)
+    for name, function in functions.items():
+        body = [one for one in function.body if not isinstance(one, ast.Expr) or "cuda" in ast.unparse(one)]
+        if len(body) == 1 and isinstance(body[0], ast.Return) and function.decorator_list:
+            function.body = body
+            for other in functions.values():
+                Inline(name, function).visit(other)
+    for name, function in functions.items():
+        yield name, statements(function, constants)
 
 
 @functools.cache
 def known_functions():
-    paths = [*(ROOT / "kernels").rglob("*.py"), ROOT / "lessons/detective/own_kernels.py"]
-    return [found for path in paths for _, found in functions_of(path.read_text()) if found]
+    """Those of the course that cases are made of, with what they import."""
+    files = [Gathered(one.module, one.launch, {}, {}) for one in SUBJECTS.values()]
+    texts = [file_text(file.constants, file.functions) for file in files]
+    return [found for text in texts for _, found in functions_of(text) if found]
 
 
 @functools.cache
@@ -141,7 +178,8 @@ def known_mistakes():
 
 def tokens(text, names):
     words = re.findall(r"\w+|\S", text)
-    return [names.get(word, "C" if word.isdigit() and len(word) > 1 else word) for word in words]
+    number = re.compile(r"\d\d+$|[A-Z][A-Z_]+$|[2-9]$")
+    return [names.get(word, "C" if number.match(word) else word) for word in words]
 
 
 def shape(text):
