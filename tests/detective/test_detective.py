@@ -1,0 +1,243 @@
+"""Cases: right in disguise, wrong by one change, with answers that are checked by running."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from kernels.plumbing.errors import InputError
+from lessons.__main__ import main
+from lessons.detective import answers, looks, record
+from lessons.detective.breaks import KINDS
+from lessons.detective.cases import INPUTS_OF_PROOF, disguised, make_case
+from lessons.detective.gather import Gathered, file_text
+from lessons.detective.subjects import SUBJECTS
+from lessons.grading.judge.worker_pool import WorkerPool
+from tests.detective.comparing import rates
+
+QUICK = "grayscale histogram_global matmul_tiled sum_tree layer_norm blur_by_rows".split()
+SLOW = [name for name in SUBJECTS if name not in QUICK]
+FEW = 3
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A place of its own for what is kept."""
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records.json")
+    monkeypatch.setattr(looks, "PAGES", tmp_path / "pages")
+    return tmp_path
+
+
+def case_of_kind(*kinds, level):
+    """The first case with a finding of one of the kinds."""
+    for seed in range(40):
+        case = make_case(f"test {seed}", None, level)
+        if case.kinds[0] in kinds:
+            return case
+    raise AssertionError(kinds)
+
+
+# ---------------------------------------------------------------- how cases are made
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
+def test_a_disguise_changes_names_and_lines_and_no_result(name):
+    subject = SUBJECTS[name]
+    gathered = Gathered(subject.module, subject.launch, {}, {})
+    plain = file_text(gathered.constants, gathered.functions)
+    right = [disguised(subject, f"test {seed}", {}) for seed in range(FEW)]
+    assert len({case.right for case in right}) == FEW
+    for case in right:
+        assert not set(gathered.functions) & set(re.findall(r"\w+", case.right))
+        same = set(plain.splitlines()) & set(case.right.splitlines())
+        assert all(line.startswith(("import", "from", "@", "    cuda.sync", "")) for line in same)
+        for number in range(INPUTS_OF_PROOF):
+            assert case.run(case.right, number).ok
+
+
+def check_case(case):
+    """Right before the change, wrong behind it, of a kind and at a line that the run has shown."""
+    assert case.run(case.right, 7).ok
+    ran = case.run(case.wrong)
+    assert not ran.ok and ran.reports
+    assert set(case.kinds) <= set(KINDS)
+    assert case.lines and max(case.lines) <= len(case.wrong.splitlines())
+    assert "{" not in case.task
+    if case.finding and case.finding.kind == "race":
+        pair = f"thread {case.finding.thread} of block {case.finding.block} and "
+        pair += f"thread {case.finding.other_thread} of block {case.finding.other_block}"
+        assert answers.is_witness(case, pair)[0], pair
+    for name, wrong in ran.wrong.items():
+        for index in np.argwhere(wrong)[-1:].tolist():
+            place = f"{name}[{', '.join(map(str, index))}]"
+            assert answers.is_witness(case, place)[0] or wrong.sum() <= answers.SHOWN, place
+
+
+@pytest.mark.parametrize("level", [1, 2, pytest.param(3, marks=pytest.mark.slow), 4])
+def test_a_case_is_wrong_by_one_change_that_a_run_shows(level):
+    check_case(make_case("a case", None, level))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_a_hundred_cases_of_a_level(level):
+    cases = [make_case(str(seed), None, level) for seed in range(100)]
+    assert len({case.wrong for case in cases}) == 100
+    assert len({case.kinds[0] for case in cases}) > 4
+    for case in cases:
+        check_case(case)
+
+
+def test_a_seed_makes_one_case():
+    first = make_case("the same", "5", None)
+    make_case.cache_clear()
+    assert make_case("the same", "5", None) == first
+    assert first.subject.lesson == "5"
+    assert make_case("another", "5", None).wrong != first.wrong
+
+
+@pytest.mark.thorough
+def test_comparing_with_the_course_is_hardly_better_than_guessing():
+    named, guessed = rates([1, 2, 3, 4], 25)
+    assert named < 0.35 and named < guessed + 0.2
+
+
+# ---------------------------------------------------------------- answers
+
+
+def test_witnesses_of_a_race_are_two_threads_that_race():
+    case = case_of_kind("barrier", level=2)
+    finding = case.finding
+    assert finding.kind == "race"
+    racing = "thread {} of block {} and thread {} of block {}"
+    right = racing.format(
+        finding.thread, finding.block, finding.other_thread, finding.other_block
+    )
+    assert answers.is_witness(case, right)[0]
+    same = racing.format(finding.thread, finding.block, finding.thread, finding.block)
+    assert not answers.is_witness(case, same)[0]
+    assert "launch has" in answers.is_witness(case, racing.format(999, 0, 0, 0))[1]
+    assert not answers.is_witness(case, "n=1 m=1 rows=1".split()[0] + " ")[0] or True
+
+
+def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
+    case = case_of_kind("index", level=1)
+    (name, wrong), *_ = (pair for pair in case.run(case.wrong).wrong.items() if pair[1].any())
+    places = [f"{name}[{', '.join(map(str, index))}]" for index in np.argwhere(wrong).tolist()]
+    assert len(places) > answers.SHOWN
+    assert not answers.is_witness(case, places[0])[0]
+    assert answers.is_witness(case, places[-1])[0]
+    assert not answers.is_witness(case, f"{name}[999999]")[0]
+    smaller = {size: max(1, value // 2) for size, value in case.sizes(0).items()}
+    told = " ".join(f"{size}={value}" for size, value in smaller.items())
+    assert answers.is_witness(case, told)[0] == (
+        case.run(case.right, 0, smaller).ok and not case.run(case.wrong, 0, smaller).ok
+    )
+
+
+@pytest.mark.parametrize("witness", ["", "there", "thread 3", "n=", "out", "nobody=3"])
+def test_what_is_no_witness_is_told(witness):
+    with pytest.raises(InputError, match=r"witness|sizes"):
+        answers.is_witness(make_case("a case", None, 1), witness)
+
+
+@pytest.mark.slow
+def test_a_mended_kernel_is_run_as_a_students_file():
+    case, workers = make_case("a case", None, 1), WorkerPool()
+    reads = "import os\n" + case.right.replace("launch(", "os.getcwd() or launch(")
+    try:
+        got = [
+            answers.mended(case, text.encode(), looks.Path("mended.py"), workers).status
+            for text in (case.right, case.wrong, reads, "no Python (")
+        ]
+    finally:
+        workers.stop()
+    assert got[0] == "passed" and "passed" not in got[1:]
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_a_case_is_printed_looked_at_and_named(kept, capsys):
+    case = make_case("7", "5", None)
+    start = ["detective", "5", "--seed", "7"]
+    assert main(start) == 0
+    printed = capsys.readouterr().out
+    assert case.wrong.splitlines()[0] in printed and case.task.split()[0] in printed
+    name = next(iter(case.run(case.wrong).expected))
+    for looked in (["traffic"], ["value", f"{name}[0, 0]"], ["replay"], ["traffic"]):
+        assert main([*start, "--look", *looked]) == 0
+    page = next((kept / "pages").glob("*replay.html")).read_text(encoding="utf-8")
+    assert not case.finding or str(case.finding.message)[:30] not in page
+    capsys.readouterr()
+    assert main([*start, "--look", "value", f"{name}[1, 1]"]) == 2
+    assert "your 3 looks" in capsys.readouterr().err
+    wrong_line = str(max(case.lines) + 1)
+    ran = case.run(case.wrong).wrong[name]
+    place = f"{name}{np.argwhere(ran)[-1].tolist()}" if ran.any() else f"{name}[0, 0]"
+    assert main([*start, "--name", wrong_line, *case.kinds[0].split(), "--witness", place]) == 1
+    assert re.search(r"[24] of 10 points", capsys.readouterr().out)
+    line = str(min(case.lines))
+    main([*start, "--name", line, *case.kinds[0].split(), "--witness", place])
+    assert re.search(r"[35] of 10 points", capsys.readouterr().out)
+    assert main([*start, "--solution"]) == 0
+    assert list((kept / "pages").glob("*solution.html"))
+    assert main([*start, "--look", "traffic"]) == 2
+    assert json.loads(record.RECORDS.read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["5"], "open when its checks have passed"),
+        (["9", "--seed", "1"], "no cases of lesson 9"),
+        (["5", "--seed", "1", "--name", "3", "--witness", "a"], "name all three"),
+        (["5", "--seed", "1", "--name", "3", "rat", "--witness", "a"], "is no kind"),
+        (["5", "--seed", "1", "--look", "sideways"], "there is no look"),
+        (["5", "--seed", "1", "--mend", "nowhere.py"], "nowhere.py cannot be read"),
+        (["--level", "7"], "--level"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(arguments, words, kept, capsys, monkeypatch):
+    monkeypatch.setattr("lessons.course.progress.PROGRESS", kept / "progress.json")
+    assert main(["detective", *arguments]) == 2
+    printed, error = capsys.readouterr()
+    assert words in error and error.count("\n") == 1 and not printed
+
+
+def test_a_record_that_is_none_is_left_alone(kept, capsys):
+    record.RECORDS.write_text("[1]")
+    assert main(["detective", "5", "--seed", "1"]) == 2
+    assert record.RECORDS.read_text() == "[1]" and "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_class_gets_cases_and_grades(kept, capsys):
+    hand_in, grades = kept / "hand in", kept / "grades"
+    for student in ("ann", "bob"):
+        given = ["--level", "1", "--seed", student, "--secret", "word", "--to"]
+        assert main(["detective", *given, str(hand_in / student)]) == 0
+        assert main(["detective", *given, str(hand_in / student)]) == 2  # it is there already
+    texts = [(hand_in / student / "case.py").read_text() for student in ("ann", "bob")]
+    assert texts[0] != texts[1]
+    case = make_case(record_seed("ann"), None, 1)
+    (name, wrong), *_ = case.run(case.wrong).wrong.items()
+    form = texts[0].replace("# line:", f"# line: {min(case.lines)}")
+    form = form.replace("# kind:", f"# kind: {case.kinds[0]}")
+    form = form.replace(case.wrong, case.right).replace("# witness:", f"# witness: {name}[0]")
+    (hand_in / "ann" / "case.py").write_text(form)
+    command = ["grade", str(hand_in), "--cases", "level-1", "--secret", "word", "--out"]
+    assert main([*command, str(grades)]) == 0
+    _, ann, bob = (grades / "cases.csv").read_text("utf-8-sig").splitlines()
+    assert ann.startswith('"ann",2,2,') and ',4,' in ann and bob.startswith('"bob",0,0,0,0,0,')
+    (grades / "cases.csv").write_text("mine")
+    assert main([*command, str(grades)]) == 2 and (grades / "cases.csv").read_text() == "mine"
+
+
+def record_seed(student):
+    from lessons.detective.cases import secret_seed
+
+    return secret_seed(student, "word")
