@@ -25,7 +25,9 @@ POINTS = {"line": 2, "kind": 2, "witness": 2, "mend": 4}
 RUNS_OF_MENDED = 4  # inputs with which a mended kernel is run
 SECONDS = 60.0
 SHOWN = 3  # wrong elements that a case shows; another one is a witness
-THREAD = re.compile(r"thread\s*\(?([\d,\s]+?)\)?\s+of\s+block\s*\(?([\d,\s]+?)\)?(?=\D*$|\D+thread)")
+THREAD = re.compile(
+    r"thread\s*\(?([\d,\s]+?)\)?\s+of\s+block\s*\(?([\d,\s]+?)\)?(?=\D*$|\D+thread)"
+)
 ELEMENT = re.compile(r"(\w+)\s*\[([-\d,\s]+)\]\s*$")
 SIZE = re.compile(r"(\w+)\s*=\s*(\d+)")
 HOW = (
@@ -126,7 +128,9 @@ def two_threads(case: Case, first: Thread, second: Thread) -> tuple[bool, str]:
 def linear(one: Thread, grid: Dim3, block: Dim3) -> tuple[int, int] | None:
     """(block, thread), counted through; None outside of the launch."""
     parts = (one.block, grid), (one.thread, block)
-    if any(number >= size for index, shape in parts for number, size in zip(index, shape, strict=True)):
+    if any(
+        number >= size for index, shape in parts for number, size in zip(index, shape, strict=True)
+    ):
         return None
     flat = [index[0] + shape[0] * (index[1] + shape[1] * index[2]) for index, shape in parts]
     return flat[0], flat[1]
@@ -204,7 +208,9 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
     """Run a mended file as a student's file is graded: in a worker, on inputs drawn anew."""
     gathered = Gathered(case.subject.module, case.subject.launch, case.constants, {})
     parts = [
-        Part(module.replace(".", "/") + ".py", sorted(set(file.functions) & set(gathered.functions)))
+        Part(
+            module.replace(".", "/") + ".py", sorted(set(file.functions) & set(gathered.functions))
+        )
         for module, file in gathered.files.items()
         if module.startswith("kernels.")
     ]
@@ -226,9 +232,7 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
                 verdict.expect(arguments[name], right, name)
 
     submission = Submission(path, text)
-    return run_check(
-        function, lesson, check, submission, workers, 0, draw=False, effort=NO_EFFORT
-    )
+    return run_check(function, lesson, check, submission, workers, 0, draw=False, effort=NO_EFFORT)
 
 
 def shown_lines(case: Case) -> list[str]:
@@ -259,7 +263,11 @@ def seen(case: Case) -> list[str]:
         lines.append(f"{wrong.sum()} of {wrong.size} elements of {name} are wrong, such as")
         for index in np.argwhere(wrong)[:SHOWN].tolist():
             value = got[tuple(index)]
-            told = "what was there before" if value == ran.arguments[name].sentinel else f"{value:.6g}"
+            told = (
+                "what was there before" if value == ran.arguments[name].sentinel else f"{value:.6g}"
+            )
             place = ", ".join(map(str, index))
-            lines.append(f"    {name}[{place}] is {told}; it should be {np.asarray(right)[tuple(index)]:.6g}")
+            lines.append(
+                f"    {name}[{place}] is {told}; it should be {np.asarray(right)[tuple(index)]:.6g}"
+            )
     return lines

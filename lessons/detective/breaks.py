@@ -144,9 +144,7 @@ def any_branch(function: ast.FunctionDef) -> bool:
     return any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
 
 
-def index_places(
-    function: ast.FunctionDef, scope: Scope, source: Source
-) -> list[tuple[int, int]]:
+def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> list[tuple[int, int]]:
     """Where a text says which elements are meant: indices, bounds, and whole numbers for them."""
     found: list[ast.expr] = []
     for node in ast.walk(function):

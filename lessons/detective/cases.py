@@ -91,7 +91,9 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
         if lesson in (None, one.lesson) and level in (None, one.level)
     ]
     if not found:
-        known = sorted({one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n))
+        known = sorted(
+            {one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n)
+        )
         where = f"lesson {lesson}" + (f" at level {level}" if level else "")
         raise InputError(f"there are no cases of {where}: choose a lesson of {', '.join(known)}")
     return found
@@ -195,7 +197,9 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         lines = changed_lines(right.right, wrong)
         if not 0 < len(lines) <= MOST_LINES:
             continue  # the same steps have met other places: too much is different
-        removed = {line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"}
+        removed = {
+            line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"
+        }
         cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
         cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
         yield from shown(right, wrong, cause, LEVELS[subject.level])

@@ -7,6 +7,8 @@ for a kernel is shown by running it: see `cases`.
 
 import ast
 import copy
+import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
@@ -21,6 +23,9 @@ NEGATED = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt, a
            ast.NotEq: ast.Eq}  # fmt: skip
 ORDERED = "cuda.atomic", "cuda.sync", "cuda.threadfence", "cuda.shfl", "cuda.shared", "cuda.local"
 AXES = "xyz"
+NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
+ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
+WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 
 
@@ -104,10 +109,11 @@ class Disguise:
     def apply(self) -> None:
         self.inline_helpers()
         self.block_sizes()
+        self.rounded_up()
         for step in (
-            self.split_tuples, self.expand_grid, self.returns, self.conditional_values,
-            self.equal_sizes, self.bounds, self.loops, self.sums, self.lift, self.named_parts,
-            self.sizes, self.barriers, self.order,
+            self.strides, self.split_tuples, self.expand_grid, self.guards, self.returns,
+            self.conditional_values, self.equal_sizes, self.bounds, self.cut_loops, self.loops,
+            self.sums, self.lift, self.named_parts, self.sizes, self.barriers, self.order,
         ):  # fmt: skip
             for function in list(self.functions.values()):
                 if not self.is_host(function):
@@ -189,11 +195,20 @@ class Disguise:
                 if not self.is_host(function) and isinstance(size, ast.Name):
                     BlockSize(self, size.id, f"cuda.blockDim.{axis}").visit(function)
 
+    def rounded_up(self) -> None:
+        """A division that rounds up, in another form."""
+        for function in self.functions.values():
+            last = function.body[-1]
+            if self.is_host(function) and isinstance(last, ast.Return) and last.value:
+                (found,) = [ROUNDED_UP.fullmatch(text(last.value))]
+                if found and self.often(0.7):
+                    last.value = expression(self.rng.choice(WAYS_UP).format(**found.groupdict()))
+
     def equal_sizes(self, function: ast.FunctionDef) -> None:
         """The size of another array that is as large."""
         arguments = {one.arg for one in function.args.args}
         for node in ast.walk(function):
-            if isinstance(node, ast.Subscript) and text(node) in self.alike and self.often(0.4):
+            if isinstance(node, ast.Subscript) and text(node) in self.alike and self.often(0.6):
                 others = [one for one in self.alike[text(node)] if one.split(".")[0] in arguments]
                 if others:
                     new = expression(self.rng.choice(others))
@@ -212,11 +227,11 @@ class Disguise:
         for body in list(bodies(function)):
             places = [n for n, one in enumerate(body) if text(one) == "cuda.syncthreads()"]
             if places and self.often(0.5):
-                first = next(
-                    (n for n, one in enumerate(body) if "cuda.shared" not in text(one)), 0
-                )
+                first = next((n for n, one in enumerate(body) if "cuda.shared" not in text(one)), 0)
                 place = self.rng.randint(min(first, places[-1]), places[-1])
-                if not any(isinstance(one, ast.Return) for n in body[:place] for one in ast.walk(n)):
+                if not any(
+                    isinstance(one, ast.Return) for n in body[:place] for one in ast.walk(n)
+                ):
                     body[place:place] = statements("cuda.syncthreads()")
 
     # ---------------------------------------------------------------- statements
@@ -259,13 +274,74 @@ class Disguise:
             if not isinstance(node, ast.Assign) or not self.often(0.6):
                 return None
             called = text(node.value)
-            if isinstance(node.targets[0], ast.Tuple) and called in ("cuda.grid(2)", "cuda.grid(3)"):
+            if isinstance(node.targets[0], ast.Tuple) and called in (
+                "cuda.grid(2)",
+                "cuda.grid(3)",
+            ):
                 pairs = list(zip(node.targets[0].elts, AXES, strict=False))
                 self.rng.shuffle(pairs)
                 return [ast.Assign([t], expression(along(axis)), lineno=0) for t, axis in pairs]
             if "cuda.grid(1)" in called:
                 node.value = expression(called.replace("cuda.grid(1)", f"({along('x')})"))
             return None
+
+        self.edit(function, change)
+
+    def strides(self, function: ast.FunctionDef) -> None:
+        """A thread per element as threads that go on, in steps of the whole grid."""
+        body = function.body
+        for place, (first, guard) in enumerate(itertools.pairwise(body)):
+            at = text(first).removesuffix(" = cuda.grid(1)")
+            rest = body[place + 2 :]
+            found = re.fullmatch(rf"if {at} >= (.*):\n    return", text(guard))
+            busy = any(word in text(one) for one in rest for word in (*ORDERED, "return"))
+            if found and at.isidentifier() and not busy and self.often(0.5):
+                loop = f"for {at} in range(cuda.grid(1), {found[1]}, cuda.gridsize(1)):\n    pass"
+                (new,) = statements(loop)
+                assert isinstance(new, ast.For)
+                new.body = rest
+                body[place:] = [new]
+                return
+
+    def guards(self, function: ast.FunctionDef) -> None:
+        """Two conditions one after the other, or one within the other."""
+
+        def change(body: Body, place: int) -> Body | None:
+            node = body[place]
+            if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp):
+                return None
+            if node.orelse or not self.often(0.5):
+                return None
+            first, *others = node.test.values
+            rest = ast.BoolOp(node.test.op, others) if len(others) > 1 else others[0]
+            if isinstance(node.test.op, ast.And):
+                return [ast.If(first, [ast.If(rest, node.body, [])], [])]
+            if text(node.body[0]) == "return":
+                return [ast.If(first, [ast.Return()], []), ast.If(rest, node.body, [])]
+            return None
+
+        self.edit(function, change)
+
+    def cut_loops(self, function: ast.FunctionDef) -> None:
+        """A loop in two parts: its first round, or its first half, and what is left."""
+
+        def change(body: Body, place: int) -> Body | None:
+            node = body[place]
+            if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
+                return None
+            arguments = node.iter.args if isinstance(node.iter, ast.Call) else []
+            only = len(node.body) == 1 and isinstance(node.body[0], ast.AugAssign)
+            if len(arguments) != 1 or not only or not self.often(0.4):
+                return None
+            end, i = text(arguments[0]), node.target.id
+            if self.often(0.5) and NEVER_ZERO.fullmatch(end):
+                begin = Fill({i: ast.Constant(0)}).visit(copy.deepcopy(node.body[0]))
+                node.iter = expression(f"range(1, {end})")
+                return [begin, node]
+            again = copy.deepcopy(node)
+            node.iter = expression(f"range({end} // 2)")
+            again.iter = expression(f"range({end} // 2, {end})")
+            return [node, again]
 
         self.edit(function, change)
 
@@ -331,8 +407,9 @@ class Disguise:
             adds = all(isinstance(one, (ast.AugAssign, ast.For)) for one in node.body)
             if kind == "backwards" and adds and step == "1":
                 new = self.name()
-                node.target, node.iter = ast.Name(new, ast.Store()), expression(
-                    f"range({end})" if start == "0" else f"range({end} - ({start}))"
+                node.target, node.iter = (
+                    ast.Name(new, ast.Store()),
+                    expression(f"range({end})" if start == "0" else f"range({end} - ({start}))"),
                 )
                 node.body[:0] = statements(f"{variable} = {end} - 1 - {new}")
             if kind == "shifted" and step == "1":
@@ -432,7 +509,9 @@ class Disguise:
             Rename(renamed, {}).visit(value)
         self.functions, self.constants = functions, {}
         for name, value in constants.items():  # a bare name cannot be changed in place
-            new = ast.Name(renamed.get(value.id, value.id)) if isinstance(value, ast.Name) else value
+            new = (
+                ast.Name(renamed.get(value.id, value.id)) if isinstance(value, ast.Name) else value
+            )
             self.constants[name] = new
         return {name: renamed[name] for name in arguments}, renamed[launch]
 
@@ -531,7 +610,9 @@ class Bounds(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) != 1 or not (self.is_whole(node.left) and self.is_whole(node.comparators[0])):
+        if len(node.ops) != 1 or not (
+            self.is_whole(node.left) and self.is_whole(node.comparators[0])
+        ):
             return node
         left, right = text(node.left), text(node.comparators[0])
         forms = {
@@ -540,7 +621,7 @@ class Bounds(ast.NodeTransformer):
             ast.LtE: (f"{left} < {right} + 1", f"{left} - 1 < {right}"),
             ast.Gt: (f"{left} >= {right} + 1", f"{left} - 1 >= {right}"),
         }.get(type(node.ops[0]))
-        return expression(forms[self.often(0.5)]) if forms and self.often(0.3) else node
+        return expression(forms[self.often(0.5)]) if forms and self.often(0.5) else node
 
 
 class Expressions(ast.NodeTransformer):
@@ -597,5 +678,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         node.value = self.visit(node.value)
-        node.targets = [self.visit(one) if isinstance(one, ast.Subscript) else one for one in node.targets]
+        node.targets = [
+            self.visit(one) if isinstance(one, ast.Subscript) else one for one in node.targets
+        ]
         return node

@@ -172,7 +172,11 @@ def bias_gelu(draw: Draw, samples: int, units: int) -> Made:
 
 
 @subject(
-    "17", 1, "kernels.neighbours.pool", "batch 1-2,height 5-9,width 5-9,c 2-4", "BLOCK_THREADS 32 64"
+    "17",
+    1,
+    "kernels.neighbours.pool",
+    "batch 1-2,height 5-9,width 5-9,c 2-4",
+    "BLOCK_THREADS 32 64",
 )
 def average_pool(draw: Draw, batch: int, height: int, width: int, c: int) -> Made:
     """`{pooled}` (batch, height // 2, width // 2, c): the mean of each window of 2 x 2 numbers of
@@ -309,7 +313,9 @@ def mix_units(draw: Draw, batch: int, layers: int) -> Made:
     return {"features": features, "layers": layers, "outputs": empty(batch, 16)}, right
 
 
-@subject("11", 3, "kernels.reductions.sums", "n 300-900,blocks 2-5", "BLOCK_THREADS 64 128", "launch_sum")
+@subject(
+    "11", 3, "kernels.reductions.sums", "n 300-900,blocks 2-5", "BLOCK_THREADS 64 128", "launch_sum"
+)
 def sum_in_two_stages(draw: Draw, n: int, blocks: int) -> Made:
     """`{total}` (1,): the sum of `{values}` (n,), by warps, in two stages; `{partials}` (blocks,)
     is room for the first."""
@@ -339,7 +345,9 @@ def column_sums_by_blocks(draw: Draw, rows: int, columns: int) -> Made:
     return {"gradient": gradient, "sums": begun(before)}, right
 
 
-@subject("13", 3, "kernels.siren.sums", "samples 50-99,inputs 9-20,units 20-40", "CHUNK_SAMPLES 16 32")
+@subject(
+    "13", 3, "kernels.siren.sums", "samples 50-99,inputs 9-20,units 20-40", "CHUNK_SAMPLES 16 32"
+)
 def chunk_sums(draw: Draw, samples: int, inputs: int, units: int) -> Made:
     """`{partial}` (chunks, inputs + 1, units): for each chunk of samples, the product
     `{inputs}`^T @ `{deltas}` of (samples, inputs) and (samples, units), and in the last row the
@@ -399,17 +407,24 @@ def gain_gradients(draw: Draw, rows: int, width: int, blocks: int) -> Made:
 # ---------------------------------------------------------------- level 4: fences, rings, locks
 
 
-@subject("11", 4, "kernels.reductions.prefix_sum", "n 150-500", "BLOCK_THREADS 64,VALUES_PER_THREAD 2 3")
+@subject(
+    "11", 4, "kernels.reductions.prefix_sum", "n 150-500", "BLOCK_THREADS 64,VALUES_PER_THREAD 2 3"
+)
 def prefix_sum(draw: Draw, n: int) -> Made:
     """`{running}` (n,): the sums of `{counts}` (n,) up to each, in parts; `{part_sums}` has room
     for the sum of each part."""
     counts = (np.abs(draw(n)) * 9).astype(np.int32)
-    parts = -(-n // (draw.constants.get("BLOCK_THREADS", 256) * draw.constants.get("VALUES_PER_THREAD", 16)))
+    parts = -(
+        -n
+        // (draw.constants.get("BLOCK_THREADS", 256) * draw.constants.get("VALUES_PER_THREAD", 16))
+    )
     outputs = {"part_sums": empty(parts, dtype=np.int32), "running": empty(n, dtype=np.int32)}
     return {"counts": counts, **outputs}, {"running": reductions.running_sums(counts)}
 
 
-@subject("12", 4, "kernels.products.double_buffered", "m 9-20,k 9-30,n 9-20", "SIDE 4 8,PER_THREAD 2")
+@subject(
+    "12", 4, "kernels.products.double_buffered", "m 9-20,k 9-30,n 9-20", "SIDE 4 8,PER_THREAD 2"
+)
 def product_double_buffered(draw: Draw, m: int, k: int, n: int) -> Made:
     """`{c}` (m, n) = `{a}` (m, k) @ `{b}` (k, n), with two pairs of tiles that take turns."""
     return matmul_naive(draw, m, k, n)

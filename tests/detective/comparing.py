@@ -34,7 +34,9 @@ OURS = {"cuda", "float32", "float16", "int32", "int64", "math", "min", "max", "r
 
 def blind(node):
     """Text without names and numbers: for an order of operands that no name decides."""
-    return re.sub(r"\b(?!cuda|shape)[a-zA-Z_]\w*\b", "N", re.sub(r"\b\d+\b", "C", ast.unparse(node)))
+    return re.sub(
+        r"\b(?!cuda|shape)[a-zA-Z_]\w*\b", "N", re.sub(r"\b\d+\b", "C", ast.unparse(node))
+    )
 
 
 def negated(node):
@@ -99,9 +101,14 @@ def pairs_of(node):
     if isinstance(value, ast.Tuple):
         return list(zip(names, value.elts, strict=False))
     if isinstance(value, ast.Attribute) and value.attr == "shape":
-        return [(n, ast.parse(f"{ast.unparse(value)}[{i}]").body[0].value) for i, n in enumerate(names)]
+        return [
+            (n, ast.parse(f"{ast.unparse(value)}[{i}]").body[0].value) for i, n in enumerate(names)
+        ]
     if ast.unparse(value).startswith("cuda.grid("):
-        return [(n, ast.parse(f"cuda.grid.{x}").body[0].value) for n, x in zip(names, "xyz", strict=False)]
+        return [
+            (n, ast.parse(f"cuda.grid.{x}").body[0].value)
+            for n, x in zip(names, "xyz", strict=False)
+        ]
     return []
 
 
@@ -123,7 +130,9 @@ def as_whiles(node):
 
 def statements(function, constants):
     """(line, text) of each statement and condition, with temporaries in their places."""
-    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stored = [
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
     assigned, values = Counter(stored), dict(constants)
     for node in ast.walk(function):
         for name, value in pairs_of(node) if isinstance(node, ast.Assign) else ():
@@ -132,12 +141,17 @@ def statements(function, constants):
                 values[name.id] = value
     found = []
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and all(ast.unparse(n) in values for n, _ in pairs_of(node)):
+        if isinstance(node, ast.Assign) and all(
+            ast.unparse(n) in values for n, _ in pairs_of(node)
+        ):
             if pairs_of(node):
                 continue
         for part in as_whiles(node):
             text = ast.unparse(Plain(values).visit(copy.deepcopy(part)))
-            text = GRID.sub(lambda m: f"cuda.grid.{m['a'] or m['b']}", text.replace("cuda.grid(1)", "cuda.grid.x"))
+            text = GRID.sub(
+                lambda m: f"cuda.grid.{m['a'] or m['b']}",
+                text.replace("cuda.grid(1)", "cuda.grid.x"),
+            )
             found.append((node.lineno, re.sub(r"^range|^\(|\)$", "", text)))
     return found
 
@@ -151,7 +165,11 @@ def functions_of(text):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
     }
     for name, function in functions.items():
-        body = [one for one in function.body if not isinstance(one, ast.Expr) or "cuda" in ast.unparse(one)]
+        body = [
+            one
+            for one in function.body
+            if not isinstance(one, ast.Expr) or "cuda" in ast.unparse(one)
+        ]
         if len(body) == 1 and isinstance(body[0], ast.Return) and function.decorator_list:
             function.body = body
             for other in functions.values():
@@ -209,8 +227,10 @@ def suspicions(case):
         shapes = Counter(shape(one) for _, one in ours)
         best = max(
             known_functions(),
-            key=lambda theirs: sum((Counter(shape(one) for _, one in theirs) & shapes).values())
-            - 0.1 * abs(len(theirs) - len(ours)),
+            key=lambda theirs: (
+                sum((Counter(shape(one) for _, one in theirs) & shapes).values())
+                - 0.1 * abs(len(theirs) - len(ours))
+            ),
         )
         names = names_by_vote(ours, best)
         for line, one in ours:

@@ -113,9 +113,7 @@ def test_witnesses_of_a_race_are_two_threads_that_race():
     finding = case.finding
     assert finding.kind == "race"
     racing = "thread {} of block {} and thread {} of block {}"
-    right = racing.format(
-        finding.thread, finding.block, finding.other_thread, finding.other_block
-    )
+    right = racing.format(finding.thread, finding.block, finding.other_thread, finding.other_block)
     assert answers.is_witness(case, right)[0]
     same = racing.format(finding.thread, finding.block, finding.thread, finding.block)
     assert not answers.is_witness(case, same)[0]
@@ -232,7 +230,7 @@ def test_a_class_gets_cases_and_grades(kept, capsys):
     command = ["grade", str(hand_in), "--cases", "level-1", "--secret", "word", "--out"]
     assert main([*command, str(grades)]) == 0
     _, ann, bob = (grades / "cases.csv").read_text("utf-8-sig").splitlines()
-    assert ann.startswith('"ann",2,2,') and ',4,' in ann and bob.startswith('"bob",0,0,0,0,0,')
+    assert ann.startswith('"ann",2,2,') and ",4," in ann and bob.startswith('"bob",0,0,0,0,0,')
     (grades / "cases.csv").write_text("mine")
     assert main([*command, str(grades)]) == 2 and (grades / "cases.csv").read_text() == "mine"
 
