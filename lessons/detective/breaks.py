@@ -16,7 +16,7 @@ from lessons.mutations.source import Change, Source
 RACE, BARRIER, BOUNDS, UNWRITTEN = "race", "barrier", "bounds", "unwritten"
 DEADLOCK, LOST, PRECISION, INDEX = "deadlock", "lost update", "precision", "index"
 SHAPE, ORDER = "launch shape", "host order"
-STALE, MEETING = "stale", "meeting"  # causes that are seen as one of several kinds
+STALE, SLOT, MEETING = "stale", "slot", "meeting"  # causes that are seen as one of several kinds
 KINDS = {
     RACE: "two threads touch one element, one of them writes, and nothing orders them",
     BARRIER: "a barrier is missing, or some threads of a block never come to it",
@@ -40,16 +40,16 @@ OF_INDICES = {
 }  # fmt: skip
 # What nobody writes: a name with itself, a division by nothing, a slot of a ring that is no name.
 NONSENSE = re.compile(
-    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]|\[(\w+), \3\]"
+    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]"
+    r"|\[(\w+), \3\]"
 )
 BEGINNING = re.compile(r"^ *(\w+ = -?(float32\(|int32\(|\d)|\w+\[.*\] = )", re.MULTILINE)
-MOST_SLOTS = 3  # of a ring, or of buffers that take turns
 OF_LINES = {"line too many", "order of lines", "in or out of a loop", "barrier"}
 MEETINGS = "threadfence", "atomic.exch", "atomic.cas"
 
 
 class Break(NamedTuple):
-    """cause: what the text tells of its kind. plain: a slip, and no line that is more than enough."""
+    """cause: what the text tells of its kind. plain: a slip, and no line more than enough."""
 
     change: Change
     cause: str
@@ -93,7 +93,7 @@ def changes(
         if len(NONSENSE.findall(line)) > len(NONSENSE.findall(source.between(start, end))):
             continue
         if host or is_in(change, places):
-            yield change, SHAPE if host else STALE if is_in(change, slots) else INDEX
+            yield change, SHAPE if host else SLOT if is_in(change, slots) else INDEX
     for _, change in of_statements(function, source):
         yield from ((change, cause) for cause in [cause_of_line(change, source, function)] if cause)
     if not host:
@@ -206,12 +206,13 @@ def kinds_of(ran: Ran, cause: str) -> tuple[str, ...]:
     if cause in (SHAPE, ORDER):
         return (cause, seen) if seen else (cause,)
     if seen == RACE:
-        return {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}.get(cause, (RACE,))
+        first_kinds = {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}
+        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT) else (RACE,))
     if seen in (BARRIER, DEADLOCK):
         return (seen, DEADLOCK if seen == BARRIER else BARRIER)
     if seen in (BOUNDS, UNWRITTEN):
-        return (seen, INDEX) if cause == INDEX else (seen,)
-    if cause == STALE or cause == INDEX and leaves_garbage(ran):
+        return (seen, INDEX) if cause in (INDEX, SLOT) else (seen,)
+    if cause in (STALE, SLOT) or (cause == INDEX and leaves_garbage(ran)):
         return (UNWRITTEN, INDEX)
     return (cause,) if cause in (PRECISION, INDEX) else ()
 

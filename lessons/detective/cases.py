@@ -230,8 +230,9 @@ def broken(
 def may_be(one: breaks.Break, kind: str) -> bool:
     """Whether the text of a change does not rule a kind out."""
     causes = {
-        "bounds": ("index", "stale"), "unwritten": ("index", "stale"),
-        "race": ("index", "meeting"), "deadlock": ("meeting", "index", "stale", "barrier"),
+        "bounds": ("index", "slot", "stale"), "unwritten": ("index", "slot", "stale"),
+        "race": ("index", "slot", "meeting"),
+        "deadlock": ("meeting", "index", "stale", "barrier"),
     }  # fmt: skip
     return one.cause in causes.get(kind, (kind,))
 

@@ -2,7 +2,7 @@
 
 python -m lessons detective 5 --seed 7                    the case: what it should do, what was seen
 python -m lessons detective 5 --seed 7 --look traffic     one of at most three looks
-python -m lessons detective 5 --seed 7 --name 21 race --witness thread 3 of block 0 and thread 4 of block 0
+python -m lessons detective 5 --seed 7 --name 21 index --witness out[3, 5]
 python -m lessons detective 5 --seed 7 --to my_case       files: the case, the kernel, the answers
 python -m lessons detective 5 --seed 7 --mend my_case/mended.py
 """

@@ -10,9 +10,9 @@ import copy
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 
-from lessons.detective.words import FUNCTIONS, LOCALS
 from lessons.mutations.scope import WHOLE, Scope
 
 Body = list[ast.stmt]
@@ -29,6 +29,9 @@ ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
 WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
 NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
+# Names that say nothing: of arrays, numbers and constants, and of functions.
+WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
+LOCALS, FUNCTIONS = (part.split() for part in WORDS.split("\n\n"))
 text = ast.unparse
 
 
@@ -321,9 +324,10 @@ def loop(self: Disguise, node: ast.stmt) -> Body | None:
         return None
     adds = all(isinstance(one, (ast.AugAssign, ast.For)) for one in node.body)
     if kind == "backwards" and adds:
-        count, value = f"range({end} - ({start}))", f"{end} - 1 - {new}"
+        count, value = f"{end} - ({start})", f"{end} - 1 - {new}"
     else:
-        count, value = f"range(1 + {start}, {end} + 1)", f"{new} - 1"
+        count, value = f"{start} + 1, {end} + 1", f"{new} - 1"
+    count = f"range({count})".replace(" - (0)", "").replace("(0 + 1,", "(1,")
     node.target, node.iter = ast.Name(new, ast.Store()), expression(count)
     node.body[:0] = statements(f"{i} = {value}")
     return [node]

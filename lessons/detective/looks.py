@@ -80,7 +80,7 @@ def solution_page(case: Case, page: str, points: int) -> str:
     )
     finding = str(case.finding) if case.finding else "Only the numbers tell: nothing else is found."
     frames = "".join(
-        f'<figure><figcaption>{name}</figcaption><iframe src="{page}-{name}.html"></iframe></figure>'
+        f'<figure>{name}<iframe title="{name}" src="{page}-{name}.html"></iframe></figure>'
         for name in ("broken", "right")
     )
     return f"""<!doctype html>

@@ -6,7 +6,7 @@ of them as of the others, with other names, sizes and forms.
 
 from numba import cuda, float32, int32
 
-from kernels.image_ops import downsample, grayscale, upsample
+from kernels.image_ops import grayscale, upsample
 from kernels.launch import blocks_for, on_gpu
 
 SIDE = 16
@@ -153,11 +153,6 @@ def running_sums_in_a_chain(values, carries, flags, running):
 def launch_grayscale(image, gray, launch=on_gpu):
     blocks = blocks_for(gray.shape[1], SIDE), blocks_for(gray.shape[0], SIDE)
     launch(grayscale, blocks, (SIDE, SIDE), image, gray)
-
-
-def launch_downsample(image, small, launch=on_gpu):
-    blocks = blocks_for(small.shape[1], SIDE), blocks_for(small.shape[0], SIDE)
-    launch(downsample, blocks, (SIDE, SIDE), image, small)
 
 
 def launch_upsample(small, large, launch=on_gpu):

@@ -1,4 +1,4 @@
-"""Run the file of a case on the checked simulator, as our own code: no student's file comes here."""
+"""Run the file of a case on the checked simulator; it is ours: no student's file comes here."""
 
 import linecache
 import types

@@ -3,8 +3,9 @@
     python -m tests.detective.comparing 25      cases per level; prints its rate beside guessing
 
 It undoes what it can: names, the order of operands, comparisons, temporary names, constants, forms
-of sums and of divisions. Each statement is then compared with those of the most similar function
-of the course. It names the line that fits worst, or one that fits a known mistake better.
+of sums, loops and divisions, short helpers. Each statement is then compared with those of the most
+similar function of the course. It names the line that fits worst, or the one that fits best of
+those that do not quite; a line that is like a known mistake is more suspicious.
 """
 
 import ast
@@ -18,49 +19,37 @@ from difflib import SequenceMatcher
 from lessons.course.lesson import lessons
 from lessons.course.mistakes import entries
 from lessons.detective.cases import make_case
-from lessons.detective.disguise import Inline
+from lessons.detective.disguise import Inline, expression, negated, statements, text
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.subjects import SUBJECTS
 
-FLIPPED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-NEGATED = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt,
-           ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And}  # fmt: skip
+BLOCK = r"cuda\.block(?:Dim|Idx)\."
 GRID = re.compile(
-    r"\(?cuda\.threadIdx\.(?P<a>\w) \+ cuda\.block(?:Dim|Idx)\.(?P=a) \* cuda\.block(?:Dim|Idx)\.(?P=a)\)?"
-    r"|\(?cuda\.block(?:Dim|Idx)\.(?P<b>\w) \* cuda\.block(?:Dim|Idx)\.(?P=b) \+ cuda\.threadIdx\.(?P=b)\)?"
+    rf"\(?(?:cuda\.threadIdx\.(?P<a>\w) \+ {BLOCK}(?P=a) \* {BLOCK}(?P=a)"
+    rf"|{BLOCK}(?P<b>\w) \* {BLOCK}(?P=b) \+ cuda\.threadIdx\.(?P=b))\)?"
 )
 OURS = {"cuda", "float32", "float16", "int32", "int64", "math", "min", "max", "range", "np"}
+NUMBER = re.compile(r"\d\d+$|[A-Z][A-Z_]+$|[2-9]$")
+NAME = r"\b[a-z_]\w*\b"
+FITS = 0.999
 
 
 def blind(node):
     """Text without names and numbers: for an order of operands that no name decides."""
-    return re.sub(
-        r"\b(?!cuda|shape)[a-zA-Z_]\w*\b", "N", re.sub(r"\b\d+\b", "C", ast.unparse(node))
-    )
-
-
-def negated(node):
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in NEGATED:
-        return ast.Compare(node.left, [NEGATED[type(node.ops[0])]()], node.comparators)
-    if isinstance(node, ast.BoolOp):
-        return ast.BoolOp(NEGATED[type(node.op)](), [negated(one) for one in node.values])
-    undone = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    return node.operand if undone else ast.UnaryOp(ast.Not(), node)
+    return re.sub(r"\b(?!cuda|shape)[a-zA-Z_]\w*\b", "N", re.sub(r"\b\d+\b", "C", text(node)))
 
 
 class Plain(ast.NodeTransformer):
-    """The same form for equal expressions, as far as that goes."""
+    """The same form for equal expressions. values: name -> what it stands for, if once."""
 
     def __init__(self, values):
-        self.values = values  # name -> what it stands for, if that is said once
+        self.values = values
 
     def visit_Name(self, node):
-        if isinstance(node.ctx, ast.Load) and node.id in self.values:
-            value = self.values[node.id]
-            return Plain({n: v for n, v in self.values.items() if n != node.id}).visit(
-                copy.deepcopy(value)
-            )
-        return node
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.values:
+            return node
+        others = {name: value for name, value in self.values.items() if name != node.id}
+        return Plain(others).visit(copy.deepcopy(self.values[node.id]))
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
@@ -69,9 +58,8 @@ class Plain(ast.NodeTransformer):
 
     def visit_Compare(self, node):
         self.generic_visit(node)
-        if type(node.ops[0]) in FLIPPED:
-            return ast.Compare(node.comparators[0], [FLIPPED[type(node.ops[0])]()], [node.left])
-        return node
+        flipped = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}.get(type(node.ops[0]))
+        return ast.Compare(node.comparators[0], [flipped()], [node.left]) if flipped else node
 
     def visit_BoolOp(self, node):
         self.generic_visit(node)
@@ -80,15 +68,15 @@ class Plain(ast.NodeTransformer):
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
-        if isinstance(node.op, ast.RShift) and isinstance(node.right, ast.Constant):
-            node = ast.BinOp(node.left, ast.FloorDiv(), ast.Constant(2**node.right.value))
-        if isinstance(node.op, ast.BitAnd) and isinstance(node.right, ast.Constant):
-            node = ast.BinOp(node.left, ast.Mod(), ast.Constant(node.right.value + 1))
-        sides = node.left, node.right
-        if all(isinstance(side, ast.Constant) for side in sides):
-            return ast.Constant(eval(ast.unparse(node)))
+        value = getattr(node.right, "value", None)
+        if isinstance(node.op, ast.RShift) and isinstance(value, int):
+            node = ast.BinOp(node.left, ast.FloorDiv(), ast.Constant(2**value))
+        if isinstance(node.op, ast.BitAnd) and isinstance(value, int):
+            node = ast.BinOp(node.left, ast.Mod(), ast.Constant(value + 1))
+        if all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
+            return ast.Constant(eval(text(node)))
         if isinstance(node.op, (ast.Add, ast.Mult)):
-            node.left, node.right = sorted(sides, key=blind)
+            node.left, node.right = sorted((node.left, node.right), key=blind)
         return node
 
 
@@ -97,85 +85,61 @@ def pairs_of(node):
     target, value = node.targets[0], node.value
     if isinstance(target, ast.Name):
         return [(target, value)]
-    names = target.elts if isinstance(target, ast.Tuple) else []
-    if isinstance(value, ast.Tuple):
-        return list(zip(names, value.elts, strict=False))
-    if isinstance(value, ast.Attribute) and value.attr == "shape":
-        return [
-            (n, ast.parse(f"{ast.unparse(value)}[{i}]").body[0].value) for i, n in enumerate(names)
-        ]
-    if ast.unparse(value).startswith("cuda.grid("):
-        return [
-            (n, ast.parse(f"cuda.grid.{x}").body[0].value)
-            for n, x in zip(names, "xyz", strict=False)
-        ]
-    return []
+    values = getattr(value, "elts", [])
+    if text(value).endswith(".shape"):
+        values = [expression(f"{text(value)}[{axis}]") for axis in range(4)]
+    if text(value).startswith("cuda.grid("):
+        values = [expression(f"cuda.grid.{axis}") for axis in "xyz"]
+    return list(zip(getattr(target, "elts", []), values, strict=False))
 
 
 def as_whiles(node):
     """The parts of a statement: of a `for` loop, what it is as a `while` loop."""
-    if isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("):
-        given = [ast.unparse(one) for one in node.iter.args]
-        start, end, step = (["0", *given, "1"] if len(given) == 1 else [*given, "1"])[:3]
-        i = ast.unparse(node.target)
-        return ast.parse(f"{i} = {start}\n{i} < {end}\n{i} = {i} + {step}").body
+    if isinstance(node, ast.For) and text(node.iter).startswith("range("):
+        given = [text(one) for one in node.iter.args]
+        start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
+        i = text(node.target)
+        return statements(f"{i} = {start}\n{i} < {end}\n{i} = {i} + {step}")
     if isinstance(node, (ast.If, ast.While)):
         return [min(node.test, negated(copy.deepcopy(node.test)), key=blind)]
-    if isinstance(node, (ast.Assign, ast.Expr)):
-        return [node]
     if isinstance(node, ast.AugAssign):
         return [ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0)]
-    return [node.value] if isinstance(node, ast.Return) and node.value else []
+    if isinstance(node, ast.Return):
+        return [node.value] if node.value else []
+    return [node] if isinstance(node, (ast.Assign, ast.Expr)) else []
 
 
-def statements(function, constants):
+def statements_of(function, constants):
     """(line, text) of each statement and condition, with temporaries in their places."""
-    stored = [
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    ]
-    assigned, values = Counter(stored), dict(constants)
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    stored = Counter(node.id for node in names if isinstance(node.ctx, ast.Store))
+    values = dict(constants)
+    assigns = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    for name, value in (pair for node in assigns for pair in pairs_of(node)):
+        if stored[text(name)] == 1 and not re.search("shared|local|atomic|shfl", text(value)):
+            values[text(name)] = value
     for node in ast.walk(function):
-        for name, value in pairs_of(node) if isinstance(node, ast.Assign) else ():
-            pure = not re.search(r"shared|local|atomic|shfl", ast.unparse(value))
-            if isinstance(name, ast.Name) and assigned[name.id] == 1 and pure:
-                values[name.id] = value
-    found = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and all(
-            ast.unparse(n) in values for n, _ in pairs_of(node)
-        ):
-            if pairs_of(node):
-                continue
+        pairs = pairs_of(node) if isinstance(node, ast.Assign) else []
+        if pairs and all(text(name) in values for name, _ in pairs):
+            continue
         for part in as_whiles(node):
-            text = ast.unparse(Plain(values).visit(copy.deepcopy(part)))
-            text = GRID.sub(
-                lambda m: f"cuda.grid.{m['a'] or m['b']}",
-                text.replace("cuda.grid(1)", "cuda.grid.x"),
-            )
-            found.append((node.lineno, re.sub(r"^range|^\(|\)$", "", text)))
-    return found
+            line = text(Plain(values).visit(copy.deepcopy(part)))
+            line = line.replace("cuda.grid(1)", "cuda.grid.x")
+            yield node.lineno, GRID.sub(lambda m: f"cuda.grid.{m['a'] or m['b']}", line)
 
 
-def functions_of(text):
-    tree = ast.parse(text)
+def functions_of(file):
+    """The statements of each function of a file's text."""
+    tree = ast.parse(file)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    constants = {
-        ast.unparse(node.targets[0]): node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-    }
+    assigns = [node for node in tree.body if isinstance(node, ast.Assign)]
+    constants = {text(node.targets[0]): node.value for node in assigns}
+    constants = {n: value for n, value in constants.items() if isinstance(value, ast.Constant)}
     for name, function in functions.items():
-        body = [
-            one
-            for one in function.body
-            if not isinstance(one, ast.Expr) or "cuda" in ast.unparse(one)
-        ]
-        if len(body) == 1 and isinstance(body[0], ast.Return) and function.decorator_list:
-            function.body = body
+        if Inline.fits(function):
             for other in functions.values():
                 Inline(name, function).visit(other)
-    for name, function in functions.items():
-        yield name, statements(function, constants)
+    return [list(statements_of(function, constants)) for function in functions.values()]
 
 
 @functools.cache
@@ -183,81 +147,70 @@ def known_functions():
     """Those of the course that cases are made of, with what they import."""
     files = [Gathered(one.module, one.launch, {}, {}) for one in SUBJECTS.values()]
     texts = [file_text(file.constants, file.functions) for file in files]
-    return [found for text in texts for _, found in functions_of(text) if found]
+    return [found for file in texts for found in functions_of(file) if found]
 
 
 @functools.cache
 def known_mistakes():
     """Lines that are wrong somewhere, without their names."""
-    added = [line[1:] for lesson in lessons() for entry in entries(lesson) if entry.kind == "wrong"
-             for part in entry.patch for line in part.lines if line[0] == "+"]  # fmt: skip
-    return {re.sub(r"\b[a-z_]\w*\b", "N", line.strip()) for line in added}
+    wrong = [entry for lesson in lessons() for entry in entries(lesson) if entry.kind == "wrong"]
+    lines = [line for entry in wrong for part in entry.patch for line in part.lines]
+    return {re.sub(NAME, "N", line[1:].strip()) for line in lines if line[0] == "+"}
 
 
-def tokens(text, names):
-    words = re.findall(r"\w+|\S", text)
-    number = re.compile(r"\d\d+$|[A-Z][A-Z_]+$|[2-9]$")
-    return [names.get(word, "C" if number.match(word) else word) for word in words]
+def tokens(line, names):
+    words = re.findall(r"\w+|\S", line)
+    return [names.get(word, "C" if NUMBER.match(word) else word) for word in words]
 
 
-def shape(text):
+def shape(line):
     return tuple(
-        "N" if re.match(r"[a-z_]\w*$", word) and word not in OURS else word
-        for word in tokens(text, {})
+        "N" if re.match(NAME, word) and word not in OURS else word for word in tokens(line, {})
     )
 
 
-def names_by_vote(ours, theirs):
-    """What each of our names is called there, by statements of the same shape."""
-    votes = {}
-    for _, one in ours:
-        for _, other in theirs:
-            if shape(one) == shape(other):
-                for a, b in zip(tokens(one, {}), tokens(other, {}), strict=True):
-                    votes.setdefault(a, Counter())[b] += 1
-    return {name: counted.most_common(1)[0][0] for name, counted in votes.items()}
-
-
 def suspicions(case):
-    """(how well it fits, line) of each line of a case's text."""
-    found = []
-    for _, ours in functions_of(case.wrong):
-        if not ours:
-            continue
+    """How well each line of a case's text fits: line -> from 1, for as in the course, downwards."""
+    found = {}
+    for ours in filter(None, functions_of(case.wrong)):
         shapes = Counter(shape(one) for _, one in ours)
-        best = max(
-            known_functions(),
-            key=lambda theirs: (
-                sum((Counter(shape(one) for _, one in theirs) & shapes).values())
-                - 0.1 * abs(len(theirs) - len(ours))
-            ),
-        )
-        names = names_by_vote(ours, best)
+
+        def alike(theirs, shapes=shapes):
+            common = (Counter(shape(one) for _, one in theirs) & shapes).total()
+            return common - 0.1 * abs(len(theirs) - shapes.total())
+
+        best = max(known_functions(), key=alike)
+        votes = {}  # what our names are called there, by statements of the same shape
+        for one, other in ((a, b) for _, a in ours for _, b in best if shape(a) == shape(b)):
+            for mine, theirs in zip(tokens(one, {}), tokens(other, {}), strict=True):
+                votes.setdefault(mine, Counter())[theirs] += 1
+        names = {name: counted.most_common(1)[0][0] for name, counted in votes.items()}
         for line, one in ours:
-            mine = tokens(one, names)
-            fit = max(SequenceMatcher(None, mine, tokens(o, {}), False).ratio() for _, o in best)
-            text = case.wrong.splitlines()[line - 1].strip()
-            if fit < 1 and re.sub(r"\b[a-z_]\w*\b", "N", text) in known_mistakes():
-                fit -= 0.3
-            found.append((fit, line))
+            fits = [
+                SequenceMatcher(None, tokens(one, names), tokens(o, {}), False) for _, o in best
+            ]
+            fit = max(match.ratio() for match in fits)
+            written = re.sub(NAME, "N", case.wrong.splitlines()[line - 1].strip())
+            fit -= 0.3 * (fit < FITS and written in known_mistakes())
+            found[line] = min(fit, found.get(line, 1.0))
     return found
 
 
 def rates(levels, seeds):
-    """(share of right lines, share of a guess) over cases."""
-    right = guess = count = 0
-    for level in levels:
-        for seed in range(seeds):
-            case = make_case(f"comparing {seed}", None, level)
-            found = suspicions(case)
-            count += 1
-            right += min(found)[1] in case.lines
-            lines = {line for _, line in found}
-            guess += len(case.lines & lines) / len(lines)
-    return right / count, guess / count
+    """Shares of cases in which the right line is named: (that fits worst, nearly fits, guessed)."""
+    hits = [0.0, 0.0, 0.0]
+    cases = [make_case(f"comparing {seed}", None, one) for one in levels for seed in range(seeds)]
+    for case in cases:
+        found = suspicions(case)
+        nearly = {line: fit for line, fit in found.items() if fit < FITS} or found
+        hits[0] += min(found, key=found.get) in case.lines
+        hits[1] += max(nearly, key=nearly.get) in case.lines
+        hits[2] += len(case.lines & set(found)) / len(found)
+    return [hit / len(cases) for hit in hits]
 
 
 if __name__ == "__main__":
-    for level in map(int, sys.argv[2:] or "1234"):
-        named, guessed = rates([level], int(sys.argv[1]))
-        print(f"level {level}: by comparing {named:.0%}, by guessing {guessed:.0%}")
+    for level in (1, 2, 3, 4):
+        worst, nearly, guessed = rates([level], int(sys.argv[1]))
+        told = f"what fits worst {worst:.0%}, what nearly fits {nearly:.0%}, guessing {guessed:.0%}"
+        print(f"level {level}: {told}", flush=True)
