@@ -77,6 +77,7 @@ ALLOWED = {
         "lessons.course",
         "lessons.grading",
         "lessons.grading.classroom",
+        "lessons.detective",
         "lessons.site",
         "lessons.broken",
     },
@@ -84,6 +85,13 @@ ALLOWED = {
         *("kernels.files", "kernels.plumbing", "lessons.course"),
         *("lessons.grading.judge", "lessons.grading.walls", "lessons.grading.worker"),
         *("lessons.lab", "lessons.lab.simulator"),
+    },
+    # Its cases are made of kernels, and its answers are judged as a student's file is.
+    "lessons.detective": {
+        *("kernels", "kernels.files", "kernels.plumbing", "lessons", "lessons.course"),
+        "lessons.reference",
+        *("lessons.lab", "lessons.lab.simulator", "lessons.lab.simulator.replay"),
+        *("lessons.grading.classroom", *GRADING),
     },
     "lessons.site": {*KERNELS, "lessons.course", *GRADING, "lessons.lab.simulator.replay"},
     "lessons.capstones": {*KERNELS, "lessons", "lessons.course", "lessons.grading"},

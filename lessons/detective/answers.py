@@ -13,6 +13,7 @@ from lessons.detective.breaks import BARRIER, DEADLOCK, KINDS, LOST, RACE
 from lessons.detective.cases import Case
 from lessons.detective.gather import Gathered
 from lessons.detective.running import TOLERANCE, Ran
+from lessons.grading.judge.case import Case as Graded
 from lessons.grading.judge.explain_failure import NO_EFFORT
 from lessons.grading.judge.result import Result
 from lessons.grading.judge.run import run_check
@@ -37,8 +38,8 @@ HOW = (
 
 
 class Thread(NamedTuple):
-    block: int
-    thread: int
+    block: Dim3
+    thread: Dim3
 
 
 class Named(NamedTuple):
@@ -83,7 +84,8 @@ def is_witness(case: Case, witness: str) -> tuple[bool, str]:
     element = ELEMENT.match(witness.strip())
     sizes = {name: int(value) for name, value in SIZE.findall(witness)}
     if len(threads) == 2:
-        return two_threads(case, *(Thread(*map(whole, reversed(one))) for one in threads))
+        first, second = (Thread(whole(block), whole(thread)) for thread, block in threads)
+        return two_threads(case, first, second)
     if element:
         index = tuple(int(part) for part in element[2].split(",") if part.strip())
         return one_element(case, element[1], index)
@@ -106,13 +108,13 @@ def two_threads(case: Case, first: Thread, second: Thread) -> tuple[bool, str]:
         return False, "this is no matter between two threads"
     ran = case.run(case.wrong, record=True)
     report = ran.reports[-1]
-    pair = [linear(one, report.grid, report.block) for one in (first, second)]
-    if None in pair:
+    one, other = (linear(which, report.grid, report.block) for which in (first, second))
+    if one is None or other is None:
         return False, f"the launch has {report.grid} blocks of {report.block} threads"
-    if pair[0] == pair[1]:
+    if one == other:
         return False, "that is one thread"
     if finding.kind == "race":
-        found = meeting_places(ran, pair[0], pair[1], case)
+        found = meeting_places(ran, one, other, case)
         array = next(found, "")
         return bool(array), (
             f"both touch {array}, one of them writes, and nothing is between them"
@@ -224,7 +226,8 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
         parts, [check, double], [], [], blank,
     )  # fmt: skip
 
-    def function(verdict: Verdict) -> None:
+    def function(verdict: Graded) -> None:
+        assert isinstance(verdict, Verdict)
         for number in range(RUNS_OF_MENDED):
             arguments, expected = case.inputs(number)
             verdict.run(case.launch, *arguments.values())

@@ -177,19 +177,19 @@ def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Ch
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
             target, value = source.text_of(node.target), source.text_of(node.value)
-            new = f"{target} = float32(float16({target} + {value}))"
+            new = f"{target} = float32(np.float16({target} + {value}))"
             if isinstance(node.target, ast.Name):
                 yield source.change(node, new, "digits", ""), PRECISION
         if isinstance(node, ast.Call) and source.text_of(node.func) == "cuda.shared.array":
             if source.text_of(node.args[1]) == "float32":
-                yield source.change(node.args[1], "float16", "digits", ""), PRECISION
+                yield source.change(node.args[1], "np.float16", "digits", ""), PRECISION
         if isinstance(node, ast.Call) and source.text_of(node.func) == "math.exp":
             inner = node.args[0]
             if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
                 yield source.change(inner, source.text_of(inner.left), "digits", ""), PRECISION
         if isinstance(node, ast.Call) and source.text_of(node.func) == "float32":
             if not isinstance(node.args[0], ast.Constant):
-                yield source.change(node.func, "float16", "digits", ""), PRECISION
+                yield source.change(node.func, "np.float16", "digits", ""), PRECISION
 
 
 # ---------------------------------------------------------------- what a run says of it
@@ -233,7 +233,7 @@ def changed_lines(right: str, wrong: str) -> set[int]:
     found: set[int] = set()
     for kind, _, _, begin, end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
         if kind == "delete":
-            found |= {begin, begin + 1}
+            found |= {begin, min(begin + 1, len(new))}
         elif kind != "equal":
             found |= set(range(begin + 1, end + 1))
     return found

@@ -38,16 +38,23 @@ EXIT_OK, EXIT_NOT_RIGHT = 0, 1
 
 def add_options(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("lesson", nargs="?", help="cases of this lesson's kernels, such as 5 or 5b")
-    add("--level", type=int, choices=sorted(LEVELS), help="cases of all lessons, from easy to hard")
+    add("lesson", nargs="?", help="cases of a lesson, such as 5 or 5b (default: of level 1)")
+    levels = f"{', '.join(map(str, LEVELS))}: cases of all lessons (default: of the lesson)"
+    add("--level", type=int, choices=sorted(LEVELS), help=levels)
     add("--seed", metavar="NAME", help=f"which case: a number or a name (default: {DEFAULT_SEED})")
-    add("--secret", metavar="WORD", help="for teachers: makes cases that nobody else can make")
-    add("--look", nargs="+", metavar="WHAT", help=f"{looks.WAYS}; at most {MOST_LOOKS}")
-    add("--name", nargs="+", metavar="LINE KIND", help=f"the line and the kind: {', '.join(KINDS)}")
-    add("--witness", nargs="+", metavar="WORD", help=HOW)
-    add("--mend", metavar="FILE", help=f"run your mended kernel; at most {MOST_MENDS} times")
-    add("--solution", action="store_true", help="end the case, and write the page that tells it")
-    add("--to", metavar="FOLDER", help="write the case, the broken kernel and a form for answers")
+    word = "for teachers: makes cases that nobody else can make (default: none)"
+    add("--secret", metavar="WORD", help=word)
+    looked = f"{looks.WAYS}; at most {MOST_LOOKS} (default: print the case)"
+    add("--look", nargs="+", metavar="WHAT", help=looked)
+    kinds = f"the line, and the kind: {', '.join(KINDS)} (default: print the case)"
+    add("--name", nargs="+", metavar="WORD", help=kinds)
+    add("--witness", nargs="+", metavar="WORD", help=f"with --name (default: none): {HOW}")
+    runs = f"run your mended kernel, at most {MOST_MENDS} times (default: print the case)"
+    add("--mend", metavar="FILE", help=runs)
+    end = "end the case, and write the page that tells it (default: go on)"
+    add("--solution", action="store_true", help=end)
+    paper = "write the case, and the kernel with a form for answers (default: print the case)"
+    add("--to", metavar="FOLDER", help=paper)
 
 
 def run(options: Namespace) -> int:

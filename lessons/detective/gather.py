@@ -11,7 +11,7 @@ from lessons.course.exercises import SourceFile
 from lessons.course.lesson import ROOT
 
 OUTSIDE = ("math", "numba", "numpy")
-IMPORTS = {"cuda", "float16", "float32", "float64", "int32", "int64", "uint32", "uint64"}
+IMPORTS = {"cuda", "float32", "float64", "int32", "int64", "uint32", "uint64"}
 
 
 class Gathered:
@@ -88,6 +88,6 @@ def file_text(constants: Mapping[str, ast.expr], functions: Mapping[str, ast.Fun
     tree = ast.Module([*assigned, *functions.values()], [])
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     lines = [f"import {name}" for name in ("math",) if name in used]
-    lines += ["import numpy as np"] if "np" in used else []
+    lines.append("import numpy as np")  # for np.float16, with which digits are lost, or not
     lines += [f"from numba import {', '.join(sorted(used & IMPORTS))}", ""]
     return "\n".join(lines) + "\n" + ast.unparse(ast.fix_missing_locations(tree)) + "\n"

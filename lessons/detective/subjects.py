@@ -262,7 +262,8 @@ def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
 
 
 def softmax_cross_entropy(draw: Draw, samples: int, classes: int) -> Made:
-    """16 3 classifier.softmax softmax_cross_entropy | samples 3-9, classes 9-70 | CLASS_THREADS 16 32:
+    """16 3 classifier.softmax softmax_cross_entropy | samples 3-9, classes 9-70 |
+    CLASS_THREADS 16 32:
     With z = `{logits}` (samples, classes) + `{bias}` (classes,): `{probabilities}` = exp(z) / sum
     of exp(z), row by row; `{delta}`: the same, less 1 at the label of `{labels}`; `{losses}`
     (samples,): -log of the label's probability. z may be large."""
