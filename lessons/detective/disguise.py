@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from lessons.mutations.scope import WHOLE, Scope
 
@@ -141,7 +142,7 @@ class Disguise:
         for function in self.functions.values():
             Expressions(self).visit(function)
 
-    def take(self, step: Callable[..., None], share: float, function: ast.FunctionDef) -> None:
+    def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
         """One step, for a function, or for each of its statements."""
         if not share:
             step(self, function)
@@ -273,7 +274,9 @@ def equal_sizes(self: Disguise, function: ast.FunctionDef) -> None:
         for one, others in self.alike.items()
     }
     for node in ast.walk(function):
-        others = known.get(text(node)) if isinstance(node, ast.Subscript) else None
+        if not isinstance(node, ast.Subscript):
+            continue
+        others = known.get(text(node))
         if others and self.often(0.6):
             new = expression(self.rng.choice(others))
             assert isinstance(new, ast.Subscript)
@@ -386,7 +389,7 @@ def order(self: Disguise, function: ast.FunctionDef) -> None:
 
 
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
-STEPS: tuple[tuple[Callable[..., object], float], ...] = (
+STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (strides, 0), (split_tuple, 0.7), (whole_grid, 0.6), (guard, 0.5), (returns, 0),
     (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4), (loop, 0.8),
     (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
@@ -441,7 +444,8 @@ class Inline(ast.NodeTransformer):
     """Calls of a function that is one expression become that expression."""
 
     def __init__(self, name: str, function: ast.FunctionDef) -> None:
-        self.name, self.value = name, getattr(function.body[0], "value", None)
+        self.name = name
+        self.value: ast.expr = getattr(function.body[0], "value")  # noqa: B009 - of a return
         self.arguments = [one.arg for one in function.args.args]
 
     @staticmethod

@@ -49,7 +49,7 @@ class Subject(NamedTuple):
     level: int
     module: str  # of the launch function
     launch: str
-    sizes: Mapping[str, tuple[int, int]]
+    sizes: Mapping[str, tuple[int, ...]]  # the least and the most of each
     vary: Mapping[str, tuple[int, ...]]  # a constant's name -> other values
     does: str
     make: Callable[..., Made]
@@ -326,7 +326,7 @@ def best_under_lock(draw: Draw, n: int) -> Made:
     is 0 while nobody changes the two."""
     values = draw(n)
     outputs = {"best": begun(np.full(1, -9, np.float32)), "place": zeros(1)}
-    right = {"best": values[[values.argmax()]], "place": values.argmax()[np.newaxis]}
+    right = {"best": values[[values.argmax()]], "place": [values.argmax()]}
     return {"values": values, "lock": zeros(1), **outputs}, right
 
 

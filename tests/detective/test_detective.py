@@ -222,7 +222,7 @@ def test_a_class_gets_cases_and_grades(kept, capsys):
     texts = [(hand_in / student / "case.py").read_text() for student in ("ann", "bob")]
     assert texts[0] != texts[1]
     case = make_case(record_seed("ann"), None, 1)
-    (name, wrong), *_ = case.run(case.wrong).wrong.items()
+    (name, _), *_ = case.run(case.wrong).wrong.items()
     form = texts[0].replace("# line:", f"# line: {min(case.lines)}")
     form = form.replace("# kind:", f"# kind: {case.kinds[0]}")
     form = form.replace(case.wrong, case.right).replace("# witness:", f"# witness: {name}[0]")
