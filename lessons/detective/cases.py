@@ -29,7 +29,7 @@ INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
 MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
-MOST_RUNS = 14  # of broken kernels of one kind
+MOST_RUNS = 10  # of broken kernels of one kind
 
 
 class Case(NamedTuple):

@@ -234,7 +234,7 @@ def assign(draw: Draw, n: int, k: int, d: int) -> Made:
 
 
 def mix_units(draw: Draw, batch: int, layers: int) -> Made:
-    """6 3 warm_ups.layers mix_units | batch 20-90, layers 2-4 |:
+    """6 3 warm_ups.layers mix_units | batch 20-70, layers 2-4 |:
     `{outputs}` (batch, 16): `{features}` (batch, 16) after `{layers}` layers, in each of which unit
     u becomes max(0, unit u - unit u + 1); after the last unit comes unit 0."""
     features = draw(batch, 16)
