@@ -37,6 +37,9 @@ HOW = (
 )
 
 
+ZERO = (0, 0, 0)
+
+
 class Thread(NamedTuple):
     block: Dim3
     thread: Dim3
@@ -113,18 +116,16 @@ def two_threads(case: Case, first: Thread, second: Thread) -> tuple[bool, str]:
         return False, f"the launch has {report.grid} blocks of {report.block} threads"
     if one == other:
         return False, "that is one thread"
-    if finding.kind == "race":
-        found = meeting_places(ran, one, other, case)
-        array = next(found, "")
-        return bool(array), (
-            f"both touch {array}, one of them writes, and nothing is between them"
-            if array
-            else "no element that they race for"
-        )
-    known = {finding.place.thread, finding.place.other_thread}
-    blocks = {finding.place.block, finding.place.other_block}
-    told = {first.thread, second.thread} == known and {first.block, second.block} <= blocks
-    return told, "one waits for the other" if told else "not these two"
+    reported = (
+        Thread(finding.block or ZERO, finding.thread or ZERO),
+        Thread(finding.other_block or ZERO, finding.other_thread or ZERO),
+    )
+    if {first, second} == set(reported):
+        return True, "these two are seen to meet, or to wait for each other"
+    array = next(meeting_places(ran, one, other, case), "") if finding.kind == "race" else ""
+    if array:
+        return True, f"both touch {array}, one of them writes, and nothing is between them"
+    return False, "not these two"
 
 
 def linear(one: Thread, grid: Dim3, block: Dim3) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from kernels.plumbing.errors import InputError
 from lessons.__main__ import main
 from lessons.detective import answers, looks, record
 from lessons.detective.breaks import KINDS
-from lessons.detective.cases import INPUTS_OF_PROOF, disguised, make_case
+from lessons.detective.cases import INPUTS_OF_PROOF, disguised, make_case, secret_seed
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.subjects import SUBJECTS
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -101,8 +101,8 @@ def test_a_seed_makes_one_case():
 
 @pytest.mark.thorough
 def test_comparing_with_the_course_is_hardly_better_than_guessing():
-    named, guessed = rates([1, 2, 3, 4], 25)
-    assert named < 0.35 and named < guessed + 0.2
+    worst, nearly, guessed = rates([1, 2, 3, 4], 25)
+    assert max(worst, nearly) < 0.3 and max(worst, nearly) < guessed + 0.2
 
 
 # ---------------------------------------------------------------- answers
@@ -118,7 +118,6 @@ def test_witnesses_of_a_race_are_two_threads_that_race():
     same = racing.format(finding.thread, finding.block, finding.thread, finding.block)
     assert not answers.is_witness(case, same)[0]
     assert "launch has" in answers.is_witness(case, racing.format(999, 0, 0, 0))[1]
-    assert not answers.is_witness(case, "n=1 m=1 rows=1".split()[0] + " ")[0] or True
 
 
 def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
@@ -221,7 +220,7 @@ def test_a_class_gets_cases_and_grades(kept, capsys):
         assert main(["detective", *given, str(hand_in / student)]) == 2  # it is there already
     texts = [(hand_in / student / "case.py").read_text() for student in ("ann", "bob")]
     assert texts[0] != texts[1]
-    case = make_case(record_seed("ann"), None, 1)
+    case = make_case(secret_seed("ann", "word"), None, 1)
     (name, _), *_ = case.run(case.wrong).wrong.items()
     form = texts[0].replace("# line:", f"# line: {min(case.lines)}")
     form = form.replace("# kind:", f"# kind: {case.kinds[0]}")
@@ -233,9 +232,3 @@ def test_a_class_gets_cases_and_grades(kept, capsys):
     assert ann.startswith('"ann",2,2,') and ",4," in ann and bob.startswith('"bob",0,0,0,0,0,')
     (grades / "cases.csv").write_text("mine")
     assert main([*command, str(grades)]) == 2 and (grades / "cases.csv").read_text() == "mine"
-
-
-def record_seed(student):
-    from lessons.detective.cases import secret_seed
-
-    return secret_seed(student, "word")
