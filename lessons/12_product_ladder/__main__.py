@@ -121,17 +121,18 @@ def table_of(
     speeds: dict[int, list[float]],
     torch: dict[int, dict[str, float]],
 ) -> str:
-    """The table as text: counted columns, and GFLOP/s for each size that was measured."""
-    head = f"{'rung':<{NAME_WIDTH}} {'bytes fetched':>14} {'shared reads':>13} {'barriers':>9}"
+    """The table as text: what was counted; GFLOP/s, foretold for an H200, and as measured here."""
+    columns = f"{{:<{NAME_WIDTH}}} {{:>14}} {{:>13}} {{:>9}} {{:>9}}"
+    head = columns.format("rung", "bytes fetched", "shared reads", "barriers", "foretold")
     lines = [head + "".join(f" {f'{size:,}':>11}" for size in speeds)]
-    units = f"{'':<{NAME_WIDTH}} {'per product':>14} {'per product':>13} {'per 16':>9}"
+    units = columns.format("", "per product", "per product", "per 16", "GFLOP/s")
     lines.append(units + " {:>11}".format("GFLOP/s") * len(speeds))
     for number, (rung, found) in enumerate(zip(rungs, counted, strict=True)):
         line = f"{rung.name:<{NAME_WIDTH}} {found.bytes_fetched:14.4f} "
-        line += f"{found.shared_reads:13.4f} {found.barriers:9.2f}"
+        line += f"{found.shared_reads:13.4f} {found.barriers:9.2f} {found.foretold:9,.0f}"
         lines.append(line + "".join(f" {speed[number]:11,.0f}" for speed in speeds.values()))
     for name in next(iter(torch.values()), {}):
-        line = f"{name:<{NAME_WIDTH}} {'':>14} {'':>13} {'':>9}"
+        line = columns.format(name, "", "", "", "")
         lines.append(line + "".join(f" {speed[name]:11,.0f}" for speed in torch.values()))
     return "\n".join(lines) + "\n"
 

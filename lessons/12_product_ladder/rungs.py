@@ -32,6 +32,7 @@ NAMES = (
 COUNTED_SIZES = (128, 32, 128), (128, 64, 128)
 REPLAYS = 5  # of 64 launches each; the median counts
 BYTES_PER_SECTOR, WORDS_PER_SECTOR = 32, 8
+FORETOLD = 1024  # rows and columns of the product whose speed is foretold
 INNER = 16  # barriers are counted per so many inner indices
 
 
@@ -53,6 +54,7 @@ class Counted(NamedTuple):
     bytes_fetched: float
     shared_reads: float
     barriers: float  # per thread and INNER inner indices
+    foretold: float  # GFLOP/s on an H200, FORETOLD x FORETOLD
     problems: list[str]
 
     @property
@@ -133,10 +135,12 @@ def count(rung: Rung, seed: int) -> tuple[Counted, float]:
     long, worse, more = count_once(rung, seed, COUNTED_SIZES[1])
     (m, first, n), (_, second, _) = COUNTED_SIZES
     added, products = long - short, m * n * (second - first)
+    us = float(long[3] + added[3] / (second - first) * (FORETOLD - second))
     counted = Counted(
         bytes_fetched=BYTES_PER_SECTOR * added[0] / products,
         shared_reads=added[1] / products,
         barriers=added[2] * INNER / (second - first),
+        foretold=2e-3 * FORETOLD**3 / us if us > 0 else 0.0,  # not a number: it has problems
         problems=[*problems, *more],
     )
     return counted, max(error, worse)
@@ -145,12 +149,21 @@ def count(rung: Rung, seed: int) -> tuple[Counted, float]:
 def count_once(
     rung: Rung, seed: int, size: tuple[int, int, int]
 ) -> tuple[np.ndarray, float, list[str]]:
-    """((sectors fetched, reads of shared memory, barriers per thread), error, problems)."""
+    """((sectors fetched, reads of shared memory, barriers per thread, us), error, problems).
+
+    us: foretold for an H200, of a product with as many inner indices, FORETOLD x FORETOLD.
+    """
     m, k, n = size
     operands = Operands(seed, m, k, n)
     c = np.full((m, n), np.nan, np.float32)
     reports: list[Report] = []
     rung.launch(*operands.of(rung), c, launch=lambda *run: reports.append(checked_run(*run)))
+    large, result = (
+        Operands(seed, FORETOLD, k, FORETOLD),
+        np.zeros((FORETOLD, FORETOLD), np.float32),
+    )
+    grids: list[Any] = []
+    rung.launch(*large.of(rung), result, launch=lambda kernel, grid, *rest: grids.append(grid))
     traffic = [line for report in reports for line in report.counted.values()]
     sectors = sum(line.sectors for line in traffic if line.reads and not line.writes)
     if rung.halves:
@@ -161,9 +174,14 @@ def count_once(
         sectors,
         sum(line.shared_reads for line in traffic),
         sum(line.barriers for line in traffic) / warps,
+        sum(map(foretold, reports, grids)) if all(report.ok for report in reports) else np.nan,
     )
     problems = [str(finding) for report in reports for finding in report.problems]
     return np.array(sums), operands.error(rung, c), problems
+
+
+def foretold(report: Report, grid: Any) -> float:
+    return report.predict("H200", grid).us
 
 
 # ---------------------------------------------------------------- measured, on a GPU
