@@ -18,7 +18,7 @@ kernels                    .py                 18100
 kernels/fast               .py                  4990
 lessons                    .py                  1445
 lessons/NN                 test_*.py            6000
-lessons/NN                 .py                  9030
+lessons/NN                 .py                  9040
 lessons/NN                 .diff               28400
 lessons/broken             .py                   890
 lessons/capstones          .py                   895
