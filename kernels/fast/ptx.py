@@ -59,17 +59,21 @@ def as_tuple(context, builder, kind, struct):
 
 def between_registers(emulation, text, results, arguments, side_effect=False):
     """An instruction from numbers to numbers. results, arguments: Numba's types, in its order."""
-    registers = [f"={REGISTERS[kind]}" for kind in results]
-    registers += [REGISTERS[kind] for kind in arguments]
-    if not results:
-        registers.append("~{memory}")
+    results, arguments = tuple(results), tuple(arguments)  # what never changes can be kept on disk
+    registers = ",".join(
+        [
+            *(f"={REGISTERS[kind]}" for kind in results),
+            *(REGISTERS[kind] for kind in arguments),
+            *([] if results else ["~{memory}"]),
+        ]
+    )
     several = types.UniTuple(results[0], len(results)) if len(results) > 1 else None
     result = several or (results[0] if results else types.none)
 
     def typing(context, *given):
         def generate(context, builder, signature_, values):
             kinds = [LLVM_TYPES[kind] for kind in results]
-            made = emit(builder, text, ",".join(registers), kinds, values, side_effect)
+            made = emit(builder, text, registers, kinds, values, side_effect)
             if several:
                 return as_tuple(context, builder, several, made)
             return made if results else context.get_dummy_value()

@@ -23,7 +23,7 @@ from .compile_words import (
     refusal_of_value,
     there_is_no,
 )
-from .names import CudaName, is_known, is_of_successor, object_at, resolve
+from .names import CudaName, is_known, object_at, resolve
 from .numba_types import COMPILED_NUMPY
 from .source import MISSING, Source, called_source, is_raw_instruction, python_function
 
@@ -43,6 +43,7 @@ class Refusal(NamedTuple):
 POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 Problem = tuple[ast.expr | ast.stmt, str]
 MODULES_OF_NUMBA_CUDA = ("fp16", "bf16", "libdevice")  # classes in Numba without numba-cuda
+NUMBAS = ("numba", "numba_cuda", "numba_cuda_mlir")  # packages
 ATOMIC_KINDS = {"inc": "u", "dec": "u", "cas": "iu", "exch": "iu"}
 ATOMIC_KINDS |= {"and_": "iu", "or_": "iu", "xor": "iu", "compare_and_swap": "iu"}
 
@@ -141,7 +142,7 @@ def problems_of_call(source: Source, call: ast.Call) -> Iterator[Problem]:
 
 def has_type(value: object) -> bool:
     """Whether Numba knows an object of a Python class that can be called, and compiles the call."""
-    if is_of_successor(value):
+    if is_raw_instruction(value) or type(value).__module__.split(".")[0] in NUMBAS:
         return True
     try:
         cpu_target.typing_context.resolve_value_type(value)
@@ -155,7 +156,7 @@ def is_compiled(function: Callable) -> bool:
     """Whether Numba compiles a plain function: those that are registered, as `register_jitable`."""
     if is_numpy_function(function) or is_raw_instruction(function):
         return True
-    if (function.__module__ or "").split(".")[0] in ("numba", "numba_cuda", "numba_cuda_mlir"):
+    if (function.__module__ or "").split(".")[0] in NUMBAS:
         return True
     return any(known is function for known, _ in builtin_registry.globals)
 

@@ -16,6 +16,7 @@ import pytest
 from kernels import image_ops
 from kernels.training import kept_kernels
 from kernels.training.kept_kernels import KeptKernels, UnknownMeaning, meaning_of, only_ours
+from kernels.training.second_gpu_compiler import paint_kernel
 from tests.kernels.test_compile import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,6 +181,11 @@ def test_a_disk_that_takes_nothing_is_no_error(kept, monkeypatch):
     monkeypatch.setattr(kept_kernels, "write_atomically", full)
     monkeypatch.setattr(kept_kernels, "essential_parts", lambda compiled: {})
     cache.save_overload("signature", None)
+
+
+@pytest.mark.parametrize("sizes", [(32, 2, 3), (64, 2, 4), (128, 2, 4)])
+def test_what_paints_can_be_kept_for_every_size(sizes):
+    assert kept_kernels.can_be_kept(paint_kernel(*sizes))
 
 
 @pytest.mark.gpu
