@@ -102,18 +102,27 @@ def pytest_sessionfinish():
 
 
 def pytest_generate_tests(metafunc):
-    """A test that asks for `engine` runs once on each; `slow_on` names those that take long."""
+    """A test that asks for `engine` runs once on each; `slow_on` names those that take long,
+    `thorough_on` those that take very long."""
     if "engine" not in metafunc.fixturenames:
         return
     on_gpu = metafunc.config.getoption("--require-gpu")
-    slow_on = metafunc.definition.get_closest_marker("slow_on")
+    marks = {
+        name: mark
+        for marker, mark in (
+            ("slow_on", pytest.mark.each(2)),
+            ("thorough_on", pytest.mark.thorough),
+        )
+        for found in metafunc.definition.iter_markers(marker)
+        for name in found.args
+    }
     metafunc.parametrize(
         "engine",
         [
             pytest.param(
                 ENGINES[name](),
                 id=name,
-                marks=[pytest.mark.each(2)] if slow_on and name in slow_on.args else [],
+                marks=marks.get(name, ()),
             )
             for name in (["cuda"] if on_gpu else ["checked", "native"])
         ],

@@ -28,7 +28,7 @@ from lessons.reference import (
     warm_ups,
 )
 
-OWN = "lessons.detective.own_kernels"
+OWN = "lessons.detective.case_kernels"
 Made = tuple[dict[str, Any], dict[str, Any]]  # name -> argument, and name -> what it should hold
 
 

@@ -81,6 +81,7 @@ def record_of(name):
     return export.record_of(find_lesson(5), name)
 
 
+@pytest.mark.slow
 def test_who_has_nothing_of_the_project_can_run_a_line(tmp_path):
     records = [record_of("ours/naive"), record_of("last_tile_missing")]
     shutil.copy(reader.__file__, tmp_path)

@@ -70,7 +70,7 @@ def test_the_levels_and_the_picture_are_those_of_numpy(tmp_path, capsys):
     assert "--overwrite" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_table_counts_what_the_lesson_says():
     from kernels.reductions import columns
 

@@ -392,6 +392,7 @@ def test_use_does_not_grade_again_what_has_passed(course, monkeypatch):
         student_backend.student_backend("lessons:8", "native", force=False)
 
 
+@pytest.mark.slow
 def test_a_prediction_is_kept_before_the_count_is_shown(course, capsys):
     (check,) = [one for one in find_lesson(1).checks if one.name == "one_thread_per_pixel"]
     assert tool.main(["predict", "1", check.name, "9"]) == 1  # nothing is written yet

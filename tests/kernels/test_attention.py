@@ -53,7 +53,7 @@ def test_layer_norm(engine, rows, width, mean):
     np.testing.assert_allclose(partials.read().sum(axis=0), right_gain, atol=2e-5)
 
 
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 @pytest.mark.parametrize("sizes", SIZES)
 def test_attention(engine, sizes):
     q, k, v, grad_out = (random(*sizes, seed=seed) for seed in range(4))

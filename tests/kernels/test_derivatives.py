@@ -263,7 +263,7 @@ def siren_inputs(batch=40, width=8, layers=2):
 
 
 @pytest.mark.gpu
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 def test_siren_has_the_gradients_of_the_equations(engine):
     given = siren_inputs()
     layers = range(1, 4)

@@ -38,7 +38,7 @@ def siren_case(width, layers, samples):
     return shapes, parameters, random((samples, 2)), random((samples, COLOURS), 2, 0)
 
 
-@pytest.mark.slow_on("native")  # which compiles for 16 s
+@pytest.mark.thorough_on("native")  # which compiles for 16 s
 # Idle warps, blocks with more than one round, matrices of less than 64 inputs and units.
 @pytest.mark.parametrize(
     "width, layers, samples, blocks",
@@ -88,7 +88,7 @@ def kinds_in_siren(module):
 
 
 # Idle warps, a last batch that is short, inputs of one chunk and of two and a bit.
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 @pytest.mark.parametrize("inputs", [11, pytest.param(130, marks=pytest.mark.thorough)])
 def test_an_epoch_of_the_classifier(engine, inputs):
     hidden, classes, samples, batch = 33, 35, 14, 9

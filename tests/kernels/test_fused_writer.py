@@ -75,7 +75,7 @@ def siren_given(width, layers, samples):
 
 
 # Idle warps and lanes, blocks with more than one round.
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 @pytest.mark.parametrize(
     "width, layers, samples, blocks",
     [(20, 2, 11, 2), pytest.param(33, 3, 20, 1, marks=pytest.mark.thorough)],
@@ -129,7 +129,7 @@ def branching_loss(given):
     return total**2
 
 
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 def test_values_that_are_used_twice(engine):
     given = drawn(BRANCHING)
     given["uv"] = np.abs(given["uv"])

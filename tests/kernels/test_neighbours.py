@@ -24,7 +24,7 @@ def random(*shape, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
 
 
-@pytest.mark.slow_on("native")
+@pytest.mark.thorough_on("native")
 @pytest.mark.parametrize(
     ("count", "height", "width", "channels", "number", "side", "stride", "padding"), SIZES
 )

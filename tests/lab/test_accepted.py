@@ -94,7 +94,7 @@ def test_a_baseline_accepts_also_when_lines_move(run, tmp_path):
     assert run(*options)[0] == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_projects_tests_accept_in_the_same_ways(tmp_path):
     test = tmp_path / "test_it.py"
     test.write_text(

@@ -37,7 +37,7 @@ README = Path(__file__).with_name("handout_readme.txt")
 LEFT_OUT = (
     "GRADING.md", "__pycache__", ".progress.json", "mistakes.diff", "other_ways.diff",
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
-    "prove_checks.py", "make_fingerprints.py", "gradescope", "own_kernels.py", README.name,
+    "prove_checks.py", "make_fingerprints.py", "gradescope", "case_kernels.py", README.name,
 )  # fmt: skip
 FUSED = "siren/fused inline/fused classifier/fused derivatives/fused derivatives/fused_writer"
 FAST = "training/cpu_backend training/graph_few_bits training/lake_model"
