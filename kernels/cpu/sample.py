@@ -101,10 +101,10 @@ def send(
 ):  # fmt: skip
     """What `scatter` would add, left where the owners of the rows find it: see `receive`.
 
-    first: number of the block's first sample in its partition. cells: (rows, columns) of the grid,
-    of whose rows each of P owners has as many. Writes, for each sample, a line of sent (n, 16 or
-    more): its corners (in sent_corners, the same memory), weights and deltas; and its number into
-    the lists (P, n) of one owner or two, which counts (at least P,) grow by.
+    first: number of the block's first sample in its partition. cells: (rows, columns) of the grid.
+    For each sample, writes a line of sent (n, 16): its corners (in sent_corners, which is the same
+    memory), weights and deltas; and its number into the lists (P, n) of one owner or two. How long
+    they are stands in counts (P or more,), which grow.
     """
     owners, rows, numbers = lists.shape[0], cells[0], cells[1] * channels
     for s in range(samples):

@@ -57,7 +57,7 @@ class Workspace(NamedTuple):
     deltas: np.ndarray  # (P, 2, 64, BLOCK): this layer's and the one below
     grad_weights: np.ndarray  # (P, n)
     grad_feature_grid: np.ndarray  # (P, gh, gw, 3); if samples are sent, each has its rows only
-    sent: np.ndarray  # (P, its samples or 0, 16 or more): see `send`
+    sent: np.ndarray  # (P, its samples or 0, 16): see `send`
     sent_corners: np.ndarray  # the same memory as uint32
     lists: np.ndarray  # (P, P, its samples or 0) int32: who gets which samples of each
     counts: np.ndarray  # (P, P and a gap) int64: how many
@@ -70,8 +70,7 @@ def make_workspace(config, partitions):
         return aligned_zeros((partitions, *shape))
 
     most = -(-config.batch // partitions) if partitions > MOST_COPIES else 0
-    line = CACHE_LINE // 4
-    sent = zeros(most, -(-(8 + config.channels) // line) * line)
+    sent = zeros(most, CACHE_LINE // 4)
     features = zeros(FEATURES, BLOCK)
     features[:, ENCODED:] = 1  # the padding; `encode` writes only what changes
 
@@ -89,7 +88,7 @@ def make_workspace(config, partitions):
         sent=sent,
         sent_corners=sent.view(np.uint32),
         lists=zeros(partitions, most).view(np.int32),
-        counts=np.zeros((partitions, partitions + line), np.int64),
+        counts=np.zeros((partitions, partitions + CACHE_LINE // 8), np.int64),
         adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
         losses=np.zeros(partitions),
     )
