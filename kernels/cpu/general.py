@@ -40,12 +40,8 @@ class Network(NamedTuple):
 
 def network_of(config):
     """The `Network` of a `Config`."""
-    return Network(
-        config.octaves,
-        NUMBERS[config.activation],
-        NUMBERS[config.output_activation],
-        int(config.biases),
-    )
+    activations = NUMBERS[config.activation], NUMBERS[config.output_activation]
+    return Network(config.octaves, *activations, int(config.biases))
 
 
 GeneralWorkspace = NamedTuple(

@@ -26,15 +26,7 @@ from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, OUTPUTS
 from kernels.cpu.adam import adam_grid_rows, adam_weights
 from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
 from kernels.cpu.matrix import QUAD, add_outer, multiply
-from kernels.cpu.sample import (
-    blend_corners,
-    draw_uv,
-    encode,
-    find_corners,
-    receive,
-    scatter,
-    send,
-)
+from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, receive, scatter, send
 from kernels.field_math import relu, sigmoid
 
 # Samples per block: long enough to hide the cost of starting a loop, short enough that two layers'
@@ -285,15 +277,9 @@ def train_steps(
             part = int64(partition)
             move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
             adam_weights(
-                weights * part // partitions,
-                weights * (part + 1) // partitions,
-                step,
-                state,
-                workspace.grad_weights,
-                corrections,
-                learning_rates[i, 0],
-                rates,
-            )
+                weights * part // partitions, weights * (part + 1) // partitions, step, state,
+                workspace.grad_weights, corrections, learning_rates[i, 0], rates,
+            )  # fmt: skip
         for partition in range(partitions):
             losses[i] += workspace.losses[partition]
     return losses

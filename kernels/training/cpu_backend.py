@@ -84,17 +84,10 @@ class CpuBackend:
                 self.gradient()
                 self.paint()
         losses = cpu.train_steps(
-            self.gradient(),
-            self.image,
-            np.uint64(self.config.seed),
-            first_step,
-            self.config.batch,
-            self.parameters,
-            self.workspace,
-            self.corrections,
-            np.asarray(learning_rates, np.float32).reshape(-1, 2),
-            self.config.adam_rates,
-        )
+            self.gradient(), self.image, np.uint64(self.config.seed), first_step,
+            self.config.batch, self.parameters, self.workspace, self.corrections,
+            np.asarray(learning_rates, np.float32).reshape(-1, 2), self.config.adam_rates,
+        )  # fmt: skip
         self.losses.extend(losses.tolist())
 
     def take_losses(self) -> list[float]:
@@ -109,13 +102,8 @@ class CpuBackend:
 
     def render(self, width: int, height: int) -> np.ndarray:
         image = np.empty((height, width, COLOURS), np.float32)
-        cpu_images.render(
-            self.paint(),
-            self.parameters.feature_grid,
-            self.parameters.weights,
-            self.workspace,
-            image,
-        )
+        state = self.parameters
+        cpu_images.render(self.paint(), state.feature_grid, state.weights, self.workspace, image)
         return image
 
     def mean_squared_error(self) -> float:
