@@ -25,7 +25,6 @@ import os
 import statistics
 import sys
 import time
-from importlib import metadata
 
 import numba
 import numpy as np
@@ -181,7 +180,8 @@ def work_of_ours(pipe, threads):
 def work_of_pytorch(pipe, eager):
     """The same without a peak, for each number of threads that it is sent; steps end with 0."""
     # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
-    os.environ.pop("OMP_WAIT_POLICY", None)
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        os.environ.pop(name, None)
     import torch
 
     keep_freed_memory()
@@ -261,13 +261,11 @@ def main():
         print("{threads:2} threads: {us_per_step:5.0f} us per step, {scales:.2f} times as fast; "
               "the peak {peak_scales:.2f} ({of_the_peak:.0%} of it); PyTorch {pytorch_us:.0f} us, "
               "{pytorch_over_ours:.2f} times as long".format(**row), flush=True)  # fmt: skip
+        if options.save:
+            result = {**description(), "rows": rows}
+            (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
     if theirs:
         theirs.send(0)
-    if options.save:
-        result = {**description(), "rows": rows}
-        if not alone:
-            result["versions"]["torch"] = metadata.version("torch")
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -195,19 +195,19 @@ def backward(features, weights, network, hidden, slopes, channels, deltas, grad_
 # ---------------------------------------------------------------- a whole step
 
 
-def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
+def gradient_of_partition(partition, place, batch, image, seed, step, state, workspace):
     """As `step.gradient_of_partition`. workspace: `GeneralWorkspace`."""
     channels = state.feature_grid.shape[2]
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
     scale = float32(1) / (float32(batch) * float32(COLOURS))
-    uv, target = workspace.uv[partition], workspace.target[partition]
-    outputs, output_slopes = workspace.outputs[partition], workspace.output_slopes[partition]
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
-    features, hidden = workspace.features[partition], workspace.hidden[partition]
-    deltas, grad_weights = workspace.deltas[partition], workspace.grad_weights[partition]
-    slopes = workspace.slopes[partition]
+    uv, target = workspace.uv[place], workspace.target[place]
+    outputs, output_slopes = workspace.outputs[place], workspace.output_slopes[place]
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
+    features, hidden = workspace.features[place], workspace.hidden[place]
+    deltas, grad_weights = workspace.deltas[place], workspace.grad_weights[partition]
+    slopes = workspace.slopes[place]
 
     squared_error = 0.0
     for first_sample in range(begin, end, BLOCK):
@@ -223,13 +223,14 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = backward(
             features, state.weights, workspace, hidden, slopes, channels, deltas, grad_weights
         )
-        keep(partition, first_sample - begin, samples, deltas[last], state, workspace, channels)
+        delta, first = deltas[last], first_sample - begin
+        keep(partition, place, first, samples, delta, state, workspace, channels)
     workspace.losses[partition] = squared_error * scale
 
 
 def gradient_body(image, seed, batch, state, workspace):
     """For `step.train_steps`: `gradient_of_partition`, callable from compiled code."""
-    return compiled_apart(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
+    return compiled_apart(gradient_of_partition, 0, 0, batch, image, seed, 1, state, workspace)
 
 
 # ---------------------------------------------------------------- painting

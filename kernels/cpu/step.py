@@ -24,7 +24,7 @@ from numba import float32, int64, prange
 
 from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, OUTPUTS
 from kernels.cpu.adam import adam_grid_rows, adam_weights
-from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
+from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel, next_of
 from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, receive, scatter, send
 from kernels.field_math import relu, sigmoid
@@ -54,6 +54,7 @@ class Workspace(NamedTuple):
     lists: np.ndarray  # (P, P, its samples or 0) int32: who gets which samples of each
     counts: np.ndarray  # (P, P and a gap) int64: how many
     adam_rows: np.ndarray  # (P, 3, gw * 3): see `adam_grid_rows`
+    taken: np.ndarray  # (16,) int64: in [0] and [8], how many partitions somebody has begun with
     losses: np.ndarray  # (P,) float64
 
 
@@ -82,6 +83,7 @@ def make_workspace(config, partitions):
         lists=zeros(partitions, most).view(np.int32),
         counts=np.zeros((partitions, partitions + CACHE_LINE // 8), np.int64),
         adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
+        taken=np.zeros(2 * CACHE_LINE // 8, np.int64),
         losses=np.zeros(partitions),
     )
 
@@ -172,22 +174,23 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
 # ---------------------------------------------------------------- a whole step
 
 
-def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
+def gradient_of_partition(partition, place, batch, image, seed, step, state, workspace):
     """All stages but Adam, for one partition of the batch, block after block.
 
-    partition, batch, step: int64. seed: uint64. image: (H, W, 3) float32.
+    place: whose scratch memory is used; each thread has its own. All int64, with batch and step.
+    seed: uint64. image: (H, W, 3) float32.
     """
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
     scale = float32(1) / (float32(batch) * float32(COLOURS))
-    uv = workspace.uv[partition]
-    target = workspace.target[partition]
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
-    features = workspace.features[partition]
-    hidden = workspace.hidden[partition]
-    outputs = workspace.outputs[partition]
-    deltas = workspace.deltas[partition]
+    uv = workspace.uv[place]
+    target = workspace.target[place]
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
+    features = workspace.features[place]
+    hidden = workspace.hidden[place]
+    outputs = workspace.outputs[place]
+    deltas = workspace.deltas[place]
 
     squared_error = 0.0
     for first_sample in range(begin, end, BLOCK):
@@ -201,14 +204,14 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        keep(partition, first_sample - begin, samples, deltas[last], state, workspace)
+        keep(partition, place, first_sample - begin, samples, deltas[last], state, workspace)
     workspace.losses[partition] = squared_error * scale
 
 
 @compiled
-def keep(partition, first, samples, delta, state, workspace, channels=GRID_CHANNELS):
+def keep(partition, place, first, samples, delta, state, workspace, channels=GRID_CHANNELS):
     """The grid's gradients of a block, to the partition's copy or to the owners of its rows."""
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
     if workspace.sent.shape[1] == 0:
         copy = workspace.grad_feature_grid[partition]
         scatter(corners, blend_weights, delta, samples, copy, channels)
@@ -222,7 +225,7 @@ def keep(partition, first, samples, delta, state, workspace, channels=GRID_CHANN
 
 def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
     """`gradient_of_partition` for arguments of these types, as `make` makes it callable."""
-    return make(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
+    return make(gradient_of_partition, 0, 0, batch, image, seed, 1, state, workspace)
 
 
 @compiled
@@ -252,34 +255,43 @@ def move_grid_rows(owner, state, workspace, corrections, learning_rate, rates):
 
 @compiled_parallel
 def train_steps(
-    gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
-):
+    gradient, threads, image, seed, first_step, batch, state, workspace, corrections,
+    learning_rates, rates,
+):  # fmt: skip
     """Train one step for each row of `learning_rates` (n, 2): the MLP's rate and the grid's.
 
-    gradient: what `gradient_body` returns. image: (H, W, 3) float32. seed: uint64. first_step:
-    int64, from 1. state: `State`, changed in place. corrections: see `adam.bias_corrections`.
+    gradient: what `gradient_body` returns. threads: how many there are; one that is done with a
+    partition takes the next. image: (H, W, 3) float32. seed: uint64. first_step: int64, from 1.
+    state: `State`, changed in place. corrections: see `adam.bias_corrections`.
     rates: `AdamRates`.
     Returns the loss of each step, (n,) float64.
     """
     partitions = workspace.uv.shape[0]
+    threads = min(partitions, threads)
     weights = state.weights.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
-        for partition in prange(partitions):
-            clear(workspace.grad_weights[partition])
-            clear(workspace.counts[partition])
-            if workspace.sent.shape[1] == 0:
-                clear(workspace.grad_feature_grid[partition])
-            gradient(int64(partition), batch, image, seed, step, state, workspace)
-        for partition in prange(partitions):
-            # The index of a parallel loop is unsigned, and would be another type to compile for.
-            part = int64(partition)
-            move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
-            adam_weights(
-                weights * part // partitions, weights * (part + 1) // partitions, step, state,
-                workspace.grad_weights, corrections, learning_rates[i, 0], rates,
-            )  # fmt: skip
+        workspace.taken[:] = 0
+        for thread in prange(threads):
+            part = next_of(workspace.taken, 0)
+            while part < partitions:
+                clear(workspace.grad_weights[part])
+                clear(workspace.counts[part])
+                if workspace.sent.shape[1] == 0:
+                    clear(workspace.grad_feature_grid[part])
+                # The index of a parallel loop is unsigned: another type to compile for.
+                gradient(part, int64(thread), batch, image, seed, step, state, workspace)
+                part = next_of(workspace.taken, 0)
+        for _ in prange(threads):
+            part = next_of(workspace.taken, 8)
+            while part < partitions:
+                move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
+                adam_weights(
+                    weights * part // partitions, weights * (part + 1) // partitions, step, state,
+                    workspace.grad_weights, corrections, learning_rates[i, 0], rates,
+                )  # fmt: skip
+                part = next_of(workspace.taken, 8)
         for partition in range(partitions):
             losses[i] += workspace.losses[partition]
     return losses

@@ -21,7 +21,17 @@ from kernels.training.second_compiler import loops_compiled_elsewhere
 # more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
 # threads gain little.
 FIXED_PARTITIONS = 8
+FEW_THREADS = 2  # whose partitions are as many
 COMPILED = Rounding(few_bits.launch_quantise, few_bits.launch_follow)
+
+
+def usual_partitions(batch: int) -> int:
+    """How many partitions are fastest here. Threads of which some are slower, since two share a
+    core, take what they can of four per thread; but none is smaller than a block."""
+    threads: int = numba.get_num_threads()
+    if threads <= FEW_THREADS:
+        return threads
+    return max(threads, min(4 * threads, batch // cpu.BLOCK))
 
 
 class CpuBackend:
@@ -47,7 +57,7 @@ class CpuBackend:
         self.image = image
         self.deterministic = deterministic
         self.parameters = State(*(array.copy() for array in state))
-        usual: int = FIXED_PARTITIONS if deterministic else numba.get_num_threads()
+        usual = FIXED_PARTITIONS if deterministic else usual_partitions(config.batch)
         self.partitions = partitions or usual
         self.workspace = self.make_workspace()
         self.corrections = adam.bias_corrections(config.beta1, config.beta2)
@@ -84,8 +94,8 @@ class CpuBackend:
                 self.gradient()
                 self.paint()
         losses = cpu.train_steps(
-            self.gradient(), self.image, np.uint64(self.config.seed), first_step,
-            self.config.batch, self.parameters, self.workspace, self.corrections,
+            self.gradient(), numba.get_num_threads(), self.image, np.uint64(self.config.seed),
+            first_step, self.config.batch, self.parameters, self.workspace, self.corrections,
             np.asarray(learning_rates, np.float32).reshape(-1, 2), self.config.adam_rates,
         )  # fmt: skip
         self.losses.extend(losses.tolist())

@@ -80,7 +80,7 @@ def test_gradients_and_loss_of_one_step(layers, hidden, batch, partitions):
     image, state = random(9, 14, 3, low=0), initial_state(config)
     workspace = cpu.make_workspace(config, partitions)
     for partition in range(partitions):
-        cpu.gradient_of_partition(partition, batch, image, np.uint64(SEED), 1, state, workspace)
+        cpu.gradient_of_partition(partition, 0, batch, image, np.uint64(SEED), 1, state, workspace)
     uv, target = reference.sample(image, 1, SEED, batch)
     matrices = reference.split_weights(state.weights, hidden, layers)
     expected = reference.backward(uv, state.feature_grid, matrices, target)
