@@ -16,17 +16,7 @@ from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners
 from kernels.cpu.step import BLOCK, Workspace, keep, make_workspace
 from kernels.field_math import pixel_centre
-from kernels.general.activations import (
-    GELU,
-    NUMBERS,
-    RELU,
-    SIGMOID,
-    SINE,
-    gelu_and_slope,
-    relu_and_slope,
-    sigmoid_and_slope,
-    sine_and_slope,
-)
+from kernels.general import activations
 
 
 class Network(NamedTuple):
@@ -40,8 +30,9 @@ class Network(NamedTuple):
 
 def network_of(config):
     """The `Network` of a `Config`."""
-    activations = NUMBERS[config.activation], NUMBERS[config.output_activation]
-    return Network(config.octaves, *activations, int(config.biases))
+    numbers = activations.NUMBERS
+    both = numbers[config.activation], numbers[config.output_activation]
+    return Network(config.octaves, *both, int(config.biases))
 
 
 GeneralWorkspace = NamedTuple(
@@ -100,18 +91,20 @@ def activate(activation, bias, sums, slopes):
     for unit in range(units):
         shift = bias[unit] if bias.shape[0] > 0 else float32(0)
         # A loop for each, without a question in it, becomes vector instructions.
-        if activation == RELU:
+        if activation == activations.RELU:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = relu_and_slope(sums[unit, s] + shift)
-        elif activation == SINE:
+                sums[unit, s], slopes[unit, s] = activations.relu_and_slope(sums[unit, s] + shift)
+        elif activation == activations.SINE:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = sine_and_slope(sums[unit, s] + shift)
-        elif activation == GELU:
+                sums[unit, s], slopes[unit, s] = activations.sine_and_slope(sums[unit, s] + shift)
+        elif activation == activations.GELU:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = gelu_and_slope(sums[unit, s] + shift)
-        elif activation == SIGMOID:
+                sums[unit, s], slopes[unit, s] = activations.gelu_and_slope(sums[unit, s] + shift)
+        elif activation == activations.SIGMOID:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = sigmoid_and_slope(sums[unit, s] + shift)
+                sums[unit, s], slopes[unit, s] = activations.sigmoid_and_slope(
+                    sums[unit, s] + shift
+                )
         else:
             for s in range(samples):
                 sums[unit, s], slopes[unit, s] = sums[unit, s] + shift, float32(1)
@@ -223,8 +216,8 @@ def gradient_of_partition(partition, place, batch, image, seed, step, state, wor
         last = backward(
             features, state.weights, workspace, hidden, slopes, channels, deltas, grad_weights
         )
-        delta, first = deltas[last], first_sample - begin
-        keep(partition, place, first, samples, delta, state, workspace, channels)
+        first = first_sample - begin
+        keep(partition, place, first, samples, deltas[last], workspace, channels)
     workspace.losses[partition] = squared_error * scale
 
 

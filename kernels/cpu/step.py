@@ -204,23 +204,19 @@ def gradient_of_partition(partition, place, batch, image, seed, step, state, wor
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        keep(partition, place, first_sample - begin, samples, deltas[last], state, workspace)
+        keep(partition, place, first_sample - begin, samples, deltas[last], workspace)
     workspace.losses[partition] = squared_error * scale
 
 
 @compiled
-def keep(partition, place, first, samples, delta, state, workspace, channels=GRID_CHANNELS):
+def keep(partition, place, first, samples, delta, workspace, channels=GRID_CHANNELS):
     """The grid's gradients of a block, to the partition's copy or to the owners of its rows."""
-    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
-    if workspace.sent.shape[1] == 0:
+    if workspace.sent.shape[1] > 0:
+        send(partition, place, first, samples, delta, workspace, channels)
+    else:
+        corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
         copy = workspace.grad_feature_grid[partition]
         scatter(corners, blend_weights, delta, samples, copy, channels)
-    else:
-        send(
-            corners, blend_weights, delta, samples, first, state.grid_steps.shape,
-            workspace.sent[partition], workspace.sent_corners[partition],
-            workspace.lists[partition], workspace.counts[partition], channels,
-        )  # fmt: skip
 
 
 def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
@@ -243,11 +239,10 @@ def move_grid_rows(owner, state, workspace, corrections, learning_rate, rates):
     copies = workspace.grad_feature_grid
     if workspace.sent.shape[1] > 0:
         copies = copies[owner : owner + 1]
-        w, channels = workspace, copies.shape[3]
-        if channels == GRID_CHANNELS:  # a constant to the compiler
-            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0])
+        if copies.shape[3] == GRID_CHANNELS:  # a constant to the compiler
+            receive(owner, workspace)
         else:
-            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0], channels)
+            receive(owner, workspace, copies.shape[3])
     adam_grid_rows(
         begin, end, state, copies, workspace.adam_rows[owner], corrections, learning_rate, rates
     )

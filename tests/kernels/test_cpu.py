@@ -94,13 +94,13 @@ def test_gradients_and_loss_of_one_step(layers, hidden, batch, partitions):
 
 def grid_gradient(workspace):
     """The sum of all copies; or the rows of each owner, that has received what was sent."""
-    copies, w = workspace.grad_feature_grid, workspace
+    copies = workspace.grad_feature_grid
     owners, rows = copies.shape[:2]
     if owners <= cpu.MOST_COPIES:
         return copies.sum(axis=0)
     for owner, copy in enumerate(copies):
         copy[:] = np.nan  # a row that is not cleared shows
-        cpu.receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copy)
+        cpu.receive(owner, workspace)
     return np.concatenate(
         [copy[rows * i // owners : rows * (i + 1) // owners] for i, copy in enumerate(copies)]
     )
