@@ -4,17 +4,16 @@ The stages and the mathematics are those of the CUDA kernels; only the shape of 
 A GPU has tens of thousands of threads and gives each one sample. A CPU has a few cores, each with
 vector instructions that do one thing to 16 numbers at once. So:
 
-* the batch is divided into one partition per core, each done in blocks of 512 samples that
-  stay in the core's own cache from the random numbers to the gradients;
+* the batch is divided into partitions, one per core or a few, each done in blocks of 512 samples
+  that stay in the core's own cache from the random numbers to the gradients;
 * inside a block, arrays are "structures of arrays", (channels, samples): the innermost loop of
   every stage runs over samples that lie side by side in memory, and the compiler turns it into
   vector instructions;
-* each partition clears gradients of its own, and adds to them; then each thread takes a range of
-  all weights and of the grid's rows, and sums what all partitions have there, in a fixed order. No
-  atomics, and the same bits every run, however many threads happen to do the work;
-* with many partitions, copies of the whole grid's gradient would be most of what the cores have to
-  fetch from one another. So each sends the gradients of its samples, 64 bytes each, to whom the
-  rows belong.
+* each partition clears gradients of its own, and adds to them; then each has a range of all weights
+  and of the grid's rows, and sums what all partitions have there, in a fixed order. So the bits are
+  the same every run, whichever thread takes which partition;
+* many copies of the whole grid's gradient would be most of what the cores fetch from one another.
+  So many partitions send the gradients of their samples, 64 bytes each, to whom the rows belong.
 """
 
 from typing import NamedTuple
@@ -68,24 +67,18 @@ def make_workspace(config, partitions):
     features[:, ENCODED:] = 1  # the padding; `encode` writes only what changes
 
     return Workspace(
-        uv=zeros(2, BLOCK),
-        corners=zeros(4, BLOCK).view(np.uint32),
-        blend_weights=zeros(4, BLOCK),
-        target=zeros(COLOURS, BLOCK),
-        features=features,
-        hidden=zeros(config.layers, config.hidden, BLOCK),
-        outputs=zeros(QUAD, BLOCK),
-        deltas=zeros(2, config.hidden, BLOCK),
+        uv=zeros(2, BLOCK), corners=zeros(4, BLOCK).view(np.uint32),
+        blend_weights=zeros(4, BLOCK), target=zeros(COLOURS, BLOCK),
+        features=features, hidden=zeros(config.layers, config.hidden, BLOCK),
+        outputs=zeros(QUAD, BLOCK), deltas=zeros(2, config.hidden, BLOCK),
         grad_weights=zeros(config.weight_count),
         grad_feature_grid=zeros(config.grid_height, config.grid_width, GRID_CHANNELS),
-        sent=sent,
-        sent_corners=sent.view(np.uint32),
+        sent=sent, sent_corners=sent.view(np.uint32),
         lists=zeros(partitions, most).view(np.int32),
         counts=np.zeros((partitions, partitions + CACHE_LINE // 8), np.int64),
         adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
-        taken=np.zeros(2 * CACHE_LINE // 8, np.int64),
-        losses=np.zeros(partitions),
-    )
+        taken=np.zeros(2 * CACHE_LINE // 8, np.int64), losses=np.zeros(partitions),
+    )  # fmt: skip
 
 
 def aligned_zeros(shape):

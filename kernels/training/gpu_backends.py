@@ -132,7 +132,9 @@ class FusedBackend(ABC):
 
         arrays = self.arrays
         return State(
-            *map(grid, (arrays.feature_grid, arrays.grid_m, arrays.grid_v)),
+            feature_grid=grid(arrays.feature_grid),
+            grid_m=grid(arrays.grid_m),
+            grid_v=grid(arrays.grid_v),
             grid_steps=moves_of_cells(arrays).astype(np.int32).reshape(shape),
             weights=arrays.weights.copy_to_host(),
             weights_m=arrays.weights_m.copy_to_host(),
