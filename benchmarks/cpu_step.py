@@ -182,8 +182,7 @@ def work_of_ours(pipe, threads):
 def work_of_pytorch(pipe, eager):
     """The same without a peak, for each number of threads that it is sent; steps end with 0."""
     # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
-    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
-        os.environ.pop(name, None)
+    os.environ.pop("OMP_WAIT_POLICY", None)
     import torch
 
     keep_freed_memory()

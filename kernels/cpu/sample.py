@@ -8,7 +8,7 @@ differ from sample to sample. Kept in two loops, each is as fast as it can be; a
 which adds to the same four texels, need not find them again.
 """
 
-from numba import float32, int64, uint32, uint64
+from numba import float32, uint32, uint64
 
 from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES
 from kernels.cpu.compile import compiled
@@ -92,56 +92,3 @@ def scatter(corners, blend_weights, delta, samples, grad_feature_grid, channels=
             for channel in range(channels):
                 i = corners[corner, s] + uint32(channel)
                 flat[i] += blend_weights[corner, s] * delta[channel, s]
-
-
-@compiled
-def send(partition, place, first, samples, delta, workspace, channels=GRID_CHANNELS):
-    """What `scatter` would add, left where the owners of the rows find it: see `receive`.
-
-    first: number of the block's first sample in its partition. workspace: see `step.Workspace`. For
-    each sample, writes a line of `sent` (corners, weights, deltas), and its number into the lists
-    of one owner or two. How long they are stands in `counts`, which grow.
-    """
-    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
-    sent, sent_corners = workspace.sent[partition], workspace.sent_corners[partition]
-    lists, counts = workspace.lists[partition], workspace.counts[partition]
-    owners, rows, columns, _ = workspace.grad_feature_grid.shape
-    for s in range(samples):
-        number = first + s
-        for corner in range(4):
-            sent_corners[number, corner] = corners[corner, s]
-            sent[number, 4 + corner] = blend_weights[corner, s]
-        for channel in range(channels):
-            sent[number, 8 + channel] = delta[channel, s]
-        before = -1
-        for corner in range(0, 4, 2):
-            row = int64(corners[corner, s]) // (columns * channels)
-            owner = ((row + 1) * owners - 1) // rows  # whose first row is rows * owner // owners
-            if owner != before:
-                lists[owner, counts[owner]] = number
-                counts[owner] += 1
-            before = owner
-
-
-@compiled
-def receive(owner, workspace, channels=GRID_CHANNELS):
-    """`scatter` what all partitions have sent to this owner, partition by partition.
-
-    Clears the owner's rows first, and writes to the row above and the one below, too; but what they
-    have there is only a part.
-    """
-    sent, sent_corners = workspace.sent, workspace.sent_corners
-    lists, counts = workspace.lists, workspace.counts
-    owners, rows, columns, _ = workspace.grad_feature_grid.shape
-    flat = workspace.grad_feature_grid[owner].reshape(rows * columns * channels)
-    begin, end = rows * owner // owners, rows * (owner + 1) // owners
-    for i in range(begin * columns * channels, end * columns * channels):
-        flat[i] = float32(0)
-    for partition in range(owners):
-        for k in range(counts[partition, owner]):
-            number = lists[partition, owner, k]
-            for corner in range(4):
-                first = sent_corners[partition, number, corner]
-                weight = sent[partition, number, 4 + corner]
-                for channel in range(channels):
-                    flat[first + uint32(channel)] += weight * sent[partition, number, 8 + channel]

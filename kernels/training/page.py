@@ -142,10 +142,14 @@ def finished(
         ("seed", str(summary["seed"])),
     ]
     return of_training(
-        trainer, summary["image"], command=command, frames=frames, figures=figures,
+        trainer,
+        summary["image"],
+        command=command,
         shown={**shown, "original": ("", address(trainer.image))},
+        frames=frames,
         baselines=list(zip(names, scores, strict=True)),
-    )  # fmt: skip
+        figures=figures,
+    )
 
 
 def words(trainer: Trainer) -> str:
