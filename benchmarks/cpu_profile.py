@@ -2,27 +2,29 @@
 
     python -m benchmarks.cpu_profile --save cpu-profile
 
-The peak is measured: chains of multiply-adds that stay in vector registers, on as many threads as
-train. Stages are timed one by one on one thread, block after block of 512 samples, at the points
-that a step draws: what stays in the cache in training stays there. Then whole steps, with 1, 2, 4,
-... threads, each in a process of its own.
+First whole steps with 1, 2, 4, ... threads, each in a process of its own. The peak is measured, in
+turn with the steps, in the same threads: chains of multiply-adds in the first-level cache. PyTorch,
+where it is installed, has a process that takes the same numbers of threads one after another. Of
+all three, the fastest of several short windows counts. Then stages are timed one by one on one
+thread, block after block of 512 samples, at the points that a step draws: what stays in the cache
+in training stays there.
 """
 
 import argparse
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numba
 import numpy as np
 from numba import float32
 
-from benchmarks.cpu_step import multiply_adds_per_sample
+from benchmarks.cpu_step import keep_freed_memory, multiply_adds_per_sample, pytorch
 from benchmarks.machine import RESULTS, description
 from kernels.adam import bias_corrections
 from kernels.config import Config
@@ -35,10 +37,12 @@ from kernels.training.cpu_backend import CpuBackend
 
 LAKE = "images/lake.png"
 CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add
-ROUNDS = 500_000
+ROUNDS = 2_000_000  # some 10 ms
+WINDOWS, STEPS = 12, 20  # of ours and of the peak, and steps in a window
+PYTORCH_WINDOWS, PYTORCH_STEPS = 4, 10
 
 
-@numba.njit(fastmath=True, nogil=True)
+@numba.njit(fastmath=True)
 def multiply_add(values, rounds):
     a, b = float32(0.999), float32(0.001)
     x = values.copy()
@@ -46,6 +50,14 @@ def multiply_add(values, rounds):
         for i in range(CHAINS):
             x[i] = x[i] * a + b
     return x.sum()
+
+
+@numba.njit(parallel=True)
+def multiply_add_on(threads, values, rounds):
+    sums = np.zeros(threads)
+    for thread in numba.prange(threads):
+        sums[thread] = multiply_add(values, rounds)
+    return sums
 
 
 def step_flops(config):
@@ -63,27 +75,38 @@ def seconds_of(run, rounds=7):
     return min(times)
 
 
-def peak_gflops(threads):
-    values = np.ones(CHAINS, np.float32)
-    with ThreadPoolExecutor(threads) as pool:
-        seconds = seconds_of(
-            lambda: list(pool.map(lambda _: multiply_add(values, ROUNDS), range(threads)))
-        )
-    return 2 * CHAINS * ROUNDS * threads / seconds * 1e-9
-
-
 def whole_step(threads):
-    """Seconds per step of the default training on `threads` threads, and the measured peak."""
+    """The default training on so many threads, and the measured peak, in turn."""
     numba.set_num_threads(threads)
-    config = Config()
+    config, values = Config(), np.ones(CHAINS, np.float32)
     backend = CpuBackend(load_image(LAKE), config, initial_state(config), threads)
-    rates = np.full((50, 2), 0.001, np.float32)
-    seconds = seconds_of(lambda: backend.run(1, rates), 40) / len(rates)
-    peak, flops = peak_gflops(threads), step_flops(config)
+    rates = np.full((STEPS, 2), 0.001, np.float32)
+    windows = [
+        (
+            seconds_of(lambda: backend.run(1, rates), 1),
+            seconds_of(lambda: multiply_add_on(threads, values, ROUNDS), 1),
+        )
+        for _ in range(WINDOWS)
+    ]
+    seconds, peak_seconds = map(min, zip(*windows, strict=True))
     return {
-        "backend": "cpu", "threads": threads, "batch": config.batch, "us_per_step": seconds * 1e6,
-        "gflops": flops / seconds * 1e-9, "peak_gflops": peak,
+        "threads": threads, "us_per_step": seconds / STEPS * 1e6,
+        "peak_gflops": 2 * CHAINS * ROUNDS * threads / peak_seconds * 1e-9,
     }  # fmt: skip
+
+
+def pytorch_steps(counts):
+    """Prints a JSON object for each number of threads: PyTorch's microseconds per step."""
+    os.environ.pop("OMP_WAIT_POLICY", None)  # as in `cpu_step.work`
+    import torch
+
+    keep_freed_memory()
+    for threads in counts:
+        torch.set_num_threads(threads)
+        torch._dynamo.reset()  # what was compiled knows how many threads it has
+        run = pytorch(load_image(LAKE), Config(), compiled=True)
+        seconds = seconds_of(lambda run=run: run(PYTORCH_STEPS), PYTORCH_WINDOWS) / PYTORCH_STEPS
+        print(json.dumps({"threads": threads, "pytorch_us": seconds * 1e6}), flush=True)
 
 
 @compiled
@@ -154,36 +177,46 @@ def stage_times():
     return times
 
 
-def pytorch_beside(threads):
-    """How many times as long as ours PyTorch takes, both on so many threads; None without it."""
-    if importlib.util.find_spec("torch") is None:
-        return None
-    command = [sys.executable, "-m", "benchmarks.cpu_step", "--threads", str(threads)]
-    done = subprocess.run([*command, "--pairs", "5"], capture_output=True, text=True, check=True)
-    return float(done.stdout.rpartition("PyTorch / ours: ")[2].split()[0])
+def lines_of(*options):
+    """The JSON objects that this program prints with other options, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.cpu_profile", *map(str, options)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def whole_steps():
+    """A row for each number of threads."""
+    processors = len(os.sched_getaffinity(0))
+    counts = [1 << i for i in range(processors.bit_length())]
+    rows = [lines_of("--threads", count)[0] for count in counts]
+    if importlib.util.find_spec("torch") is not None:
+        for row, found in zip(rows, lines_of("--pytorch", *counts), strict=True):
+            row |= found | {"pytorch_over_ours": found["pytorch_us"] / row["us_per_step"]}
+    for row in rows:
+        row["scales"] = rows[0]["us_per_step"] / row["us_per_step"]
+        row["peak_scales"] = row["peak_gflops"] / rows[0]["peak_gflops"]
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     parser.add_argument("--threads", type=int, help="only a whole step on so many threads")
+    parser.add_argument("--pytorch", type=int, nargs="+", help="only PyTorch, on so many threads")
     options = parser.parse_args()
     if options.threads:
         print(json.dumps(whole_step(options.threads)))
         return
-    rows, threads = [], 1
-    while threads <= len(os.sched_getaffinity(0)):
-        command = [sys.executable, "-m", "benchmarks.cpu_profile", "--threads", str(threads)]
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        rows.append(json.loads(text.splitlines()[-1]))
-        rows[-1]["scales"] = rows[0]["us_per_step"] / rows[-1]["us_per_step"]
-        rows[-1]["peak_scales"] = rows[-1]["peak_gflops"] / rows[0]["peak_gflops"]
-        rows[-1]["pytorch_over_ours"] = pytorch_beside(threads)
-        print("{threads:2} threads: {us_per_step:7.0f} us per step, {gflops:6.1f} GFLOP/s of "
-              "{peak_gflops:.0f}; {scales:.2f} times as fast as one, the peak {peak_scales:.2f}; "
-              "PyTorch takes {pytorch_over_ours} times as long"
-              .format(**rows[-1]), flush=True)  # fmt: skip
-        threads *= 2
+    if options.pytorch:
+        pytorch_steps(options.pytorch)
+        return
+    rows = whole_steps()
+    for row in rows:
+        print("{threads:2} threads: {us_per_step:7.0f} us per step, {scales:.2f} times as fast as "
+              "one, where the peak grows {peak_scales:.2f} times ({share:.0%}); PyTorch takes "
+              "{pytorch} times as long"
+              .format(**row, share=row["scales"] / row["peak_scales"],
+                      pytorch=f"{row.get('pytorch_over_ours', math.nan):.2f}"))  # fmt: skip
     stages = stage_times()
     total = sum(stages.values())
     flops = step_flops(Config())

@@ -1,4 +1,4 @@
-"""Part two's trainings on a GPU: one by one, as CUDA graphs, fused, and in PyTorch, in one run.
+"""Part two's trainings on a GPU: one by one, as CUDA graphs, fused, and the peers, in one run.
 
     python -m benchmarks.part_two --save h200-part-two
 
@@ -8,8 +8,8 @@ beginning, with the same batches, and must end at nearly the same parameters.
 Each trains as its lesson's command does, with the lesson's model, batch and data and a constant
 learning rate, one after another. Time is wall clock, synchronised, with batches and optimiser
 inside, and compiling, recording and the first steps not. What was learned stands beside it: who
-does not learn as well does other work. PyTorch is asked in a process of its own
-(`benchmarks.part_two_peers`), where it is installed.
+does not learn as well does other work. PyTorch and JAX, where they are installed, are asked in
+processes of their own (`benchmarks.part_two_peers`, `benchmarks.part_two_jax`).
 """
 
 import argparse
@@ -18,12 +18,14 @@ import importlib.util
 import itertools
 import json
 import math
+import os
 import subprocess
 import sys
 import time
 
 import numpy as np
 
+from benchmarks.gpu_step import COMMAND_BUFFERS
 from benchmarks.machine import RESULTS, description
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
@@ -48,7 +50,12 @@ STEPS = {"siren": 2000, "inline": 1000, "derivatives": 2000, "classifier": 640}
 UNITS = {name: "%" if name == "classifier" else "dB" for name in STEPS}
 FIRST = 5  # passes that are not timed: they compile and record
 PARTS = 4  # of the others, each timed by itself; the fastest one counts
-PEER_SECONDS = 100
+PEERS = (
+    ("PyTorch", "torch", "benchmarks.part_two_peers", ""),
+    ("JAX", "jax", "benchmarks.part_two_jax", ""),
+    ("JAX, buffers", "jax", "benchmarks.part_two_jax", COMMAND_BUFFERS),
+)
+PEER_SECONDS = 100  # for each
 FUSED = tuple(STEPS)  # what has fused kernels: all
 CHECKED_PASSES = 4  # in which they are compared with the readable ones
 # Of how far the parameters have moved, in the mean. Adam moves a weight by as much as ever if its
@@ -218,30 +225,34 @@ def our_rows(names, device):
 
 
 def peer_rows(names):
-    """What PyTorch does; a line says what is missing."""
-    if importlib.util.find_spec("torch") is None:
-        print("PyTorch: not installed", flush=True)
-        return
-    command = [sys.executable, "-m", "benchmarks.part_two_peers", *names]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PEER_SECONDS)
-        printed, complaint = done.stdout, done.stderr if done.returncode else ""
-    except subprocess.TimeoutExpired as late:
-        printed = (late.stdout or b"").decode()
-        complaint = f"more than {PEER_SECONDS} s"
-    for line in printed.splitlines():
-        if line.startswith("{"):
-            yield json.loads(line)
-    if complaint.strip():
-        print(f"PyTorch: {complaint.strip().splitlines()[-1]}", flush=True)
+    """What PyTorch and JAX do; a line says what is missing."""
+    for way, library, module, flags in PEERS:
+        if importlib.util.find_spec(library) is None:
+            print(f"{way}: not installed", flush=True)
+            continue
+        command = [sys.executable, "-m", module, *names]
+        environment = dict(os.environ, XLA_FLAGS=flags, TF_CPP_MIN_LOG_LEVEL="3")
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=PEER_SECONDS, env=environment
+            )
+            printed, complaint = done.stdout, done.stderr if done.returncode else ""
+        except subprocess.TimeoutExpired as late:
+            printed = (late.stdout or b"").decode()
+            complaint = f"more than {PEER_SECONDS} s"
+        for line in printed.splitlines():
+            if line.startswith("{"):
+                yield {**json.loads(line), "way": way}
+        if complaint.strip():
+            print(f"{way}: {complaint.strip().splitlines()[-1]}", flush=True)
 
 
 def show(row):
     if "error" in row:
-        print(f"{row['training']:12} {row['way']:11} {row['error']}", flush=True)
+        print(f"{row['training']:12} {row['way']:12} {row['error']}", flush=True)
         return
     print(
-        f"{row['training']:12} {row['way']:11} {row['us_per_step']:9.1f} us per step "
+        f"{row['training']:12} {row['way']:12} {row['us_per_step']:9.1f} us per step "
         f"{row['quality']:7.2f} {row['unit']:3} {row['launches']}",
         flush=True,
     )
@@ -263,7 +274,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     parser.add_argument("--only", choices=STEPS, help="one training (default: all)")
-    parser.add_argument("--no-peers", action="store_true", help="without PyTorch")
+    parser.add_argument("--no-peers", action="store_true", help="without PyTorch and JAX")
     options = parser.parse_args()
     obstacle = why_no_gpu()
     if obstacle:

@@ -11,6 +11,7 @@ import json
 import math
 import sys
 import time
+from functools import partial
 
 import numpy as np
 
@@ -104,27 +105,34 @@ def train_written(torch, steps):
 # ---------------------------------------------------------------- a whole picture per step
 
 
+def shares_of_corners():
+    """Of a cell's pixels: (pixels, 4), how much of each corner; (pixels, 2), where they lie."""
+    y, x = (axis.reshape(-1, 1) / np.float32(CELL) for axis in np.mgrid[:CELL, :CELL])
+    shares = np.hstack([(1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y])
+    return shares.astype(np.float32), np.hstack([x, y]).astype(np.float32)
+
+
+def by_cells(array, rows, columns):
+    """(H, W, n), of a grid of so many corners -> (cells down, across, pixels of a cell, n)."""
+    padded = np.zeros(((rows - 1) * CELL, (columns - 1) * CELL, array.shape[2]), np.float32)
+    padded[: array.shape[0], : array.shape[1]] = array
+    cells = padded.reshape(rows - 1, CELL, columns - 1, CELL, -1).transpose(0, 2, 1, 3, 4)
+    return np.ascontiguousarray(cells.reshape(rows - 1, columns - 1, CELL * CELL, -1))
+
+
 def train_inline(torch, steps):
     """All pixels of the lake, cell by cell, so that nothing has to be gathered pixel by pixel."""
     image = load_image(LAKE)
-    height, width, _ = image.shape
-    values, matrices = inline.initial_parameters(height, width, SEED)
+    values, matrices = inline.initial_parameters(*image.shape[:2], SEED)
     grid, weights = on_gpu(torch, values), on_gpu(torch, matrices)
     units, (rows, columns, _) = matrices.shape[2], values.shape
 
-    place = torch.arange(CELL, device="cuda") / CELL
-    y, x = (axis.reshape(-1, 1) for axis in torch.meshgrid(place, place, indexing="ij"))
-    shares = torch.cat([(1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y], 1)
-    places = torch.cat([x, y], 1).expand(rows - 1, columns - 1, -1, -1)
-
-    def by_cells(array):  # (H, W, n) -> (cells down, cells across, pixels of a cell, n)
-        padded = np.zeros(((rows - 1) * CELL, (columns - 1) * CELL, array.shape[2]), np.float32)
-        padded[:height, :width] = array
-        cells = padded.reshape(rows - 1, CELL, columns - 1, CELL, -1).transpose(0, 2, 1, 3, 4)
-        flat = cells.reshape(rows - 1, columns - 1, CELL * CELL, -1)
-        return torch.tensor(np.ascontiguousarray(flat), device="cuda")
-
-    target, inside = by_cells(image), by_cells(np.ones((height, width, 1), np.float32))
+    shares, places = (torch.tensor(part, device="cuda") for part in shares_of_corners())
+    places = places.expand(rows - 1, columns - 1, -1, -1)
+    target, inside = (
+        torch.tensor(by_cells(array, rows, columns), device="cuda")
+        for array in (image, np.ones_like(image[:, :, :1]))
+    )
 
     @torch.compile
     def loss_of():
@@ -150,13 +158,18 @@ def train_inline(torch, steps):
 # ---------------------------------------------------------------- a classifier
 
 
+def classifier_layers(inputs):
+    """(weights, biases, weights, biases) to begin with."""
+    parameters = classifier.initial_parameters(inputs, HIDDEN, 10, SEED)
+    return classifier.layers_of(parameters, classifier.new_network(parameters, HIDDEN, 10, 1))
+
+
 def train_classifier(torch, steps):
     """Mini-batches in order, a whole epoch in each graph. Returns (seconds per step, %)."""
     data = segments()
     images, labels = (torch.tensor(array, device="cuda") for array in data.training)
     labels = labels.long()
-    parameters = classifier.initial_parameters(images.shape[1], HIDDEN, 10, SEED)
-    layers = classifier.layers_of(parameters, classifier.new_network(parameters, HIDDEN, 10, 1))
+    layers = classifier_layers(images.shape[1])
     w1, b1, w2, b2 = learned = [on_gpu(torch, part) for part in layers]
 
     def logits_of(part):
@@ -192,22 +205,28 @@ TRAININGS = {
 }
 
 
-def main():
-    import torch
-
-    torch.set_float32_matmul_precision("high")  # TF32 where it helps
-    for name in sys.argv[1:]:
-        torch.manual_seed(SEED)
+def print_rows(trainings, version, names):
+    """Run some of the trainings, and print a JSON line for each."""
+    for name in names:
         begin = time.perf_counter()
-        row = {"training": name, "way": "PyTorch", "launches": f"torch {torch.__version__}"}
+        row = {"training": name, "launches": version}
         try:
-            seconds, quality = TRAININGS[name](torch, STEPS[name])
+            seconds, quality = trainings[name](STEPS[name])
         except Exception as error:  # the others may still work
             row["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
         else:
             row |= {"us_per_step": seconds * 1e6, "steps": STEPS[name], "quality": quality}
             row |= {"unit": UNITS[name], "seconds_in_all": time.perf_counter() - begin}
         print(json.dumps(row), flush=True)
+
+
+def main():
+    import torch
+
+    torch.set_float32_matmul_precision("high")  # TF32 where it helps
+    torch.manual_seed(SEED)
+    trainings = {name: partial(train, torch) for name, train in TRAININGS.items()}
+    print_rows(trainings, f"torch {torch.__version__}", sys.argv[1:])
 
 
 if __name__ == "__main__":

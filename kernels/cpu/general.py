@@ -13,8 +13,8 @@ from numba import float32
 from kernels.config import COLOURS, OUTPUTS, SUB_CELL_FEATURES
 from kernels.cpu.compile import compiled, compiled_apart
 from kernels.cpu.matrix import QUAD, add_outer, multiply
-from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
-from kernels.cpu.step import BLOCK, Workspace, make_workspace
+from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners
+from kernels.cpu.step import BLOCK, Workspace, keep, make_workspace
 from kernels.field_math import pixel_centre
 from kernels.general.activations import (
     GELU,
@@ -227,10 +227,7 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = backward(
             features, state.weights, workspace, hidden, slopes, channels, deltas, grad_weights
         )
-        scatter(
-            corners, blend_weights, deltas[last], samples, workspace.grad_feature_grid[partition],
-            channels,
-        )  # fmt: skip
+        keep(partition, first_sample - begin, samples, deltas[last], state, workspace, channels)
     workspace.losses[partition] = squared_error * scale
 
 

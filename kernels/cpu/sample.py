@@ -8,7 +8,7 @@ differ from sample to sample. Kept in two loops, each is as fast as it can be; a
 which adds to the same four texels, need not find them again.
 """
 
-from numba import float32, uint32, uint64
+from numba import float32, int64, uint32, uint64
 
 from kernels.config import COLOURS, FOURIER_OCTAVES, GRID_CHANNELS, SUB_CELL_FEATURES
 from kernels.cpu.compile import compiled
@@ -92,3 +92,57 @@ def scatter(corners, blend_weights, delta, samples, grad_feature_grid, channels=
             for channel in range(channels):
                 i = corners[corner, s] + uint32(channel)
                 flat[i] += blend_weights[corner, s] * delta[channel, s]
+
+
+@compiled
+def send(
+    corners, blend_weights, delta, samples, first, cells, sent, sent_corners, lists, counts,
+    channels=GRID_CHANNELS,
+):  # fmt: skip
+    """What `scatter` would add, left where the owners of the rows find it: see `receive`.
+
+    first: number of the block's first sample in its partition. cells: (rows, columns) of the grid,
+    of whose rows each of P owners has as many. Writes, for each sample, a line of sent (n, 16 or
+    more): its corners (in sent_corners, the same memory), weights and deltas; and its number into
+    the lists (P, n) of one owner or two, which counts (at least P,) grow by.
+    """
+    owners, rows, numbers = lists.shape[0], cells[0], cells[1] * channels
+    for s in range(samples):
+        number = first + s
+        for corner in range(4):
+            sent_corners[number, corner] = corners[corner, s]
+            sent[number, 4 + corner] = blend_weights[corner, s]
+        for channel in range(channels):
+            sent[number, 8 + channel] = delta[channel, s]
+        before = -1
+        for corner in range(0, 4, 2):
+            row = int64(corners[corner, s]) // numbers
+            owner = ((row + 1) * owners - 1) // rows  # whose first row is rows * owner // owners
+            if owner != before:
+                lists[owner, counts[owner]] = number
+                counts[owner] += 1
+            before = owner
+
+
+@compiled
+def receive(owner, sent, sent_corners, lists, counts, grad_feature_grid, channels=GRID_CHANNELS):
+    """`scatter` what all partitions have sent to this owner, partition by partition.
+
+    Their arrays are those of `send`, (P, ...). Clears the owner's rows first. Writes to the row
+    above and the one below, too, but what they have there is only a part.
+    """
+    rows, width, _ = grad_feature_grid.shape
+    flat = grad_feature_grid.reshape(grad_feature_grid.size)
+    partitions = lists.shape[0]
+    begin = rows * owner // partitions * width * channels
+    end = rows * (owner + 1) // partitions * width * channels
+    for i in range(begin, end):
+        flat[i] = float32(0)
+    for partition in range(partitions):
+        for k in range(counts[partition, owner]):
+            number = lists[partition, owner, k]
+            for corner in range(4):
+                first = sent_corners[partition, number, corner]
+                weight = sent[partition, number, 4 + corner]
+                for channel in range(channels):
+                    flat[first + uint32(channel)] += weight * sent[partition, number, 8 + channel]

@@ -11,7 +11,10 @@ vector instructions that do one thing to 16 numbers at once. So:
   vector instructions;
 * each partition clears gradients of its own, and adds to them; then each thread takes a range of
   all weights and of the grid's rows, and sums what all partitions have there, in a fixed order. No
-  atomics, and the same bits every run, however many threads happen to do the work.
+  atomics, and the same bits every run, however many threads happen to do the work;
+* with many partitions, copies of the whole grid's gradient would be most of what the cores have to
+  fetch from one another. So each sends the gradients of its samples, 64 bytes each, to whom the
+  rows belong.
 """
 
 from typing import NamedTuple
@@ -23,13 +26,22 @@ from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, OUTPUTS
 from kernels.cpu.adam import adam_grid_rows, adam_weights
 from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
 from kernels.cpu.matrix import QUAD, add_outer, multiply
-from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
+from kernels.cpu.sample import (
+    blend_corners,
+    draw_uv,
+    encode,
+    find_corners,
+    receive,
+    scatter,
+    send,
+)
 from kernels.field_math import relu, sigmoid
 
 # Samples per block: long enough to hide the cost of starting a loop, short enough that two layers'
 # activations and gradients (4 x 64 KB at width 32) stay in a core's second-level cache.
 BLOCK = 512
 CACHE_LINE = 64  # bytes
+MOST_COPIES = 4  # of the grid's gradient; with more partitions, samples are sent
 
 
 class Workspace(NamedTuple):
@@ -44,7 +56,11 @@ class Workspace(NamedTuple):
     outputs: np.ndarray  # (P, 4, BLOCK)
     deltas: np.ndarray  # (P, 2, 64, BLOCK): this layer's and the one below
     grad_weights: np.ndarray  # (P, n)
-    grad_feature_grid: np.ndarray  # (P, gh, gw, 3)
+    grad_feature_grid: np.ndarray  # (P, gh, gw, 3); if samples are sent, each has its rows only
+    sent: np.ndarray  # (P, its samples or 0, 16 or more): see `send`
+    sent_corners: np.ndarray  # the same memory as uint32
+    lists: np.ndarray  # (P, P, its samples or 0) int32: who gets which samples of each
+    counts: np.ndarray  # (P, P and a gap) int64: how many
     adam_rows: np.ndarray  # (P, 3, gw * 3): see `adam_grid_rows`
     losses: np.ndarray  # (P,) float64
 
@@ -53,6 +69,9 @@ def make_workspace(config, partitions):
     def zeros(*shape):
         return aligned_zeros((partitions, *shape))
 
+    most = -(-config.batch // partitions) if partitions > MOST_COPIES else 0
+    line = CACHE_LINE // 4
+    sent = zeros(most, -(-(8 + config.channels) // line) * line)
     features = zeros(FEATURES, BLOCK)
     features[:, ENCODED:] = 1  # the padding; `encode` writes only what changes
 
@@ -67,6 +86,10 @@ def make_workspace(config, partitions):
         deltas=zeros(2, config.hidden, BLOCK),
         grad_weights=zeros(config.weight_count),
         grad_feature_grid=zeros(config.grid_height, config.grid_width, GRID_CHANNELS),
+        sent=sent,
+        sent_corners=sent.view(np.uint32),
+        lists=zeros(partitions, most).view(np.int32),
+        counts=np.zeros((partitions, partitions + line), np.int64),
         adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
         losses=np.zeros(partitions),
     )
@@ -187,10 +210,23 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        scatter(
-            corners, blend_weights, deltas[last], samples, workspace.grad_feature_grid[partition]
-        )
+        keep(partition, first_sample - begin, samples, deltas[last], state, workspace)
     workspace.losses[partition] = squared_error * scale
+
+
+@compiled
+def keep(partition, first, samples, delta, state, workspace, channels=GRID_CHANNELS):
+    """The grid's gradients of a block, to the partition's copy or to the owners of its rows."""
+    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
+    if workspace.sent.shape[1] == 0:
+        copy = workspace.grad_feature_grid[partition]
+        scatter(corners, blend_weights, delta, samples, copy, channels)
+    else:
+        send(
+            corners, blend_weights, delta, samples, first, state.grid_steps.shape,
+            workspace.sent[partition], workspace.sent_corners[partition],
+            workspace.lists[partition], workspace.counts[partition], channels,
+        )  # fmt: skip
 
 
 def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
@@ -202,7 +238,25 @@ def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
 def clear(array):
     flat = array.reshape(array.size)
     for i in range(array.size):
-        flat[i] = float32(0)
+        flat[i] = 0
+
+
+@compiled
+def move_grid_rows(owner, state, workspace, corrections, learning_rate, rates):
+    """Adam for the owner's rows of the grid, with what all partitions have for them."""
+    rows, owners = state.grid_steps.shape[0], workspace.uv.shape[0]
+    begin, end = rows * owner // owners, rows * (owner + 1) // owners
+    copies = workspace.grad_feature_grid
+    if workspace.sent.shape[1] > 0:
+        copies = copies[owner : owner + 1]
+        w, channels = workspace, copies.shape[3]
+        if channels == GRID_CHANNELS:  # a constant to the compiler
+            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0])
+        else:
+            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0], channels)
+    adam_grid_rows(
+        begin, end, state, copies, workspace.adam_rows[owner], corrections, learning_rate, rates
+    )
 
 
 @compiled_parallel
@@ -217,27 +271,20 @@ def train_steps(
     Returns the loss of each step, (n,) float64.
     """
     partitions = workspace.uv.shape[0]
-    rows, weights = state.grid_steps.shape[0], state.weights.shape[0]
+    weights = state.weights.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
         for partition in prange(partitions):
             clear(workspace.grad_weights[partition])
-            clear(workspace.grad_feature_grid[partition])
+            clear(workspace.counts[partition])
+            if workspace.sent.shape[1] == 0:
+                clear(workspace.grad_feature_grid[partition])
             gradient(int64(partition), batch, image, seed, step, state, workspace)
         for partition in prange(partitions):
             # The index of a parallel loop is unsigned, and would be another type to compile for.
             part = int64(partition)
-            adam_grid_rows(
-                rows * part // partitions,
-                rows * (part + 1) // partitions,
-                state,
-                workspace.grad_feature_grid,
-                workspace.adam_rows[part],
-                corrections,
-                learning_rates[i, 1],
-                rates,
-            )
+            move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
             adam_weights(
                 weights * part // partitions,
                 weights * (part + 1) // partitions,
