@@ -1,35 +1,36 @@
-"""One training step on the CPU: ours against PyTorch's, in turn, in one run.
+"""The CPU backend at each number of threads, beside PyTorch and what the processor can do.
 
     pip install torch        (only here; the project itself never needs it)
-    python -m benchmarks.cpu_step
+    python -m benchmarks.cpu_step --save cpu-step
 
 Both draw a fresh random batch, look up its colours, encode, run the network forward and back and
-take an Adam step, on the default model and batch, with the same number of threads. Rounds alternate
-(ours, PyTorch, ours, ...), so that a machine that slows down slows both, and the ratio is the
-median over pairs. Each lives in a process of its own, which sleeps while the other works: in one
-process their two thread pools get in each other's way. PyTorch runs in the fastest way we found:
-fused Adam, the layout its kernels like best, no padding, an allocator told to keep its memory, and
-the loss through `torch.compile` (needs a C++ compiler; --eager does without).
+take an Adam step, on the default model and batch, with the same number of threads. Short windows
+alternate (ours, the peak, PyTorch, ours, ...), so that a machine that slows down slows all: times
+are of the fastest window, the ratio is the median over pairs. Ours is in one process for each
+number of threads, PyTorch in another for all: in one their thread pools get in each other's way.
+PyTorch runs in the fastest way we found: fused Adam, the layout its kernels like best, no padding,
+an allocator told to keep its memory, and the loss through `torch.compile` (needs a C++ compiler;
+--eager does without).
 
-Also prints our rate of network arithmetic, in GFLOP/s.
+The peak is measured in the threads that train: chains of multiply-adds in the first-level cache.
 """
 
 import argparse
 import ctypes
+import importlib.util
 import json
 import math
 import multiprocessing
 import os
-import platform
 import statistics
 import sys
 import time
-from importlib import metadata
-from pathlib import Path
 
 import numba
 import numpy as np
+from numba import float32
 
+from benchmarks.machine import RESULTS, description
 from kernels.config import (
     COLOURS,
     ENCODED,
@@ -39,12 +40,14 @@ from kernels.config import (
     OUTPUTS,
     Config,
 )
+from kernels.files.images import load_image
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.devices import cpu_name
-from kernels.training.results import versions
 
-RESULTS = Path(__file__).resolve().parent / "results"
+LAKE = "images/lake.png"
+CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add
+ROUNDS = 2_000_000  # some 10 ms
+WARM_UP = 5  # steps
 
 
 def ours(image, config):
@@ -135,31 +138,61 @@ def multiply_adds_per_sample(config):
     return forward + weights + inputs
 
 
-def milliseconds_per_step(run, steps):
+@numba.njit(fastmath=True)
+def multiply_add(values, rounds):
+    a, b = float32(0.999), float32(0.001)
+    x = values.copy()
+    for _ in range(rounds):
+        for i in range(CHAINS):
+            x[i] = x[i] * a + b
+    return x.sum()
+
+
+@numba.njit(parallel=True)
+def multiply_add_on(threads, values, rounds):
+    sums = np.zeros(threads)
+    for thread in numba.prange(threads):
+        sums[thread] = multiply_add(values, rounds)
+    return sums
+
+
+def seconds_of(run, *arguments):
     begin = time.perf_counter()
-    run(steps)
-    return (time.perf_counter() - begin) / steps * 1e3
+    run(*arguments)
+    return time.perf_counter() - begin
 
 
-def work(name, pipe, threads, eager):
-    """A worker process: set up, then time as many steps as each message asks for."""
-    config = Config()
-    image = np.random.default_rng(0).random((550, 800, 3), np.float32)
-    if name == "ours":
-        numba.set_num_threads(threads)
-        run = ours(image, config)
-    else:
-        # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
-        os.environ.pop("OMP_WAIT_POLICY", None)
-        import torch
+def peak_gflops(threads):
+    seconds = seconds_of(multiply_add_on, threads, np.ones(CHAINS, np.float32), ROUNDS)
+    return 2 * CHAINS * ROUNDS * threads / seconds * 1e-9
 
-        keep_freed_memory()
-        torch.set_num_threads(threads)
-        run = pytorch(image, config, compiled=not eager)
-    run(20)
+
+def work_of_ours(pipe, threads):
+    """A process: microseconds per step and the peak, for each number of steps that it is sent."""
+    numba.set_num_threads(threads)
+    run = ours(load_image(LAKE), Config())
+    run(WARM_UP), peak_gflops(threads)
     pipe.send("ready")
     while steps := pipe.recv():
-        pipe.send(milliseconds_per_step(run, steps))
+        pipe.send((seconds_of(run, steps) / steps * 1e6, peak_gflops(threads)))
+
+
+def work_of_pytorch(pipe, eager):
+    """The same without a peak, for each number of threads that it is sent; steps end with 0."""
+    # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        os.environ.pop(name, None)
+    import torch
+
+    keep_freed_memory()
+    while threads := pipe.recv():
+        torch.set_num_threads(threads)
+        torch._dynamo.reset()  # what was compiled knows how many threads it has
+        run = pytorch(load_image(LAKE), Config(), compiled=not eager)
+        run(WARM_UP)
+        pipe.send("ready")
+        while steps := pipe.recv():
+            pipe.send(seconds_of(run, steps) / steps * 1e6)
 
 
 def keep_freed_memory():
@@ -171,24 +204,44 @@ def keep_freed_memory():
         library.mallopt(mmap_threshold, 1 << 30)
 
 
-def start_worker(name, options):
+def start_process(target, argument):
     ours_end, theirs = multiprocessing.Pipe()
-    arguments = (name, theirs, options.threads, options.eager)
-    multiprocessing.Process(target=work, args=arguments, daemon=True).start()
+    multiprocessing.Process(target=target, args=(theirs, argument), daemon=True).start()
     theirs.close()
-    ours_end.recv()
     return ours_end
+
+
+def ask(pipe, what):
+    pipe.send(what)
+    return pipe.recv()
+
+
+def row_of(threads, theirs, windows, steps):
+    """Windows in turn, on so many threads. theirs: PyTorch's process, or nothing."""
+    mine = start_process(work_of_ours, threads)
+    mine.recv()
+    if theirs:
+        ask(theirs, threads)
+    found = [
+        (*ask(mine, steps), ask(theirs, steps) if theirs else math.nan) for _ in range(windows)
+    ]
+    for pipe in filter(None, (mine, theirs)):
+        pipe.send(0)
+    times, peaks, others = zip(*found, strict=True)
+    ratio = statistics.median(other / ours for ours, _, other in found)
+    return {
+        "threads": threads, "us_per_step": min(times), "peak_gflops": max(peaks),
+        "pytorch_us": min(others), "pytorch_over_ours": ratio, "windows": found,
+    }  # fmt: skip
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=15, help="rounds of each (default: 15)")
-    parser.add_argument("--steps", type=int, default=100, help="steps per round (default: 100)")
+    parser.add_argument("--windows", type=int, default=12, help="of each (default: 12)")
+    parser.add_argument("--steps", type=int, default=10, help="steps per window (default: 10)")
+    counts = [1 << i for i in range(numba.config.NUMBA_NUM_THREADS.bit_length())]
     parser.add_argument(
-        "--threads",
-        type=int,
-        default=numba.config.NUMBA_NUM_THREADS,
-        help="threads of each (default: one for each core)",
+        "--threads", type=int, nargs="+", default=counts, help="default: 1, 2, 4, ... of the cores"
     )
     parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
     parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
@@ -196,44 +249,23 @@ def main():
     options = parser.parse_args()
 
     multiprocessing.set_start_method("spawn")
-    names = ["ours"] if options.alone else ["ours", "pytorch"]
-    workers = {name: start_worker(name, options) for name in names}
-    times = {name: [] for name in names}
-    for _ in range(options.pairs):
-        for name, worker in workers.items():
-            worker.send(options.steps)
-            times[name].append(worker.recv())
-    for worker in workers.values():
-        worker.send(0)
-
-    config = Config()
-    report = {
-        "date": time.strftime("%Y-%m-%d"),
-        "device": cpu_name(),
-        "threads": options.threads,
-        "batch": config.batch,
-        "versions": versions() | {"system": f"{platform.system()} {platform.machine()}"},
-        "command": " ".join(["python -m benchmarks.cpu_step", *sys.argv[1:]]),
-        "rows": [],
-    }
-    print(f"{report['device']}, {options.threads} threads, batch {config.batch:,}")
-    for name, values in times.items():
-        low, middle, high = min(values), statistics.median(values), max(values)
-        report["rows"].append({"backend": name, "ms_per_step": middle, "min": low, "max": high})
-        print(f"{name:8} {middle:6.3f} ms per step (from {low:.3f} to {high:.3f})")
-    flops = 2 * multiply_adds_per_sample(config) * config.batch
-    report["gflops"] = flops / statistics.median(times["ours"]) / 1e6
-    print(f"ours does {report['gflops']:.0f} GFLOP/s of network arithmetic, all else included")
-    if "pytorch" in times:
-        report["versions"]["torch"] = metadata.version("torch")
-        ratios = [
-            theirs / mine for mine, theirs in zip(times["ours"], times["pytorch"], strict=True)
-        ]
-        report["ratio"] = statistics.median(ratios)
-        print(f"PyTorch / ours: {report['ratio']:.2f} (median of {len(ratios)} pairs)")
-    if options.save:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(report, indent=2) + "\n")
+    alone = options.alone or importlib.util.find_spec("torch") is None
+    theirs = None if alone else start_process(work_of_pytorch, options.eager)
+    rows = []
+    for threads in options.threads:
+        row = row_of(threads, theirs, options.windows, options.steps)
+        rows.append(row)
+        row["scales"] = rows[0]["us_per_step"] / row["us_per_step"]
+        row["peak_scales"] = row["peak_gflops"] / rows[0]["peak_gflops"]
+        row["of_the_peak"] = row["scales"] / row["peak_scales"]
+        print("{threads:2} threads: {us_per_step:5.0f} us per step, {scales:.2f} times as fast; "
+              "the peak {peak_scales:.2f} ({of_the_peak:.0%} of it); PyTorch {pytorch_us:.0f} us, "
+              "{pytorch_over_ours:.2f} times as long".format(**row), flush=True)  # fmt: skip
+        if options.save:
+            result = {**description(), "rows": rows}
+            (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    if theirs:
+        theirs.send(0)
 
 
 if __name__ == "__main__":

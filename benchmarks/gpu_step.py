@@ -1,11 +1,11 @@
-"""The whole training on a GPU: every backend of ours, PyTorch and JAX, in one run.
+"""One training on a GPU, of a backend of ours or of a peer; and how well ours learn.
 
-    python -m benchmarks.gpu_step --save h200-gpu-step
+    python -m benchmarks.gpu_step --save h200-quality
 
-Each trains the lake for 40,000 steps of 16,384 samples, in a process of its own, one after another;
-time is wall clock around the run, synchronised, batches and Adam inside, compiling not. The PSNR
-stands beside it: a peer that does not learn as well is no peer. Also trains each backend with
-several seeds, on the lake and, with --photo, on a photograph.
+Trains each backend with several seeds, on the lake and, with --photo, on a photograph.
+`benchmarks.compare` times them: wall clock around a run of 16,384 samples per step, synchronised,
+batches and Adam inside, compiling not. PSNR stands beside it: a peer that does not learn as well is
+no peer, and each is in a process of its own.
 """
 
 import argparse
@@ -122,37 +122,12 @@ def main():
     parser.add_argument("--steps", type=int, default=40_000, help="of each run (default: 40,000)")
     parser.add_argument("--photo", help="a second picture for the comparison of quality")
     parser.add_argument("--seeds", type=int, default=10, help="for quality (default: 10)")
-    parser.add_argument("--no-peers", action="store_true", help="without PyTorch and JAX")
     options = parser.parse_args()
-    image, config = load_image(LAKE), Config(steps=options.steps)
-    rows = []
-    for name in OURS:
-        runs = [ours(name, image, config) for _ in range(3)]
-        best = min(runs, key=lambda row: row["us_per_step"])
-        best["seconds_to_compile"] = runs[0]["seconds_to_compile"]
-        rows.append(best)
-        print(f"{name:26} {best['us_per_step']:8.2f} us {best['psnr_db']:.2f} dB", flush=True)
-    for each in [] if options.no_peers else PEERS:
-        row = peer(*each, options.steps)
-        if row:
-            rows.append(row)
-            print(f"{row['backend']:26} {row['us_per_step']:8.2f} us {row['psnr_db']:.2f} dB "
-                  f"{row['flags'][:40]}", flush=True)  # fmt: skip
-    fastest = {row["backend"]: row for row in rows}["persistent"]
-    ratios = {}
-    for name in ("torch", "jax"):
-        good = [
-            row["us_per_step"] for row in rows
-            if row["backend"].startswith(name) and row["psnr_db"] > fastest["psnr_db"] - AS_GOOD
-        ]  # fmt: skip
-        if good:
-            ratios[name] = min(good) / fastest["us_per_step"]
-            print(f"persistent is {ratios[name]:.1f} times as fast as {name}'s best", flush=True)
-    images = {"lake": image}
+    images = {"lake": load_image(LAKE)}
     if options.photo:
         images["photo"] = load_image(options.photo)
     result = {
-        **description(), "steps": options.steps, "rows": rows, "ratios": ratios,
+        **description(), "steps": options.steps,
         "quality": quality(images, options.seeds, options.steps),
     }  # fmt: skip
     if options.save:

@@ -15,16 +15,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from benchmarks.part_two import (
-    BATCH,
-    IMAGES,
-    LAKE,
-    RATE,
-    SEED,
-    WRITTEN_LAYERS,
-    WRITTEN_WIDTH,
-    segments,
-)
+from benchmarks import part_two
 from benchmarks.part_two_peers import by_cells, classifier_layers, print_rows, shares_of_corners
 from kernels.config import BETA1, BETA2, EPSILON
 from kernels.files.images import load_image
@@ -68,10 +59,10 @@ def adam_steps(loss_of, parameters, rate, steps):
 
 
 def train_sines(steps, width, layers):
-    image = load_image(LAKE)
+    image = load_image(part_two.LAKE)
     height, columns, _ = image.shape
     shapes = siren.layer_shapes(width, layers)
-    begin = siren.initial_parameters(SEED, shapes)
+    begin = siren.initial_parameters(part_two.SEED, shapes)
     network = siren.layers_of(begin, np.zeros_like(begin), shapes)
     omegas = [float(layer.omega) for layer in network[:-1]]
     parameters = [(jnp.array(layer.weights), jnp.array(layer.biases)) for layer in network]
@@ -85,8 +76,8 @@ def train_sines(steps, width, layers):
         return jax.nn.sigmoid(values @ matrix + bias)
 
     def loss_of(parameters, i):
-        key = jax.random.fold_in(jax.random.key(SEED, impl="rbg"), i)
-        pixels = (jax.random.uniform(key, (BATCH, 2)) * size).astype(jnp.int32)
+        key = jax.random.fold_in(jax.random.key(part_two.SEED, impl="rbg"), i)
+        pixels = (jax.random.uniform(key, (part_two.BATCH, 2)) * size).astype(jnp.int32)
         wanted = target[pixels[:, 1], pixels[:, 0]]
         return ((colours(parameters, pixels) - wanted) ** 2).mean()
 
@@ -97,8 +88,8 @@ def train_sines(steps, width, layers):
 
 
 def train_inline(steps):
-    image = load_image(LAKE)
-    values, matrices = inline.initial_parameters(*image.shape[:2], SEED)
+    image = load_image(part_two.LAKE)
+    values, matrices = inline.initial_parameters(*image.shape[:2], part_two.SEED)
     units, (rows, columns, _) = matrices.shape[2], values.shape
     shares, places = map(jnp.array, shares_of_corners())
     places = jnp.broadcast_to(places, (rows - 1, columns - 1, *places.shape))
@@ -122,12 +113,12 @@ def train_inline(steps):
 
 
 def train_classifier(steps):
-    data = segments()
+    data = part_two.segments()
     images, labels = map(jnp.array, data.training)
     parameters = list(map(jnp.array, classifier_layers(images.shape[1])))
-    batches = -(-len(labels) // IMAGES)
+    batches = -(-len(labels) // part_two.IMAGES)
     # The last mini-batch of an epoch is filled up with images that count nothing.
-    missing = batches * IMAGES - len(labels)
+    missing = batches * part_two.IMAGES - len(labels)
     images = jnp.pad(images, ((0, missing), (0, 0)))
     labels = jnp.pad(labels, (0, missing), constant_values=-1)
 
@@ -140,10 +131,12 @@ def train_classifier(steps):
         return -(said * jax.nn.one_hot(wanted, said.shape[1])).sum()
 
     def step(i, parameters):
-        first = i % batches * IMAGES
-        part, wanted = (lax.dynamic_slice_in_dim(each, first, IMAGES) for each in (images, labels))
+        first = i % batches * part_two.IMAGES
+        part, wanted = (
+            lax.dynamic_slice_in_dim(each, first, part_two.IMAGES) for each in (images, labels)
+        )
         gradients = jax.grad(loss_of)(parameters, part, wanted)
-        return [p - RATE * g for p, g in zip(parameters, gradients, strict=True)]
+        return [p - part_two.RATE * g for p, g in zip(parameters, gradients, strict=True)]
 
     seconds, end = seconds_per_step(step, parameters, steps)
     said = np.asarray(logits_of(end, jnp.array(data.held_out.images)).argmax(1))
@@ -153,7 +146,9 @@ def train_classifier(steps):
 TRAININGS = {
     "siren": partial(train_sines, width=siren.WIDTH, layers=siren.SINE_LAYERS),
     "inline": train_inline,
-    "derivatives": partial(train_sines, width=WRITTEN_WIDTH, layers=WRITTEN_LAYERS),
+    "derivatives": partial(
+        train_sines, width=part_two.WRITTEN_WIDTH, layers=part_two.WRITTEN_LAYERS
+    ),
     "classifier": train_classifier,
 }
 

@@ -15,19 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.part_two import (
-    BATCH,
-    HIDDEN,
-    IMAGES,
-    LAKE,
-    RATE,
-    SEED,
-    STEPS,
-    UNITS,
-    WRITTEN_LAYERS,
-    WRITTEN_WIDTH,
-    segments,
-)
+from benchmarks import part_two
 from benchmarks.peers import seconds_per_step_in_graphs
 from kernels.classifier import network as classifier
 from kernels.config import BETA1, BETA2, EPSILON
@@ -55,10 +43,10 @@ def adam(torch, parameters, learning_rate):
 
 def train_sines(torch, steps, width, layers):
     """Random pixels of the lake. Returns (seconds per step, dB)."""
-    image = load_image(LAKE)
+    image = load_image(part_two.LAKE)
     height, columns, _ = image.shape
     shapes = siren.layer_shapes(width, layers)
-    begin = siren.initial_parameters(SEED, shapes)
+    begin = siren.initial_parameters(part_two.SEED, shapes)
     network = siren.layers_of(begin, np.zeros_like(begin), shapes)
     omegas = [float(layer.omega) for layer in network[:-1]]
     weights = [on_gpu(torch, layer.weights) for layer in network]
@@ -82,7 +70,7 @@ def train_sines(torch, steps, width, layers):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss_of(torch.rand(BATCH, 2, device="cuda")).backward()
+        loss_of(torch.rand(part_two.BATCH, 2, device="cuda")).backward()
         optimizer.step()
 
     seconds = seconds_per_step_in_graphs(torch, step, steps)
@@ -99,7 +87,7 @@ def train_siren(torch, steps):
 
 
 def train_written(torch, steps):
-    return train_sines(torch, steps, WRITTEN_WIDTH, WRITTEN_LAYERS)
+    return train_sines(torch, steps, part_two.WRITTEN_WIDTH, part_two.WRITTEN_LAYERS)
 
 
 # ---------------------------------------------------------------- a whole picture per step
@@ -122,8 +110,8 @@ def by_cells(array, rows, columns):
 
 def train_inline(torch, steps):
     """All pixels of the lake, cell by cell, so that nothing has to be gathered pixel by pixel."""
-    image = load_image(LAKE)
-    values, matrices = inline.initial_parameters(*image.shape[:2], SEED)
+    image = load_image(part_two.LAKE)
+    values, matrices = inline.initial_parameters(*image.shape[:2], part_two.SEED)
     grid, weights = on_gpu(torch, values), on_gpu(torch, matrices)
     units, (rows, columns, _) = matrices.shape[2], values.shape
 
@@ -160,13 +148,15 @@ def train_inline(torch, steps):
 
 def classifier_layers(inputs):
     """(weights, biases, weights, biases) to begin with."""
-    parameters = classifier.initial_parameters(inputs, HIDDEN, 10, SEED)
-    return classifier.layers_of(parameters, classifier.new_network(parameters, HIDDEN, 10, 1))
+    parameters = classifier.initial_parameters(inputs, part_two.HIDDEN, 10, part_two.SEED)
+    return classifier.layers_of(
+        parameters, classifier.new_network(parameters, part_two.HIDDEN, 10, 1)
+    )
 
 
 def train_classifier(torch, steps):
     """Mini-batches in order, a whole epoch in each graph. Returns (seconds per step, %)."""
-    data = segments()
+    data = part_two.segments()
     images, labels = (torch.tensor(array, device="cuda") for array in data.training)
     labels = labels.long()
     layers = classifier_layers(images.shape[1])
@@ -180,13 +170,13 @@ def train_classifier(torch, steps):
     def loss_of(part, wanted):
         return torch.nn.functional.cross_entropy(logits_of(part), wanted, reduction="sum")
 
-    optimizer = torch.optim.SGD(learned, lr=RATE, fused=True)
-    firsts = range(0, len(labels), IMAGES)
+    optimizer = torch.optim.SGD(learned, lr=part_two.RATE, fused=True)
+    firsts = range(0, len(labels), part_two.IMAGES)
 
     def epoch():
         for first in firsts:
             optimizer.zero_grad(set_to_none=True)
-            part = slice(first, first + IMAGES)
+            part = slice(first, first + part_two.IMAGES)
             loss_of(images[part], labels[part]).backward()
             optimizer.step()
 
@@ -211,12 +201,12 @@ def print_rows(trainings, version, names):
         begin = time.perf_counter()
         row = {"training": name, "launches": version}
         try:
-            seconds, quality = trainings[name](STEPS[name])
+            seconds, quality = trainings[name](part_two.STEPS[name])
         except Exception as error:  # the others may still work
             row["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
         else:
-            row |= {"us_per_step": seconds * 1e6, "steps": STEPS[name], "quality": quality}
-            row |= {"unit": UNITS[name], "seconds_in_all": time.perf_counter() - begin}
+            row |= {"us_per_step": seconds * 1e6, "steps": part_two.STEPS[name], "quality": quality}
+            row |= {"unit": part_two.UNITS[name], "seconds_in_all": time.perf_counter() - begin}
         print(json.dumps(row), flush=True)
 
 
@@ -224,7 +214,7 @@ def main():
     import torch
 
     torch.set_float32_matmul_precision("high")  # TF32 where it helps
-    torch.manual_seed(SEED)
+    torch.manual_seed(part_two.SEED)
     trainings = {name: partial(train, torch) for name, train in TRAININGS.items()}
     print_rows(trainings, f"torch {torch.__version__}", sys.argv[1:])
 

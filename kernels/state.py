@@ -38,14 +38,9 @@ def initial_state(config: Config) -> State:
         layers.append(np.zeros(fan_out if config.biases else 0))
     weights = np.concatenate(layers).astype(np.float32)
     return State(
-        feature_grid,
-        np.zeros_like(feature_grid),
-        np.zeros_like(feature_grid),
-        np.zeros(grid_shape[:2], np.int32),
-        weights,
-        np.zeros_like(weights),
-        np.zeros_like(weights),
-    )
+        feature_grid, np.zeros_like(feature_grid), np.zeros_like(feature_grid),
+        np.zeros(grid_shape[:2], np.int32), weights, np.zeros_like(weights), np.zeros_like(weights),
+    )  # fmt: skip
 
 
 # Large enough that neighbouring cells differ from the start, small beside the colours to come.

@@ -1,6 +1,7 @@
 """What the README and the other pages promise must be there: files, commands, options."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -61,3 +62,14 @@ def test_ci_runs_the_test_command_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text().splitlines()
     installs = script.index("python -m pip install --quiet -r requirements-cpu.txt")
     assert script[installs + 1] == TEST_COMMAND
+
+
+def test_the_table_of_systems_says_what_was_saved():
+    page = ROOT / "benchmarks" / "README.md"
+    saved = json.loads((page.parent / "results" / "h200-part-two.json").read_text())
+    for number, name in ((13, "siren"), (14, "inline"), (15, "derivatives"), (16, "classifier")):
+        times = {r["way"]: r["us_per_step"] for r in saved["rows"] if r["training"] == name}
+        peer = min((way for way in times if way[:3] in ("PyT", "JAX")), key=times.get)
+        ours, theirs = times["fused"], times[peer]
+        said = f"| {ours:.3g} µs | {peer.split(',')[0]}, {theirs:.3g} µs | {theirs / ours:.2g} |"
+        assert re.search(rf"^\| {number}, .*{re.escape(said)}", page.read_text("utf-8"), re.M), said

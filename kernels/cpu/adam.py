@@ -47,15 +47,9 @@ def adam_grid_rows(begin, end, state, grads, scratch, corrections, learning_rate
         v = state.grid_v[row].reshape(numbers)
         for i in range(numbers):
             new_parameter, new_m, new_v = adam_step(
-                parameter[i],
-                gradient[i],
-                m[i],
-                v[i],
-                correction_m[i],
-                correction_v[i],
-                learning_rate,
-                rates,
-            )
+                parameter[i], gradient[i], m[i], v[i], correction_m[i], correction_v[i],
+                learning_rate, rates,
+            )  # fmt: skip
             touched = correction_m[i] != float32(0)
             parameter[i] = new_parameter if touched else parameter[i]
             m[i] = new_m if touched else m[i]
@@ -71,12 +65,6 @@ def adam_weights(begin, end, step, state, grads, corrections, learning_rate, rat
         for partition in range(grads.shape[0]):
             gradient += grads[partition, i]
         state.weights[i], state.weights_m[i], state.weights_v[i] = adam_step(
-            state.weights[i],
-            gradient,
-            state.weights_m[i],
-            state.weights_v[i],
-            corrections[entry, 0],
-            corrections[entry, 1],
-            learning_rate,
-            rates,
-        )
+            state.weights[i], gradient, state.weights_m[i], state.weights_v[i],
+            corrections[entry, 0], corrections[entry, 1], learning_rate, rates,
+        )  # fmt: skip

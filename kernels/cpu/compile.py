@@ -17,6 +17,7 @@ import numba
 from numba import cfunc, njit, typeof, types
 from numba.core.cpu_options import ParallelOptions
 from numba.experimental import function_type  # noqa: F401  (only then has `Nowhere` a type)
+from numba.extending import intrinsic
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PREFIX = "compiled-"
@@ -93,8 +94,10 @@ KEEP = FOLDER is not None
 
 # A thread that waits for the others should sleep, not spin: on a laptop that also runs a browser,
 # spinning keeps the very thread it waits for off the processor (we measured: three times slower).
+# But falling asleep for the time of one barrier costs more than a wait of some ten microseconds.
 # Numba loads the thread library at the first parallel call, and that reads this then.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 # Dividing by zero gives infinity, as on a GPU. The check that Python wants instead would be a
 # branch, and a loop with a branch out of it is not vectorised.
@@ -114,6 +117,18 @@ compiled = njit(**PART)
 compiled_reordered = njit(**PART, fastmath=REORDERED)
 compiled_cached = njit(**KEPT)
 compiled_parallel = njit(**PARALLEL)
+
+
+@intrinsic
+def next_of(context, array, place):
+    """array[place], which grows by one: each thread that asks gets another number."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        return builder.atomic_rmw("add", place, context.get_constant(types.int64, 1), "monotonic")
+
+    return types.int64(array, types.intp), generate
 
 
 def compiled_apart(function, *arguments):

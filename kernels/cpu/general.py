@@ -16,17 +16,7 @@ from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners
 from kernels.cpu.step import BLOCK, Workspace, keep, make_workspace
 from kernels.field_math import pixel_centre
-from kernels.general.activations import (
-    GELU,
-    NUMBERS,
-    RELU,
-    SIGMOID,
-    SINE,
-    gelu_and_slope,
-    relu_and_slope,
-    sigmoid_and_slope,
-    sine_and_slope,
-)
+from kernels.general import activations
 
 
 class Network(NamedTuple):
@@ -40,12 +30,9 @@ class Network(NamedTuple):
 
 def network_of(config):
     """The `Network` of a `Config`."""
-    return Network(
-        config.octaves,
-        NUMBERS[config.activation],
-        NUMBERS[config.output_activation],
-        int(config.biases),
-    )
+    numbers = activations.NUMBERS
+    both = numbers[config.activation], numbers[config.output_activation]
+    return Network(config.octaves, *both, int(config.biases))
 
 
 GeneralWorkspace = NamedTuple(
@@ -104,18 +91,20 @@ def activate(activation, bias, sums, slopes):
     for unit in range(units):
         shift = bias[unit] if bias.shape[0] > 0 else float32(0)
         # A loop for each, without a question in it, becomes vector instructions.
-        if activation == RELU:
+        if activation == activations.RELU:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = relu_and_slope(sums[unit, s] + shift)
-        elif activation == SINE:
+                sums[unit, s], slopes[unit, s] = activations.relu_and_slope(sums[unit, s] + shift)
+        elif activation == activations.SINE:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = sine_and_slope(sums[unit, s] + shift)
-        elif activation == GELU:
+                sums[unit, s], slopes[unit, s] = activations.sine_and_slope(sums[unit, s] + shift)
+        elif activation == activations.GELU:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = gelu_and_slope(sums[unit, s] + shift)
-        elif activation == SIGMOID:
+                sums[unit, s], slopes[unit, s] = activations.gelu_and_slope(sums[unit, s] + shift)
+        elif activation == activations.SIGMOID:
             for s in range(samples):
-                sums[unit, s], slopes[unit, s] = sigmoid_and_slope(sums[unit, s] + shift)
+                sums[unit, s], slopes[unit, s] = activations.sigmoid_and_slope(
+                    sums[unit, s] + shift
+                )
         else:
             for s in range(samples):
                 sums[unit, s], slopes[unit, s] = sums[unit, s] + shift, float32(1)
@@ -199,19 +188,19 @@ def backward(features, weights, network, hidden, slopes, channels, deltas, grad_
 # ---------------------------------------------------------------- a whole step
 
 
-def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
+def gradient_of_partition(partition, place, batch, image, seed, step, state, workspace):
     """As `step.gradient_of_partition`. workspace: `GeneralWorkspace`."""
     channels = state.feature_grid.shape[2]
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
     scale = float32(1) / (float32(batch) * float32(COLOURS))
-    uv, target = workspace.uv[partition], workspace.target[partition]
-    outputs, output_slopes = workspace.outputs[partition], workspace.output_slopes[partition]
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
-    features, hidden = workspace.features[partition], workspace.hidden[partition]
-    deltas, grad_weights = workspace.deltas[partition], workspace.grad_weights[partition]
-    slopes = workspace.slopes[partition]
+    uv, target = workspace.uv[place], workspace.target[place]
+    outputs, output_slopes = workspace.outputs[place], workspace.output_slopes[place]
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
+    features, hidden = workspace.features[place], workspace.hidden[place]
+    deltas, grad_weights = workspace.deltas[place], workspace.grad_weights[partition]
+    slopes = workspace.slopes[place]
 
     squared_error = 0.0
     for first_sample in range(begin, end, BLOCK):
@@ -227,13 +216,14 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = backward(
             features, state.weights, workspace, hidden, slopes, channels, deltas, grad_weights
         )
-        keep(partition, first_sample - begin, samples, deltas[last], state, workspace, channels)
+        first = first_sample - begin
+        keep(partition, place, first, samples, deltas[last], workspace, channels)
     workspace.losses[partition] = squared_error * scale
 
 
 def gradient_body(image, seed, batch, state, workspace):
     """For `step.train_steps`: `gradient_of_partition`, callable from compiled code."""
-    return compiled_apart(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
+    return compiled_apart(gradient_of_partition, 0, 0, batch, image, seed, 1, state, workspace)
 
 
 # ---------------------------------------------------------------- painting

@@ -95,18 +95,17 @@ def scatter(corners, blend_weights, delta, samples, grad_feature_grid, channels=
 
 
 @compiled
-def send(
-    corners, blend_weights, delta, samples, first, cells, sent, sent_corners, lists, counts,
-    channels=GRID_CHANNELS,
-):  # fmt: skip
+def send(partition, place, first, samples, delta, workspace, channels=GRID_CHANNELS):
     """What `scatter` would add, left where the owners of the rows find it: see `receive`.
 
-    first: number of the block's first sample in its partition. cells: (rows, columns) of the grid,
-    of whose rows each of P owners has as many. Writes, for each sample, a line of sent (n, 16 or
-    more): its corners (in sent_corners, the same memory), weights and deltas; and its number into
-    the lists (P, n) of one owner or two, which counts (at least P,) grow by.
+    first: number of the block's first sample in its partition. workspace: see `step.Workspace`. For
+    each sample, writes a line of `sent` (corners, weights, deltas), and its number into the lists
+    of one owner or two. How long they are stands in `counts`, which grow.
     """
-    owners, rows, numbers = lists.shape[0], cells[0], cells[1] * channels
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
+    sent, sent_corners = workspace.sent[partition], workspace.sent_corners[partition]
+    lists, counts = workspace.lists[partition], workspace.counts[partition]
+    owners, rows, columns, _ = workspace.grad_feature_grid.shape
     for s in range(samples):
         number = first + s
         for corner in range(4):
@@ -116,7 +115,7 @@ def send(
             sent[number, 8 + channel] = delta[channel, s]
         before = -1
         for corner in range(0, 4, 2):
-            row = int64(corners[corner, s]) // numbers
+            row = int64(corners[corner, s]) // (columns * channels)
             owner = ((row + 1) * owners - 1) // rows  # whose first row is rows * owner // owners
             if owner != before:
                 lists[owner, counts[owner]] = number
@@ -125,20 +124,20 @@ def send(
 
 
 @compiled
-def receive(owner, sent, sent_corners, lists, counts, grad_feature_grid, channels=GRID_CHANNELS):
+def receive(owner, workspace, channels=GRID_CHANNELS):
     """`scatter` what all partitions have sent to this owner, partition by partition.
 
-    Their arrays are those of `send`, (P, ...). Clears the owner's rows first. Writes to the row
-    above and the one below, too, but what they have there is only a part.
+    Clears the owner's rows first, and writes to the row above and the one below, too; but what they
+    have there is only a part.
     """
-    rows, width, _ = grad_feature_grid.shape
-    flat = grad_feature_grid.reshape(grad_feature_grid.size)
-    partitions = lists.shape[0]
-    begin = rows * owner // partitions * width * channels
-    end = rows * (owner + 1) // partitions * width * channels
-    for i in range(begin, end):
+    sent, sent_corners = workspace.sent, workspace.sent_corners
+    lists, counts = workspace.lists, workspace.counts
+    owners, rows, columns, _ = workspace.grad_feature_grid.shape
+    flat = workspace.grad_feature_grid[owner].reshape(rows * columns * channels)
+    begin, end = rows * owner // owners, rows * (owner + 1) // owners
+    for i in range(begin * columns * channels, end * columns * channels):
         flat[i] = float32(0)
-    for partition in range(partitions):
+    for partition in range(owners):
         for k in range(counts[partition, owner]):
             number = lists[partition, owner, k]
             for corner in range(4):

@@ -4,17 +4,16 @@ The stages and the mathematics are those of the CUDA kernels; only the shape of 
 A GPU has tens of thousands of threads and gives each one sample. A CPU has a few cores, each with
 vector instructions that do one thing to 16 numbers at once. So:
 
-* the batch is divided into one partition per core, each done in blocks of 512 samples that
-  stay in the core's own cache from the random numbers to the gradients;
+* the batch is divided into partitions, one per core or a few, each done in blocks of 512 samples
+  that stay in the core's own cache from the random numbers to the gradients;
 * inside a block, arrays are "structures of arrays", (channels, samples): the innermost loop of
   every stage runs over samples that lie side by side in memory, and the compiler turns it into
   vector instructions;
-* each partition clears gradients of its own, and adds to them; then each thread takes a range of
-  all weights and of the grid's rows, and sums what all partitions have there, in a fixed order. No
-  atomics, and the same bits every run, however many threads happen to do the work;
-* with many partitions, copies of the whole grid's gradient would be most of what the cores have to
-  fetch from one another. So each sends the gradients of its samples, 64 bytes each, to whom the
-  rows belong.
+* each partition clears gradients of its own, and adds to them; then each has a range of all weights
+  and of the grid's rows, and sums what all partitions have there, in a fixed order. So the bits are
+  the same every run, whichever thread takes which partition;
+* many copies of the whole grid's gradient would be most of what the cores fetch from one another.
+  So many partitions send the gradients of their samples, 64 bytes each, to whom the rows belong.
 """
 
 from typing import NamedTuple
@@ -24,17 +23,9 @@ from numba import float32, int64, prange
 
 from kernels.config import COLOURS, ENCODED, FEATURES, GRID_CHANNELS, OUTPUTS
 from kernels.cpu.adam import adam_grid_rows, adam_weights
-from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel
+from kernels.cpu.compile import compiled, compiled_apart, compiled_parallel, next_of
 from kernels.cpu.matrix import QUAD, add_outer, multiply
-from kernels.cpu.sample import (
-    blend_corners,
-    draw_uv,
-    encode,
-    find_corners,
-    receive,
-    scatter,
-    send,
-)
+from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, receive, scatter, send
 from kernels.field_math import relu, sigmoid
 
 # Samples per block: long enough to hide the cost of starting a loop, short enough that two layers'
@@ -57,11 +48,12 @@ class Workspace(NamedTuple):
     deltas: np.ndarray  # (P, 2, 64, BLOCK): this layer's and the one below
     grad_weights: np.ndarray  # (P, n)
     grad_feature_grid: np.ndarray  # (P, gh, gw, 3); if samples are sent, each has its rows only
-    sent: np.ndarray  # (P, its samples or 0, 16 or more): see `send`
+    sent: np.ndarray  # (P, its samples or 0, 16): see `send`
     sent_corners: np.ndarray  # the same memory as uint32
     lists: np.ndarray  # (P, P, its samples or 0) int32: who gets which samples of each
     counts: np.ndarray  # (P, P and a gap) int64: how many
     adam_rows: np.ndarray  # (P, 3, gw * 3): see `adam_grid_rows`
+    taken: np.ndarray  # (16,) int64: in [0] and [8], how many partitions somebody has begun with
     losses: np.ndarray  # (P,) float64
 
 
@@ -70,29 +62,23 @@ def make_workspace(config, partitions):
         return aligned_zeros((partitions, *shape))
 
     most = -(-config.batch // partitions) if partitions > MOST_COPIES else 0
-    line = CACHE_LINE // 4
-    sent = zeros(most, -(-(8 + config.channels) // line) * line)
+    sent = zeros(most, CACHE_LINE // 4)
     features = zeros(FEATURES, BLOCK)
     features[:, ENCODED:] = 1  # the padding; `encode` writes only what changes
 
     return Workspace(
-        uv=zeros(2, BLOCK),
-        corners=zeros(4, BLOCK).view(np.uint32),
-        blend_weights=zeros(4, BLOCK),
-        target=zeros(COLOURS, BLOCK),
-        features=features,
-        hidden=zeros(config.layers, config.hidden, BLOCK),
-        outputs=zeros(QUAD, BLOCK),
-        deltas=zeros(2, config.hidden, BLOCK),
+        uv=zeros(2, BLOCK), corners=zeros(4, BLOCK).view(np.uint32),
+        blend_weights=zeros(4, BLOCK), target=zeros(COLOURS, BLOCK),
+        features=features, hidden=zeros(config.layers, config.hidden, BLOCK),
+        outputs=zeros(QUAD, BLOCK), deltas=zeros(2, config.hidden, BLOCK),
         grad_weights=zeros(config.weight_count),
         grad_feature_grid=zeros(config.grid_height, config.grid_width, GRID_CHANNELS),
-        sent=sent,
-        sent_corners=sent.view(np.uint32),
+        sent=sent, sent_corners=sent.view(np.uint32),
         lists=zeros(partitions, most).view(np.int32),
-        counts=np.zeros((partitions, partitions + line), np.int64),
+        counts=np.zeros((partitions, partitions + CACHE_LINE // 8), np.int64),
         adam_rows=zeros(3, config.grid_width * GRID_CHANNELS),
-        losses=np.zeros(partitions),
-    )
+        taken=np.zeros(2 * CACHE_LINE // 8, np.int64), losses=np.zeros(partitions),
+    )  # fmt: skip
 
 
 def aligned_zeros(shape):
@@ -181,22 +167,23 @@ def mlp_backward(features, weights, hidden, deltas, grad_weights):
 # ---------------------------------------------------------------- a whole step
 
 
-def gradient_of_partition(partition, batch, image, seed, step, state, workspace):
+def gradient_of_partition(partition, place, batch, image, seed, step, state, workspace):
     """All stages but Adam, for one partition of the batch, block after block.
 
-    partition, batch, step: int64. seed: uint64. image: (H, W, 3) float32.
+    place: whose scratch memory is used; each thread has its own. All int64, with batch and step.
+    seed: uint64. image: (H, W, 3) float32.
     """
     partitions = workspace.uv.shape[0]
     begin = batch * partition // partitions
     end = batch * (partition + 1) // partitions
     scale = float32(1) / (float32(batch) * float32(COLOURS))
-    uv = workspace.uv[partition]
-    target = workspace.target[partition]
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
-    features = workspace.features[partition]
-    hidden = workspace.hidden[partition]
-    outputs = workspace.outputs[partition]
-    deltas = workspace.deltas[partition]
+    uv = workspace.uv[place]
+    target = workspace.target[place]
+    corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
+    features = workspace.features[place]
+    hidden = workspace.hidden[place]
+    outputs = workspace.outputs[place]
+    deltas = workspace.deltas[place]
 
     squared_error = 0.0
     for first_sample in range(begin, end, BLOCK):
@@ -210,28 +197,24 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
         last = mlp_backward(
             features, state.weights, hidden, deltas, workspace.grad_weights[partition]
         )
-        keep(partition, first_sample - begin, samples, deltas[last], state, workspace)
+        keep(partition, place, first_sample - begin, samples, deltas[last], workspace)
     workspace.losses[partition] = squared_error * scale
 
 
 @compiled
-def keep(partition, first, samples, delta, state, workspace, channels=GRID_CHANNELS):
+def keep(partition, place, first, samples, delta, workspace, channels=GRID_CHANNELS):
     """The grid's gradients of a block, to the partition's copy or to the owners of its rows."""
-    corners, blend_weights = workspace.corners[partition], workspace.blend_weights[partition]
-    if workspace.sent.shape[1] == 0:
+    if workspace.sent.shape[1] > 0:
+        send(partition, place, first, samples, delta, workspace, channels)
+    else:
+        corners, blend_weights = workspace.corners[place], workspace.blend_weights[place]
         copy = workspace.grad_feature_grid[partition]
         scatter(corners, blend_weights, delta, samples, copy, channels)
-    else:
-        send(
-            corners, blend_weights, delta, samples, first, state.grid_steps.shape,
-            workspace.sent[partition], workspace.sent_corners[partition],
-            workspace.lists[partition], workspace.counts[partition], channels,
-        )  # fmt: skip
 
 
 def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
     """`gradient_of_partition` for arguments of these types, as `make` makes it callable."""
-    return make(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
+    return make(gradient_of_partition, 0, 0, batch, image, seed, 1, state, workspace)
 
 
 @compiled
@@ -249,11 +232,10 @@ def move_grid_rows(owner, state, workspace, corrections, learning_rate, rates):
     copies = workspace.grad_feature_grid
     if workspace.sent.shape[1] > 0:
         copies = copies[owner : owner + 1]
-        w, channels = workspace, copies.shape[3]
-        if channels == GRID_CHANNELS:  # a constant to the compiler
-            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0])
+        if copies.shape[3] == GRID_CHANNELS:  # a constant to the compiler
+            receive(owner, workspace)
         else:
-            receive(owner, w.sent, w.sent_corners, w.lists, w.counts, copies[0], channels)
+            receive(owner, workspace, copies.shape[3])
     adam_grid_rows(
         begin, end, state, copies, workspace.adam_rows[owner], corrections, learning_rate, rates
     )
@@ -261,40 +243,43 @@ def move_grid_rows(owner, state, workspace, corrections, learning_rate, rates):
 
 @compiled_parallel
 def train_steps(
-    gradient, image, seed, first_step, batch, state, workspace, corrections, learning_rates, rates
-):
+    gradient, threads, image, seed, first_step, batch, state, workspace, corrections,
+    learning_rates, rates,
+):  # fmt: skip
     """Train one step for each row of `learning_rates` (n, 2): the MLP's rate and the grid's.
 
-    gradient: what `gradient_body` returns. image: (H, W, 3) float32. seed: uint64. first_step:
-    int64, from 1. state: `State`, changed in place. corrections: see `adam.bias_corrections`.
+    gradient: what `gradient_body` returns. threads: how many there are; one that is done with a
+    partition takes the next. image: (H, W, 3) float32. seed: uint64. first_step: int64, from 1.
+    state: `State`, changed in place. corrections: see `adam.bias_corrections`.
     rates: `AdamRates`.
     Returns the loss of each step, (n,) float64.
     """
     partitions = workspace.uv.shape[0]
+    threads = min(partitions, threads)
     weights = state.weights.shape[0]
     losses = np.zeros(learning_rates.shape[0])
     for i in range(learning_rates.shape[0]):
         step = first_step + i
-        for partition in prange(partitions):
-            clear(workspace.grad_weights[partition])
-            clear(workspace.counts[partition])
-            if workspace.sent.shape[1] == 0:
-                clear(workspace.grad_feature_grid[partition])
-            gradient(int64(partition), batch, image, seed, step, state, workspace)
-        for partition in prange(partitions):
-            # The index of a parallel loop is unsigned, and would be another type to compile for.
-            part = int64(partition)
-            move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
-            adam_weights(
-                weights * part // partitions,
-                weights * (part + 1) // partitions,
-                step,
-                state,
-                workspace.grad_weights,
-                corrections,
-                learning_rates[i, 0],
-                rates,
-            )
+        workspace.taken[:] = 0
+        for thread in prange(threads):
+            part = next_of(workspace.taken, 0)
+            while part < partitions:
+                clear(workspace.grad_weights[part])
+                clear(workspace.counts[part])
+                if workspace.sent.shape[1] == 0:
+                    clear(workspace.grad_feature_grid[part])
+                # The index of a parallel loop is unsigned: another type to compile for.
+                gradient(part, int64(thread), batch, image, seed, step, state, workspace)
+                part = next_of(workspace.taken, 0)
+        for _ in prange(threads):
+            part = next_of(workspace.taken, 8)
+            while part < partitions:
+                move_grid_rows(part, state, workspace, corrections, learning_rates[i, 1], rates)
+                adam_weights(
+                    weights * part // partitions, weights * (part + 1) // partitions, step, state,
+                    workspace.grad_weights, corrections, learning_rates[i, 0], rates,
+                )  # fmt: skip
+                part = next_of(workspace.taken, 8)
         for partition in range(partitions):
             losses[i] += workspace.losses[partition]
     return losses

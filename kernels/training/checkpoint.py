@@ -239,15 +239,11 @@ def read_progress(header: dict[str, Any], config: Config) -> RunProgress:
     if type(seconds) not in (float, int) or not 0 <= seconds <= LONGEST:
         raise Unfit(f"its seconds are {short(seconds)}")
     return RunProgress(
-        step=step,
-        planned=header["config"]["steps"],
-        seconds=seconds,
+        step=step, planned=header["config"]["steps"], seconds=seconds,
         partitions=require_int(header, "partitions", 1, MAX_PARTITIONS),
-        pending=pending,
+        pending=pending, history=history, measured=measured,
         pending_steps=require_int(header, "pending_steps", min(1, len(pending)), step),
-        history=history,
-        measured=measured,
-    )
+    )  # fmt: skip
 
 
 def require_int(header: dict[str, Any], name: str, lowest: int, highest: int) -> int:

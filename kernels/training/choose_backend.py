@@ -167,12 +167,9 @@ def why_it_does_not_learn(factory: BackendFactory, config: Config) -> str | None
     small = Config(
         steps=100,
         batch=max(512, config.batch),  # which decides what kernel is taken
-        grid_width=8,
-        grid_height=8,
-        hidden=config.hidden,
-        layers=config.layers,
-        channels=config.channels,
-    )
+        grid_width=8, grid_height=8,
+        hidden=config.hidden, layers=config.layers, channels=config.channels,
+    )  # fmt: skip
     rates = np.array([[0.01, 0.02]] * 50, np.float32)
     try:
         backend = factory(image, small, initial_state(small))

@@ -205,20 +205,12 @@ def config_from(
     return Config(
         steps=getattr(options, "steps", steps),
         batch=getattr(options, "batch", batch),
-        seed=options.seed,
-        grid_width=grid_width,
-        grid_height=grid_height,
-        hidden=options.hidden,
-        layers=options.layers,
-        learning_rate_mlp=options.lr_mlp,
-        learning_rate_grid=options.lr_grid,
-        channels=options.channels,
-        octaves=options.octaves,
-        activation=options.activation,
-        output_activation=options.output,
-        biases=options.biases,
-        bits=options.bits,
-    )
+        seed=options.seed, grid_width=grid_width, grid_height=grid_height,
+        hidden=options.hidden, layers=options.layers,
+        learning_rate_mlp=options.lr_mlp, learning_rate_grid=options.lr_grid,
+        channels=options.channels, octaves=options.octaves, activation=options.activation,
+        output_activation=options.output, biases=options.biases, bits=options.bits,
+    )  # fmt: skip
 
 
 def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:

@@ -1,5 +1,6 @@
 """The CPU backend: `cpu.step` on every core."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,23 +18,31 @@ from kernels.training.devices import cpu_name, threads_label
 from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
 from kernels.training.second_compiler import loops_compiled_elsewhere
 
-# With --deterministic. Each partition has a gradient of the whole grid, and Adam sums them all, so
-# more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
-# threads gain little.
-FIXED_PARTITIONS = 8
+FIXED_PARTITIONS = 8  # with --deterministic
+FEW_THREADS = 2  # whose partitions are as many: more cost them time
 COMPILED = Rounding(few_bits.launch_quantise, few_bits.launch_follow)
+
+
+def usual_partitions(batch: int) -> int:
+    """How many partitions are fastest here, for so many samples: four per thread, since threads
+    that share a core are slower, and each takes what it can; but none is smaller than a block."""
+    threads: int = numba.get_num_threads()
+    most = threads if threads <= FEW_THREADS else 4 * threads
+    return max(threads, min(most, batch // cpu.BLOCK))
 
 
 class CpuBackend:
     """`cpu.step` on every core. The same bits every run for the same number of partitions.
 
-    partitions: how many parts the batch is divided into. By default one for each thread, which is
-    fastest; deterministic: always `FIXED_PARTITIONS`, for the same bits with any number of threads.
+    partitions: how many parts the batch is divided into, by default as many as are fastest on this
+    machine; deterministic: always `FIXED_PARTITIONS`, for the same bits with any number of threads.
     A resumed run keeps the number it began with, even on another machine.
     """
 
     name = "cpu"
     samples_per_chunk = 1 << 21
+    gradient_body: Callable[..., Any] = staticmethod(cpu.gradient_body)
+    paint_body: Callable[..., Any] = staticmethod(cpu_images.paint_body)
 
     def __init__(
         self,
@@ -47,7 +56,7 @@ class CpuBackend:
         self.image = image
         self.deterministic = deterministic
         self.parameters = State(*(array.copy() for array in state))
-        usual: int = FIXED_PARTITIONS if deterministic else numba.get_num_threads()
+        usual = FIXED_PARTITIONS if deterministic else usual_partitions(config.batch)
         self.partitions = partitions or usual
         self.workspace = self.make_workspace()
         self.corrections = adam.bias_corrections(config.beta1, config.beta2)
@@ -66,15 +75,13 @@ class CpuBackend:
 
     def gradient(self) -> Any:
         """The compiled body of the loop in `cpu.train_steps`; it is compiled only once."""
-        seed = np.uint64(self.config.seed)
-        return cpu.gradient_body(
-            self.image, seed, self.config.batch, self.parameters, self.workspace
-        )
+        seed, batch = np.uint64(self.config.seed), self.config.batch
+        return self.gradient_body(self.image, seed, batch, self.parameters, self.workspace)
 
     def paint(self) -> Any:
         """The compiled body of the loop in `cpu.images.render`; it is compiled only once."""
         parameters = self.parameters
-        return cpu_images.paint_body(
+        return self.paint_body(
             parameters.feature_grid, parameters.weights, self.workspace, self.image
         )
 
@@ -84,17 +91,10 @@ class CpuBackend:
                 self.gradient()
                 self.paint()
         losses = cpu.train_steps(
-            self.gradient(),
-            self.image,
-            np.uint64(self.config.seed),
-            first_step,
-            self.config.batch,
-            self.parameters,
-            self.workspace,
-            self.corrections,
-            np.asarray(learning_rates, np.float32).reshape(-1, 2),
-            self.config.adam_rates,
-        )
+            self.gradient(), numba.get_num_threads(), self.image, np.uint64(self.config.seed),
+            first_step, self.config.batch, self.parameters, self.workspace, self.corrections,
+            np.asarray(learning_rates, np.float32).reshape(-1, 2), self.config.adam_rates,
+        )  # fmt: skip
         self.losses.extend(losses.tolist())
 
     def take_losses(self) -> list[float]:
@@ -109,13 +109,8 @@ class CpuBackend:
 
     def render(self, width: int, height: int) -> np.ndarray:
         image = np.empty((height, width, COLOURS), np.float32)
-        cpu_images.render(
-            self.paint(),
-            self.parameters.feature_grid,
-            self.parameters.weights,
-            self.workspace,
-            image,
-        )
+        state = self.parameters
+        cpu_images.render(self.paint(), state.feature_grid, state.weights, self.workspace, image)
         return image
 
     def mean_squared_error(self) -> float:
@@ -134,23 +129,14 @@ class CpuBackend:
 class GeneralCpuBackend(CpuBackend):
     """The same for networks that `cpu.step` is not made for: `cpu.general` on every core."""
 
+    gradient_body = staticmethod(general.gradient_body)
+    paint_body = staticmethod(general.paint_body)
+
     def while_compiling(self) -> AbstractContextManager[None]:
         return nullcontext()  # the second process knows the usual network's loops
 
     def make_workspace(self) -> Any:
         return general.make_general_workspace(self.config, self.partitions)
-
-    def gradient(self) -> Any:
-        seed = np.uint64(self.config.seed)
-        return general.gradient_body(
-            self.image, seed, self.config.batch, self.parameters, self.workspace
-        )
-
-    def paint(self) -> Any:
-        parameters = self.parameters
-        return general.paint_body(
-            parameters.feature_grid, parameters.weights, self.workspace, self.image
-        )
 
 
 class CpuFewBits(FewBits, CpuBackend):

@@ -43,19 +43,16 @@ def fused_arrays(
     grid, steps = flat(state.feature_grid), state.grid_steps
     with_room = state.feature_grid.shape[2] < 4
     return FusedArrays(
-        image=flat(image),
-        feature_grid=grid,
+        image=flat(image), feature_grid=grid,
         grad_feature_grid=np.zeros(grid.shape, np.int64 if deterministic else np.float32),
         grid_m=flat(state.grid_m),
         grid_v=flat(np.dstack([state.grid_v, steps]) if with_room else state.grid_v),
         grid_steps=np.zeros(0, np.float32) if with_room else steps.ravel().astype(np.float32),
-        weights=state.weights.copy(),
         grad_weights=np.zeros(rows * len(state.weights), np.float32),
-        weights_m=state.weights_m.copy(),
-        weights_v=state.weights_v.copy(),
-        corrections=corrections,
+        weights=state.weights.copy(), weights_m=state.weights_m.copy(),
+        weights_v=state.weights_v.copy(), corrections=corrections,
         squared_errors=np.zeros(blocks * threads, np.float32),
-    )
+    )  # fmt: skip
 
 
 def moves_of_cells(arrays: Any) -> np.ndarray:
@@ -81,12 +78,9 @@ def one_barrier_arrays(
     # Beyond the table both corrections are 1.
     table = np.vstack([corrections[1:], np.ones((3, 2), np.float32)])
     return OneBarrierArrays(
-        image=flat(image),
-        feature_grid=grid,
-        grid_m=flat(state.grid_m),
+        image=flat(image), feature_grid=grid, grid_m=flat(state.grid_m),
         grid_v=flat(np.dstack([state.grid_v, state.grid_steps])),
-        weights=state.weights.copy(),
-        weights_m=state.weights_m.copy(),
+        weights=state.weights.copy(), weights_m=state.weights_m.copy(),
         weights_v=state.weights_v.copy(),
         cell_copies=np.zeros((size.copy_parts * cells, 4), np.float32),
         grad_cells=np.zeros((cells, 4), sums),
@@ -94,4 +88,4 @@ def one_barrier_arrays(
         corrections=corrections,
         cell_corrections=np.hstack([table[:-1], table[1:]]),
         squared_errors=np.zeros(blocks * size.threads, np.float32),
-    )
+    )  # fmt: skip

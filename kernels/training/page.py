@@ -142,14 +142,10 @@ def finished(
         ("seed", str(summary["seed"])),
     ]
     return of_training(
-        trainer,
-        summary["image"],
-        command=command,
+        trainer, summary["image"], command=command, frames=frames, figures=figures,
         shown={**shown, "original": ("", address(trainer.image))},
-        frames=frames,
         baselines=list(zip(names, scores, strict=True)),
-        figures=figures,
-    )
+    )  # fmt: skip
 
 
 def words(trainer: Trainer) -> str:

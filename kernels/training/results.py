@@ -126,12 +126,9 @@ class Results:
         """Keep all that a resumed run needs, after the pictures that it will not paint again."""
         self.finish_pictures(trainer)
         checkpoint.save_checkpoint(
-            self.checkpoint_path,
-            trainer.config,
-            trainer.image,
-            trainer.progress,
+            self.checkpoint_path, trainer.config, trainer.image, trainer.progress,
             trainer.backend.state(),
-        )
+        )  # fmt: skip
 
     # ------------------------------------------------------------ at the end
 
@@ -193,9 +190,8 @@ class Results:
             steps,
             [losses.get(step, math.nan) for step in steps],
             [measured.get(step, math.nan) for step in steps],
-            summary["baseline_psnr_db"],
-            summary["baseline_best_psnr_db"],
-        )
+            summary["baseline_psnr_db"], summary["baseline_best_psnr_db"],
+        )  # fmt: skip
         save_image(self.folder / "loss.png", chart)
 
     def write_overview(self, trainer: Trainer) -> None:

@@ -90,7 +90,7 @@ def compile_loops() -> None:
     corrections = bias_corrections(config.beta1, config.beta2)
     no_steps = np.zeros((0, 2), np.float32)
     step.train_steps(
-        gradient, image, seed, 1, config.batch, state, workspace, corrections, no_steps,
+        gradient, 1, image, seed, 1, config.batch, state, workspace, corrections, no_steps,
         config.adam_rates,
     )  # fmt: skip
     paint = images.paint_body(state.feature_grid, state.weights, workspace, image, nowhere)

@@ -71,12 +71,10 @@ class StagedBackend(ABC):
             grad_weights=self.to_device(np.zeros_like(state.weights)),
             grad_feature_grid=self.to_device(np.zeros_like(state.feature_grid)),
             loss_sum=self.to_device(np.zeros(1, np.float32)),
-            uv=self.empty((batch, 2)),
-            target=self.empty((batch, COLOURS)),
+            uv=self.empty((batch, 2)), target=self.empty((batch, COLOURS)),
             features=self.empty((batch, config.features)),
-            hidden=self.empty(hidden),
-            outputs=self.empty((batch, OUTPUTS)),
-        )
+            hidden=self.empty(hidden), outputs=self.empty((batch, OUTPUTS)),
+        )  # fmt: skip
 
     @property
     @abstractmethod

@@ -87,12 +87,9 @@ def is_screen() -> bool:
 def status_line(quiet: bool) -> tqdm:
     """A line that is shown if the wait is long, and gone when it is over; none in a file."""
     return tqdm(
-        bar_format="{desc} [{elapsed}]",
-        delay=SECONDS_UNTIL_SHOWN,
-        leave=False,
-        disable=quiet or not is_screen(),
-        **size_of_a_silent_terminal(),
-    )
+        bar_format="{desc} [{elapsed}]", delay=SECONDS_UNTIL_SHOWN, leave=False,
+        disable=quiet or not is_screen(), **size_of_a_silent_terminal(),
+    )  # fmt: skip
 
 
 def size_of_a_silent_terminal() -> dict[str, int]:
@@ -201,13 +198,9 @@ def training_bar(
     if not quiet and not is_screen():
         return TrainingLines(done, steps, unit)
     return TrainingBar(
-        total=steps,
-        initial=done,
-        desc="training",
-        unit=f" {unit}",
-        disable=quiet,
+        total=steps, initial=done, desc="training", unit=f" {unit}", disable=quiet,
         **size_of_a_silent_terminal(),
-    )
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- afterwards

@@ -5,6 +5,7 @@ The reference is written from the equations, and its gradients are checked by di
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from math import erf, sqrt
 
 import numpy as np
@@ -243,7 +244,9 @@ def backend_after(kind, config, image, steps):
 
 
 @SLOW
-@pytest.mark.parametrize("kind", [NativeBackend, GeneralCpuBackend])
+@pytest.mark.parametrize(
+    "kind", [NativeBackend, GeneralCpuBackend, partial(GeneralCpuBackend, partitions=6)]
+)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_backend_learns_what_the_reference_does(kind, name):
     config, image = NETWORKS[name], picture()

@@ -32,27 +32,8 @@ def numbers(*shape, spread=1.0):
     return (np.random.default_rng(7).normal(size=shape) * spread).astype(np.float32)
 
 
-AWKWARD = np.array(
-    [
-        0,
-        -0.0,
-        1,
-        -1,
-        65504,
-        65519,
-        65520,
-        -7e4,
-        1e-8,
-        6e-8,
-        -3e-5,
-        1e30,
-        -1e-30,
-        2**-24,
-        0.1,
-        np.inf,
-    ],
-    np.float32,
-)
+AWKWARD = "0 -0 1 -1 65504 65519 65520 -7e4 1e-8 6e-8 -3e-5 1e30 -1e-30 5.9604645e-8 0.1 inf"
+AWKWARD = np.array(AWKWARD.split(), np.float32)
 
 
 def bfloat16(values):

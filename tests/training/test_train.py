@@ -35,7 +35,7 @@ from kernels.files.images import load_image, to_uint8
 from kernels.state import State, initial_state
 from kernels.training import checkpoint, devices, results, trainer
 from kernels.training.command_line import snapshot_steps
-from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend
+from kernels.training.cpu_backend import FIXED_PARTITIONS, CpuBackend, usual_partitions
 from kernels.training.trainer import frame_steps, measured_steps
 
 TINY = """--backend cpu --grid 7x5 --batch 300 --hidden 16 --layers 1
@@ -204,7 +204,8 @@ def test_summary_and_loss_table(finished):
     assert summary["us_per_step"] == pytest.approx(summary["seconds_train"] / 60 * 1e6)
     assert summary["device"] and summary["versions"]["numpy"] == np.__version__
     assert summary["config"] == TINY_CONFIG.as_dict()
-    assert summary["partitions"] == summary["threads"] == numba.get_num_threads()
+    assert summary["threads"] == numba.get_num_threads()
+    assert summary["partitions"] == usual_partitions(summary["batch"])
     assert summary["deterministic"] is False
     for name, key in (
         ("prediction", "psnr_db"),
