@@ -5,9 +5,10 @@
 
 Both draw a fresh random batch, look up its colours, encode, run the network forward and back and
 take an Adam step, on the default model and batch, with the same number of threads. Short windows
-alternate (ours, the peak, PyTorch, ours, ...), so that a machine that slows down slows all: times
-are of the fastest window, the ratio is the median over pairs. Ours is in one process for each
-number of threads, PyTorch in another for all: in one their thread pools get in each other's way.
+alternate (ours, the peak, PyTorch, ours, ...), so that a machine that slows down slows all; each
+figure is the median. Ours is in one process for each number of threads, PyTorch in another for all:
+in one their thread pools get in each other's way. Before ours there is a pause, since PyTorch's
+threads spin for a while after their work.
 PyTorch runs in the fastest way we found: fused Adam, the layout its kernels like best, no padding,
 an allocator told to keep its memory, and the loss through `torch.compile` (needs a C++ compiler;
 --eager does without).
@@ -48,6 +49,7 @@ LAKE = "images/lake.png"
 CHAINS = 192  # 12 vectors of 16: enough to hide the latency of a multiply-add
 ROUNDS = 2_000_000  # some 10 ms
 WARM_UP = 5  # steps
+PAUSE = 0.1  # seconds
 
 
 def ours(image, config):
@@ -222,16 +224,17 @@ def row_of(threads, theirs, windows, steps):
     mine.recv()
     if theirs:
         ask(theirs, threads)
-    found = [
-        (*ask(mine, steps), ask(theirs, steps) if theirs else math.nan) for _ in range(windows)
-    ]
+    found = []
+    for _ in range(windows):
+        time.sleep(PAUSE)
+        found.append((*ask(mine, steps), ask(theirs, steps) if theirs else math.nan))
     for pipe in filter(None, (mine, theirs)):
         pipe.send(0)
-    times, peaks, others = zip(*found, strict=True)
-    ratio = statistics.median(other / ours for ours, _, other in found)
+    us, peak, other = map(statistics.median, zip(*found, strict=True))
+    ratio = statistics.median(theirs / ours for ours, _, theirs in found)
     return {
-        "threads": threads, "us_per_step": min(times), "peak_gflops": max(peaks),
-        "pytorch_us": min(others), "pytorch_over_ours": ratio, "windows": found,
+        "threads": threads, "us_per_step": us, "peak_gflops": peak, "pytorch_us": other,
+        "pytorch_over_ours": ratio, "windows": found,
     }  # fmt: skip
 
 
