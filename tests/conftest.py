@@ -85,16 +85,18 @@ def pytest_configure(config):
         raise pytest.UsageError(f"--require-gpu: {obstacle}")
 
 
-def collect_garbage_seldom():
+def pytest_collection_finish():
     """Numba's compiler makes many objects that stay: looking through them again and again takes a
-    fifth of the whole run's time."""
+    fifth of the whole run's time, and each launch that the lab checks for a program looks."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
 
 
-def pytest_collection_finish():
-    collect_garbage_seldom()
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is None or nextitem.path != item.path:
+        pytest_collection_finish()
 
 
 def pytest_sessionfinish():
@@ -110,7 +112,7 @@ def pytest_generate_tests(metafunc):
     marks = {
         name: mark
         for marker, mark in (
-            ("slow_on", pytest.mark.each(2)),
+            ("slow_on", pytest.mark.each(4)),
             ("thorough_on", pytest.mark.thorough),
         )
         for found in metafunc.definition.iter_markers(marker)

@@ -215,6 +215,19 @@ def test_every_control_works_in_a_browser(finished, tmp_path):
         assert window.run("get('when').textContent") == f"step {step}, {decibels}"
         for do, shown in CONTROLS:
             assert window.run(do) == shown, do
+        place = (
+            "(({left, width, top}) => [left, width, top + 9])(get('stage').getBoundingClientRect())"
+        )
+        left, width, y = window.run(place)
+        for kind, share in (("Pressed", 0.5), ("Moved", 0.25), ("Released", 0.25)):
+            at = dict(type=f"mouse{kind}", x=left + share * width, y=y, button="left", clickCount=1)
+            window.call("Input.dispatchMouseEvent", **at)
+        assert abs(int(window.run("get('split').value")) - 25) <= 1
+        window.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        for kind, part in ("Start", 10), *(("Move", part) for part in range(11, 17)), ("End", 0):
+            finger = [dict(x=left + part / 20 * width, y=y)] if part else []
+            window.call("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=finger)
+        assert abs(int(window.run("get('split').value")) - 80) <= 1
         assert window.problems == []
 
 
