@@ -11,10 +11,12 @@ import json
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
 
+from images import paint_lake
 from lessons.lab import example
 from tests.lab.browser import browser
 
@@ -55,8 +57,14 @@ def draw_replay(folder):
     picture.save(TO / "replay.png", optimize=True, pnginfo=information)
 
 
-if __name__ == "__main__":
-    subprocess.run([sys.executable, "images/paint_lake.py"], cwd=ROOT, check=True)
+def main(arguments=None):
+    parser = ArgumentParser("python -m images.draw", description=__doc__.partition("\n")[0])
+    parser.parse_args(arguments)
+    paint_lake.write_png(TO / "lake.png", paint_lake.paint())
     with tempfile.TemporaryDirectory() as found:
         draw_replay(Path(found))
         draw_run(Path(found) / "lake")
+
+
+if __name__ == "__main__":
+    main()
