@@ -23,7 +23,6 @@ from tests.lab.browser import browser
 ROOT = Path(__file__).resolve().parent.parent
 TO = ROOT / "images"
 STEPS = 1, 10, 100, 1000, 40_000
-SIZE = 1280, 880  # of the replay
 
 
 def draw_run(folder):
@@ -44,7 +43,7 @@ def draw_run(folder):
 def open_replay(window, folder):
     """Open the page of the lab's example, where it goes wrong. Returns what can be read on it."""
     assert example.main([str(folder / "accesses.png")]) == 0
-    window.open((folder / "accesses.html").as_uri(), *SIZE)
+    window.open((folder / "accesses.html").as_uri(), 1280, 880)
     return window.run("document.body.innerText")
 
 
@@ -58,8 +57,7 @@ def draw_replay(folder):
 
 
 def main(arguments=None):
-    parser = ArgumentParser("python -m images.draw", description=__doc__.partition("\n")[0])
-    parser.parse_args(arguments)
+    ArgumentParser("python -m images.draw", description=__doc__).parse_args(arguments)
     paint_lake.write_png(TO / "lake.png", paint_lake.paint())
     with tempfile.TemporaryDirectory() as found:
         draw_replay(Path(found))
