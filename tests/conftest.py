@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a user may have there; tests make their own.
 USERS = [str(ROOT / name) for name in ("runs", "playground.py", "lessons/.progress.json")]
 touched = []
+LONGEST = "test_compile.py", "test_checks.py", "test_train.py"  # which begin first
 
 
 def note_what_is_the_users(event, arguments):
@@ -141,6 +142,7 @@ def real_gpu(request):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """A test with `each(n)`: of its parameters each nth is slow, and the others are thorough."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     met = collections.Counter()
     for item in items:
         each = item.get_closest_marker("each")
