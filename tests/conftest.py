@@ -122,11 +122,7 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize(
         "engine",
         [
-            pytest.param(
-                ENGINES[name](),
-                id=name,
-                marks=marks.get(name, ()),
-            )
+            pytest.param(ENGINES[name](), id=name, marks=marks.get(name, ()))
             for name in (["cuda"] if on_gpu else ["checked", "native"])
         ],
     )
