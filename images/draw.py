@@ -11,17 +11,18 @@ import json
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
 
+from images import paint_lake
 from lessons.lab import example
 from tests.lab.browser import browser
 
 ROOT = Path(__file__).resolve().parent.parent
 TO = ROOT / "images"
 STEPS = 1, 10, 100, 1000, 40_000
-SIZE = 1280, 880  # of the replay
 
 
 def draw_run(folder):
@@ -42,7 +43,7 @@ def draw_run(folder):
 def open_replay(window, folder):
     """Open the page of the lab's example, where it goes wrong. Returns what can be read on it."""
     assert example.main([str(folder / "accesses.png")]) == 0
-    window.open((folder / "accesses.html").as_uri(), *SIZE)
+    window.open((folder / "accesses.html").as_uri(), 1280, 880)
     return window.run("document.body.innerText")
 
 
@@ -55,8 +56,13 @@ def draw_replay(folder):
     picture.save(TO / "replay.png", optimize=True, pnginfo=information)
 
 
-if __name__ == "__main__":
-    subprocess.run([sys.executable, "images/paint_lake.py"], cwd=ROOT, check=True)
+def main(arguments=None):
+    ArgumentParser("python -m images.draw", description=__doc__).parse_args(arguments)
+    paint_lake.write_png(TO / "lake.png", paint_lake.paint())
     with tempfile.TemporaryDirectory() as found:
         draw_replay(Path(found))
         draw_run(Path(found) / "lake")
+
+
+if __name__ == "__main__":
+    main()

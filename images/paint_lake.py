@@ -778,13 +778,9 @@ def write_png(path, pixels):
 
 def main():
     parser = argparse.ArgumentParser(description="Paint the lake.")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path(__file__).resolve().parent / "lake.png",
-        help="file to write (default: lake.png beside this program)",
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    add, usual = parser.add_argument, Path(__file__).resolve().with_name("lake.png")
+    add("--out", type=Path, default=usual, help="file to write (default: lake.png beside this)")
+    add("--overwrite", action="store_true", help="replace a file that is there")
     options = parser.parse_args()
     if options.out.exists() and not options.overwrite:
         parser.error(f"{options.out} exists already: use another --out, or add --overwrite")

@@ -428,7 +428,7 @@ def show_solution(options: Namespace) -> int:
         raise InputError("this copy of the course has no solutions: ask your instructor")
     if options.to:
         write_solutions(chosen, Path(options.to), options.overwrite)
-        print(f"{options.to}: our solutions of {len(chosen)} lessons, for teachers")
+        print(f"{options.to}: our solutions, for teachers")
         return EXIT_OK
     if len(chosen) > 1:
         raise InputError("the solutions of several lessons are files: add --to FOLDER")

@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a user may have there; tests make their own.
 USERS = [str(ROOT / name) for name in ("runs", "playground.py", "lessons/.progress.json")]
 touched = []
+LONGEST = "test_compile.py", "test_checks.py", "test_train.py"  # which begin first
 
 
 def note_what_is_the_users(event, arguments):
@@ -85,16 +86,18 @@ def pytest_configure(config):
         raise pytest.UsageError(f"--require-gpu: {obstacle}")
 
 
-def collect_garbage_seldom():
+def pytest_collection_finish():
     """Numba's compiler makes many objects that stay: looking through them again and again takes a
-    fifth of the whole run's time."""
+    fifth of the whole run's time, and each launch that the lab checks for a program looks."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
 
 
-def pytest_collection_finish():
-    collect_garbage_seldom()
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is None or nextitem.path != item.path:
+        pytest_collection_finish()
 
 
 def pytest_sessionfinish():
@@ -110,7 +113,7 @@ def pytest_generate_tests(metafunc):
     marks = {
         name: mark
         for marker, mark in (
-            ("slow_on", pytest.mark.each(2)),
+            ("slow_on", pytest.mark.each(4)),
             ("thorough_on", pytest.mark.thorough),
         )
         for found in metafunc.definition.iter_markers(marker)
@@ -119,11 +122,7 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize(
         "engine",
         [
-            pytest.param(
-                ENGINES[name](),
-                id=name,
-                marks=marks.get(name, ()),
-            )
+            pytest.param(ENGINES[name](), id=name, marks=marks.get(name, ()))
             for name in (["cuda"] if on_gpu else ["checked", "native"])
         ],
     )
@@ -139,6 +138,7 @@ def real_gpu(request):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """A test with `each(n)`: of its parameters each nth is slow, and the others are thorough."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     met = collections.Counter()
     for item in items:
         each = item.get_closest_marker("each")

@@ -172,6 +172,20 @@ def test_the_sheets_of_a_run_keep_the_words_that_stand_on_them(tmp_path, monkeyp
     assert words.endswith(f"step 4: {decibels:.2f} dB; bilinear: 22.70 dB")
 
 
+def test_the_command_replaces_the_lake_too_and_takes_no_arguments(tmp_path, monkeypatch):
+    monkeypatch.setattr(draw, "TO", tmp_path)
+    for name in ("draw_run", "draw_replay"):
+        monkeypatch.setattr(draw, name, lambda folder: None)
+    monkeypatch.setattr(draw.paint_lake, "paint", lambda: np.zeros((2, 3, 3), np.uint8))
+    (tmp_path / "lake.png").write_text("an older one")
+    with pytest.raises(SystemExit):
+        draw.main(["--steps"])
+    assert (tmp_path / "lake.png").read_text() == "an older one"
+    draw.main([])
+    with Image.open(tmp_path / "lake.png") as picture:
+        assert picture.size == (3, 2)
+
+
 @pytest.mark.slow
 def test_the_picture_of_the_replay_says_what_the_page_says_now(tmp_path):
     with browser(tmp_path) as window:

@@ -29,8 +29,8 @@ READABLE_FORMATS = ["PNG", "JPEG", "PPM", "BMP", "TIFF", "WEBP", "GIF"]
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # an older Pillow knows of no such format
     READABLE_FORMATS += ["AVIF"] if features.check("avif") else []
-# How a file begins that cameras write, from its fifth byte: AVIF without a reader, and HEIC.
-CAMERA_FORMATS = (b"ftypheic", b"ftypheix", b"ftypheim", b"ftyphevc", b"ftypmif1", b"ftypmsf1")
+# What a HEIC file calls itself near its beginning, at the first place or at a later one.
+HEIC = (b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1")
 EIGHT_BIT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr")
 
 # What each format's encoder is told, by suffix.
@@ -119,14 +119,15 @@ def _decoding(path: str | Path) -> Iterator[None]:
     try:
         yield
     except UnidentifiedImageError:
-        known = "PNG, JPEG, PPM, BMP, TIFF, WebP"
         with open(path, "rb") as file:
-            beginning = file.read(12)
-        if beginning[4:] in CAMERA_FORMATS:
+            beginning = file.read(64)
+        if beginning[4:8] == b"ftyp" and any(brand in beginning for brand in HEIC):
             advice = "Export it as JPEG (in Photos: File > Export; on the phone: share it as JPEG)"
             raise _unreadable(path, "it is a HEIC photograph", advice) from None
         reason = "it is not an image, or its header is damaged"
-        raise _unreadable(path, reason, f"Save it as one of {known}") from None
+        raise _unreadable(
+            path, reason, "Save it as one of PNG, JPEG, PPM, BMP, TIFF, WebP"
+        ) from None
     except MemoryError:
         raise _unreadable(path, "not enough memory to decode it", "Resize it first") from None
     # Damaged bytes surface as OSError, SyntaxError, ValueError, KeyError, struct.error...

@@ -233,8 +233,9 @@ def comment_paragraphs(lines: Sequence[str], indent: str) -> list[str]:
 # ---------------------------------------------------------------- names and imports
 
 
-def names_in(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+@functools.lru_cache(maxsize=512)  # known mistakes are all made of the same few functions
+def names_in(node: ast.AST) -> frozenset[str]:
+    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def imported_names(tree: ast.Module) -> dict[str, Import]:

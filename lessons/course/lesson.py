@@ -17,6 +17,7 @@
                     doubles = true if it looks for double precision, and others need not
 """
 
+import functools
 import hashlib
 import re
 from pathlib import Path
@@ -36,6 +37,8 @@ POINTS_PER_LESSON = 10
 PARTS = {1: "part one", 2: "part two"}
 FIRST_OF_PART_TWO = 10
 HINTS_PER_CHECK = 3
+# Asked for several times per command. Who asks changes nothing in what it is given.
+parsed_toml = functools.lru_cache(maxsize=64)(tomllib.loads)
 
 
 class Check(NamedTuple):
@@ -146,7 +149,7 @@ def read_lesson(folder: Path) -> Lesson:
     """The lesson of a folder. Raises `InputError` if its lesson.toml cannot be used."""
     path = folder / "lesson.toml"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parsed_toml(path.read_text(encoding="utf-8"))
         exercise = content["exercise"]
         lesson = Lesson(
             number=folder.name.partition("_")[0].lstrip("0"),
@@ -177,15 +180,11 @@ def require_sense(lesson: Lesson, path: Path) -> None:
     for name in lesson.blank:
         if name not in held:
             raise InputError(f"{path}: {name} is to be written, but no part holds it")
-    for name in lesson.keep_comments:
-        if name not in lesson.blank:
-            raise InputError(f"{path}: {name} keeps its comments, but is not to be written")
-    for name in lesson.warm_ups:
-        if name not in lesson.blank:
-            raise InputError(f"{path}: {name} is a warm-up, but is not to be written")
-    for name in lesson.atomics:
-        if name not in lesson.blank:
-            raise InputError(f"{path}: {name} may use atomics, but is not to be written")
+    told = {"keeps its comments": lesson.keep_comments, "is a warm-up": lesson.warm_ups}
+    told["may use atomics"] = lesson.atomics
+    for what, names in told.items():
+        for name in {*names} - {*lesson.blank}:
+            raise InputError(f"{path}: {name} {what}, but is not to be written")
     seen = {name for check in lesson.main_checks for name in check.needs}
     for name in {*lesson.blank} - {*lesson.warm_ups} - seen:
         raise InputError(f"{path}: no check needs {name} without a warm-up")

@@ -28,7 +28,8 @@ PAGES = (
     "README.md", "CONTRIBUTING.md", "lessons/**/*.md", "kernels/**/*.md", "benchmarks/*.md",
     "tests/README.md",
 )  # fmt: skip
-GITHUB = re.compile(r"(?:\w+://|git@)(?:[^/@]*@)?github\.com[:/](.+?)/(.+?)(?:\.git)?/?$")
+HOST = r"(?:www\.|ssh\.)?github\.com(?::443)?"  # SSH behind a firewall has the last one
+GITHUB = re.compile(rf"(?:\w+://)?(?:[^/@]+@)?{HOST}[:/]([^/]+)/([^/]+?)(?:\.git)?/?$")
 STEPS = 40_000  # of the lake on the front page
 
 

@@ -46,13 +46,13 @@ def read(path):
 def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
     out, weights = tmp_path / "out", tmp_path / "network.json"
-    options = "--backend native --quiet --steps 40 --eval-every 20 --batch 64 --limit 16".split()
+    options = "--backend native --quiet --steps 40 --eval-every 20 --batch 64 --limit 8".split()
     assert call(image, "--out", out, "--weights", weights, *options) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("40 steps in ") and printed.count("\n") == 1
 
     summary = json.loads((out / "summary.json").read_text())
-    assert (summary["width"], summary["height"], summary["fused"]) == (16, 10, fused)
+    assert (summary["width"], summary["height"], summary["fused"]) == (8, 5, fused)
     assert summary["parameters"] == 33_667 and summary["best_step"] in (20, 40)
     page = data_of(out / "index.html")
     assert [step for step, _, _ in page["frames"]] == [1, 10, 20, 40]
@@ -66,7 +66,7 @@ def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, mo
     layers = content["mlp"]["layers"]
     assert [np.shape(layer["weights"]) for layer in layers] == [(2, 64), *[(64, 64)] * 8, (64, 3)]
     printed, status = read(weights)
-    assert status == 0 and printed.startswith("64 samples, largest difference")
+    assert status == 0 and printed.startswith("40 samples, largest difference")
 
     layers[3]["biases"][5] += 0.01
     weights.write_text(json.dumps(content))

@@ -19,8 +19,8 @@ def workers():
     found.stop()
 
 
-# Hundreds of files, each graded: the first wrong one of this lesson is a quick test, that of the
-# others a slow one, and the rest belongs to the thorough tests.
+# Hundreds of files, each graded: the first wrong one of this lesson is a quick test, that of each
+# second of the others a slow one, and the rest belongs to the thorough tests.
 QUICK = {"1"}
 
 
@@ -32,7 +32,7 @@ def is_slow(lesson, check):
 def mark_of_mistake(lesson, number):
     if number:
         return pytest.mark.thorough
-    return [] if lesson.number in QUICK else pytest.mark.slow
+    return [] if lesson.number in QUICK else pytest.mark.each(2)
 
 
 def named(lesson, what):
@@ -59,7 +59,7 @@ def test_skeleton_is_not_written(lesson, workers):
             lesson,
             check,
             id=named(lesson, check.name),
-            marks=[pytest.mark.each(6)] if is_slow(lesson, check) else [],
+            marks=[pytest.mark.each(9)] if is_slow(lesson, check) else [],
         )
         for lesson, check in EVERY_CHECK
     ],

@@ -9,6 +9,7 @@ from PIL import Image
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted(path.parent.name for path in ROOT.glob("lessons/[0-9]*/picture.py"))
 TRAINED = ("19_attention",)  # whose picture shows what networks have learned; one takes minutes
+LONG = ("18_palette", *TRAINED)
 
 
 def test_every_lesson_has_one():
@@ -23,7 +24,7 @@ def test_what_draws_a_picture_finds_what_it_needs(lesson):
 @pytest.mark.each(6)
 @pytest.mark.parametrize(
     "lesson",
-    [pytest.param(n, marks=pytest.mark.thorough) if n in TRAINED else n for n in LESSONS],
+    [pytest.param(n, marks=pytest.mark.thorough) if n in LONG else n for n in LESSONS],
 )
 def test_a_picture_is_drawn_again(lesson, tmp_path, monkeypatch):
     module = importlib.import_module(f"lessons.{lesson}.picture")

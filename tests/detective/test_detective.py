@@ -42,7 +42,7 @@ def case_of_kind(*kinds, level):
 
 
 @pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.each(3)) for name in SLOW)]
 )
 def test_a_disguise_changes_names_and_lines_and_no_result(name):
     subject = SUBJECTS[name]

@@ -132,7 +132,7 @@ def test_nothing_of_the_process_is_reached(kind, workers, zeros):
 @pytest.mark.parametrize(
     "place",
     [
-        *(pytest.param(place, marks=pytest.mark.each(4)) for place in PLACES),
+        *(pytest.param(place, marks=pytest.mark.each(8)) for place in PLACES),
         *(pytest.param(flow, marks=pytest.mark.thorough) for flow in FLOWS),
     ],
 )

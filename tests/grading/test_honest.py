@@ -59,7 +59,7 @@ def test_a_few_honest_styles(style, workers):
     assert points_lost("1", around(style, "launch_over_pixels"), workers, "every_pixel") == {}
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(6)
 @pytest.mark.parametrize(("lesson", "function", "only"), CALLED)
 def test_all_honest_styles_around_one_function(lesson, function, only, workers):
     """Each calls the one before it."""
@@ -76,7 +76,7 @@ def test_honest_styles(style, lesson, function, only, workers):
     assert points_lost(lesson, around(style, function), workers, only) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.each(2)
 @pytest.mark.parametrize("style", [name for name in STYLES if name not in SURROUND])
 def test_honest_kernels(style, workers):
     assert points_lost("1", "\n\n" + STYLES[style][1], workers) == {}

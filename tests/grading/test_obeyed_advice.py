@@ -58,7 +58,7 @@ def rows(text):
     ("number", "name"),
     [
         *(pytest.param(*row, marks=pytest.mark.slow) for row in rows(MENDED)),
-        *(pytest.param(*row, marks=pytest.mark.each(3)) for row in rows(MENDED_SLOWLY)),
+        *(pytest.param(*row, marks=pytest.mark.each(6)) for row in rows(MENDED_SLOWLY)),
     ],
 )
 def test_what_a_message_says_mends_it(workers, number, name):

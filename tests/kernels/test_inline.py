@@ -50,6 +50,7 @@ def test_scatter(engine, launch, height, width):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough_on("native")  # a step, below, compiles there
 @pytest.mark.parametrize("height, width", SIZES)
 @pytest.mark.parametrize("launch", [learn.launch_learn, fused.launch_learn_by_warps])
 def test_learn(engine, launch, height, width):

@@ -48,7 +48,7 @@ def findings_before(corpus, name):
 @pytest.mark.parametrize(
     ("corpus", "way"),
     [
-        pytest.param(*both, marks=[pytest.mark.each(5)] * (both not in QUICK))
+        pytest.param(*both, marks=[pytest.mark.each(8)] * (both not in QUICK))
         for both in itertools.product(CORPORA, WAYS)
     ],
 )

@@ -156,7 +156,7 @@ LARGE = (
 IN_PARTS = {"learn": 24, "scatter_block": 6, "backward": 12, "mlp_forward": 6, "paint": 6}
 PARTS = [
     pytest.param(
-        kernel, first, step, marks=pytest.mark.thorough if first else pytest.mark.each(3),
+        kernel, first, step, marks=pytest.mark.thorough if first else pytest.mark.each(5),
         id=f"{kernel}-{first}" if first else kernel,
     )
     for kernel in STAGES

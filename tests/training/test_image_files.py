@@ -355,7 +355,7 @@ def test_what_is_too_large_to_shrink_is_refused(tmp_path):
     assert "--shrink" not in str(refused.value)
 
 
-@pytest.mark.parametrize("brand", [b"heic", b"mif1", b"hevc"])
+@pytest.mark.parametrize("brand", [b"heic", b"mif1", b"hevc", b"MiHB" + bytes(4) + b"mif1"])
 def test_heic_says_how_to_export(tmp_path, brand):
     message = refusal(load_image, written(tmp_path, b"\0\0\0\x18ftyp" + brand + bytes(99)))
     assert "HEIC" in message and "Export it as JPEG" in message
