@@ -268,6 +268,8 @@ def main():
             (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
     if theirs:
         theirs.send(0)
+    for process in multiprocessing.active_children():
+        process.join()
 
 
 if __name__ == "__main__":
