@@ -127,7 +127,7 @@ def main_functions(lesson: Lesson, names: Collection[str]) -> set[str]:
 def calls_in(text: str) -> dict[str, set[str]]:
     """The functions of a text -> which of them each one names."""
     nodes = {node.name: node for node in parsed(text).body if isinstance(node, ast.FunctionDef)}
-    return {name: names_in(node) & nodes.keys() for name, node in nodes.items()}
+    return {name: nodes.keys() & names_in(node) for name, node in nodes.items()}
 
 
 def without_replaced(before: Sequence[Result], wrong: Wrong, ours: Collection[str]) -> list[Result]:
