@@ -13,8 +13,8 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 AUDIT = Path(__file__).with_name("page_audit.js")
-PHONE, DESKTOP = (390, 844), (1280, 900)
-VIEWS = [(*size, scheme) for size in (PHONE, DESKTOP) for scheme in ("light", "dark")]
+PHONE, DESKTOP, SMALL = (390, 844), (1280, 900), (320, 640, "light")
+VIEWS = [*((*size, scheme) for size in (PHONE, DESKTOP) for scheme in ("light", "dark")), SMALL]
 
 
 def find_browser():
