@@ -13,6 +13,7 @@ from lessons.detective import breaks
 from lessons.detective.breaks import KINDS, changed_lines, kinds_of
 from lessons.detective.disguise import Disguise
 from lessons.detective.gather import Gathered, file_text
+from lessons.detective.layouts import Layout, laid_out, lay
 from lessons.detective.running import FILE, Ran, run
 from lessons.detective.subjects import SUBJECTS, Draw, Subject
 from lessons.lab.simulator.findings import Finding
@@ -29,6 +30,8 @@ INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
 MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
+LAUNCHES = 5  # in which sizes that are said to be equal are compared
+SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
 
@@ -45,6 +48,7 @@ class Case(NamedTuple):
     launch: str
     names: Mapping[str, str]
     constants: Mapping[str, int]
+    layouts: Mapping[str, Layout]
     right: str
     wrong: str
     kinds: tuple[str, ...]
@@ -54,6 +58,9 @@ class Case(NamedTuple):
     @property
     def task(self) -> str:
         sentence = self.subject.does
+        if self.layouts:
+            told = [one.told("{" + name + "}") for name, one in self.layouts.items()]
+            sentence += f" In memory, {'; '.join(told)}; what is left there is not used."
         for old, new in self.names.items():
             sentence = sentence.replace("{" + old + "}", new)
         return sentence
@@ -71,7 +78,8 @@ class Case(NamedTuple):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """(arguments, expected outputs) by the names that they have in the case."""
         draw = Draw(self.rng(f"values {number}").getrandbits(60), self.constants)
-        arguments, expected = self.subject.make(draw, **(sizes or self.sizes(number)))
+        made = self.subject.make(draw, **(sizes or self.sizes(number)))
+        arguments, expected = laid_out(*made, self.layouts)
         return (
             {self.names[name]: value for name, value in arguments.items()},
             {self.names[name]: value for name, value in expected.items()},
@@ -143,23 +151,29 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    launches = [arguments_of(subject, constants, end) for end in (0, 1)]
-    disguise = Disguise(gathered.functions, gathered.constants, rng, equal_sizes(launches))
+    launches = [arguments_of(subject, constants, rng) for _ in range(LAUNCHES)]
+    layouts = {}
+    for name, value in launches[0].items():
+        if hasattr(value, "shape") and rng.random() < SHARE_OF_LAYOUTS:
+            layout = Layout.drawn(len(value.shape), rng)
+            if lay(gathered.functions, subject.launch, name, layout):
+                layouts[name] = layout
+    launches = [laid_out(arguments, {}, layouts)[0] for arguments in launches]
+    alike, guarded = equal_sizes(launches), subject.level == 1
+    disguise = Disguise(gathered.functions, gathered.constants, rng, alike, guarded)
     disguise.apply()
     arguments = launches[0]
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
     return Case(
-        subject.level, seed, subject, launch, names, constants, text, text, (), frozenset(), None
-    )
+        subject.level, seed, subject, launch, names, constants, layouts, text, text, (),
+        frozenset(), None,
+    )  # fmt: skip
 
 
-def arguments_of(subject: Subject, constants: Mapping[str, int], end: int) -> dict[str, Any]:
-    """The arguments of the smallest launch, all sizes a little apart; or of the largest."""
-    sizes = {
-        name: max(1, limits[end] + (-number if end else number))
-        for number, (name, limits) in enumerate(subject.sizes.items())
-    }
+def arguments_of(subject: Subject, constants: Mapping[str, int], rng: Random) -> dict[str, Any]:
+    """The arguments of a launch of any sizes."""
+    sizes = {name: rng.randint(*limits) for name, limits in subject.sizes.items()}
     return subject.make(Draw(0, constants), **sizes)[0]
 
 

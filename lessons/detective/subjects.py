@@ -88,7 +88,7 @@ def zeros(count: int) -> Output:
 
 
 def grayscale(draw: Draw, height: int, width: int) -> Made:
-    """1 1 own grayscale | height 9-40, width 9-40 | SIDE 8 16:
+    """1 1 own grayscale | height 9-40, width 9-40 | WIDE 8 16 32, HIGH 2 4 8:
     `{gray}` (height, width): the brightness 0.2126 red + 0.7152 green + 0.0722 blue of each pixel
     of `{image}` (height, width, 3)."""
     image = draw(height, width, 3)
@@ -96,7 +96,7 @@ def grayscale(draw: Draw, height: int, width: int) -> Made:
 
 
 def upsample(draw: Draw, height: int, width: int, rows: int, columns: int) -> Made:
-    """2 1 own upsample | height 9-30, width 9-30, rows 3-6, columns 3-6 | SIDE 8 16:
+    """2 1 own upsample | height 9-30, width 9-30, rows 3-6, columns 3-6 | WIDE 8 16 32, HIGH 2 4 8:
     `{large}` (height, width, 3): `{small}` (rows, columns, 3) between its pixels' centres,
     bilinearly, at each pixel centre of the large picture."""
     small = draw(rows, columns, 3)
