@@ -40,7 +40,7 @@ OF_INDICES = {
 }  # fmt: skip
 # What nobody writes: a name with itself, a division by nothing, a slot of a ring that is no name.
 NONSENSE = re.compile(
-    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]"
+    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|(?:<<|>>) 0\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]"
     r"|\[(\w+), \3\]"
 )
 BEGINNING = re.compile(r"^ *(\w+ = -?(float32\(|int32\(|\d)|\w+\[.*\] = )", re.MULTILINE)
@@ -113,6 +113,8 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
         return LOST
     if change.kind not in OF_LINES or "pass" in change.new.split():
         return ""
+    if "\n" in old.strip() and not change.new.strip():
+        return ""  # a whole block is missing: there would be nothing to look at
     if host:
         several = source.text_of(function).count("launch(") > 1
         return ORDER if "launch(" in old and several else ""

@@ -60,7 +60,8 @@ class Case(NamedTuple):
         sentence = self.subject.does
         if self.layouts:
             told = [one.told("{" + name + "}") for name, one in self.layouts.items()]
-            sentence += f" In memory, {'; '.join(told)}; what is left there is not used."
+            sentence += f" In memory, {'; '.join(told)}; what is left there is not used. "
+            sentence += "Below, elements are named as they lie."
         for old, new in self.names.items():
             sentence = sentence.replace("{" + old + "}", new)
         return sentence
@@ -99,11 +100,15 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
         if lesson in (None, one.lesson) and level in (None, one.level)
     ]
     if not found:
-        known = sorted(
-            {one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n)
+        alike = [one for one in SUBJECTS.values() if one.lesson == lesson]
+        if alike:
+            levels = ", ".join(sorted({str(one.level) for one in alike}))
+            raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
+        known = sorted({one.lesson for one in SUBJECTS.values()},
+                       key=lambda n: (int(n.strip("b")), n))  # fmt: skip
+        raise InputError(
+            f"there are no cases of lesson {lesson}: choose a lesson of {', '.join(known)}"
         )
-        where = f"lesson {lesson}" + (f" at level {level}" if level else "")
-        raise InputError(f"there are no cases of {where}: choose a lesson of {', '.join(known)}")
     return found
 
 

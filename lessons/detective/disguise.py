@@ -410,8 +410,8 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (strides, 0), (split_tuple, 0.7), (whole_grid, 0.6), (guard, 0.5), (returns, 0),
-    (spare_guards, 0), (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4), (loop, 0.8),
-    (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
+    (spare_guards, 0), (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4),
+    (loop, 0.8), (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from lessons.grading.worker.output import Output
 MOST_BEFORE = 3  # elements with which an axis begins that nobody uses
 MARK = "laid_"  # before the name of an array whose use has been changed
 Functions = dict[str, ast.FunctionDef]
+Argument = tuple[str, str]  # a function's name, and what an argument is called there
 
 
 class Layout(NamedTuple):
@@ -31,8 +32,8 @@ class Layout(NamedTuple):
     @classmethod
     def drawn(cls, axes: int, rng: Random) -> "Layout":
         before = [rng.choice((0, rng.randint(1, MOST_BEFORE))) for _ in range(axes)]
-        before[0] = before[0] or rng.randint(1, MOST_BEFORE) * (axes == 1)
         backwards = [rng.random() < 0.4 for _ in range(axes)]
+        backwards[0] |= not any(before + backwards)
         return cls(tuple(rng.sample(range(axes), axes)), tuple(before), tuple(backwards))
 
     def size(self, name: str, axis: int) -> str:
@@ -44,9 +45,10 @@ class Layout(NamedTuple):
         """An element of the task's array, as code."""
         found = []
         for at, (axis, before) in enumerate(zip(self.order, self.before, strict=True)):
-            forwards = f"{index[axis]} + {before}" if before else index[axis]
-            last = f"{name}.shape[{at}] - {1 + before} - {index[axis]}"
-            found.append(last if self.backwards[at] else forwards)
+            one = index[axis] if index[axis] != "(0)" else ""
+            last = f"{name}.shape[{at}] - {1 + before}" + (f" - {one}" if one else "")
+            forwards = " + ".join(filter(None, [one, str(before) if before else ""]))
+            found.append(last if self.backwards[at] else forwards or "0")
         return f"{name}[{', '.join(found)}]"
 
     def told(self, name: str) -> str:
@@ -88,7 +90,9 @@ def lay(functions: Functions, launch: str, array: str, layout: Layout) -> bool:
     handed = list(handed_on(functions))
     found = {(launch, array)}
     for _ in functions:
-        found |= {(callee, own) for caller, given, callee, own in handed if (caller, given) in found}
+        found |= {
+            (callee, own) for caller, given, callee, own in handed if (caller, given) in found
+        }
     if any((callee, own) in found and (c, given) not in found for c, given, callee, own in handed):
         return False  # a function that gets other arrays, too
     changed = {}
@@ -102,8 +106,8 @@ def lay(functions: Functions, launch: str, array: str, layout: Layout) -> bool:
     return True
 
 
-def handed_on(functions: Functions) -> Iterator[tuple[str, str, str, str]]:
-    """(caller, what it hands on, called function, what it is called there)."""
+def handed_on(functions: Functions) -> Iterator[tuple[Argument, Argument]]:
+    """(what a function hands on, what it is called in the function that gets it)."""
     for caller, function in functions.items():
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             of, given = text(call.func), call.args
@@ -111,7 +115,7 @@ def handed_on(functions: Functions) -> Iterator[tuple[str, str, str, str]]:
                 of, given = text(given[0]), given[3:]
             own = functions[of].args.args if of in functions else []
             for one, other in zip(given, own, strict=False):
-                yield caller, text(one), of, other.arg
+                yield (caller, text(one)), (of, other.arg)
 
 
 class Use(ast.NodeTransformer):
@@ -134,14 +138,13 @@ class Use(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if text(node.func).startswith("cuda.atomic."):
-            element = ast.Subscript(node.args[0], node.args[1], ast.Load())
-            new = self.visit(element)
-            node.args[:2] = [new.value, new.slice]
+            element = self.visit(ast.Subscript(node.args[0], node.args[1], ast.Load()))
+            assert isinstance(element, ast.Subscript)
+            node.args[:2] = [element.value, element.slice]
         if text(node.func) in self.called:
-            node.args = [
-                ast.Name(MARK + one.id, ast.Load()) if isinstance(one, ast.Name) and one.id in self.arrays
-                else one for one in node.args
-            ]  # fmt: skip
+            for one in node.args:
+                if isinstance(one, ast.Name) and one.id in self.arrays:
+                    one.id = MARK + one.id
         return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:

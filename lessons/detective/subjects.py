@@ -280,8 +280,8 @@ def softmax_cross_entropy(draw: Draw, samples: int, classes: int) -> Made:
 def layer_norm(draw: Draw, rows: int, width: int) -> Made:
     """19 3 attention.layer_norm layer_norm | rows 3-9, width 20-90 | BLOCK_THREADS 64 128:
     `{out}` (rows, width): each row of `{x}` less its mean, over its deviation, times `{gain}`
-    (width,); `{means}` (rows,) and `{scales}` (rows,), one over the deviation. The mean may be
-    large beside the deviation."""
+    (width,); `{means}` (rows,): the means; `{scales}` (rows,): one over the deviations. A mean may
+    be large beside its deviation."""
     x, gain = draw(rows, width) + 90 * draw(rows, 1), draw(width)
     means, scales = attention.statistics(x)
     right = {"out": attention.layer_norm(x, gain), "means": means, "scales": scales}
