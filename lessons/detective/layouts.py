@@ -90,10 +90,8 @@ def lay(functions: Functions, launch: str, array: str, layout: Layout) -> bool:
     handed = list(handed_on(functions))
     found = {(launch, array)}
     for _ in functions:
-        found |= {
-            (callee, own) for caller, given, callee, own in handed if (caller, given) in found
-        }
-    if any((callee, own) in found and (c, given) not in found for c, given, callee, own in handed):
+        found |= {own for given, own in handed if given in found}
+    if any(own in found and given not in found for given, own in handed):
         return False  # a function that gets other arrays, too
     changed = {}
     for name in {name for name, _ in found}:
