@@ -33,7 +33,7 @@ class Layout(NamedTuple):
     def drawn(cls, axes: int, rng: Random) -> "Layout":
         before = [rng.choice((0, rng.randint(1, MOST_BEFORE))) for _ in range(axes)]
         backwards = [rng.random() < 0.4 for _ in range(axes)]
-        backwards[0] |= not any(before + backwards)
+        backwards[0] |= not any([*before, *backwards])
         return cls(tuple(rng.sample(range(axes), axes)), tuple(before), tuple(backwards))
 
     def size(self, name: str, axis: int) -> str:
@@ -61,7 +61,9 @@ class Layout(NamedTuple):
         wide = [size + before for size, before in zip(turned.shape, self.before, strict=True)]
         lies = np.resize(unused, wide)
         lies[tuple(slice(before, None) for before in self.before)] = turned
-        return np.ascontiguousarray(np.flip(lies, np.flatnonzero(self.backwards)))
+        return np.ascontiguousarray(
+            lies[tuple(slice(None, None, -1 if one else 1) for one in self.backwards)]
+        )
 
 
 def laid_out(

@@ -62,8 +62,8 @@ class Site:
              make_case(f"site {number}", None, level))
             for level in LEVELS for number in range(1, CASES_PER_LEVEL + 1)
         ]  # fmt: skip
-        for one, near in with_neighbours(self.cases):
-            self.write_case(*one, near)
+        for (url, name, case), near in with_neighbours(self.cases):
+            self.write_case(url, name, case, near)
         for name, path in self.names.items():
             self.write_text(name, path)
         for one, near in with_neighbours(self.shown):
