@@ -10,10 +10,9 @@ import json
 import re
 import secrets
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.plumbing.errors import InputError
@@ -29,6 +28,11 @@ EXIT_OK, EXIT_NOT_COUNTED = 0, 1
 FILES = "predictions.json", ".progress.json"  # of a student, in a folder with the student's name
 PAGE, TABLE = "predictions.html", "predictions.csv"
 MARK = "<!-- predictions -->"  # before and behind what is added to a class's summary
+COLUMNS = "student", "checks", "earlier", "later", "said again", "learned"
+WORDS = (
+    "Medians of factors, of first predictions: of a student's first checks, and of later ones; and "
+    "of the last prediction, where it was said again. 1 is what was counted, 2 half or twice that."
+)
 FEW = 4  # first predictions, with fewer of which nobody can be said to have learned
 EXAMPLE = "python -m lessons predict 5 fetched_once 3"
 
@@ -64,9 +68,8 @@ def run(options: Namespace) -> int:
     if options.to:
         return hand_in(Path(options.to))
     if options.number is None:
-        rows = factors_of(CourseProgress().content["predictions"])
-        for check, found in rows.items():
-            print(f"{check}: {told(found)}")
+        for check in factors_of(CourseProgress().content["predictions"]):
+            print(told(check))
         print(f"say a lesson, a check with a budget, and a number: {EXAMPLE}")
         return EXIT_OK
     if options.guess is None:
@@ -96,28 +99,24 @@ def predict(number: str, name: str, guess: float) -> int:
         print(f"{what}: {counted:g}; you said {guess:g}")
     # A check may count several things: the nearest is what was meant.
     progress.predict(lesson, item, guess, min((abs(n - guess), n) for _, n in found)[1])
-    pairs = progress.content["predictions"][lesson.name][item.name]
-    print(f"{item.name}: {told(factors(pairs))}")
+    print(told(f"{lesson.name} {item.name}"))
     return EXIT_OK
 
 
-def factors(pairs: Sequence[Sequence[float]]) -> list[float]:
-    """How far off each prediction was, in order, of those that were counted."""
-    return [factor(*pair) for pair in pairs if len(pair) == 2]
-
-
 def factors_of(predictions: Predictions) -> dict[str, list[float]]:
-    """The same for each check with one, in the order in which they were first said."""
+    """How far off each prediction of a check was, in order, of those that were counted."""
     tables = {
-        f"{lesson} {check}": factors(pairs)
+        f"{lesson} {check}": [factor(*pair) for pair in pairs if len(pair) == 2]
         for lesson, checks in predictions.items()
         for check, pairs in checks.items()
     }
     return {check: found for check, found in tables.items() if found}
 
 
-def told(found: Sequence[float]) -> str:
-    return "factors so far: " + ", ".join(f"{one:.3g}" for one in found)
+def told(check: str) -> str:
+    """ "05_tiles fetched_once: factors so far: 8, 2, 1"."""
+    found = factors_of(CourseProgress().content["predictions"])[check]
+    return f"{check}: factors so far: " + ", ".join(f"{one:.3g}" for one in found)
 
 
 def hand_in(path: Path) -> int:
@@ -133,18 +132,6 @@ def hand_in(path: Path) -> int:
 # ---------------------------------------------------------------- a class
 
 
-class Row(NamedTuple):
-    """earlier, later: the median factor of first predictions, of a student's first checks and of
-    the others. again: of the last predictions of those checks that were foretold twice or more."""
-
-    student: str
-    checks: int = 0
-    earlier: float | str = ""
-    later: float | str = ""
-    again: float | str = ""
-    learned: str = ""
-
-
 def report(folder: Path, out_name: str) -> int:
     """Write what a class has foretold, into the class's summary, too, if that is there."""
     if not folder.is_dir():
@@ -155,15 +142,16 @@ def report(folder: Path, out_name: str) -> int:
                          "with python -m lessons predict --to predictions.json")  # fmt: skip
     rows = [row_of(student, tables) for student, tables in found.items()]
     out = make_output_folder(out_name)
-    write_table(out / TABLE, [Row._fields, *rows])
-    section = section_of(rows, list(found.values()))
-    write_page(out / PAGE, [head("Who has learned to foretell counts"), section])
+    write_table(out / TABLE, [COLUMNS, *rows])
+    cells = [list(COLUMNS), *([safe(str(cell)) for cell in row] for row in rows)]
+    section = f"<h2>Who has learned to foretell</h2><p>{WORDS}</p>{table(iter(cells))}"
+    write_page(out / PAGE, [head("Predictions"), section])
     where = out / PAGE
     if (out / SUMMARY).is_file():
-        before, *added = (out / SUMMARY).read_text(encoding="utf-8").split(MARK)
-        write_page(out / SUMMARY, [before, MARK, section, MARK, *added[1:]])
         where = out / SUMMARY
-    print(f"{sum(row.learned == 'yes' for row in rows)} of {len(rows)} have learned it: {where}")
+        before, *added = where.read_text(encoding="utf-8").split(MARK)
+        write_page(where, [before, MARK, section, MARK, *added[1:]])
+    print(f"{sum(row[-1] == 'yes' for row in rows)} of {len(rows)} have learned it: {where}")
     return EXIT_OK
 
 
@@ -178,36 +166,17 @@ def predictions_in(folder: Path) -> dict[str, list[float]]:
     return {}
 
 
-def row_of(student: str, tables: dict[str, list[float]]) -> Row:
+def row_of(student: str, tables: dict[str, list[float]]) -> list[str | float]:
+    """What `COLUMNS` says."""
     first = [found[0] for found in tables.values()]
-    again = [found[-1] for found in tables.values() if len(found) > 1]
+    half = len(first) // 2
+    again = middle([found[-1] for found in tables.values() if len(found) > 1])
     if len(first) < FEW:
-        return Row(student, len(first), middle(first), "", middle(again), "too few")
-    earlier, later = median(first[: len(first) // 2]), median(first[len(first) // 2 :])
+        return [student, len(first), middle(first), "", again, "too few"]
+    earlier, later = median(first[:half]), median(first[half:])
     learned = "yes" if later < earlier else "no"
-    return Row(student, len(first), rounded(earlier), rounded(later), middle(again), learned)
+    return [student, len(first), middle(first[:half]), middle(first[half:]), again, learned]
 
 
 def middle(found: Sequence[float]) -> float | str:
-    return rounded(median(found)) if found else ""
-
-
-def rounded(number: float) -> float:
-    return float(f"{number:.3g}")
-
-
-def section_of(rows: Sequence[Row], everybody: Sequence[dict[str, list[float]]]) -> str:
-    """What the pages show: the students, and which checks are hard to foretell."""
-    by_student = [["student", "checks", "earlier half", "later half", "said again", "learned"]]
-    by_student += [[safe(str(cell)) for cell in row] for row in rows]
-    by_check = [["check", "students", "first prediction", "last prediction"]]
-    for check in sorted({check for tables in everybody for check in tables}):
-        found = [tables[check] for tables in everybody if check in tables]
-        ends: list[Callable] = [lambda one: one[0], lambda one: one[-1]]
-        middles = [str(middle([end(one) for one in found])) for end in ends]
-        by_check.append([safe(check), str(len(found)), *middles])
-    words = "Medians of factors: 1 is what was counted, 2 is half or twice as much."
-    return (
-        f"<h2>Who has learned to foretell counts</h2><p>{words}</p>"
-        f"{table(iter(by_student))}{table(iter(by_check))}"
-    )
+    return float(f"{median(found):.3g}") if found else ""
