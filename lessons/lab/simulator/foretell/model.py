@@ -25,7 +25,6 @@ from .program import (
     Instruction,
     Program,
     program_of,
-    share_asked,
     slots_of,
     times_of,
     waits_of,
@@ -191,12 +190,12 @@ class Model:
         """What one line asks of one array."""
         gpu, kind = self.gpu, "float" if array in self.work.floats else "int"
         if traffic.shared_requests:
-            passes = self.per_processor(traffic.shared_passes) * self.asked["shared"]
+            passes = self.per_processor(traffic.shared_passes)
             roofs["shared"][place] += passes * gpu["cycles_per_shared_pass"]
             roofs["atomics"][place] += self.per_processor(self.shared_atomics(traffic, kind))
             return
         roofs["requests"][place] += (
-            self.per_processor(traffic.cache_passes * self.asked["global"]) * gpu["cycles_per_pass"]
+            self.per_processor(traffic.cache_passes) * gpu["cycles_per_pass"]
         )
         stored = traffic.stored_sectors * self.scale
         roofs["cache"][place] += stored / gpu["cache_sectors_per_cycle"]
@@ -276,13 +275,6 @@ class Model:
         assert self.program is not None
         return times_of(self.program, self.work, self.report.source.tree, warps)
 
-    @functools.cached_property
-    def asked(self) -> dict[str, float]:
-        """See `program.share_asked`."""
-        if self.program is None:
-            return {"global": 1.0, "shared": 1.0}
-        return share_asked(self.program, self.times, self.work)
-
     def add_computing(self, roofs: Roofs) -> None:
         """Instructions, and what a warp waits for by itself.
 
@@ -344,13 +336,7 @@ class Model:
             return float(max(1.0, slots_of(one.name) / 1.5) * known["other"])
         return float(known[kind])
 
-    @functools.cached_property
+    @property
     def global_latency(self) -> float:
-        """Mean latency of a read of global memory: some are answered by the first cache."""
-        known, reads = self.gpu["latency"], 0
-        for array, kind in self.work.touched:
-            reads += len(self.work.keys(array, kind)) if kind == "read" else 0
-        asked = sum(t.sectors - t.stored_sectors for t in self.lines.values())
-        missing = min(1.0, reads / max(1, asked))
-        far = known["memory" if self.beyond_caches else "cache"]
-        return float(known["small"] * (1 - missing) + far * missing)
+        """Cycles of a read: a warp waits for the slowest of its lanes, which no first cache has."""
+        return float(self.gpu["latency"]["memory" if self.beyond_caches else "cache"])

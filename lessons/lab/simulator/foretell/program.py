@@ -180,17 +180,13 @@ def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) ->
         found = [work.requests[line, space] / per_line[line, space]
                  for (loop, line, space) in asked.keys() - left if loop == number]  # fmt: skip
         line = line_of_loop(program.stretches, program.loops[number])
-        once = written_out(program, number)
         sources = rounds_in_source(tree, line, work)
         inner = [rounds[n] for n in rounds if is_in(program.loops, n, number)]
         if sources and inner:  # a loop with others in it is not written out
             rounds[number] = max(sources)
             continue
         sources = sources or rounds_inside(statement_line(line, own), work)
-        if found:
-            rounds[number] = likely(max(found), sources, once)
-        else:
-            rounds[number] = min([max(sources, default=0), *inner]) / once
+        rounds[number] = max(found) if found else min([max(sources, default=0), *inner])
     times = []
     for i, stretch in enumerate(program.stretches):
         here, limit = loop_of[i], rounds[loop_of[i]]
@@ -222,18 +218,6 @@ def statement_line(line: int, own: dict[int, int]) -> int:
     return line if line in own else max((known for known in own if known < line), default=line)
 
 
-def likely(asked: float, sources: Sequence[int], once: float) -> float:
-    """Rounds of a loop whose accesses would need `asked` of them, from those of the source.
-
-    A compiler reads once what a loop names often: then `asked` is too high, and the loop is one of
-    the source. once: how many rounds of the source it does at once, where that is known.
-    """
-    ways = [count / n for count in sources for n in (1, 2, 4, 8, 16)]
-    if any(abs(way - asked) <= 0.02 * asked for way in ways):
-        return asked
-    return max([count / once for count in sources if count / once <= asked], default=asked)
-
-
 def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> list[int]:
     """Rounds of the kernel's loops that begin in a line, all warps together."""
     return [work.executed[node.body[0].lineno, node.body[0]] for node in ast.walk(tree)
@@ -256,35 +240,6 @@ def is_in(loops: Sequence[tuple[int, int]], inner: int | None, outer: int | None
     if inner is None or outer is None:
         return False
     return inner != outer and loops[outer][0] <= loops[inner][0] <= loops[outer][1]
-
-
-def written_out(program: Program, number: int) -> float:
-    """How many rounds of the source a round of a loop does: as its remainder is so much shorter."""
-    line = line_of_loop(program.stretches, program.loops[number])
-    for other in program.remainders:
-        if line_of_loop(program.stretches, program.loops[other]) == line:
-            names = [
-                Counter(i.name for s in program.stretches[first : last + 1] for i in s.instructions)
-                for first, last in (program.loops[number], program.loops[other])
-            ]
-            name, count = max(names[1].items(), key=lambda item: item[1] * (slots_of(item[0]) > 0))
-            return max(1, names[0][name] / count)
-    return 1
-
-
-def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[str, float]:
-    """For each space, what part of the accesses in the source the compiled kernel does, at most 1.
-
-    A compiler keeps in a register what the source reads again and again.
-    """
-    done: dict[str, float] = defaultdict(float)
-    for stretch, count in zip(program.stretches, times, strict=True):
-        for one in stretch.instructions:
-            done[one.space] += count * one.width
-    asked: Counter[str] = Counter()
-    for (_, space), count in work.requests.items():
-        asked[space] += count
-    return {space: min(1.0, done[space] / max(1, asked[space])) for space in ("global", "shared")}
 
 
 # ---------------------------------------------------------------- who waits for whom
