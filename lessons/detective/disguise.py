@@ -142,8 +142,9 @@ class Disguise:
                     del self.functions[name]
         self.block_sizes()
         for step, share in STEPS:
-            for function in self.kernels:
-                self.take(step, share, function)
+            for function in self.functions.values():
+                if function.decorator_list or step in OF_HOSTS:
+                    self.take(step, share, function)
         for function in self.functions.values():
             Expressions(self).visit(function)
 
@@ -413,6 +414,7 @@ STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (spare_guards, 0), (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4),
     (loop, 0.8), (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
 )  # fmt: skip
+OF_HOSTS = split_tuple, named_part, sizes, order
 
 
 # ---------------------------------------------------------------- changes of expressions
