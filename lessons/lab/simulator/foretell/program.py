@@ -11,8 +11,8 @@ import ast
 import functools
 import re
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...numba_compiler import CAPABILITY, any_device, why_not_asked
@@ -20,6 +20,7 @@ from ..work import Work
 
 DEFAULT_REGISTERS = 32  # per thread, where no assembler can be asked
 SLOTS_PER_STATEMENT = 8  # instructions, where no compiler can be asked
+Place = tuple[int, str]  # a line, and which memory it asks
 INSTRUCTION = re.compile(r"(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(.*);")
 REGISTER = re.compile(r"%[a-z]+\d+")
 NO_RESULT = ("st.", "red.", "bar.", "bra", "ret", "cp.", "membar", "fence", "prefetch", "nanosleep")
@@ -73,6 +74,9 @@ class Program(NamedTuple):
     loops: list[tuple[int, int]]
     remainders: frozenset[int]
     registers: int
+
+    def is_remainder(self, stretch: int) -> bool:
+        return innermost(self.loops, stretch) in self.remainders
 
 
 def read_ptx(ptx: str, registers: int) -> Program:
@@ -153,67 +157,44 @@ def slots_of(name: str) -> float:
 
 def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) -> list[float]:
     """For each stretch, how many warps ran through it, all rounds of loops together."""
-    own, inside = executions(work, tree)
-    loop_of = [innermost(program.loops, i) for i in range(len(program.stretches))]
-    asked: Counter[tuple[int | None, int, str]] = Counter()  # by a loop's instructions, in the text
-    for i, stretch in enumerate(program.stretches):
-        if loop_of[i] not in program.remainders:
-            for one in stretch.instructions:
-                if one.space in ("global", "shared", "barrier"):
-                    asked[loop_of[i], statement_line(one.line, own), one.space] += one.width
-    # What is left of a loop that was written out may stand in the loop around it, without one.
-    left = {
-        (loop, line, space)
-        for loop, line, space in asked
-        for other in range(len(program.loops))
-        if (other, line, space) in asked and is_in(program.loops, other, loop)
-    }
-    per_line: Counter[tuple[int, str]] = Counter()
-    for (loop, line, space), count in asked.items():
-        if loop is not None and (loop, line, space) not in left:
-            per_line[line, space] += count
+    ours = {node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    own: Counter[int] = Counter()  # by line, warps that executed the kernel's statement
+    for (line, statement), count in work.executed.items():
+        if statement in ours:
+            own[line] = max(own[line], count)
+    loops, stretches = program.loops, program.stretches
+    loop_of = [innermost(loops, i) for i in range(len(stretches))]
+    places = [Counter[Place]() for _ in stretches]  # who asks for what, in the text
+    asked: Counter[tuple[int | None, Place]] = Counter()  # the same, by loops
+    for i, stretch in enumerate(stretches):
+        for one in stretch.instructions:
+            place = statement_line(one.line, own), one.space
+            asks = one.space in ("global", "shared", "barrier") and not program.is_remainder(i)
+            places[i][place] += one.width * asks
+            asked[loop_of[i], place] += one.width * asks
+    looped: Counter[Place] = Counter()
+    for (loop, place), count in asked.items():
+        looped[place] += count if loop is not None else 0
     rounds: dict[int | None, float] = {None: warps}
-    for number in reversed(range(len(program.loops))):  # the inner ones first
-        if number in program.remainders:
-            rounds[number] = 0
-            continue
-        found = [work.requests[line, space] / per_line[line, space]
-                 for (loop, line, space) in asked.keys() - left if loop == number]  # fmt: skip
-        line = line_of_loop(program.stretches, program.loops[number])
-        sources = rounds_in_source(tree, line, work)
-        inner = [rounds[n] for n in rounds if is_in(program.loops, n, number)]
-        if sources and inner:  # a loop with others in it is not written out
-            rounds[number] = max(sources)
-            continue
-        sources = sources or rounds_inside(statement_line(line, own), work)
-        rounds[number] = max(found) if found else min([max(sources, default=0), *inner])
+    for number in reversed(range(len(loops))):  # the inner ones first
+        found = [work.requests[place] / looped[place]
+                 for (loop, place), count in asked.items() if loop == number and count]  # fmt: skip
+        line = line_of_loop(stretches, loops[number])
+        if not found:
+            inner = [rounds[n] for n in rounds if is_in(loops, n, number)]
+            sources = rounds_in_source(tree, line, work)
+            sources = sources or rounds_inside(statement_line(line, own), work)
+            found = [min([max(sources, default=0), *inner])]
+        rounds[number] = 0 if number in program.remainders else max(found)
     times = []
-    for i, stretch in enumerate(program.stretches):
-        here, limit = loop_of[i], rounds[loop_of[i]]
-        places = {(statement_line(one.line, own), one.space) for one in stretch.instructions}
-        kinds = [(here, line, space) for line, space in places if asked[here, line, space]]
-        found = [work.requests[key[1:]] / asked[key] for key in kinds if key not in left]
-        if kinds and not found:
-            times.append(0.0)
-            continue
-        found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in places]
-        most = max(found, default=0)
-        times.append(min(limit, most) if most else limit)
+    for here, mine in zip(loop_of, places, strict=True):
+        found = [work.requests[place] / asked[here, place] for place in mine if mine[place]]
+        most = max(found or [own[line] for line, _ in mine], default=0)
+        times.append(min(rounds[here], most) if most else rounds[here])
     return times
 
 
-def executions(work: Work, tree: ast.FunctionDef) -> tuple[dict[int, int], dict[int, int]]:
-    """By line: warps that executed the kernel's statement, and the most of what it calls."""
-    ours = {node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
-    own: dict[int, int] = defaultdict(int)
-    inside: dict[int, int] = defaultdict(int)
-    for (line, statement), count in work.executed.items():
-        table = own if statement in ours else inside
-        table[line] = max(table[line], count)
-    return own, inside
-
-
-def statement_line(line: int, own: dict[int, int]) -> int:
+def statement_line(line: int, own: Mapping[int, int]) -> int:
     """The first line of the statement that a line is a part of."""
     return line if line in own else max((known for known in own if known < line), default=line)
 
