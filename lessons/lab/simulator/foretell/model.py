@@ -273,7 +273,7 @@ class Model:
         """How often each stretch of the compiled kernel ran, all warps together."""
         warps = self.given.blocks * self.warps
         assert self.program is not None
-        return times_of(self.program, self.work, self.report.source.tree, warps)
+        return times_of(self.program, self.work, warps)
 
     def add_computing(self, roofs: Roofs) -> None:
         """Instructions, and what a warp waits for by itself.
