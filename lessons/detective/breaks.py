@@ -3,6 +3,7 @@
 import ast
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
@@ -57,14 +58,20 @@ class Break(NamedTuple):
 
 
 def breaks(source: Source, rng: Random) -> list[Break]:
-    """Many changes of a right file, each of one place, in an order drawn by `rng`."""
+    """Many changes of a right file, each of one place: drawn by `rng`, of all lines in turn."""
     found = []
     for function in source.functions().values():
         scope = Scope(function, names_of_the_file(source))
         for change, cause in changes(function, scope, source, not function.decorator_list):
             found.append(Break(change, cause, change.kind != "barrier"))
     found = rng.sample(found, len(found))
-    return sorted(found, key=lambda one: not one.plain) if rng.random() < 0.8 else found
+    before: Counter[int] = Counter()  # changes of a line, so that a long one is no likelier
+    turns = {}
+    for one in found:
+        turns[id(one)] = before[one.change.line]
+        before[one.change.line] += 1
+    plain = rng.random() < 0.8
+    return sorted(found, key=lambda one: (plain and not one.plain, turns[id(one)]))
 
 
 def broken_text(source: Source, one: Break) -> str | None:
