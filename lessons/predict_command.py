@@ -19,14 +19,14 @@ from kernels.plumbing.errors import InputError
 from lessons.course.lesson import find_lesson
 from lessons.course.progress import MOST, CourseProgress, Predictions, factor
 from lessons.grading.classroom.outputs import SUMMARY, write_table
-from lessons.grading.classroom.pages import head, safe, table, write_page
+from lessons.grading.classroom.pages import safe, table, write_page
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 
 EXIT_OK, EXIT_NOT_COUNTED = 0, 1
 FILES = "predictions.json", ".progress.json"  # of a student, in a folder with the student's name
-PAGE, TABLE = "predictions.html", "predictions.csv"
+TABLE = "predictions.csv"
 MARK = "<!-- predictions -->"  # before and behind what is added to a class's summary
 COLUMNS = "student", "checks", "earlier", "later", "said again", "learned"
 WORDS = (
@@ -142,16 +142,19 @@ def report(folder: Path, out_name: str) -> int:
                          "with python -m lessons predict --to predictions.json")  # fmt: skip
     rows = [row_of(student, tables) for student, tables in found.items()]
     out = make_output_folder(out_name)
+    own = f'"{COLUMNS[0]}","{COLUMNS[1]}","{COLUMNS[2]}"'
+    if (out / TABLE).exists() and own not in (out / TABLE).read_text("utf-8", "replace")[:99]:
+        raise InputError(f"{out / TABLE} was made by something else: give another --out")
     write_table(out / TABLE, [COLUMNS, *rows])
-    cells = [list(COLUMNS), *([safe(str(cell)) for cell in row] for row in rows)]
-    section = f"<h2>Who has learned to foretell</h2><p>{WORDS}</p>{table(iter(cells))}"
-    write_page(out / PAGE, [head("Predictions"), section])
-    where = out / PAGE
+    where = [out / TABLE]
     if (out / SUMMARY).is_file():
-        where = out / SUMMARY
-        before, *added = where.read_text(encoding="utf-8").split(MARK)
-        write_page(where, [before, MARK, section, MARK, *added[1:]])
-    print(f"{sum(row[-1] == 'yes' for row in rows)} of {len(rows)} have learned it: {where}")
+        where.append(out / SUMMARY)
+        cells = [list(COLUMNS), *([safe(str(cell)) for cell in row] for row in rows)]
+        section = f"<h2>Who has learned to foretell</h2><p>{WORDS}</p>{table(iter(cells))}"
+        before, *added = (out / SUMMARY).read_text(encoding="utf-8").split(MARK)
+        write_page(out / SUMMARY, [before, MARK, section, MARK, *added[1:]])
+    learned = sum(row[-1] == "yes" for row in rows)
+    print(f"{learned} of {len(rows)} have learned it: {', '.join(map(str, where))}")
     return EXIT_OK
 
 

@@ -461,6 +461,8 @@ def test_a_class_report_shows_who_has_learned_to_foretell(tmp_path, capsys):
     assert '"ann",4,7.0,1.5,1.0,"yes"' in rows and '"bob",4,1.5,7.0,1.0,"no"' in rows
     assert '"strange",0,"","","","too few"' in rows
     summary = (grades / "summary.html").read_text()
+    (grades / "predictions.csv").write_text("mine")
+    assert tool.main(command) == 2 and (grades / "predictions.csv").read_text() == "mine"
     assert summary.startswith("the class") and summary.count("Who has learned") == 1
     assert "&lt;i&gt;" in summary and "<i>" not in summary.partition("Who has learned")[2]
 
