@@ -82,6 +82,8 @@ def negated(test: ast.expr) -> ast.expr:
     if isinstance(test, ast.BoolOp):
         other = ast.Or() if isinstance(test.op, ast.And) else ast.And()
         return ast.BoolOp(other, [negated(value) for value in test.values])
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
     return ast.UnaryOp(ast.Not(), test)
 
 
