@@ -30,7 +30,6 @@ INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
 MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
-LAUNCHES = 5  # in which sizes that are said to be equal are compared
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -156,18 +155,15 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    launches = [arguments_of(subject, constants, rng) for _ in range(LAUNCHES)]
+    arguments = arguments_of(subject, constants)
     layouts = {}
-    for name, value in launches[0].items():
+    for name, value in arguments.items():
         if hasattr(value, "shape") and rng.random() < SHARE_OF_LAYOUTS:
             layout = Layout.drawn(len(value.shape), rng)
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout
-    launches = [laid_out(arguments, {}, layouts)[0] for arguments in launches]
-    alike, guarded = equal_sizes(launches), subject.level == 1
-    disguise = Disguise(gathered.functions, gathered.constants, rng, alike, guarded)
+    disguise = Disguise(gathered.functions, gathered.constants, rng, subject.level == 1)
     disguise.apply()
-    arguments = launches[0]
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
     return Case(
@@ -176,25 +172,10 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     )  # fmt: skip
 
 
-def arguments_of(subject: Subject, constants: Mapping[str, int], rng: Random) -> dict[str, Any]:
-    """The arguments of a launch of any sizes."""
-    sizes = {name: rng.randint(*limits) for name, limits in subject.sizes.items()}
+def arguments_of(subject: Subject, constants: Mapping[str, int]) -> dict[str, Any]:
+    """The arguments of the smallest launch."""
+    sizes = {name: limits[0] for name, limits in subject.sizes.items()}
     return subject.make(Draw(0, constants), **sizes)[0]
-
-
-def equal_sizes(launches: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Sizes of arrays that are equal in all launches, such as "a.shape[1]" and "b.shape[0]"."""
-    found: dict[tuple[int, ...], list[str]] = {}
-    for name, value in launches[0].items():
-        for axis in range(len(getattr(value, "shape", ()))):
-            sizes = tuple(arguments[name].shape[axis] for arguments in launches)
-            found.setdefault(sizes, []).append(f"{name}.shape[{axis}]")
-    return {
-        one: [other for other in group if other != one]
-        for sizes, group in found.items()
-        if len(set(sizes)) > 1 and len(group) > 1
-        for one in group
-    }
 
 
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:

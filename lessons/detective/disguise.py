@@ -100,8 +100,7 @@ def independent(first: ast.stmt, second: ast.stmt) -> bool:
 class Disguise:
     """functions, constants: those of a `Gathered`, which are changed.
 
-    alike: texts such as "a.shape[1]" of sizes -> all others that are equal to it. guarded: whether
-    threads that have nothing to do are no matter.
+    guarded: whether threads that have nothing to do are no matter.
     """
 
     def __init__(
@@ -109,10 +108,9 @@ class Disguise:
         functions: dict[str, ast.FunctionDef],
         constants: dict[str, ast.expr],
         rng: Random,
-        alike: Mapping[str, Sequence[str]],
         guarded: bool,
     ) -> None:
-        self.functions, self.constants, self.rng, self.alike = functions, constants, rng, alike
+        self.functions, self.constants, self.rng = functions, constants, rng
         self.new = 0  # names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
 
@@ -229,13 +227,6 @@ def split_tuple(self: Disguise, node: ast.stmt) -> Body | None:
     return [assigned(*pair) for pair in self.rng.sample(pairs, len(pairs))]
 
 
-def whole_grid(self: Disguise, node: ast.stmt) -> Body | None:
-    """cuda.grid(1) in terms of blocks and threads."""
-    new = "(cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x)"
-    is_simple = isinstance(node, ast.Assign) and "cuda.grid(1)" in text(node)
-    return statements(text(node).replace("cuda.grid(1)", new)) if is_simple else None
-
-
 def guard(self: Disguise, node: ast.stmt) -> Body | None:
     """Two conditions one after the other, or one within the other."""
     if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp) or node.orelse:
@@ -272,23 +263,6 @@ def value_by_condition(self: Disguise, node: ast.stmt) -> Body | None:
     if not has(other, ast.Subscript) and self.often(0.6):
         return [second, ast.If(test, [first], [])]
     return [ast.If(test, [first], [second])]
-
-
-def equal_sizes(self: Disguise, function: ast.FunctionDef) -> None:
-    """The size of another array that is as large."""
-    arguments = {one.arg for one in function.args.args}
-    known = {
-        one: [other for other in others if other.split(".")[0] in arguments]
-        for one, others in self.alike.items()
-    }
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Subscript):
-            continue
-        others = known.get(text(node))
-        if others and self.often(0.6):
-            new = expression(self.rng.choice(others))
-            assert isinstance(new, ast.Subscript)
-            node.value, node.slice = new.value, new.slice
 
 
 def bounds(self: Disguise, function: ast.FunctionDef) -> None:
@@ -412,8 +386,8 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
 
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
-    (strides, 0), (split_tuple, 0.7), (whole_grid, 0.6), (guard, 0.5), (returns, 0),
-    (spare_guards, 0), (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4),
+    (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0),
+    (spare_guards, 0), (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4),
     (loop, 0.8), (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
 )  # fmt: skip
 OF_HOSTS = split_tuple, named_part, sizes, order

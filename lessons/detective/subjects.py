@@ -255,7 +255,8 @@ def column_sums_of_blocks(draw: Draw, rows: int, columns: int, blocks: int) -> M
 def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
     """13 3 siren.sums chunk_sums | samples 50-99, ins 9-20, units 20-40 | CHUNK_SAMPLES 16 32:
     `{partial}` (chunks, ins + 1, units): for each chunk of samples, the product `{inputs}`^T @
-    `{deltas}` of (samples, ins) and (samples, units), and in the last row the sums of `{deltas}`."""
+    `{deltas}` of (samples, ins) and (samples, units), and in the last row the sums of the latter.
+    """
     inputs, deltas = draw(samples, ins), draw(samples, units)
     right = siren.chunk_sums(inputs, deltas, draw.constants["CHUNK_SAMPLES"])
     return {"inputs": inputs, "deltas": deltas, "partial": empty(*right.shape)}, {"partial": right}
