@@ -40,8 +40,14 @@ EXAMPLE = "python -m lessons predict 5 fetched_once 3"
 def add_options(command: ArgumentParser) -> None:
     add = command.add_argument
     add("number", nargs="?", help="number of the lesson, such as 5 (default: show what was said)")
-    add("check", nargs="?", help="name of a check with a budget")
-    add("guess", nargs="?", type=guessed, metavar="NUMBER", help="what you expect it to count")
+    add("check", nargs="?", help="name of a check with a budget (default: list them)")
+    add(
+        "guess",
+        nargs="?",
+        type=guessed,
+        metavar="NUMBER",
+        help="what you expect (default: ask for it)",
+    )
     to = "write your predictions as a file to hand in (default: keep them)"
     add("--to", metavar="FILE", help=to)
     folder = "for teachers: a folder with a folder per student, each with that file (default: none)"
