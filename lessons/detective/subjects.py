@@ -253,7 +253,7 @@ def column_sums_of_blocks(draw: Draw, rows: int, columns: int, blocks: int) -> M
 
 
 def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
-    """13 3 siren.sums chunk_sums | samples 50-99, ins 9-20, units 20-40 | CHUNK_SAMPLES 16 32:
+    """13 3 siren.sums chunk_sums | samples 40-70, ins 9-14, units 20-36 | CHUNK_SAMPLES 16 32:
     `{partial}` (chunks, ins + 1, units): for each chunk of samples, the product `{inputs}`^T @
     `{deltas}` of (samples, ins) and (samples, units), and in the last row the sums of the latter.
     """
