@@ -384,11 +384,23 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
             node.slice = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
 
 
+def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
+    """Sums, and what a block shares, with more digits than are needed."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
+        if array and self.often(0.4):
+            node.args[1] = ast.Name("float64", ast.Load())
+        if text(node) == "float32(0)" and self.often(0.3):
+            node.func = ast.Name("float64", ast.Load())
+
+
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
-    (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0),
-    (spare_guards, 0), (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4),
-    (loop, 0.8), (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
+    (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0), (spare_guards, 0),
+    (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4), (loop, 0.8), (sum_in_full, 0.5),
+    (named_part, 0.45), (sizes, 0), (barriers, 0), (more_digits, 0), (order, 0),
 )  # fmt: skip
 OF_HOSTS = split_tuple, named_part, sizes, order
 
