@@ -25,7 +25,7 @@ LEVELS = {
     3: ("barrier", "race", "unwritten", "precision", "index", "host order", "deadlock"),
     4: ("race", "deadlock", "barrier", "unwritten", "index", "host order"),
 }
-RARE = "lost update", "precision", "deadlock", "host order", "race"
+RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
@@ -157,8 +157,9 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     gathered = Gathered(subject.module, subject.launch, constants, texts)
     arguments = arguments_of(subject, constants)
     layouts = {}
+    share = SHARE_OF_LAYOUTS if subject.level > 1 else 1
     for name, value in arguments.items():
-        if hasattr(value, "shape") and rng.random() < SHARE_OF_LAYOUTS:
+        if hasattr(value, "shape") and rng.random() < share:
             layout = Layout.drawn(len(value.shape), rng)
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout

@@ -31,6 +31,7 @@ ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
 WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
 BLOCKS_TOO_MANY = "{n} // {t} + 1", "{n} // {t} + 2"  # for threads that have guards
 NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
+TYPES = "float32", "float64"  # with digits enough
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 # Names that say nothing: of arrays, numbers and constants, and of functions.
 WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
@@ -284,8 +285,8 @@ def cut_loop(self: Disguise, node: ast.stmt) -> Body | None:
         node.iter = expression(f"range(1, {end})")
         return [first, node]
     node.iter, again.iter = (
-        expression(f"range({end} // 2)"),
-        expression(f"range({end} // 2, {end})"),
+        expression(f"range(({end}) // 2)"),
+        expression(f"range(({end}) // 2, {end})"),
     )
     return [node, again]
 
@@ -385,12 +386,18 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
 
 
 def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
-    """Sums, and what a block shares, with more digits than are needed."""
+    """Sums, and what a block shares, with more digits than are needed, or cut to enough."""
+    assigns = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    sums = {text(one).split(" ")[0] for one in assigns if text(one).endswith(" = float32(0)")}
+    for one in assigns:
+        name, _, value = text(one).partition(" ")
+        if name in sums and name.isidentifier() and value != "= float32(0)" and self.often(0.4):
+            one.value = ast.Call(ast.Name(self.rng.choice(TYPES), ast.Load()), [one.value], [])
     for node in ast.walk(function):
         if not isinstance(node, ast.Call):
             continue
         array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
-        if array and self.often(0.4):
+        if array and self.often(0.4) and len(getattr(node.args[0], "elts", "")) < 3:
             node.args[1] = ast.Name("float64", ast.Load())
         if text(node) == "float32(0)" and self.often(0.3):
             node.func = ast.Name("float64", ast.Load())

@@ -136,6 +136,13 @@ class Use(ast.NodeTransformer):
         assert isinstance(new, ast.Subscript)
         return ast.Subscript(new.value, new.slice, node.ctx)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        array, _, rest = text(node).partition(".")
+        if array not in self.arrays or rest != "size":
+            return self.generic_visit(node)
+        sizes = [f"({self.layout.size(MARK + array, a)})" for a in range(len(self.layout.order))]
+        return expression(" * ".join(sizes))
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if text(node.func).startswith("cuda.atomic."):
             element = self.visit(ast.Subscript(node.args[0], node.args[1], ast.Load()))
