@@ -60,16 +60,8 @@ def differ_and_add(value, x):
     return (value ^ x) + x
 
 
-def divide(value, x):
-    return x / (value + x)
-
-
 def root(value, x):
     return math.sqrt(value + x)
-
-
-def exponential(value, x):
-    return math.exp(value * x)
 
 
 def shuffle(value, x):
@@ -79,11 +71,8 @@ def shuffle(value, x):
 CHAINS = {
     "fma": (chain_of(multiply_and_add, float32), np.float32(0.5)),
     "double": (chain_of(multiply_and_add, float64), np.float64(0.5)),
-    "long": (chain_of(multiply_and_add, int64), np.int64(3)),
     "add": (chain_of(differ_and_add, int64), np.int64(3)),
-    "divide": (chain_of(divide, float32), np.float32(0.5)),
     "root": (chain_of(root, float32), np.float32(0.5)),
-    "exponential": (chain_of(exponential, float32), np.float32(-0.5)),
     "shuffle": (chain_of(shuffle, float32), np.float32(0.5)),
 }
 
@@ -139,16 +128,6 @@ def read_small(data, out, rounds, stride):
 
 
 @cuda.jit
-def read_signed(data, out, rounds):
-    """A row of 32 numbers per round, from a small table: with the work that signed indices are."""
-    total = float32(0)
-    for i in range(rounds):
-        total += data[i & 63, cuda.threadIdx.x & 31]
-    if total == float32(-12345.678):
-        out[0] = total
-
-
-@cuda.jit
 def read_large(data, out, rounds, stride):
     """Each round of the grid reads another part of data, whose size is a power of two."""
     mask = uint32(data.shape[0] - 1)
@@ -164,12 +143,6 @@ def read_large(data, out, rounds, stride):
 def copy(data, out):
     i = uint32(cuda.grid(1))
     out[i] = data[i]
-
-
-@cuda.jit
-def fill(out):
-    i = uint32(cuda.grid(1))
-    out[i] = float32(i)
 
 
 @cuda.jit
@@ -247,26 +220,20 @@ def cases(processors):
             yield f"launch {blocks} {threads}", nothing, blocks, threads, (out,), None
     for name, (kernel, x) in CHAINS.items():
         yield f"chain {name}", kernel, one, 32, (out, 500, x), 1
-        yield f"rate {name}", kernel, two, 1024, (out, 100, x), 1
     yield "rate tensor", multiply_tiles, one, 256, (out, 500, np.uint32(3)), 1
-    yield "chain tensor", multiply_tiles, one, 32, (out, 500, np.uint32(3)), 1
-    for stride in (1, 2, 8, 32):
+    for stride in (8, 32):
         yield f"shared {stride}", read_shared, one, 1024, (out, 100, stride), 1
     small = cuda.to_device(np.zeros(TILE, np.float32))
-    for stride in (0, 1, 2, 4, 8, 32):
+    for stride in (8, 32):
         yield f"small {stride}", read_small, two, 1024, (small, out, 100, stride), 2
-    table = cuda.to_device(np.zeros((64, 32), np.float32))
-    yield "rate signed", read_signed, two, 1024, (table, out, 1000), 2
     for name, power in (("cache", 22), ("memory", 28)):
         data = cuda.to_device(np.zeros(1 << power, np.float32))
         for stride in (1, 8):
             blocks = (1 << power) // 256 // stride
             rounds = 16 if power == 22 else 1
             yield f"{name} {stride}", read_large, blocks, 256, (data, out, rounds, stride), 2
-    for power in (20, 22, 26):
-        from_, to = (cuda.device_array(1 << power, np.float32) for _ in range(2))
-        yield f"copy {power}", copy, (1 << power) // 256, 256, (from_, to), None
-        yield f"fill {power}", fill, (1 << power) // 256, 256, (to,), None
+    from_, to = (cuda.device_array(1 << 26, np.float32) for _ in range(2))
+    yield "copy 26", copy, (1 << 26) // 256, 256, (from_, to), None
     for name, bytes_ in (("small", 16 << 10), ("cache", 8 << 20), ("memory", 256 << 20)):
         yield f"follow {name}", follow, 1, 1, (cuda.to_device(links_of(bytes_)), out, 1000), 2
     yield "follow shared", follow_shared, 1, 32, (out, 1000), 1

@@ -189,7 +189,8 @@ def foretell(wanted):
             sys.exit(f"{name}: {error}: {report}")
         row = {
             "family": family, "name": name, "foretold_us": found.us, "bound": found.sentence,
-            "parts": found.parts, "registers": found.registers, "warps": found.warps,
+            "parts": {part: float(f"{us:.4g}") for part, us in found.parts.items() if us},
+            "registers": found.registers, "warps": found.warps,
         }  # fmt: skip
         rows.append(row)
         seconds = time.perf_counter() - begin

@@ -16,8 +16,6 @@ from kernels.plumbing.program import complain, prepare, run
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
 
-import math
-import re
 import secrets
 import textwrap
 import webbrowser
@@ -28,7 +26,7 @@ from itertools import groupby
 from tqdm import tqdm
 
 from kernels.plumbing.errors import InputError, OneLineParser
-from lessons import mistakes_command, terminal
+from lessons import mistakes_command, predict_command, terminal
 from lessons.course.doctor import examine
 from lessons.course.exercises import (
     START,
@@ -109,9 +107,9 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
             help="colours and ticks: auto, always or never (default: auto, which is in a terminal "
             "unless NO_COLOR is set)",
         )
-    guess = add("predict", predict, "say a count before you see it: a budget of a lesson")
-    guess.add_argument("check", help="name of a check with a budget")
-    guess.add_argument("guess", type=guessed, metavar="NUMBER", help="what you expect it to count")
+    predict_command.add_options(
+        add("predict", predict_command.run, "say a count before you see it", number=None)
+    )
     hint = add("hint", show_hint, "a hint for the first check that fails; more at each call")
     hint.add_argument(
         "check", nargs="?", help="name of a check (default: the first that has not passed)"
@@ -242,44 +240,6 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
     if got == lesson.points:
         print(what_comes_next(lesson))
     return got == lesson.points
-
-
-def guessed(text: str) -> float:
-    """A number above 0 from the command line."""
-    try:
-        number = float(text.replace(",", ""))
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise InputError(f"a prediction is a number above 0, not {text!r}")
-    return number
-
-
-def predict(options: Namespace) -> int:
-    """Keep what a student expects of a check; then count, and say how far off it was."""
-    lesson = find_lesson(options.number)
-    item, progress, workers = lesson.check(options.check), CourseProgress(), WorkerPool()
-    progress.predict(lesson, item, options.guess)  # before anything is counted
-    submission, seed = Submission.read(lesson.exercise), secrets.randbits(32)
-    try:
-        function = checks_of(lesson)[item.name]
-        result = run_check(function, lesson, item, submission, workers, seed, draw=False)
-    finally:
-        workers.stop()
-    counts = re.findall(r"^(.*): yours ([\d.,e+-]+), ", result.message, re.MULTILINE)
-    found = [(what, float(number.replace(",", ""))) for what, number in counts]
-    if not found:
-        print(result.message or f"{item.name} has no budget: nothing is counted there")
-        print(f"your prediction of {options.guess:g} is kept")
-        return EXIT_NOT_PASSED
-    for what, counted in found:
-        print(f"{what}: {counted:g}; you said {options.guess:g}")
-    # A check may count several things: the nearest is what was meant.
-    progress.predict(
-        lesson, item, options.guess, min((abs(n - options.guess), n) for _, n in found)[1]
-    )
-    print(f"{item.name}: " + progress.learned(lesson, item))
-    return EXIT_OK
 
 
 def lines_of(result: Result, check: Check) -> Iterator[str]:

@@ -13,6 +13,7 @@ from kernels.plumbing.errors import InputError
 from lessons.__main__ import main
 from lessons.course.lesson import find_lesson
 from lessons.course.mistakes import entries_of_kind
+from lessons.detective.cases import make_case
 from lessons.site import command, gallery
 from tests.lab.browser import VIEWS, browser
 
@@ -25,6 +26,7 @@ def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "repository", lambda: HERE)
+        patch.setattr(command.pages, "CASES_PER_LEVEL", 1)
         assert main(["site", "--to", str(out), "--gallery", "1,5", "--steps", "20"]) == 0
     return out
 
@@ -92,7 +94,8 @@ def test_the_gallery_and_its_lessons_lead_to_each_other(site, number):
 def test_pages_look_right_on_a_phone_and_on_a_desk_light_and_dark(site, tmp_path):
     exhibit = next((site / "gallery").glob("05_*.html"))
     replay = site / "gallery" / "replays" / f"{exhibit.stem}-broken.html"
-    pages = ("index.html", "lessons/05_tiles/index.html", "gallery/index.html", "search.html")
+    pages = ("index.html", "lessons/05_tiles/index.html", "gallery/index.html", "search.html",
+             "lessons/detective/index.html", "lessons/detective/case-4-1.html")  # fmt: skip
     with browser(tmp_path) as window:
         for page in (*(site / page for page in pages), exhibit, replay):
             for view in VIEWS:
@@ -110,6 +113,32 @@ def test_the_lake_learns_and_search_finds(site, tmp_path):
             assert window.run("get('lake-words').textContent").startswith(words)
         window.open((site / "search.html").as_uri() + "?q=Barrier+tiles")
         assert "05_tiles" in window.run("document.querySelector('#found a').href")
+
+
+@pytest.mark.thorough
+def test_line_and_kind_of_a_case_are_named(site, tmp_path):
+    case = make_case("site 1", None, 2)
+    page = site / "lessons" / "detective" / "case-2-1.html"
+    assert page.name in Links(page.with_name("index.html")).leads
+
+    def answer(line, kind):
+        """What is told; line: how often the arrow goes down from the first."""
+        window.run("document.querySelector('[name=line]').focus()")
+        for _ in range(line - 1):
+            window.press("ArrowDown", 40)
+        window.run(f"document.querySelector('select').value = '{kind}'")
+        window.run("document.querySelector('#case button').click()")
+        return window.run("get('told').textContent")
+
+    with browser(tmp_path) as window:
+        window.open(page.as_uri())
+        assert answer(1, "") == "Choose a line and a kind."
+        wrong = next(line for line in range(2, 99) if line not in case.lines)
+        assert f"Line {wrong}: not here." in answer(wrong, "launch shape")
+        window.open(page.as_uri())
+        told = answer(min(case.lines), case.kinds[0])
+        assert f"Line {min(case.lines)}: that is the place. {case.kinds[0]}: yes." in told
+        assert "Solved, with 1 answer." in told
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """What a student has reached so far: one small file beside the lessons, never graded or shared."""
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from lessons.course.earlier import is_given
 from lessons.course.lesson import LESSONS, Check, Lesson, digest
 
 PROGRESS = LESSONS / ".progress.json"
+MOST = 1e300  # that somebody predicts
+Predictions = dict[str, dict[str, list[list[float]]]]  # lesson -> check -> [guess, count], ...
 
 
 class CourseProgress:
@@ -80,12 +83,6 @@ class CourseProgress:
             table[-1] = [guess, counted]
         self.save()
 
-    def learned(self, lesson: Lesson, check: Check) -> str:
-        """How far off each prediction of a check was, in order: "factors so far: 8, 2, 1"."""
-        pairs = self.content["predictions"].get(lesson.name, {}).get(check.name, [])
-        factors = [max(pair) / max(min(pair), 1e-9) for pair in pairs if len(pair) == 2]
-        return "factors so far: " + ", ".join(f"{factor:.3g}" for factor in factors)
-
     # ---------------------------------------------------------------- what to do next
 
     def next_lesson(self, lessons: Sequence[Lesson]) -> Lesson:
@@ -117,13 +114,18 @@ def require_progress(content: Any) -> None:
     try:
         grades, hints = content.get("grades", {}), content.get("hints", {})
         points = [grade.get("checks", {}) for grade in grades.values()]
-        tables = [table for lesson in content.get("predictions", {}).values()
-                  for table in lesson.values()]  # fmt: skip
+        said = [one for lesson in content.get("predictions", {}).values()
+                for table in lesson.values() for pair in table for one in pair]  # fmt: skip
         numbers = [number for table in (*points, *hints.values()) for number in table.values()]
     except (AttributeError, TypeError):
         raise ValueError("it is not the table that was written") from None
-    if not all(type(one) in (int, float) and one > 0 for table in tables for pair in table
-               for one in pair):  # fmt: skip
-        raise ValueError("predictions are lists of numbers above 0")
+    if not all(type(one) in (int, float) and 0 <= one < MOST for one in said):
+        raise ValueError("predictions are lists of numbers from 0")
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError("points and hints are numbers from 0")
+
+
+def factor(guess: float, counted: float) -> float:
+    """How far off a prediction is, in either direction: 1 is right; of 0, only 0 is."""
+    least, most = sorted((guess, counted))
+    return most / least if least else 1.0 if most == least else math.inf

@@ -163,6 +163,10 @@ def meeting_places(
 def one_element(case: Case, name: str, index: tuple[int, ...]) -> tuple[bool, str]:
     """Outside of its array, read before it is written, or wrong, and not one that is shown."""
     ran = case.run(case.wrong, record=True)
+    recordings = [report.recording for report in ran.reports if report.recording]
+    arrays = {one.name for recording in recordings for one in recording.arrays}
+    if name not in arrays | {*ran.arguments}:
+        raise InputError(f"no array is called {name}: there are {', '.join(sorted(arrays))}")
     for report in ran.reports:
         for step in report.recording.steps if report.recording else ():
             wanted = step.wanted

@@ -3,6 +3,7 @@
 import ast
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
@@ -40,7 +41,7 @@ OF_INDICES = {
 }  # fmt: skip
 # What nobody writes: a name with itself, a division by nothing, a slot of a ring that is no name.
 NONSENSE = re.compile(
-    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|\* 0\b|[-+]= 0\b|\(-|--|[^/]/[^/]"
+    r"\b(\w+)( [-+%*/<>=!]+ )\1\b(?!\.)|[/%] [01]\b|(?:<<|>>|[-+]=?|[*<]) 0\b|\(-|--|[^/]/[^/]"
     r"|\[(\w+), \3\]"
 )
 BEGINNING = re.compile(r"^ *(\w+ = -?(float32\(|int32\(|\d)|\w+\[.*\] = )", re.MULTILINE)
@@ -57,14 +58,20 @@ class Break(NamedTuple):
 
 
 def breaks(source: Source, rng: Random) -> list[Break]:
-    """Many changes of a right file, each of one place, in an order drawn by `rng`."""
+    """Many changes of a right file, each of one place: drawn by `rng`, of all lines in turn."""
     found = []
     for function in source.functions().values():
         scope = Scope(function, names_of_the_file(source))
         for change, cause in changes(function, scope, source, not function.decorator_list):
             found.append(Break(change, cause, change.kind != "barrier"))
     found = rng.sample(found, len(found))
-    return sorted(found, key=lambda one: not one.plain) if rng.random() < 0.8 else found
+    before: Counter[int] = Counter()  # changes of a line, so that a long one is no likelier
+    turns = {}
+    for one in found:
+        turns[id(one)] = before[one.change.line]
+        before[one.change.line] += 1
+    plain = rng.random() < 0.8
+    return sorted(found, key=lambda one: (plain and not one.plain, turns[id(one)]))
 
 
 def broken_text(source: Source, one: Break) -> str | None:
@@ -88,6 +95,8 @@ def changes(
     for _, change in of_expressions(scope, source):
         if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
             continue
+        if host and change.kind == "name" and change.new[0].islower():
+            continue  # an array as a number of blocks is nobody's slip
         start, end = (source.starts[change.line - 1], source.starts[change.line] - 1)
         line = source.between(start, change.start) + change.new + source.between(change.end, end)
         if len(NONSENSE.findall(line)) > len(NONSENSE.findall(source.between(start, end))):
@@ -113,6 +122,8 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
         return LOST
     if change.kind not in OF_LINES or "pass" in change.new.split():
         return ""
+    if "\n" in old.strip() and not change.new.strip():
+        return ""  # a whole block is missing: there would be nothing to look at
     if host:
         several = source.text_of(function).count("launch(") > 1
         return ORDER if "launch(" in old and several else ""

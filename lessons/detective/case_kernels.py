@@ -10,6 +10,7 @@ from kernels.image_ops import grayscale, upsample
 from kernels.launch import blocks_for, on_gpu
 
 SIDE = 16
+WIDE, HIGH = 32, 4  # threads of blocks that need no square
 PITCH = SIDE + 1
 STRIP = 32  # columns of a block that walks down its rows
 FETCHED = STRIP + 2  # with a column more on both sides
@@ -151,13 +152,13 @@ def running_sums_in_a_chain(values, carries, flags, running):
 
 
 def launch_grayscale(image, gray, launch=on_gpu):
-    blocks = blocks_for(gray.shape[1], SIDE), blocks_for(gray.shape[0], SIDE)
-    launch(grayscale, blocks, (SIDE, SIDE), image, gray)
+    blocks = blocks_for(gray.shape[1], WIDE), blocks_for(gray.shape[0], HIGH)
+    launch(grayscale, blocks, (WIDE, HIGH), image, gray)
 
 
 def launch_upsample(small, large, launch=on_gpu):
-    blocks = blocks_for(large.shape[1], SIDE), blocks_for(large.shape[0], SIDE)
-    launch(upsample, blocks, (SIDE, SIDE), small, large)
+    blocks = blocks_for(large.shape[1], WIDE), blocks_for(large.shape[0], HIGH)
+    launch(upsample, blocks, (WIDE, HIGH), small, large)
 
 
 def launch_transpose(matrix, turned, launch=on_gpu):

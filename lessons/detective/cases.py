@@ -13,6 +13,7 @@ from lessons.detective import breaks
 from lessons.detective.breaks import KINDS, changed_lines, kinds_of
 from lessons.detective.disguise import Disguise
 from lessons.detective.gather import Gathered, file_text
+from lessons.detective.layouts import Layout, laid_out, lay
 from lessons.detective.running import FILE, Ran, run
 from lessons.detective.subjects import SUBJECTS, Draw, Subject
 from lessons.lab.simulator.findings import Finding
@@ -24,11 +25,12 @@ LEVELS = {
     3: ("barrier", "race", "unwritten", "precision", "index", "host order", "deadlock"),
     4: ("race", "deadlock", "barrier", "unwritten", "index", "host order"),
 }
-RARE = "lost update", "precision", "deadlock", "host order", "race"
+RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
 MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
+SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
 
@@ -45,6 +47,7 @@ class Case(NamedTuple):
     launch: str
     names: Mapping[str, str]
     constants: Mapping[str, int]
+    layouts: Mapping[str, Layout]
     right: str
     wrong: str
     kinds: tuple[str, ...]
@@ -54,6 +57,10 @@ class Case(NamedTuple):
     @property
     def task(self) -> str:
         sentence = self.subject.does
+        if self.layouts:
+            told = [one.told("{" + name + "}") for name, one in self.layouts.items()]
+            sentence += f" In memory, {'; '.join(told)}; what is left there is not used. "
+            sentence += "Below, elements are named as they lie."
         for old, new in self.names.items():
             sentence = sentence.replace("{" + old + "}", new)
         return sentence
@@ -71,7 +78,8 @@ class Case(NamedTuple):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """(arguments, expected outputs) by the names that they have in the case."""
         draw = Draw(self.rng(f"values {number}").getrandbits(60), self.constants)
-        arguments, expected = self.subject.make(draw, **(sizes or self.sizes(number)))
+        made = self.subject.make(draw, **(sizes or self.sizes(number)))
+        arguments, expected = laid_out(*made, self.layouts)
         return (
             {self.names[name]: value for name, value in arguments.items()},
             {self.names[name]: value for name, value in expected.items()},
@@ -91,11 +99,15 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
         if lesson in (None, one.lesson) and level in (None, one.level)
     ]
     if not found:
-        known = sorted(
-            {one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n)
+        alike = [one for one in SUBJECTS.values() if one.lesson == lesson]
+        if alike:
+            levels = ", ".join(sorted({str(one.level) for one in alike}))
+            raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
+        known = sorted({one.lesson for one in SUBJECTS.values()},
+                       key=lambda n: (int(n.strip("b")), n))  # fmt: skip
+        raise InputError(
+            f"there are no cases of lesson {lesson}: choose a lesson of {', '.join(known)}"
         )
-        where = f"lesson {lesson}" + (f" at level {level}" if level else "")
-        raise InputError(f"there are no cases of {where}: choose a lesson of {', '.join(known)}")
     return found
 
 
@@ -143,39 +155,28 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    launches = [arguments_of(subject, constants, end) for end in (0, 1)]
-    disguise = Disguise(gathered.functions, gathered.constants, rng, equal_sizes(launches))
+    arguments = arguments_of(subject, constants)
+    layouts = {}
+    share = SHARE_OF_LAYOUTS if subject.level > 1 else 1
+    for name, value in arguments.items():
+        if hasattr(value, "shape") and rng.random() < share:
+            layout = Layout.drawn(len(value.shape), rng)
+            if lay(gathered.functions, subject.launch, name, layout):
+                layouts[name] = layout
+    disguise = Disguise(gathered.functions, gathered.constants, rng, subject.level == 1)
     disguise.apply()
-    arguments = launches[0]
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
     return Case(
-        subject.level, seed, subject, launch, names, constants, text, text, (), frozenset(), None
-    )
+        subject.level, seed, subject, launch, names, constants, layouts, text, text, (),
+        frozenset(), None,
+    )  # fmt: skip
 
 
-def arguments_of(subject: Subject, constants: Mapping[str, int], end: int) -> dict[str, Any]:
-    """The arguments of the smallest launch, all sizes a little apart; or of the largest."""
-    sizes = {
-        name: max(1, limits[end] + (-number if end else number))
-        for number, (name, limits) in enumerate(subject.sizes.items())
-    }
+def arguments_of(subject: Subject, constants: Mapping[str, int]) -> dict[str, Any]:
+    """The arguments of the smallest launch."""
+    sizes = {name: limits[0] for name, limits in subject.sizes.items()}
     return subject.make(Draw(0, constants), **sizes)[0]
-
-
-def equal_sizes(launches: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Sizes of arrays that are equal in all launches, such as "a.shape[1]" and "b.shape[0]"."""
-    found: dict[tuple[int, ...], list[str]] = {}
-    for name, value in launches[0].items():
-        for axis in range(len(getattr(value, "shape", ()))):
-            sizes = tuple(arguments[name].shape[axis] for arguments in launches)
-            found.setdefault(sizes, []).append(f"{name}.shape[{axis}]")
-    return {
-        one: [other for other in group if other != one]
-        for sizes, group in found.items()
-        if len(set(sizes)) > 1 and len(group) > 1
-        for one in group
-    }
 
 
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:

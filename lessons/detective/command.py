@@ -7,6 +7,7 @@ python -m lessons detective 5 --seed 7 --to my_case       files: the case, the k
 python -m lessons detective 5 --seed 7 --mend my_case/mended.py
 """
 
+import ast
 import re
 import sys
 import textwrap
@@ -137,6 +138,9 @@ def name(options: Namespace, case: Case, record: Record) -> int:
     words = options.name or []
     if len(words) < 2 or not words[0].isdigit() or not options.witness:
         raise InputError(f"name all three: --name LINE KIND --witness ..., which is {HOW}")
+    last = len(case.wrong.splitlines())
+    if not 1 <= int(words[0]) <= last:
+        raise InputError(f"there is no line {words[0]}: the case has lines 1 to {last}")
     named = answers.named(case, int(words[0]), " ".join(words[1:]), " ".join(options.witness))
     record.name(named)
     print("\n".join(named.sentences))
@@ -149,6 +153,12 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
     text = Submission.read(path).text
     if text is None:
         raise InputError(f"{path} cannot be read: give the file with your mended kernel")
+    try:
+        compile(text, path, "exec", ast.PyCF_ONLY_AST)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(
+            f"{path} is no Python ({error}): mend that first; no run is lost"
+        ) from None
     workers = WorkerPool()
     try:
         result = answers.mended(case, text, path, workers)
@@ -156,7 +166,8 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
         workers.stop()
     passed = result.status == "passed"
     record.mend(passed)
-    print("right, and nothing is found" if passed else result.message)
+    lines = [one for one in result.message.splitlines() if not one.startswith("stuck?")]
+    print("right, and nothing is found" if passed else "\n".join(lines))
     print(f"{record.points} of {sum(POINTS.values())} points")
     if record.over:
         print(f"solution: {looks.solution(case, page, record.points)}")

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from lessons.detective.gather import Fill
 from lessons.mutations.scope import WHOLE, Scope
 
 Body = list[ast.stmt]
@@ -28,7 +29,9 @@ BOUNDS = {
 MEETINGS = re.compile(r"cuda\.(atomic|sync|threadfence|shfl|shared|local)")
 ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
 WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
+BLOCKS_TOO_MANY = "{n} // {t} + 1", "{n} // {t} + 2"  # for threads that have guards
 NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
+TYPES = "float32", "float64"  # with digits enough
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 # Names that say nothing: of arrays, numbers and constants, and of functions.
 WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
@@ -80,6 +83,8 @@ def negated(test: ast.expr) -> ast.expr:
     if isinstance(test, ast.BoolOp):
         other = ast.Or() if isinstance(test.op, ast.And) else ast.And()
         return ast.BoolOp(other, [negated(value) for value in test.values])
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
     return ast.UnaryOp(ast.Not(), test)
 
 
@@ -96,7 +101,7 @@ def independent(first: ast.stmt, second: ast.stmt) -> bool:
 class Disguise:
     """functions, constants: those of a `Gathered`, which are changed.
 
-    alike: texts such as "a.shape[1]" of sizes -> all others that are equal to it.
+    guarded: whether threads that have nothing to do are no matter.
     """
 
     def __init__(
@@ -104,10 +109,11 @@ class Disguise:
         functions: dict[str, ast.FunctionDef],
         constants: dict[str, ast.expr],
         rng: Random,
-        alike: Mapping[str, Sequence[str]],
+        guarded: bool,
     ) -> None:
-        self.functions, self.constants, self.rng, self.alike = functions, constants, rng, alike
+        self.functions, self.constants, self.rng = functions, constants, rng
         self.new = 0  # names so far
+        self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
 
     def often(self, share: float) -> bool:
         return self.rng.random() < share
@@ -123,6 +129,12 @@ class Disguise:
         return [function for function in self.functions.values() if function.decorator_list]
 
     def apply(self) -> None:
+        for function in self.functions.values():
+            value = getattr(function.body[-1], "value", None)
+            found = ROUNDED_UP.fullmatch(text(value)) if value else None
+            if found and self.often(0.7):
+                new = expression(self.rng.choice(self.ways_up).format(**found.groupdict()))
+                function.body[-1] = ast.Return(new)
         for name, function in list(self.functions.items()):
             if self.often(0.6) and Inline.fits(function):
                 for other in self.functions.values():
@@ -130,15 +142,10 @@ class Disguise:
                 if not any(name in names_in(other) for other in self.functions.values()):
                     del self.functions[name]
         self.block_sizes()
-        for function in self.functions.values():
-            value = getattr(function.body[-1], "value", None)
-            found = ROUNDED_UP.fullmatch(text(value)) if value else None
-            if found and self.often(0.7):
-                new = expression(self.rng.choice(WAYS_UP).format(**found.groupdict()))
-                function.body[-1] = ast.Return(new)
         for step, share in STEPS:
-            for function in self.kernels:
-                self.take(step, share, function)
+            for function in self.functions.values():
+                if function.decorator_list or step in OF_HOSTS:
+                    self.take(step, share, function)
         for function in self.functions.values():
             Expressions(self).visit(function)
 
@@ -195,7 +202,7 @@ def strides(self: Disguise, function: ast.FunctionDef) -> None:
     for place, (first, guard) in enumerate(itertools.pairwise(function.body)):
         at = text(first).removesuffix(" = cuda.grid(1)")
         rest = function.body[place + 2 :]
-        found = re.fullmatch(rf"if {at} >= (.*):\n    return", text(guard))
+        found = re.fullmatch(rf"if {re.escape(at)} >= (.*):\n    return", text(guard))
         busy = any(MEETINGS.search(text(one)) or has(one, ast.Return) for one in rest)
         if found and at.isidentifier() and not busy and self.often(0.5):
             loop = expression(f"range(cuda.grid(1), {found[1]}, cuda.gridsize(1))")
@@ -219,13 +226,6 @@ def split_tuple(self: Disguise, node: ast.stmt) -> Body | None:
         return None
     pairs = [pair for pair in zip(targets, values, strict=False) if text(pair[0]) != "_"]
     return [assigned(*pair) for pair in self.rng.sample(pairs, len(pairs))]
-
-
-def whole_grid(self: Disguise, node: ast.stmt) -> Body | None:
-    """cuda.grid(1) in terms of blocks and threads."""
-    new = "(cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x)"
-    is_simple = isinstance(node, ast.Assign) and "cuda.grid(1)" in text(node)
-    return statements(text(node).replace("cuda.grid(1)", new)) if is_simple else None
 
 
 def guard(self: Disguise, node: ast.stmt) -> Body | None:
@@ -266,23 +266,6 @@ def value_by_condition(self: Disguise, node: ast.stmt) -> Body | None:
     return [ast.If(test, [first], [second])]
 
 
-def equal_sizes(self: Disguise, function: ast.FunctionDef) -> None:
-    """The size of another array that is as large."""
-    arguments = {one.arg for one in function.args.args}
-    known = {
-        one: [other for other in others if other.split(".")[0] in arguments]
-        for one, others in self.alike.items()
-    }
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Subscript):
-            continue
-        others = known.get(text(node))
-        if others and self.often(0.6):
-            new = expression(self.rng.choice(others))
-            assert isinstance(new, ast.Subscript)
-            node.value, node.slice = new.value, new.slice
-
-
 def bounds(self: Disguise, function: ast.FunctionDef) -> None:
     """Equal forms of comparisons of whole numbers."""
     (again,) = statements(text(function))  # with lines, which a scope looks at
@@ -302,8 +285,8 @@ def cut_loop(self: Disguise, node: ast.stmt) -> Body | None:
         node.iter = expression(f"range(1, {end})")
         return [first, node]
     node.iter, again.iter = (
-        expression(f"range({end} // 2)"),
-        expression(f"range({end} // 2, {end})"),
+        expression(f"range(({end}) // 2)"),
+        expression(f"range(({end}) // 2, {end})"),
     )
     return [node, again]
 
@@ -388,12 +371,45 @@ def order(self: Disguise, function: ast.FunctionDef) -> None:
                 body[place - 1 : place + 1] = [body[place], body[place - 1]]
 
 
+def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
+    """An index that is inside of its array is kept inside of it once more."""
+    arrays = {one.arg for one in function.args.args}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Subscript) or text(node.value) not in arrays:
+            continue
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axis = self.rng.randrange(len(parts))
+        if isinstance(node.ctx, ast.Load) and not has(parts[axis], ast.Call) and self.often(0.25):
+            inside = f"min({text(parts[axis])}, {text(node.value)}.shape[{axis}] - 1)"
+            parts[axis] = expression(self.rng.choice((inside, f"max({text(parts[axis])}, 0)")))
+            node.slice = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
+
+
+def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
+    """Sums, and what a block shares, with more digits than are needed, or cut to enough."""
+    assigns = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    sums = {text(one).split(" ")[0] for one in assigns if text(one).endswith(" = float32(0)")}
+    for one in assigns:
+        name, _, value = text(one).partition(" ")
+        if name in sums and name.isidentifier() and value != "= float32(0)" and self.often(0.4):
+            one.value = ast.Call(ast.Name(self.rng.choice(TYPES), ast.Load()), [one.value], [])
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
+        if array and self.often(0.4) and len(getattr(node.args[0], "elts", "")) < 3:
+            node.args[1] = ast.Name("float64", ast.Load())
+        if text(node) == "float32(0)" and self.often(0.3):
+            node.func = ast.Name("float64", ast.Load())
+
+
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
-    (strides, 0), (split_tuple, 0.7), (whole_grid, 0.6), (guard, 0.5), (returns, 0),
-    (value_by_condition, 0.6), (equal_sizes, 0), (bounds, 0), (cut_loop, 0.4), (loop, 0.8),
-    (sum_in_full, 0.5), (named_part, 0.45), (sizes, 0), (barriers, 0), (order, 0),
+    (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0), (spare_guards, 0),
+    (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4), (loop, 0.8), (sum_in_full, 0.5),
+    (named_part, 0.45), (sizes, 0), (barriers, 0), (more_digits, 0), (order, 0),
 )  # fmt: skip
+OF_HOSTS = split_tuple, named_part, sizes, order
 
 
 # ---------------------------------------------------------------- changes of expressions
@@ -430,16 +446,6 @@ class Rename(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-class Fill(ast.NodeTransformer):
-    """Names by expressions."""
-
-    def __init__(self, given: Mapping[str, ast.expr]) -> None:
-        self.given = given
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copy.deepcopy(self.given.get(node.id, node))
-
-
 class Inline(ast.NodeTransformer):
     """Calls of a function that is one expression become that expression."""
 
@@ -447,17 +453,19 @@ class Inline(ast.NodeTransformer):
         self.name = name
         self.value: ast.expr = getattr(function.body[0], "value")  # noqa: B009 - of a return
         self.arguments = [one.arg for one in function.args.args]
+        self.defaults = function.args.defaults
 
     @staticmethod
     def fits(function: ast.FunctionDef) -> bool:
         short = len(function.body) == 1 and isinstance(function.body[0], ast.Return)
-        return bool(short and function.decorator_list) and len(function.args.args) < MOST_ARGUMENTS
+        return short and len(function.args.args) < MOST_ARGUMENTS
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if text(node.func) != self.name or any(has(one, ast.Call, ast.IfExp) for one in node.args):
             return node
-        given = dict(zip(self.arguments, node.args, strict=True))
+        values = [*node.args, *self.defaults][: len(self.arguments)]
+        given = dict(zip(self.arguments, values, strict=True))
         return Fill(given).visit(copy.deepcopy(self.value))
 
 

@@ -4,6 +4,7 @@ All of it is a syntax tree without comments and docstrings, constants first, cal
 """
 
 import ast
+import copy
 import importlib
 from collections.abc import Mapping
 
@@ -28,6 +29,14 @@ class Gathered:
         self.functions: dict[str, ast.FunctionDef] = {}
         self.files: dict[str, SourceFile] = {}
         self.add(launch, module)
+        only = self.functions[launch].body[0]
+        call = only.value if isinstance(only, ast.Expr) else None
+        called = self.functions.get(ast.unparse(call.func)) if isinstance(call, ast.Call) else None
+        if called and isinstance(call, ast.Call):  # it only calls another launch function
+            names = [one.arg for one in called.args.args]
+            fill = Fill(dict(zip(names, call.args, strict=False)))
+            self.functions[launch].body = [fill.visit(one) for one in called.body]
+            del self.functions[called.name]
 
     def file(self, module: str) -> SourceFile:
         if module not in self.files:
@@ -66,6 +75,16 @@ class Gathered:
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 self.add(part.id, module)
+
+
+class Fill(ast.NodeTransformer):
+    """Names by expressions."""
+
+    def __init__(self, given: Mapping[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return copy.deepcopy(self.given.get(node.id, node))
 
 
 def bare(function: ast.stmt) -> ast.FunctionDef:

@@ -74,10 +74,13 @@ def solution(case: Case, page: str, points: int) -> Path:
     return write(f"{page}-solution.html", solution_page(case, page, points))
 
 
+def difference(case: Case) -> list[str]:
+    """What has to be changed, line by line."""
+    broken, right = case.wrong.splitlines(), case.right.splitlines()
+    return list(difflib.unified_diff(broken, right, "broken", "mended", "", "", 2, ""))
+
+
 def solution_page(case: Case, page: str, points: int) -> str:
-    lines = difflib.unified_diff(
-        case.wrong.splitlines(), case.right.splitlines(), "broken", "mended", "", "", 2, ""
-    )
     finding = str(case.finding) if case.finding else "Only the numbers tell: nothing else is found."
     frames = "".join(
         f'<figure>{name}<iframe title="{name}" src="{page}-{name}.html"></iframe></figure>'
@@ -96,7 +99,7 @@ pre {{ overflow-x: auto }}
 <h1>{html.escape(case.kinds[0].capitalize())}: {html.escape(KINDS[case.kinds[0]])}</h1>
 <p>{html.escape(case.task)}</p>
 <p>{html.escape(finding)}</p>
-<pre>{html.escape(chr(10).join(lines))}</pre>
+<pre>{html.escape(chr(10).join(difference(case)))}</pre>
 <p>{points} of 10 points.</p>
 <div class="both">{frames}</div>
 </html>

@@ -13,7 +13,7 @@ from lessons.lab.simulator.report import Report
 from lessons.lab.simulator.run import checked_run
 
 FILE = "<case>"
-BUDGET = 2_500  # rounds of loops before a kernel counts as endless
+BUDGET = 800  # rounds of loops before a kernel counts as endless
 TOLERANCE = 2e-4  # times the largest number that is expected, if that is more than 1
 
 

@@ -88,7 +88,7 @@ def zeros(count: int) -> Output:
 
 
 def grayscale(draw: Draw, height: int, width: int) -> Made:
-    """1 1 own grayscale | height 9-40, width 9-40 | SIDE 8 16:
+    """1 1 own grayscale | height 9-40, width 9-40 | WIDE 8 16 32, HIGH 2 4 8:
     `{gray}` (height, width): the brightness 0.2126 red + 0.7152 green + 0.0722 blue of each pixel
     of `{image}` (height, width, 3)."""
     image = draw(height, width, 3)
@@ -96,7 +96,7 @@ def grayscale(draw: Draw, height: int, width: int) -> Made:
 
 
 def upsample(draw: Draw, height: int, width: int, rows: int, columns: int) -> Made:
-    """2 1 own upsample | height 9-30, width 9-30, rows 3-6, columns 3-6 | SIDE 8 16:
+    """2 1 own upsample | height 9-30, width 9-30, rows 3-6, columns 3-6 | WIDE 8 16 32, HIGH 2 4 8:
     `{large}` (height, width, 3): `{small}` (rows, columns, 3) between its pixels' centres,
     bilinearly, at each pixel centre of the large picture."""
     small = draw(rows, columns, 3)
@@ -253,9 +253,10 @@ def column_sums_of_blocks(draw: Draw, rows: int, columns: int, blocks: int) -> M
 
 
 def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
-    """13 3 siren.sums chunk_sums | samples 50-99, ins 9-20, units 20-40 | CHUNK_SAMPLES 16 32:
+    """13 3 siren.sums chunk_sums | samples 40-70, ins 9-14, units 20-36 | CHUNK_SAMPLES 16 32:
     `{partial}` (chunks, ins + 1, units): for each chunk of samples, the product `{inputs}`^T @
-    `{deltas}` of (samples, ins) and (samples, units), and in the last row the sums of deltas."""
+    `{deltas}` of (samples, ins) and (samples, units), and in the last row the sums of the latter.
+    """
     inputs, deltas = draw(samples, ins), draw(samples, units)
     right = siren.chunk_sums(inputs, deltas, draw.constants["CHUNK_SAMPLES"])
     return {"inputs": inputs, "deltas": deltas, "partial": empty(*right.shape)}, {"partial": right}
@@ -280,8 +281,8 @@ def softmax_cross_entropy(draw: Draw, samples: int, classes: int) -> Made:
 def layer_norm(draw: Draw, rows: int, width: int) -> Made:
     """19 3 attention.layer_norm layer_norm | rows 3-9, width 20-90 | BLOCK_THREADS 64 128:
     `{out}` (rows, width): each row of `{x}` less its mean, over its deviation, times `{gain}`
-    (width,); `{means}` (rows,) and `{scales}` (rows,), one over the deviation. The mean may be
-    large beside the deviation."""
+    (width,); `{means}` (rows,): the means; `{scales}` (rows,): one over the deviations. A mean may
+    be large beside its deviation."""
     x, gain = draw(rows, width) + 90 * draw(rows, 1), draw(width)
     means, scales = attention.statistics(x)
     right = {"out": attention.layer_norm(x, gain), "means": means, "scales": scales}

@@ -11,10 +11,16 @@ from typing import Any
 
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT, lessons
+from lessons.detective.answers import seen, shown_lines
+from lessons.detective.breaks import KINDS
+from lessons.detective.cases import LEVELS, Case, make_case
+from lessons.detective.looks import difference
 from lessons.site.gallery import Shown
 
 HERE = Path(__file__).resolve().parent
 PICTURES = ".png", ".jpg", ".gif", ".svg"
+DETECTIVES = "lessons/detective"
+CASES_PER_LEVEL = 4
 COLAB = "https://colab.research.google.com/github/{}/blob/main/lessons/start_here.ipynb"
 DATA = re.compile('<script type="application/json" id="data">(.*?)</script>', re.S)
 
@@ -51,6 +57,13 @@ class Site:
         self.templates.globals["colab"] = COLAB.format(repository) if repository else ""
 
     def write(self) -> None:
+        self.cases = [
+            (f"case-{level}-{number}.html", f"Level {level}, case {number}",
+             make_case(f"site {number}", None, level))
+            for level in LEVELS for number in range(1, CASES_PER_LEVEL + 1)
+        ]  # fmt: skip
+        for (url, name, case), near in with_neighbours(self.cases):
+            self.write_case(url, name, case, near)
         for name, path in self.names.items():
             self.write_text(name, path)
         for one, near in with_neighbours(self.shown):
@@ -74,10 +87,25 @@ class Site:
             found = DATA.search((self.out / "lake" / "index.html").read_text(encoding="utf-8"))
             assert found, "train.py leaves a page with data"
             return self.write_page("front", url, title, body=body, run=json.loads(found[1]))
+        if name == f"{DETECTIVES}/README.md":
+            parts = {"body": body, "cases": self.cases, "seen_of": seen}
+            return self.write_page("detective", url, title, **parts)
         for lesson, near in with_neighbours(lessons()):
             if lesson.folder == path.parent:
                 return self.write_page("lesson", url, title, body=body, lesson=lesson, near=near)
         self.write_page("layout", url, title, body=body)
+
+    def write_case(self, url: str, name: str, case: Case, near: Sequence[Any]) -> None:
+        """A case of which line and kind can be named in a browser."""
+        from markupsafe import Markup
+
+        task = Markup(re.sub("`(.*?)`", r"<code>\1</code>", html.escape(case.task)))
+        parts = {"seen": "\n".join(shown_lines(case)), "changes": difference(case), "near": near}
+        self.write_page(
+            "detective", f"{DETECTIVES}/{url}", name, case=case, task=task, kinds=KINDS, **parts
+        )
+        where = f"{DETECTIVES}/{url}", "Detectives", name
+        self.sections.append((*where, f"{case.task} {parts['seen']}"))
 
     def write_page(self, template: str, url: str, title: str, **parts: Any) -> None:
         top = relpath(".", Path(url).parent.as_posix())

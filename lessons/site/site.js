@@ -63,3 +63,23 @@ if (get("found")) {
     get("found").append(item);
   }
 }
+
+// ---------------------------------------------------------------- a case for detectives
+
+if (get("case")) {
+  const {lines, kinds} = JSON.parse(get("case-data").textContent);
+  let answers = 0;
+  get("case").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = new FormData(get("case")), line = Number(given.get("line")), kind = given.get("kind");
+    if (!line || !kind) {
+      get("told").textContent = "Choose a line and a kind.";
+      return;
+    }
+    const place = lines.includes(line), named = kinds.includes(kind);
+    const next = place && named ? `Solved, with ${++answers} answer${answers > 1 ? "s" : ""}.` : "";
+    answers += next ? 0 : 1;
+    get("told").textContent = `Line ${line}: ${place ? "that is the place" : "not here"}. ` +
+      `${kind}: ${named ? "yes" : "no"}. ${next || "Try again, or open the answer below."}`;
+  });
+}

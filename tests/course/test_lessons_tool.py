@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,11 @@ from lessons.course import doctor, index, progress
 from lessons.course import lesson as lesson_files
 from lessons.course.exercises import assemble, exercise_text, solution_text, unwritten
 from lessons.course.lesson import LESSONS, ROOT, find_lesson
+
+SAY = re.compile(r"python -m lessons predict (\w+) (\w+) NUMBER")
+READMES_WITH_PREDICTIONS = [
+    page for page in sorted(LESSONS.glob("[0-9]*/README.md")) if SAY.search(page.read_text("utf-8"))
+]
 
 
 @pytest.fixture
@@ -411,3 +417,82 @@ def test_a_prediction_is_kept_before_the_count_is_shown(course, capsys):
 def test_a_prediction_is_a_number_above_zero(course, capsys, text):
     assert tool.main(["predict", "1", "one_thread_per_pixel", text]) == 2
     assert "a prediction is a number above 0" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", READMES_WITH_PREDICTIONS, ids=lambda page: page.parent.name)
+def test_what_a_lesson_asks_to_foretell_is_counted(page, tmp_path, monkeypatch, capsys):
+    shutil.copytree(page.parent, tmp_path / page.parent.name)
+    monkeypatch.setattr(lesson_files, "LESSONS", tmp_path)
+    monkeypatch.setattr(progress, "PROGRESS", tmp_path / ".progress.json")
+    number, check = SAY.search(page.read_text(encoding="utf-8")).groups()
+    solve(number)
+    assert tool.main(["predict", number, check, "7"]) == 0
+    assert "you said 7" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- a class that foretells
+
+
+def hand_in(folder, student, *factors):
+    """What a student has said of so many checks: each so many times too much, at first, then."""
+    said = {f"check_{i}": [[n * first, n], [n * then, n]]
+            for i, (first, then) in enumerate(factors) for n in [3]}  # fmt: skip
+    (folder / student).mkdir(parents=True)
+    text = json.dumps({"predictions": {"05_tiles": said}})
+    (folder / student / "predictions.json").write_text(text)
+
+
+def test_a_class_report_shows_who_has_learned_to_foretell(tmp_path, capsys):
+    handed, grades = tmp_path / "handed", tmp_path / "grades"
+    hand_in(handed, "ann", (8, 2), (6, 1), (2, 1), (1, 1))
+    hand_in(handed, "bob", (1, 1), (2, 1), (6, 1), (8, 1))
+    hand_in(handed, "<i>", (4, 1))
+    (handed / "none").mkdir()
+    (handed / "strange").mkdir()
+    (handed / "strange" / "predictions.json").write_text('{"predictions": {"a": {"b": 3}}}')
+    grades.mkdir()
+    (grades / "summary.html").write_text("the class")
+    for _ in range(2):  # the second one takes the place of the first
+        command = ["predict", "--class", str(handed), "--out", str(grades)]
+        assert tool.main(command) == 0
+    assert "strange/predictions.json cannot be read" in capsys.readouterr().out.replace("\\", "/")
+    rows = (grades / "predictions.csv").read_text("utf-8-sig").splitlines()
+    assert '"ann",4,7.0,1.5,1.0,"yes"' in rows and '"bob",4,1.5,7.0,1.0,"no"' in rows
+    assert '"strange",0,"","","","too few"' in rows
+    summary = (grades / "summary.html").read_text()
+    (grades / "predictions.csv").write_text("mine")
+    assert tool.main(command) == 2 and (grades / "predictions.csv").read_text() == "mine"
+    assert summary.startswith("the class") and summary.count("Who has learned") == 1
+    assert "&lt;i&gt;" in summary and "<i>" not in summary.partition("Who has learned")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["1"], "say a check and a number"),
+        (["1", "nothing", "3"], "no check 'nothing'"),
+        (["--class", "nowhere"], "nowhere is no folder"),
+        (["--class", "."], "holds no predictions.json"),
+        (["--to", "there.json"], "exists already"),
+    ],
+)
+def test_what_cannot_be_foretold_is_told_in_a_line(arguments, words, course, monkeypatch, capsys):
+    monkeypatch.chdir(course)
+    (course / "there.json").write_text("mine")
+    assert tool.main(["predict", *arguments]) == 2
+    printed, error = capsys.readouterr()
+    assert words in error and error.count("\n") == 1 and not printed
+    assert (course / "there.json").read_text() == "mine"
+
+
+def test_predictions_are_handed_in_without_points(course, capsys):
+    solve_and_pass(1)
+    lesson = find_lesson(1)
+    for counted in (None, 0):
+        progress.CourseProgress().predict(lesson, lesson.checks[0], 4, counted)
+    assert tool.main(["predict", "--to", str(course / "mine.json")]) == 0
+    kept = json.loads((course / "mine.json").read_text())
+    assert kept == {"predictions": {lesson.name: {lesson.checks[0].name: [[4, 0]]}}}
+    assert tool.main(["predict"]) == 0  # a count of 0 can be read again
+    assert "factors so far: inf" in capsys.readouterr().out

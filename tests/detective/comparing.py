@@ -3,9 +3,9 @@
     python -m tests.detective.comparing 25      cases per level; prints its rate beside guessing
 
 It undoes what it can: names, the order of operands, comparisons, temporary names, constants, forms
-of sums, loops and divisions, short helpers. Each statement is then compared with those of the most
-similar function of the course. It names the line that fits worst, or the one that fits best of
-those that do not quite; a line that is like a known mistake is more suspicious.
+of sums, loops and divisions, guards of an index, short helpers. Each statement is then compared
+with those of the most similar function of the course. It names the line that fits worst, or the one
+that fits best of those that do not quite; a line that is like a known mistake is more suspicious.
 """
 
 import ast
@@ -55,6 +55,11 @@ class Plain(ast.NodeTransformer):
         self.generic_visit(node)
         undone = negated(node.operand) if isinstance(node.op, ast.Not) else node
         return node if isinstance(undone, ast.UnaryOp) else self.visit(undone)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        guards = text(node.func) in ("min", "max") and len(node.args) == 2
+        return node.args[0] if guards else node  # whether it is needed or not
 
     def visit_Compare(self, node):
         self.generic_visit(node)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from lessons.detective import answers, looks, record
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import INPUTS_OF_PROOF, disguised, make_case, secret_seed
 from lessons.detective.gather import Gathered, file_text
+from lessons.detective.layouts import Layout
 from lessons.detective.subjects import SUBJECTS
 from lessons.grading.judge.worker_pool import WorkerPool
 from tests.detective.comparing import rates
@@ -56,6 +58,19 @@ def test_a_disguise_changes_names_and_lines_and_no_result(name):
         assert all(line.startswith(("import", "from", "@", "    cuda.sync", "")) for line in same)
         for number in range(INPUTS_OF_PROOF):
             assert case.run(case.right, number).ok
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_an_array_lies_where_its_layout_says(axes):
+    for seed in range(20):
+        layout = Layout.drawn(axes, Random(seed))
+        values = np.arange(1, 1 + 3**axes).reshape((3,) * axes)
+        a = layout.stored(values, np.zeros_like(values))
+        for index in np.ndindex(values.shape):
+            place = layout.place("a", [f"({one})" for one in index])
+            assert eval(place, {"a": a}) == values[index] and "- -" not in place
+        assert {eval(layout.size("a", axis), {"a": a}) for axis in range(axes)} == {3}
+        assert layout.order != tuple(range(axes)) or a.shape != values.shape or (a != values).any()
 
 
 def check_case(case):
@@ -109,7 +124,7 @@ def test_comparing_with_the_course_is_hardly_better_than_guessing():
 
 
 def test_witnesses_of_a_race_are_two_threads_that_race():
-    case = case_of_kind("barrier", level=2)
+    case = case_of_kind("race", level=2)
     finding = case.finding
     assert finding.kind == "race"
     racing = "thread {} of block {} and thread {} of block {}"
@@ -191,8 +206,15 @@ def test_a_case_is_printed_looked_at_and_named(kept, capsys):
     [
         (["5"], "open when its checks have passed"),
         (["9", "--seed", "1"], "no cases of lesson 9"),
+        (["5", "--seed", "1", "--mend", "README.md"], "no run is lost"),
         (["5", "--seed", "1", "--name", "3", "--witness", "a"], "name all three"),
         (["5", "--seed", "1", "--name", "3", "rat", "--witness", "a"], "is no kind"),
+        (["5", "--seed", "1", "--name", "999", "race", "--witness", "a"], "no line 999"),
+        (
+            ["5", "--seed", "1", "--name", "3", "race", "--witness", "no[1]"],
+            "no array is called no",
+        ),
+        (["5", "--level", "4"], "no cases of level 4, but of 1, 2"),
         (["5", "--seed", "1", "--look", "sideways"], "there is no look"),
         (["5", "--seed", "1", "--mend", "nowhere.py"], "nowhere.py cannot be read"),
         (["--level", "7"], "--level"),

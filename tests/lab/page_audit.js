@@ -69,7 +69,9 @@ function audit(wanted) {
     return false;
   };
   const controls = "a[href], button, input, select, textarea, summary, [tabindex]";
-  audited.controls = [...document.querySelectorAll(controls)]
+  const groups = new Set();  // of radio buttons: Tab leads to one, arrows from there to the others
+  const isFurther = (one) => one.type === "radio" && (groups.has(one.name) || !groups.add(one.name));
+  audited.controls = [...document.querySelectorAll(controls)].filter((one) => !isFurther(one))
     .filter((one) => isShown(one) && !one.disabled && one.tabIndex >= 0);
   for (const control of audited.controls) {
     const box = control.getBoundingClientRect();

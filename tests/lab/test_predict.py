@@ -205,7 +205,7 @@ $L__BB0_2:
 """
 
 
-def test_a_loop_that_is_written_out_runs_half_as_often():
+def test_the_rounds_of_a_loop_are_shared_out_among_its_copies():
     source, out = np.zeros((12, 64), np.float32), np.zeros(64, np.float32)
     report = checked_run(read_rows, 1, 64, source, out, 12, **QUICK)
     body = report.source.tree.body
@@ -217,12 +217,17 @@ def test_a_loop_that_is_written_out_runs_half_as_often():
     for name, line in lines.items():
         text = text.replace(f"{{{name}}}", str(line))
     program = read_ptx(text, registers=24)
-    assert program.loops == [(1, 1), (2, 2)] and program.remainders == {1}
-    times = times_of(program, report.work, report.source.tree, warps=2)
-    # Two warps with twelve rounds each, two at a time.
-    assert times[:4] == [2, 12, 0, 2]
+    assert program.loops == [(1, 1), (2, 2)]
+    times = times_of(program, report.work, warps=2)
+    # Two warps with twelve rounds each: 24 reads, of which a text reads three.
+    assert times[:4] == [2, 8, 8, 2]
     waits = waits_of(program, lambda one: 100 if one.space else 4)
     assert 100 <= waits[1] <= 120
+
+
+def test_each_round_of_a_chain_waits_for_the_last_one():
+    chain = ".entry follow(\n$L1:\nld.global.u64 %rd1, [%rd1];\n@%p1 bra $L1;\nret;"
+    assert waits_of(read_ptx(chain, registers=24), lambda one: 500 if one.space else 4)[0] >= 490
 
 
 @pytest.mark.skipif(why_not_asked() is not None, reason="no compiler for GPUs")

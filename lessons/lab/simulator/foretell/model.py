@@ -9,7 +9,7 @@ import functools
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +21,11 @@ from ..traffic import SECTOR_BYTES, WARP, Traffic
 from ..work import BLOCK, WORD_BYTES
 from .program import (
     DEFAULT_REGISTERS,
+    FREE,
     SLOTS_PER_STATEMENT,
     Instruction,
     Program,
     program_of,
-    share_asked,
     slots_of,
     times_of,
     waits_of,
@@ -191,12 +191,12 @@ class Model:
         """What one line asks of one array."""
         gpu, kind = self.gpu, "float" if array in self.work.floats else "int"
         if traffic.shared_requests:
-            passes = self.per_processor(traffic.shared_passes) * self.asked["shared"]
+            passes = self.per_processor(traffic.shared_passes)
             roofs["shared"][place] += passes * gpu["cycles_per_shared_pass"]
             roofs["atomics"][place] += self.per_processor(self.shared_atomics(traffic, kind))
             return
         roofs["requests"][place] += (
-            self.per_processor(traffic.cache_passes * self.asked["global"]) * gpu["cycles_per_pass"]
+            self.per_processor(traffic.cache_passes) * gpu["cycles_per_pass"]
         )
         stored = traffic.stored_sectors * self.scale
         roofs["cache"][place] += stored / gpu["cache_sectors_per_cycle"]
@@ -269,20 +269,6 @@ class Model:
         ]
         return max(found)[1:] if found else NOWHERE
 
-    @functools.cached_property
-    def times(self) -> list[float]:
-        """How often each stretch of the compiled kernel ran, all warps together."""
-        warps = self.given.blocks * self.warps
-        assert self.program is not None
-        return times_of(self.program, self.work, self.report.source.tree, warps)
-
-    @functools.cached_property
-    def asked(self) -> dict[str, float]:
-        """See `program.share_asked`."""
-        if self.program is None:
-            return {"global": 1.0, "shared": 1.0}
-        return share_asked(self.program, self.times, self.work)
-
     def add_computing(self, roofs: Roofs) -> None:
         """Instructions, and what a warp waits for by itself.
 
@@ -290,21 +276,10 @@ class Model:
         `queue / resident` blocks.
         """
         gpu, file = self.gpu, self.report.source.filename
-        one_by_one = math.ceil(self.queue / self.resident)
         warps = self.given.blocks * self.warps
-        if self.program is None:
-            for (line, _), count in self.work.executed.items():
-                slots = SLOTS_PER_STATEMENT * count
-                roofs["instructions"][file, line] += self.per_processor(slots) / gpu["slots"]
-                waits = gpu["latency"]["statement"] * count
-                roofs["waiting"][file, line] += waits / warps * one_by_one
-            for line in {line for line, _ in self.work.requests}:
-                roofs["waiting"][file, line] += self.waits_for_memory(line) / warps * one_by_one
-            return
-        waits_each = waits_of(self.program, self.latency)
-        parts = zip(self.program.stretches, self.times, waits_each, strict=True)
-        for stretch, times, waiting in parts:
-            for one in stretch.instructions:
+        one_by_one = math.ceil(self.queue / self.resident) / warps
+        for instructions, times, waiting in self.parts(warps):
+            for one in instructions:
                 place = file, one.line
                 slots = self.per_processor(times * slots_of(one.name))
                 roofs["instructions"][place] += slots / gpu["slots"]
@@ -315,18 +290,25 @@ class Model:
                     roofs["tensor"][place] += asked * gpu["cycles_per_tensor_product"]
                 if one.name.startswith("shfl"):
                     roofs["shared"][place] += asked * gpu["cycles_per_shared_pass"]
-            if stretch.instructions:
-                lines = Counter(one.line for one in stretch.instructions)
-                place = file, lines.most_common(1)[0][0]
-                roofs["waiting"][place] += waiting * times / warps * one_by_one
+            if instructions:
+                lines = Counter(one.line for one in instructions)
+                roofs["waiting"][file, lines.most_common(1)[0][0]] += waiting * times * one_by_one
 
-    def waits_for_memory(self, line: int) -> float:
-        """Cycles, of all warps, where the compiler does not say what waits for what."""
-        asked = self.work.requests
+    def parts(self, warps: int) -> Iterator[tuple[Sequence[Instruction], float, float]]:
+        """(instructions, how often, cycles that a warp needs for them) of each stretch."""
+        if self.program is not None:
+            times = times_of(self.program, self.work, warps)
+            waits = waits_of(self.program, self.latency)
+            for stretch, often, waiting in zip(self.program.stretches, times, waits, strict=True):
+                yield stretch.instructions, often, waiting
+            return
         latency = self.gpu["latency"]
-        return (
-            asked[line, "global"] * self.global_latency + asked[line, "shared"] * latency["shared"]
-        )
+        for (line, _), count in self.work.executed.items():
+            guessed = [Instruction(line, "guessed", (), ())] * SLOTS_PER_STATEMENT
+            yield guessed, count, latency["statement"]
+        of_memory = {"global": self.global_latency, "shared": latency["shared"]}
+        for (line, space), count in self.work.requests.items():
+            yield [Instruction(line, FREE[0], (), ())], count, of_memory.get(space, 0)
 
     def latency(self, one: Instruction) -> float:
         """Cycles from an instruction until its result can be used."""
@@ -344,13 +326,7 @@ class Model:
             return float(max(1.0, slots_of(one.name) / 1.5) * known["other"])
         return float(known[kind])
 
-    @functools.cached_property
+    @property
     def global_latency(self) -> float:
-        """Mean latency of a read of global memory: some are answered by the first cache."""
-        known, reads = self.gpu["latency"], 0
-        for array, kind in self.work.touched:
-            reads += len(self.work.keys(array, kind)) if kind == "read" else 0
-        asked = sum(t.sectors - t.stored_sectors for t in self.lines.values())
-        missing = min(1.0, reads / max(1, asked))
-        far = known["memory" if self.beyond_caches else "cache"]
-        return float(known["small"] * (1 - missing) + far * missing)
+        """Cycles of a read: a warp waits for the slowest of its lanes, which no first cache has."""
+        return float(self.gpu["latency"]["memory" if self.beyond_caches else "cache"])

@@ -7,12 +7,11 @@ often each line asked for memory, and how often it was executed. A loop that the
 written out four times asks four times per round.
 """
 
-import ast
 import functools
 import re
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...numba_compiler import CAPABILITY, any_device, why_not_asked
@@ -20,6 +19,7 @@ from ..work import Work
 
 DEFAULT_REGISTERS = 32  # per thread, where no assembler can be asked
 SLOTS_PER_STATEMENT = 8  # instructions, where no compiler can be asked
+Place = tuple[int, str]  # a line, and which memory it asks
 INSTRUCTION = re.compile(r"(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(.*);")
 REGISTER = re.compile(r"%[a-z]+\d+")
 NO_RESULT = ("st.", "red.", "bar.", "bra", "ret", "cp.", "membar", "fence", "prefetch", "nanosleep")
@@ -58,7 +58,7 @@ class Instruction(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Instructions that run one after the other. remainder: of a loop that was written out."""
+    """Instructions that run one after the other."""
 
     label: str
     instructions: list[Instruction]
@@ -66,23 +66,19 @@ class Stretch(NamedTuple):
 
 
 class Program(NamedTuple):
-    """loops: (first, last) stretch, outer ones first. remainders: numbers of those loops that only
-    do what is left when another, written out, has done its part."""
+    """loops: (first, last) stretch, outer ones first."""
 
     stretches: list[Stretch]
     loops: list[tuple[int, int]]
-    remainders: frozenset[int]
     registers: int
 
 
 def read_ptx(ptx: str, registers: int) -> Program:
     """The kernel of a text of PTX."""
-    stretches, left_alone, line = [Stretch("", [], [])], set(), 0
+    stretches, line = [Stretch("", [], [])], 0
     for text in map(str.strip, ptx[ptx.index(".entry") :].splitlines()):
         if text.startswith(".loc"):
             line = int(text.split()[2]) or line
-        elif text.startswith(".pragma"):
-            left_alone.add(len(stretches) - 1)
         elif re.match(r"\$?\w+:", text):
             if not (stretches[-1].label or stretches[-1].instructions):
                 stretches.pop()
@@ -99,7 +95,7 @@ def read_ptx(ptx: str, registers: int) -> Program:
             stretch.instructions[:] = [one for one in stretch.instructions
                                        if not re.match(r"(div|rem)\.[su]64", one.name)]  # fmt: skip
     loops = loops_in(stretches)
-    return Program(stretches, loops, remainders_of(stretches, loops, left_alone), registers)
+    return Program(stretches, loops, registers)
 
 
 def instruction_of(line: int, name: str, text: str) -> Instruction:
@@ -123,23 +119,6 @@ def loops_in(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
     return sorted(last.items(), key=lambda loop: (loop[0], -loop[1]))
 
 
-def remainders_of(
-    stretches: Sequence[Stretch], loops: Sequence[tuple[int, int]], left_alone: set[int]
-) -> frozenset[int]:
-    """A loop that the compiler may not write out, beside one of the same line that it has."""
-    lines = [line_of_loop(stretches, loop) for loop in loops]
-    alone = {n for n, (first, last) in enumerate(loops) if left_alone & {*range(first, last + 1)}
-             and innermost(loops, first) == n}  # fmt: skip
-    return frozenset(n for n in alone
-                     if any(lines[m] == lines[n] and m not in alone and not is_in(loops, n, m)
-                            for m in range(len(loops))))  # fmt: skip
-
-
-def line_of_loop(stretches: Sequence[Stretch], loop: tuple[int, int]) -> int:
-    """The line that decides whether it goes on: that of the jump back."""
-    return next((i.line for i in reversed(stretches[loop[1]].instructions)), 0)
-
-
 @functools.lru_cache(maxsize=256)
 def slots_of(name: str) -> float:
     """Instructions of the machine that one of PTX becomes."""
@@ -151,140 +130,50 @@ def slots_of(name: str) -> float:
 # ---------------------------------------------------------------- how often each stretch runs
 
 
-def times_of(program: Program, work: Work, tree: ast.FunctionDef, warps: int) -> list[float]:
-    """For each stretch, how many warps ran through it, all rounds of loops together."""
-    own, inside = executions(work, tree)
-    loop_of = [innermost(program.loops, i) for i in range(len(program.stretches))]
-    asked: Counter[tuple[int | None, int, str]] = Counter()  # by a loop's instructions, in the text
-    for i, stretch in enumerate(program.stretches):
-        if loop_of[i] not in program.remainders:
-            for one in stretch.instructions:
-                if one.space in ("global", "shared", "barrier"):
-                    asked[loop_of[i], statement_line(one.line, own), one.space] += one.width
-    # What is left of a loop that was written out may stand in the loop around it, without one.
-    left = {
-        (loop, line, space)
-        for loop, line, space in asked
-        for other in range(len(program.loops))
-        if (other, line, space) in asked and is_in(program.loops, other, loop)
-    }
-    per_line: Counter[tuple[int, str]] = Counter()
-    for (loop, line, space), count in asked.items():
-        if loop is not None and (loop, line, space) not in left:
-            per_line[line, space] += count
+def times_of(program: Program, work: Work, warps: int) -> list[float]:
+    """For each stretch, how many warps ran through it, all rounds of loops together.
+
+    What a line asked for is shared out evenly among its copies in the text: a compiler writes a
+    loop out several times, and what is left of it once more.
+    """
+    most: Counter[int] = Counter()  # by line, warps that executed the statement with most of them
+    for (line, _), count in work.executed.items():
+        most[line] = max(most[line], count)
+    loops, stretches = program.loops, program.stretches
+    loop_of = [innermost(loops, i) for i in range(len(stretches))]
+    places = [Counter[Place]() for _ in stretches]  # who asks for what, in the text
+    asked: Counter[tuple[int | None, Place]] = Counter()  # the same, by loops
+    for mine, loop, stretch in zip(places, loop_of, stretches, strict=True):
+        for one in stretch.instructions:
+            place = statement_line(one.line, most), one.space
+            asks = one.width if one.space in ("global", "shared", "barrier") else 0
+            mine[place] += asks
+            asked[loop, place] += asks
+    looped: Counter[Place] = Counter()
+    for (loop, place), count in asked.items():
+        looped[place] += count if loop is not None else 0
     rounds: dict[int | None, float] = {None: warps}
-    for number in reversed(range(len(program.loops))):  # the inner ones first
-        if number in program.remainders:
-            rounds[number] = 0
-            continue
-        found = [work.requests[line, space] / per_line[line, space]
-                 for (loop, line, space) in asked.keys() - left if loop == number]  # fmt: skip
-        line = line_of_loop(program.stretches, program.loops[number])
-        once = written_out(program, number)
-        sources = rounds_in_source(tree, line, work)
-        inner = [rounds[n] for n in rounds if is_in(program.loops, n, number)]
-        if sources and inner:  # a loop with others in it is not written out
-            rounds[number] = max(sources)
-            continue
-        sources = sources or rounds_inside(statement_line(line, own), work)
-        if found:
-            rounds[number] = likely(max(found), sources, once)
-        else:
-            rounds[number] = min([max(sources, default=0), *inner]) / once
+    for number in range(len(loops)):
+        found = [work.requests[place] / looped[place]
+                 for (loop, place), count in asked.items() if loop == number and count]  # fmt: skip
+        lines = [line for loop, (line, _) in asked if loop == number]
+        rounds[number] = max(found or [most[line] for line in lines], default=0)
     times = []
-    for i, stretch in enumerate(program.stretches):
-        here, limit = loop_of[i], rounds[loop_of[i]]
-        places = {(statement_line(one.line, own), one.space) for one in stretch.instructions}
-        kinds = [(here, line, space) for line, space in places if asked[here, line, space]]
-        found = [work.requests[key[1:]] / asked[key] for key in kinds if key not in left]
-        if kinds and not found:
-            times.append(0.0)
-            continue
-        found = found or [max(own.get(line, 0), inside.get(line, 0)) for line, _ in places]
-        most = max(found, default=0)
-        times.append(min(limit, most) if most else limit)
+    for loop, mine in zip(loop_of, places, strict=True):
+        found = [work.requests[place] / asked[loop, place] for place in mine if mine[place]]
+        here = max(found or [most[line] for line, _ in mine], default=0)
+        times.append(min(rounds[loop], here) if here else rounds[loop])
     return times
 
 
-def executions(work: Work, tree: ast.FunctionDef) -> tuple[dict[int, int], dict[int, int]]:
-    """By line: warps that executed the kernel's statement, and the most of what it calls."""
-    ours = {node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
-    own: dict[int, int] = defaultdict(int)
-    inside: dict[int, int] = defaultdict(int)
-    for (line, statement), count in work.executed.items():
-        table = own if statement in ours else inside
-        table[line] = max(table[line], count)
-    return own, inside
-
-
-def statement_line(line: int, own: dict[int, int]) -> int:
+def statement_line(line: int, known: Mapping[int, int]) -> int:
     """The first line of the statement that a line is a part of."""
-    return line if line in own else max((known for known in own if known < line), default=line)
-
-
-def likely(asked: float, sources: Sequence[int], once: float) -> float:
-    """Rounds of a loop whose accesses would need `asked` of them, from those of the source.
-
-    A compiler reads once what a loop names often: then `asked` is too high, and the loop is one of
-    the source. once: how many rounds of the source it does at once, where that is known.
-    """
-    ways = [count / n for count in sources for n in (1, 2, 4, 8, 16)]
-    if any(abs(way - asked) <= 0.02 * asked for way in ways):
-        return asked
-    return max([count / once for count in sources if count / once <= asked], default=asked)
-
-
-def rounds_in_source(tree: ast.FunctionDef, line: int, work: Work) -> list[int]:
-    """Rounds of the kernel's loops that begin in a line, all warps together."""
-    return [work.executed[node.body[0].lineno, node.body[0]] for node in ast.walk(tree)
-            if isinstance(node, (ast.For, ast.While)) and node.lineno == line]  # fmt: skip
-
-
-def rounds_inside(line: int, work: Work) -> list[int]:
-    """Rounds of each loop of the functions that a line calls."""
-    return [work.executed[line, loop.body[0]] for place, loop in list(work.executed)
-            if place == line and isinstance(loop, (ast.For, ast.While))]  # fmt: skip
+    return line if line in known else max((one for one in known if one < line), default=line)
 
 
 def innermost(loops: Sequence[tuple[int, int]], place: int) -> int | None:
     around = [n for n, (first, last) in enumerate(loops) if first <= place <= last]
     return around[-1] if around else None
-
-
-def is_in(loops: Sequence[tuple[int, int]], inner: int | None, outer: int | None) -> bool:
-    """Whether a loop, or None for what is in none, is in another."""
-    if inner is None or outer is None:
-        return False
-    return inner != outer and loops[outer][0] <= loops[inner][0] <= loops[outer][1]
-
-
-def written_out(program: Program, number: int) -> float:
-    """How many rounds of the source a round of a loop does: as its remainder is so much shorter."""
-    line = line_of_loop(program.stretches, program.loops[number])
-    for other in program.remainders:
-        if line_of_loop(program.stretches, program.loops[other]) == line:
-            names = [
-                Counter(i.name for s in program.stretches[first : last + 1] for i in s.instructions)
-                for first, last in (program.loops[number], program.loops[other])
-            ]
-            name, count = max(names[1].items(), key=lambda item: item[1] * (slots_of(item[0]) > 0))
-            return max(1, names[0][name] / count)
-    return 1
-
-
-def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[str, float]:
-    """For each space, what part of the accesses in the source the compiled kernel does, at most 1.
-
-    A compiler keeps in a register what the source reads again and again.
-    """
-    done: dict[str, float] = defaultdict(float)
-    for stretch, count in zip(program.stretches, times, strict=True):
-        for one in stretch.instructions:
-            done[one.space] += count * one.width
-    asked: Counter[str] = Counter()
-    for (_, space), count in work.requests.items():
-        asked[space] += count
-    return {space: min(1.0, done[space] / max(1, asked[space])) for space in ("global", "shared")}
 
 
 # ---------------------------------------------------------------- who waits for whom
@@ -293,12 +182,12 @@ def share_asked(program: Program, times: Sequence[float], work: Work) -> dict[st
 def waits_of(program: Program, latency: Callable[[Instruction], float]) -> list[float]:
     """For each stretch, the cycles that a lone warp needs for it, with what it has to wait for.
 
-    The second round of a loop is taken: what the first has asked for may be there by then.
+    Each is gone through twice, and the second time is taken: a round of a loop waits for the last.
     """
     cycles = [0.0] * len(program.stretches)
     ready: dict[str, float] = {}
     now = 0.0
-    for place in way_through(program.loops, 0, len(program.stretches), -1):
+    for place in sorted([*range(len(program.stretches))] * 2):
         begin = top = now
         issued = 0.0
         for one in program.stretches[place].instructions:
@@ -312,22 +201,6 @@ def waits_of(program: Program, latency: Callable[[Instruction], float]) -> list[
         now = max(now, begin + issued)
         cycles[place] = now - begin
     return cycles
-
-
-def way_through(
-    loops: Sequence[tuple[int, int]], first: int, end: int, inside: int
-) -> Iterator[int]:
-    """The stretches in order, with two rounds of each loop."""
-    place = first
-    while place < end:
-        number = next((n for n in range(inside + 1, len(loops)) if loops[n][0] == place), None)
-        if number is None or loops[number][1] >= end:
-            yield place
-            place += 1
-            continue
-        for _ in range(2):
-            yield from way_through(loops, place, loops[number][1] + 1, number)
-        place = loops[number][1] + 1
 
 
 # ---------------------------------------------------------------- asking compiler and assembler

@@ -382,6 +382,9 @@ class MemoryChecker:
         mask: Mask,
         node: ast.expr,
     ) -> None:
+        if self.reporter.has("out-of-bounds", node, view.memory.name):  # in an earlier round
+            self.launch.lose_track()
+            return
         position = first_of(wrong)
         place = [int(self.team.full(index)[position]) for index in indices]
         shape = tuple(int(self.team.full(np.int64(n))[position]) for n in view.shape)
