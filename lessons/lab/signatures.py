@@ -1,6 +1,7 @@
 """Kernels and device functions with explicit signatures: arguments are converted to its types."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -105,13 +106,16 @@ def problems(wanted: Sequence[types.Type], values: Sequence[Any]) -> Iterator[st
 
 
 def convert(kind: types.Type, value: Any) -> Any:
+    if isinstance(value, (np.ndarray, tuple)):
+        return value
     dtype = dtype_of(kind)
-    if dtype is None or isinstance(value, (np.ndarray, tuple)):
+    if dtype is None:
         return value
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]
 
 
+@functools.lru_cache(maxsize=1024)
 def dtype_of(kind: types.Type) -> np.dtype | None:
     try:
         return np.dtype(as_dtype(kind))

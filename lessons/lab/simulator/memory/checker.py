@@ -321,13 +321,14 @@ class MemoryChecker:
             index = self.as_int64(index)
             outside = where_beyond(index, length)
             if anybody(outside):
-                meant = counts_from_end(self.reporter.stack.source, node, axis)
-                if meant or (self.launch.negative and index.dtype.kind == "i"):
-                    index, outside = self.from_end(view, index, axis, mask, node)
-                wrong = mask & outside
-                if wrong.any():
-                    self.report_outside(view, indices, axis, wrong, mask, node)
-                    mask = mask & ~outside
+                if anybody(mask & outside):
+                    meant = counts_from_end(self.reporter.stack.source, node, axis)
+                    if meant or (self.launch.negative and index.dtype.kind == "i"):
+                        index, outside = self.from_end(view, index, axis, mask, node)
+                    wrong = mask & outside
+                    if anybody(wrong):
+                        self.report_outside(view, indices, axis, wrong, mask, node)
+                        mask = mask & ~outside
                 index = np.where(outside, 0, index)
             element = element + index * stride
         if isinstance(view.offset, np.ndarray):
