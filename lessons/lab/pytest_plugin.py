@@ -142,7 +142,7 @@ class AllTests:
         everything = self.session.everything()
         first = everything.summary().partition("\n")[0]
         if self.failed:
-            first += f", in {self.failed} tests"
+            first += f", in {self.failed} test" + "s" * (self.failed > 1)
         return [first, *everything.accepted_lines(), *everything.gone()]
 
     def end(self) -> None:
