@@ -7,11 +7,13 @@ Each is loaded when it is first asked for: neither engine needs the other.
 the lab was imported before, it waits for the first launch as other kernels do.
 """
 
+import contextlib
 import functools
+import gc
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -34,6 +36,17 @@ def __getattr__(name: str) -> Callable:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(HOMES[name], __name__), name)
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """While modules come, nothing is garbage: to look for it would take a tenth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class AfterImport(MetaPathFinder):

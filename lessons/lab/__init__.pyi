@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib.abc import MetaPathFinder
 from typing import Any
 
@@ -10,6 +11,8 @@ from .simulator.run import checked as checked
 from .simulator.run import checked_run as checked_run
 
 __version__: str
+
+def loading() -> AbstractContextManager[None]: ...
 
 class AfterImport(MetaPathFinder):
     wanted: str
