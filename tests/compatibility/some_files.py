@@ -65,7 +65,7 @@ class Recorder:
             self.outcome = "failed"
             self.failure = self.failure or last_line(report)
         elif report.skipped and self.outcome == "passed":
-            self.outcome = "skipped"
+            self.outcome = "expected to fail" if hasattr(report, "wasxfail") else "skipped"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
