@@ -107,16 +107,8 @@ def main(engine: str, results: Path, successors: str, files: list[str]) -> int:
     signal.signal(signal.SIGALRM, too_slow)
     with results.open("a", encoding="utf-8") as output:
         recorder = Recorder(launches, output, done)
-        options = [
-            "-q",
-            "--continue-on-collection-errors",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:warnings",
-            "-c",
-            "/dev/null",
-        ]
+        options = "-q --continue-on-collection-errors -p no:cacheprovider -p no:warnings".split()
+        options += ["-c", "/dev/null"]
         options += ["--rootdir", str(tests), "--confcutdir", str(tests), "--import-mode=importlib"]
         paths = [str(tests / file) for file in files]
         return pytest.main([*options, *paths], plugins=[recorder])

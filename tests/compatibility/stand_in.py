@@ -246,15 +246,9 @@ def replace_arrays() -> None:
 
     simulated.FakeCUDAArray = DeviceArray
     makers = (
-        "to_device",
-        "device_array",
-        "device_array_like",
-        "pinned_array",
-        "pinned_array_like",
-        "managed_array",
-        "mapped_array",
+        "device_array device_array_like pinned_array pinned_array_like managed_array mapped_array"
     )
-    for name in makers:
+    for name in ("to_device", *makers.split()):
         for module in (cuda, api):
             setattr(module, name, getattr(simulated, name))
     cuda.mapped_array_like = api.mapped_array_like = mapped_array_like

@@ -500,9 +500,6 @@ class ComputingLoops:
             traffic.divergent += divergent
 
 
-# ---------------------------------------------------------------- loops
-
-
 # Runs statements. Returns the mask of the threads that reach the end of them.
 RunBody: TypeAlias = Callable[[Sequence[ast.stmt], Mask], Mask]
 

@@ -13,8 +13,6 @@ from ..context import Context
 from ..reporter import Reporter
 from ..teams import Mask, Team, first_of
 
-# ---------------------------------------------------------------- double precision
-
 
 class DoublePrecision:
     """Reports operations that are computed in float64."""
@@ -192,9 +190,6 @@ def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield from zip(target.elts, value.elts, strict=False)
     else:
         yield target, value
-
-
-# ---------------------------------------------------------------- narrowing
 
 
 class Narrowing:

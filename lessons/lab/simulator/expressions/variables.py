@@ -96,9 +96,6 @@ def last_line(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-# ---------------------------------------------------------------- variables
-
-
 class Variables:
     """Looks up names, and gives variables their values."""
 

@@ -9,9 +9,6 @@ import numpy as np
 
 from .history import NEVER, History
 
-# ---------------------------------------------------------------- which bytes an array covers
-
-
 Key = TypeVar("Key")
 
 
@@ -347,32 +344,26 @@ def wrap_overlapping(group: Sequence[tuple[str, np.ndarray]]) -> dict[str, Array
     views = {}
     for name, array in group:
         pitch = array.itemsize if array.flags.c_contiguous else pitch_of(array)
-        flat = flat_window(array, pitch)
+        if array.flags.c_contiguous:
+            flat = np.asarray(array).reshape(-1)
+        else:  # one axis over the array's own memory, so that stores arrive in it
+            backward = tuple(axis for axis, step in enumerate(array.strides) if step < 0)
+            lowest = np.asarray(np.flip(array, backward) if backward else array)
+            flat = np.lib.stride_tricks.as_strided(lowest, (span(array),), (pitch,))
         memory = Memory(name, "global", flat, flat.size, array.shape, address_on_gpu(array))
         memory.pitch = pitch
         if shared_history is not None:
             memory.history = shared_history
             memory.first_byte_in_history = first_byte(array) - base
-        rows = row_major_strides(array.shape)
-        if array.flags.c_contiguous:
-            views[name] = ArrayView(memory, 0, array.shape, rows)
-            continue
-        strides = tuple(stride // pitch for stride in array.strides)
+        strides = rows = row_major_strides(array.shape)
+        if not array.flags.c_contiguous:
+            strides = tuple(stride // pitch for stride in array.strides)
         if strides != rows:
             memory.strides = strides
         steps = zip(array.shape, strides, strict=True)
         offset = sum((n - 1) * -step for n, step in steps if step < 0 and n > 0)
         views[name] = ArrayView(memory, offset, array.shape, strides)
     return views
-
-
-def flat_window(array: np.ndarray, pitch: int) -> np.ndarray:
-    """One axis over the array's own memory, so that stores arrive in it."""
-    if array.flags.c_contiguous:
-        return np.asarray(array).reshape(-1)
-    backward = tuple(axis for axis, step in enumerate(array.strides) if step < 0)
-    lowest = np.flip(array, backward) if backward else array
-    return np.lib.stride_tricks.as_strided(np.asarray(lowest), (span(array),), (pitch,))
 
 
 # ---------------------------------------------------------------- which elements have been written

@@ -27,9 +27,6 @@ from .out_of_bounds import (
 from .races import RaceChecker
 from .recorder import Recorder
 
-# ---------------------------------------------------------------- what atomics leave
-
-
 # (old, new, position of the thread) -> what an atomic leaves; all are NumPy scalars.
 Operation: TypeAlias = Callable[[Any, Any, Any], Any]
 
@@ -93,9 +90,6 @@ def swap_one(data: np.ndarray, place: int, values: np.ndarray, expected: np.ndar
             data[place] = values[end - 1]
         begin = end
     return found
-
-
-# ---------------------------------------------------------------- dynamic shared memory
 
 
 def check_dynamic(
