@@ -7,11 +7,13 @@ Each is loaded when it is first asked for: neither engine needs the other.
 the lab was imported before, it waits for the first launch as other kernels do.
 """
 
+import contextlib
 import functools
+import gc
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -36,11 +38,25 @@ def __getattr__(name: str) -> Callable:
     return getattr(importlib.import_module(HOMES[name], __name__), name)
 
 
-class AfterNumba(MetaPathFinder):
-    """Sees `numba.cuda` come, once."""
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """While modules come, nothing is garbage: to look for it would take a tenth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+class AfterImport(MetaPathFinder):
+    """Sees a module come, once, and calls a function with it."""
+
+    def __init__(self, wanted: str, then: Callable[[Any], None]) -> None:
+        self.wanted, self.then = wanted, then
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if name != "numba.cuda":
+        if name != self.wanted:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -50,7 +66,7 @@ class AfterNumba(MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             run(module)
-            let_signatures_wait(module)
+            self.then(module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
@@ -73,4 +89,4 @@ def let_signatures_wait(cuda: Any) -> None:
 if "numba.cuda" in sys.modules:
     let_signatures_wait(sys.modules["numba.cuda"])
 else:
-    sys.meta_path.insert(0, AfterNumba())
+    sys.meta_path.insert(0, AfterImport("numba.cuda", let_signatures_wait))

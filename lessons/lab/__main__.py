@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from . import __version__
+from . import __version__, loading
 from .errors import InputError
 
 PROGRAM = f"python -m {__package__}"
@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, *rest = given
     try:
         if command == "run":
-            from .host.command import main as run
+            with loading():
+                from .host.command import main as run
 
             return run(PROGRAM, rest)
         if command == "example":

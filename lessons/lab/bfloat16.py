@@ -8,8 +8,6 @@ import numpy as np
 
 from .numba_types import FLOAT64, Number, convert, extreme
 
-# ---------------------------------------------------------------- numbers
-
 
 class BFloat16:
     """Numbers in bfloat16, the same in all threads or one per thread. number: float32, exact."""

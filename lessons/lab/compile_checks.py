@@ -37,9 +37,6 @@ class Refusal(NamedTuple):
     last_line: int  # of what is refused
 
 
-# ---------------------------------------------------------------- names
-
-
 POSITIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 Problem = tuple[ast.expr | ast.stmt, str]
 MODULES_OF_NUMBA_CUDA = ("fp16", "bf16", "libdevice")  # classes in Numba without numba-cuda

@@ -60,11 +60,9 @@ def new_verdict(
     reached = sources_reached(source)
     for function in reached:
         put_back(function)
-    if any(map(is_for_successor, reached)):
-        reason = "the kernel is written for numba-cuda-mlir"
-        return Verdict(tuple(by_rules(source, arguments)), reason)
+    successor = any(map(is_for_successor, reached))
     try:
-        error = compile_error(kernel, source.function, arguments, types)
+        error = compile_error(kernel, source.function, arguments, types, successor)
     except CannotAsk as reason:
         return Verdict(tuple(by_rules(source, arguments)), str(reason))
     if error is None:

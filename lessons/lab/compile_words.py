@@ -15,9 +15,6 @@ from .numba_compiler import CompileError
 from .numba_types import INSTEAD_OF_NUMPY, name_of_math
 from .source import MISSING, Source, called_source
 
-# ---------------------------------------------------------------- types
-
-
 ARRAY = re.compile(r"(?P<readonly>readonly )?array\((?P<dtype>\w+), (?P<dimensions>\d+)d, \w+\)")
 LITERAL = re.compile(r"Literal\[(?P<type>\w+)\]\((?P<value>.*)\)")
 WORDS = {"none": "None", "int": "a whole number", "str": "a text", "bool": "a truth value"}

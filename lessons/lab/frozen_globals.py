@@ -30,33 +30,31 @@ class Change(NamedTuple):
     now: object
 
 
-# kernel's function -> {types of its arguments -> the values it was compiled with}
-compiled_with: weakref.WeakKeyDictionary[Callable, dict[Hashable, Values]]
+# What is outside: (key, source, node, value).
+Outside = tuple[Key, Source, ast.expr, object]
+# kernel's function -> {types of its arguments -> what it was compiled with}
+compiled_with: weakref.WeakKeyDictionary[Callable, dict[Hashable, list[Outside]]]
 compiled_with = weakref.WeakKeyDictionary()
 
 
 def changes_since_compiled(kernel: Source, argument_types: Hashable) -> list[Change]:
     """What has changed since the kernel was first run with arguments of these types."""
     known = compiled_with.setdefault(kernel.function, {})
-    then = known.get(argument_types)
-    if then is None:
-        known[argument_types] = {key: kept(value) for key, _, _, value in outside(kernel)}
+    if argument_types not in known:
+        known[argument_types] = list(outside(kernel))
         return []
-    return [
-        Change(key, source, node, then[key], value)
-        for key, source, node, value in outside(kernel)
-        if key in then and not same(then[key], value)
-    ]
+    now = ((*found, value_of(found[1], found[2])) for found in known[argument_types])
+    return [Change(*found) for found in now if is_data(found[-1]) and not same(*found[-2:])]
 
 
-def outside(kernel: Source) -> Iterator[tuple[Key, Source, ast.expr, object]]:
+def outside(kernel: Source) -> Iterator[Outside]:
     """Each name in a kernel, and in what it calls, that stands for data from outside."""
     for source in sources_reached(kernel):
         code = source.function.__code__
         for name, node in names_from_outside(source.tree, code.co_varnames + code.co_cellvars):
             value = value_of(source, node)
             if is_data(value):
-                yield (source.function, name), source, node, value
+                yield (source.function, name), source, node, kept(value)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -96,13 +94,15 @@ def kept(value: object) -> object:
 
 
 def same(then: object, now: object) -> bool:
+    if then is now:
+        return True
     if type(then) is not type(now):
         return False
     if isinstance(then, tuple) and isinstance(now, tuple):
         return len(then) == len(now) and all(map(same, then, now))
     if isinstance(then, np.ndarray) and isinstance(now, np.ndarray):
         return then.shape == now.shape and bool((then == now).all())
-    return then is now or bool(then == now)
+    return bool(then == now)
 
 
 def device_array(value: object) -> np.ndarray | None:

@@ -65,29 +65,38 @@ def compile_error(
     function: Callable,
     arguments: Sequence[object],
     argument_types: tuple[types.Type, ...] | None = None,
+    successor: bool = False,
 ) -> CompileError | None:
     """Why Numba does not compile a kernel for these arguments; None if it does.
 
     kernel: what `@cuda.jit` made of the function, or the function. argument_types: if they are not
-    those of the arguments as they are. Raises `CannotAsk`.
+    those of the arguments as they are. successor: whether numba-cuda-mlir is asked. Raises
+    `CannotAsk`.
     """
     obstacle = why_not_asked()
-    if obstacle:
+    if obstacle and not successor:
         raise CannotAsk(obstacle)
     try:
         from numba.cuda.compiler import compile_cuda
         from numba.cuda.typing.typeof import Purpose, typeof
+
+        if successor:
+            from numba_cuda_mlir.cuda import compile_ptx
+            from numba_cuda_mlir.numba_cuda.typing.typeof import Purpose, typeof
     except ImportError as error:
         raise CannotAsk(f"this version of numba-cuda is not known here ({error})") from None
 
     given = getattr(kernel, "targetoptions", {})
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
-        if argument_types is None:
+        if argument_types is None or successor:
             argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
-            compile_cuda(function, types.none, argument_types, cc=CAPABILITY, **options)
+            if successor:
+                compile_ptx(function, argument_types, cc=CAPABILITY)
+            else:
+                compile_cuda(function, types.none, argument_types, cc=CAPABILITY, **options)
     except TimeoutError:  # of an alarm that somebody has set: it says nothing about the kernel
         raise
     except Exception as error:  # a mistake in a kernel can raise anything inside of a compiler
@@ -172,6 +181,6 @@ def location_of(work: object) -> Any:
 @functools.cache
 def is_of_user(filename: str) -> bool:
     """Whether a file is not one of Numba's, which implements much in Python itself."""
-    packages = ("/numba/", "/numba_cuda/")
+    packages = ("/numba/", "/numba_cuda/", "/numba_cuda_mlir/")
     unified = filename.replace("\\", "/")
     return not any(package in unified for package in packages) and not unified.startswith("unknown")

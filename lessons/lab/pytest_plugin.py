@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from . import loading
+
 EXIT_NOTHING = 6  # no launch was checked; pytest itself has 0 to 5
 EVERYTHING = pytest.StashKey["AllTests"]()
 
@@ -50,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Before any test is imported: its marks ask whether there is a GPU.
     if config.getoption("--lab"):
-        config.stash[EVERYTHING] = AllTests(config)
+        with loading():
+            config.stash[EVERYTHING] = AllTests(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -142,7 +145,7 @@ class AllTests:
         everything = self.session.everything()
         first = everything.summary().partition("\n")[0]
         if self.failed:
-            first += f", in {self.failed} tests"
+            first += f", in {self.failed} test" + "s" * (self.failed > 1)
         return [first, *everything.accepted_lines(), *everything.gone()]
 
     def end(self) -> None:

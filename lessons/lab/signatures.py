@@ -1,6 +1,7 @@
 """Kernels and device functions with explicit signatures: arguments are converted to its types."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype
 
 from .errors import InputError
+from .names import is_of_successor
 from .source import read_source
 
 ATTRIBUTE = "signatures_of_launch"  # of a kernel: a list of `Signature`
@@ -25,10 +27,21 @@ class Signature(NamedTuple):
 def keep_signatures(kernel: Callable, signatures: Sequence[Any]) -> None:
     """Remember a kernel's signatures, each a text such as "void(float32[:])" or a Numba type."""
     try:
-        normal = [Signature(*sigutils.normalize_signature(s)) for s in signatures]
+        normal = [Signature(*sigutils.normalize_signature(of_numba(s))) for s in signatures]
     except TypeError:  # types of another package than Numba: its launches convert nothing here
         return
     setattr(kernel, ATTRIBUTE, normal)
+
+
+def of_numba(signature: Any) -> Any:
+    """A signature of the types of Numba's successor, which are written alike, in Numba's own."""
+    listed = getattr(signature, "args", signature)
+    if not isinstance(listed, tuple) or not any(map(is_of_successor, listed)):
+        return signature
+    try:
+        return eval(repr(listed), dict(vars(types)))
+    except (SyntaxError, NameError):
+        return signature
 
 
 def signatures_of(kernel: Any) -> list[Signature]:
@@ -84,7 +97,8 @@ def converted(
         if not problem:
             fitting = (convert(kind, value) for kind, value in zip(wanted, values, strict=True))
             return tuple(fitting), wanted
-    raise TypeError(f"{getattr(kernel, '__name__', 'the kernel')}: {problem}")
+    name = getattr(kernel, "__name__", "the kernel")
+    raise TypeError(f"{name}: {problem} (in Numba's words: No matching definition)")
 
 
 def problems(wanted: Sequence[types.Type], values: Sequence[Any]) -> Iterator[str]:
@@ -105,13 +119,16 @@ def problems(wanted: Sequence[types.Type], values: Sequence[Any]) -> Iterator[st
 
 
 def convert(kind: types.Type, value: Any) -> Any:
+    if isinstance(value, (np.ndarray, tuple)):
+        return value
     dtype = dtype_of(kind)
-    if dtype is None or isinstance(value, (np.ndarray, tuple)):
+    if dtype is None:
         return value
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]
 
 
+@functools.lru_cache(maxsize=1024)
 def dtype_of(kind: types.Type) -> np.dtype | None:
     try:
         return np.dtype(as_dtype(kind))

@@ -14,9 +14,6 @@ from typing import NamedTuple, TypeAlias
 
 from .errors import InputError
 
-# ---------------------------------------------------------------- the text of a kernel
-
-
 MISSING = object()  # the value of a name that nobody has defined; None would be a value
 
 

@@ -4,8 +4,10 @@
     python -m tests.compatibility.run checked --only math   one engine, files whose names match
     python -m tests.compatibility.run --save                and write tests/compatibility/results/
     python -m tests.compatibility.run --again --save        without the kernels that passed there
+    python -m tests.compatibility.run --mlir FOLDER         those of numba-cuda-mlir
 
-Needs numba-cuda, but no GPU.
+Needs numba-cuda, but no GPU. FOLDER: `tests/numba_cuda_tests` of numba-cuda-mlir, which is then
+needed, too.
 """
 
 import argparse
@@ -35,12 +37,14 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="leave out what has passed in results/"
     )
+    parser.add_argument("--mlir", default="", help="the folder of numba-cuda-mlir's tests")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default 1)")
     parser.add_argument("--save", action="store_true", help="keep the results in this folder")
     options = parser.parse_args()
     for engine in options.engines:
         saved = table.load(engine) if options.again else []
-        rows = run_engine(engine, options.only, options.jobs, table.tests_that_pass(saved))
+        done = table.tests_that_pass(saved)
+        rows = run_engine(engine, options.only, options.jobs, done, options.mlir)
         rows = table.updated(saved, rows)
         print(table.summary(engine, rows))
         print(table.failures(rows))
@@ -50,33 +54,34 @@ def main() -> int:
 
 
 def run_engine(
-    engine: str, only: str = "", jobs: int = 1, done: Collection[str] = ()
+    engine: str, only: str = "", jobs: int = 1, done: Collection[str] = (), successors: str = ""
 ) -> list[table.Row]:
     """A row per kernel of each test in the files whose names contain `only`.
 
-    done: names of tests to leave out.
+    done: names of tests to leave out. successors: the folder of numba-cuda-mlir's tests.
     """
-    files = [file for file in test_files() if only in file]
+    tests = Path(successors).resolve() if successors else tests_of_numba_cuda()
+    files = [file for file in test_files(tests) if only in file]
     groups = [files[i : i + FILES_PER_PROCESS] for i in range(0, len(files), FILES_PER_PROCESS)]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         results = [Path(folder) / f"{number}.jsonl" for number in range(len(groups))]
-        run_group = partial(run_files, engine, done=done)
+        run_group = partial(run_files, engine, successors and str(tests), done=done)
         return [row for rows in pool.map(run_group, results, groups) for row in rows]
 
 
-def test_files() -> list[str]:
-    """Paths of the files, from the folder of numba-cuda's tests on."""
-    tests = tests_of_numba_cuda()
+def test_files(tests: Path) -> list[str]:
+    """Paths of the files, from the folder of the tests on."""
     found = [path for folder in FOLDERS for path in sorted((tests / folder).glob("test_*.py"))]
     return [path.relative_to(tests).as_posix() for path in found]
 
 
 def run_files(
-    engine: str, results: Path, files: list[str], done: Collection[str]
+    engine: str, successors: str, results: Path, files: list[str], done: Collection[str]
 ) -> list[table.Row]:
     """Run files in a process of their own, again and again until no test kills it."""
     results.write_text("".join(json.dumps({"begun": name}) + "\n" for name in done))
-    command = [sys.executable, "-m", "tests.compatibility.some_files", engine, str(results), *files]
+    module = "tests.compatibility.some_files"
+    command = [sys.executable, "-m", module, engine, str(results), successors, *files]
     for _ in range(MOST_CRASHES):
         died = "the process died"
         try:

@@ -6,6 +6,7 @@ numba-cuda types and compiles each kernel for compute capability 9.0, raises its
 converts arguments; only where it would hand machine code to the driver, `launch` gets the kernel.
 """
 
+import atexit
 import builtins
 import contextlib
 import importlib
@@ -54,6 +55,25 @@ def install(launch: Callable[..., None]) -> None:
             setattr(module, name, value)
     replace_arrays()
     show_foreign_arrays()
+    builtins.exec = exec_and_keep_text
+
+
+def install_lab(launch: Callable[..., None]) -> None:
+    """The lab's own stand-in, for a front end that compiles nothing without a GPU."""
+    from lessons.lab.host.instead_of_gpu import replaced
+    from lessons.lab.host.session import Session, SessionOptions
+
+    class Behind(Session):
+        def run(self, kernel: Any, chosen: Any, prepared: Any) -> str:
+            launch(kernel, list(prepared.values), chosen.grid, chosen.block, chosen.shared_bytes)
+            prepared.assume_written()
+            return str(prepared.name)
+
+    importlib.import_module("numba_cuda_mlir.cuda")
+    without_filecheck()
+    stack = contextlib.ExitStack()
+    stack.enter_context(replaced(Behind(SessionOptions())))
+    atexit.register(stack.close)
     builtins.exec = exec_and_keep_text
 
 
@@ -226,15 +246,9 @@ def replace_arrays() -> None:
 
     simulated.FakeCUDAArray = DeviceArray
     makers = (
-        "to_device",
-        "device_array",
-        "device_array_like",
-        "pinned_array",
-        "pinned_array_like",
-        "managed_array",
-        "mapped_array",
+        "device_array device_array_like pinned_array pinned_array_like managed_array mapped_array"
     )
-    for name in makers:
+    for name in ("to_device", *makers.split()):
         for module in (cuda, api):
             setattr(module, name, getattr(simulated, name))
     cuda.mapped_array_like = api.mapped_array_like = mapped_array_like

@@ -270,9 +270,6 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-# ---------------------------------------------------------------- around a problem
-
-
 def test_of_a_large_array_only_what_is_around_a_problem_is_drawn(tmp_path):
     every = [(0, thread, 300 * row + thread) for row in range(40) for thread in range(128)]
     wrong = event(every, (40, 300), order=500)._replace(problem="a race", marked=(128 * 30 + 90,))

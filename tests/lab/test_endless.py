@@ -45,6 +45,7 @@ while cuda.atomic.cas(x, 0, 1, 2) != 1: y[i] = 1
 k = 0; while k < n: cuda.atomic.add(y, 0, 1)
 k = 0; while k < n: cuda.atomic.max(y, 0, k)
 k = 9; while k >= 0: k = abs(k - 1); y[i] = k
+x[9] = 0; k = 0; while x[k] == 0: k = 1 - k
 k = 0; while k < n: k = min(k + 1, n - 1); x[k] = 1
 k = 0; while k < math.ceil(n / 2): k = k ^ 1; y[k] = 1
 32: k = 0; while k < n: cuda.syncthreads(); x[i] = k

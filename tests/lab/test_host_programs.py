@@ -233,9 +233,6 @@ def test_generalised_ufuncs_are_kernels_that_are_checked():
     assert kinds_of(lambda: program(1)) == ["out-of-bounds"]
 
 
-# ---------------------------------------------------------------- types of one's own
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [[], ["--native"]])
 def test_types_that_are_registered_with_numba(how):
@@ -281,9 +278,6 @@ def test_kernels_with_signatures_are_made_at_any_time(before, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-# ---------------------------------------------------------------- CuPy and PyTorch
 
 
 STAND_INS = """

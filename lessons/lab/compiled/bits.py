@@ -15,9 +15,6 @@ from numba.extending import intrinsic, overload
 
 from .thread import i32, i64, number_in_block
 
-# ---------------------------------------------------------------- bits
-
-
 i1 = ir.IntType(1)
 
 

@@ -22,8 +22,6 @@ from .thread import POSITIONS
 from .vectors import vector_maker
 from .waits import WAITS
 
-# ---------------------------------------------------------------- arrays
-
 
 class ArrayType(NamedTuple):
     """What `cuda.shared.array` and `cuda.local.array` are told."""

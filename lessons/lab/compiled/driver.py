@@ -31,9 +31,6 @@ from .warps import (
     VOTES,
 )
 
-# ---------------------------------------------------------------- which threads go on
-
-
 # Numba compiles these functions: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 

@@ -45,9 +45,6 @@ class FloatModel(models.FloatModel):
             super().__init__(manager, kind)
 
 
-# ---------------------------------------------------------------- conversions
-
-
 def to_single(builder, half):
     """The exponent moves by a multiplication, which is also right for the smallest numbers."""
     bits = builder.zext(half, i32)

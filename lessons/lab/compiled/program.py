@@ -18,9 +18,6 @@ from .compiler import Part, wait
 from .memory import Layout
 from .messages import NativeRefusal, Site
 
-# ---------------------------------------------------------------- pieces of syntax tree
-
-
 PREFIX = "_lab_"  # of names that a rewritten function gets
 THREAD = f"{PREFIX}thread"
 

@@ -19,8 +19,6 @@ from numba.np.numpy_support import from_dtype
 from ..libdevice import call_libdevice, signatures
 from ..names import VECTORS
 
-# ---------------------------------------------------------------- vectors
-
 
 @functools.cache
 def vector_type(path):

@@ -1,5 +1,6 @@
 """What a launch is given, as an engine takes it: NumPy arrays and numbers of the right type."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -114,14 +115,19 @@ def places_of(values: Iterable[Any]) -> tuple[int, ...]:
 
 def type_of(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        dimensions = f"{value.ndim} dimension{'s' if value.ndim > 1 else ''}"
-        return f"an array of {value.dtype} with {dimensions}{LAYOUTS[layout_of(value)]}"
+        return array_in_words(value.dtype, value.ndim, layout_of(value))
     if isinstance(value, tuple):
         return f"({', '.join(type_of(item) for item in value)})"
     try:
         return str(typeof(value))
     except ValueError:  # Numba knows no such type: the launch will say so
         return type(value).__name__
+
+
+@functools.lru_cache(maxsize=256)
+def array_in_words(dtype: np.dtype, ndim: int, layout: str) -> str:
+    dimensions = f"{ndim} dimension{'s' if ndim > 1 else ''}"
+    return f"an array of {dtype} with {dimensions}{LAYOUTS[layout]}"
 
 
 def layout_of(array: np.ndarray) -> str:

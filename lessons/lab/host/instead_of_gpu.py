@@ -10,6 +10,8 @@ from typing import Any
 from numba import cuda
 from numba.core import config
 
+from .. import AfterImport
+from ..names import SUCCESSORS
 from ..simulator.accepted import Acceptances
 from ..simulator.options import BUDGET
 from .device_array import DeviceArray
@@ -69,19 +71,26 @@ def instead_of_gpu(
 def replaced(session: Session) -> Iterator[None]:
     """While this block runs, the functions of `numba.cuda` are those of a session."""
     patches = Patches()
-    try:
-        for module in (cuda, *successors()):
-            for name, value in host_functions(session).items():
-                patches.replace(module, name, value)
-            patches.replace(module, "jit", jit_replacement(module.jit))
-        for owner, name, value in () if simulated() else ufunc_patches(vectorizers()):
-            patches.set(owner, name, value)
-        for kernels in classes_of_kernels():
-            for name, method in kernel_methods(session).items():
-                patches.set(kernels, name, method)
-        for module_name, attributes in inner_modules(session).items():
+
+    def put_in(front: Any) -> None:
+        for name, value in host_functions(session).items():
+            patches.replace(front, name, value)
+        patches.replace(front, "jit", jit_replacement(front.jit))
+        for name, method in kernel_methods(session).items():
+            patches.set(class_of_kernels(front), name, method)
+        for module_name, attributes in inner_modules(session, front).items():
             for name, value in attributes.items() if module_name in sys.modules else ():
                 patches.set(sys.modules[module_name], name, value)
+
+    later = AfterImport(*SUCCESSORS, put_in)  # loading it takes seconds
+    try:
+        put_in(cuda)
+        if later.wanted in sys.modules:
+            put_in(sys.modules[later.wanted])
+        else:
+            sys.meta_path.insert(0, later)
+        for owner, name, value in () if simulated() else ufunc_patches(vectorizers()):
+            patches.set(owner, name, value)
         driver = sys.modules.get("numba.cuda.cudadrv.driver")
         if driver is not None and hasattr(driver, "Driver"):  # Numba's own simulator has none
             patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)
@@ -89,23 +98,26 @@ def replaced(session: Session) -> Iterator[None]:
         yield
     finally:
         session.end()
+        if later in sys.meta_path:
+            sys.meta_path.remove(later)
         patches.undo()
 
 
-def inner_modules(session: Session) -> dict[str, dict[str, Any]]:
+def inner_modules(session: Session, front: Any) -> dict[str, dict[str, Any]]:
     """Modules that a program may ask in place of `numba.cuda`: what is replaced in each."""
+    drivers = ("numba.cuda" if front is cuda else "numba_cuda_mlir.numba_cuda") + ".cudadrv"
     return {
-        "numba.cuda.cudadrv.devicearray": {
+        f"{drivers}.devicearray": {
             "DeviceNDArray": DeviceArray,
             "is_cuda_ndarray": lambda obj: isinstance(obj, DeviceArray),
         },
-        "numba.cuda.cudadrv.devices": {
-            "gpus": cuda.gpus,
-            "get_context": cuda.current_context,
+        f"{drivers}.devices": {
+            "gpus": front.gpus,
+            "get_context": front.current_context,
             "require_context": lambda function: function,
             "reset": lambda: None,
         },
-        "numba.cuda.cudadrv.driver": driver_functions(session),
+        f"{drivers}.driver": driver_functions(session),
     }
 
 
@@ -118,24 +130,11 @@ def vectorizers() -> types.ModuleType:
     return importlib.import_module("numba.cuda.vectorizers")
 
 
-def successors() -> list[types.ModuleType]:
-    """The module `cuda` of numba-cuda-mlir, if it is installed."""
-    try:
-        return [importlib.import_module("numba_cuda_mlir.cuda")]
-    except ImportError:
-        return []
-
-
-def classes_of_kernels() -> list[type]:
-    """What `cuda.jit` makes of a function, in each of the packages."""
-    found = [class_of_kernels()]
-    if successors():
-        found.append(importlib.import_module("numba_cuda_mlir.descriptor").MLIRDispatcher)
-    return found
-
-
-def class_of_kernels() -> type:
-    """Numba's own, with a GPU or in its simulator."""
+def class_of_kernels(front: Any) -> type:
+    """What `cuda.jit` makes of a function: with a GPU, in Numba's simulator, in its successor."""
+    if front is not cuda:
+        kernels: type = importlib.import_module("numba_cuda_mlir.descriptor").MLIRDispatcher
+        return kernels
     if simulated():
         from numba.cuda.simulator.kernel import FakeCUDAKernel
 

@@ -1,5 +1,6 @@
 """What replaces the methods of a kernel: its launches go to a session instead of a GPU."""
 
+import importlib
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from numba.core.types import void
 
 from ..dimensions import MAX_THREADS, Configuration, configuration, forall_configuration
 from ..errors import InputError, refuse_names
+from ..names import SUCCESSOR
 from ..numba_compiler import any_device
 from ..signatures import keep_signatures, signatures_of
 from ..source import python_function
@@ -80,13 +82,11 @@ class WithoutCode(metaclass=Fixed):
 
     def inspect_asm(self, cc: Any = None) -> str:
         """PTX, which numba-cuda makes without a GPU, for the capability of the lab's device."""
-        from numba.cuda import compile_ptx
-
+        kernel, cc = self._lab_kernel, cc or Device.compute_capability
+        package = SUCCESSOR if type(kernel).__module__.startswith(SUCCESSOR) else "numba"
+        front = importlib.import_module(f"{package}.cuda")
         with any_device():
-            text, _ = compile_ptx(
-                self._lab_kernel.py_func, self._lab_types, cc=cc or Device.compute_capability
-            )
-        return str(text)
+            return str(front.compile_ptx(kernel.py_func, self._lab_types, cc=cc)[0])
 
     def inspect_llvm(self) -> str:
         raise InputError(

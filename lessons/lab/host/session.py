@@ -10,7 +10,6 @@ import numpy as np
 
 from ..dimensions import Configuration, Dim3, volume
 from ..simulator.accepted import Acceptances
-from ..simulator.arguments import copies, restore
 from ..simulator.findings import Finding, wanted_kinds
 from ..simulator.foretell.model import Prediction
 from ..simulator.options import BUDGET
@@ -342,7 +341,6 @@ class Session(Found):
             prepared.assume_written()
             return prepared.name
         self.warn_of_size(prepared.name, chosen)
-        before = copies(prepared.values)
         report = checked_run(
             kernel,
             chosen.grid,
@@ -356,13 +354,12 @@ class Session(Found):
             unwritten=self.options.unwritten,
         )
         findings = report.findings
-        unsupported = next((one for one in findings if one.kind == "unsupported"), None)
-        if unsupported or report.left_out["unsupported"]:
+        if report.not_run:
             from .native_launch import after_unsupported
 
-            restore(prepared.values, before)
-            first = unsupported or Finding(
-                "unsupported", 0, "this simulator cannot run this kernel"
+            first = next(
+                (one for one in findings if one.kind == "unsupported"),
+                Finding("unsupported", 0, "this simulator cannot run this kernel"),
             )
             findings = after_unsupported(kernel, chosen, prepared.values, first)
         if self.options.predict and report.ok:

@@ -10,8 +10,10 @@ from types import NoneType
 import numpy as np
 
 from ..bfloat16 import scalar_of_ml_dtypes
+from ..compile_checks import calls_in, nodes_in, sources_reached
+from ..names import resolve
 from ..numba_types import typed
-from ..source import Source, read_source
+from ..source import Source, called_source, read_source
 from .findings import Place
 from .memory.arrays import (
     ArrayView,
@@ -62,6 +64,7 @@ def check_argument(name: str, value: object) -> None:
 
 
 MOST_INDICES = 99
+CHANGE_MEMORY = ("atomic", "np.", "numpy.", ".st")
 
 # ---------------------------------------------------------------- as the interpreter sees them
 
@@ -126,11 +129,20 @@ def names_of_items(name: str, values: tuple) -> list[str]:
 def only_read(kernel: Callable) -> dict[str, int]:
     """Arguments that a kernel does nothing with but read, such as "image" or "grid.cells".
 
-    Returns the fewest indices that each is read with; a slice counts as none. What is passed on to
-    a function or gets another name may be written there, and is not listed.
+    Returns the fewest indices that each is read with; a slice counts as none. What gets another
+    name may be written there, and is not listed; nor is what is passed on to functions, if one of
+    these stores anything.
     """
-    tree, harmless = read_source(kernel).tree, set()
+    source = read_source(kernel)
+    tree, harmless = source.tree, set()
     indices: dict[str, int] = {}
+    called = sources_reached(source)[1:]
+    functions = {other.function for other in called if all(map(stores_nothing, called))}
+    for call in calls_in(source):
+        callee = called_source(resolve(source, call.func))
+        if callee is not None and callee.function in functions:
+            harmless |= set(call.args)
+            indices |= {ast.unparse(argument): MOST_INDICES for argument in call.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             harmless.add(node.value)
@@ -142,6 +154,22 @@ def only_read(kernel: Callable) -> dict[str, int]:
         if isinstance(node, (ast.Name, ast.Attribute)) and node not in harmless:
             indices.pop(ast.unparse(node), None)
     return indices
+
+
+def stores_nothing(source: Source) -> bool:
+    """Whether a function changes no memory, and returns none of the arrays that it reads."""
+    elements = {node.value for node in nodes_in(source.tree) if isinstance(node, ast.Subscript)}
+    arrays = set(map(ast.unparse, elements))
+
+    def may_change(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return any(word in ast.unparse(node.func) for word in CHANGE_MEMORY)
+        if isinstance(node, ast.Return) and node.value:
+            names = [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]
+            return any(name.id in arrays and name not in elements for name in names)
+        return isinstance(getattr(node, "ctx", None), ast.Store) and not isinstance(node, ast.Name)
+
+    return not any(map(may_change, nodes_in(source.tree)))
 
 
 def count_indices(index: ast.expr) -> int:

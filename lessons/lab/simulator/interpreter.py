@@ -180,9 +180,9 @@ class Interpreter:
             return self.run_body(node.body if condition else node.orelse, mask)
         taken, other = mask & condition, mask & ~condition
         self.recorder.count_branch(node, taken, other)
-        if not other.any():
+        if not anybody(other):
             return self.run_body(node.body, mask)
-        if not taken.any():
+        if not anybody(taken):
             return self.run_body(node.orelse, mask)
         with self.whereabouts.within(node, taken, node.orelse):
             after = self.run_body(node.body, taken)

@@ -57,7 +57,7 @@ Kind = tuple[str, np.dtype, bool]
 
 def plan_of(loop: AnyLoop, source: Source) -> Plan | None:
     """How to compile a loop, or None if it does more than compute."""
-    if not all(map(is_simple, ast.walk(loop))):
+    if not only_computes(loop):
         return None
     names = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
     written = {node.id for node in names if isinstance(node.ctx, ast.Store)}
@@ -85,6 +85,11 @@ def plan_of(loop: AnyLoop, source: Source) -> Plan | None:
         branches=tuple(branches_in(loop.body)),
         must_be_seen=tuple(seen),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def only_computes(loop: AnyLoop) -> bool:
+    return all(map(is_simple, ast.walk(loop)))
 
 
 def is_simple(node: ast.AST) -> bool:

@@ -92,8 +92,11 @@ class LoopWatch:
         if last.since:
             self.compare(node, running, last)
         waits = looked and not changed
-        if waits or (last.rounds >= FIRST_REMEMBERED and last.rounds & (last.rounds - 1) == 0):
-            self.remember(node, running, last, with_memory=not waits)
+        power = last.rounds & (last.rounds - 1) == 0
+        if waits and (power or last.changed or not last.since):
+            self.remember(node, running, last, with_memory=False)
+        elif not waits and power and last.rounds >= FIRST_REMEMBERED:
+            self.remember(node, running, last, with_memory=True)
 
     def compare(self, node: ast.While, running: Mask, last: Waiting) -> None:
         """Is this round as the one that is remembered? Raises `Stop` or `Stuck` if none ends it."""
@@ -495,9 +498,6 @@ class ComputingLoops:
             traffic = self.recorder.traffic_of_line(node)
             traffic.branches += warps
             traffic.divergent += divergent
-
-
-# ---------------------------------------------------------------- loops
 
 
 # Runs statements. Returns the mask of the threads that reach the end of them.

@@ -10,9 +10,6 @@ from PIL import ImageDraw, ImageFont
 from .events import AccessEvent
 from .style import INK, MUTED, PAPER, font
 
-# ---------------------------------------------------------------- elements
-
-
 # By Okabe and Ito, told apart with every common kind of colour blindness. Their yellow is left
 # out: as a frame on white paper it can hardly be seen.
 BLOCK_COLOURS = (

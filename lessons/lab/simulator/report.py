@@ -99,6 +99,11 @@ class Report(Findings):
             finding.file,
         )
 
+    @property
+    def not_run(self) -> bool:
+        """Whether this simulator cannot run the kernel: its arrays are what they were."""
+        return any(kind == "unsupported" for kind, _, _ in self.times_seen)
+
     def as_data(self) -> dict[str, object]:
         """What `as_json` writes, as dicts and lists."""
         return {

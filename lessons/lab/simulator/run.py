@@ -180,10 +180,12 @@ def run_and_compare(
     schedules = as_schedules(asked.schedule)
     written_before = {name: marks.copy() for name, marks in options.written_before.items()}
     before = copies(arguments)
-    division = run_in_step(report, arguments, options)
+    division = run_in_step(report, arguments, options, before)
     if report.recording is not None:
         report.recording.finish()
-    if not report.ok:
+    if report.not_run:
+        restore(arguments, before)
+    if not report.ok or report.not_run:
         return
     quiet = options._replace(
         measure=False, record=False, expect_written=(), written_before=written_before, watch=None
@@ -201,9 +203,16 @@ def run_and_compare(
         compare_results(report, arguments, again, how)
 
 
-def run_in_step(report: Report, arguments: Sequence[object], options: LaunchOptions) -> Division:
-    """Run with as few teams as possible. Returns the function that divided the threads."""
-    before = copies(arguments)
+def run_in_step(
+    report: Report,
+    arguments: Sequence[object],
+    options: LaunchOptions,
+    before: Sequence[object],
+) -> Division:
+    """Run with as few teams as possible. Returns the function that divided the threads.
+
+    before: copies of the arguments.
+    """
     finer_divisions: list[Division] = []
     if len(options.blocks) > 1:
         finer_divisions.append(team_per_block)
@@ -239,7 +248,7 @@ def run_other_shape(
     """Run in step with other dimensions, and add what is found to the report."""
     other = Report(report.source, as_dim3(grid, "grid"), as_dim3(block, "block"), report.kinds)
     options = options._replace(blocks=blocks_to_run(other.grid, None))
-    run_in_step(other, arguments, options)
+    run_in_step(other, arguments, options, copies(arguments))
     for finding in other.findings:
         report.repeat(finding, "other shape")
 

@@ -1329,9 +1329,6 @@ def account_of_floats_and_counts(accounts, amounts):
     cuda.atomic.add(accounts["payments"], 0, 1)
 
 
-# ---------------------------------------------------------------- unsigned indices
-
-
 @right(1, 32, lambda: (floats(32), empty(32)), lambda x, o: {1: np.append(0, x[:-1])})
 def unsigned_index_below_zero_is_not_used(values, out):
     i = uint32(cuda.grid(1))

@@ -117,9 +117,6 @@ def marked_lines(case: Case) -> set[int]:
     return {first + i for i, line in enumerate(lines) if MARK in line}
 
 
-# ---------------------------------------------------------------- programs
-
-
 def complaints_of_program(case: Program) -> Iterator[str]:
     with instead_of_gpu(quiet=True) as session:
         case.run()

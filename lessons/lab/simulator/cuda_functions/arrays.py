@@ -13,9 +13,6 @@ from ..memory.checker import Operation, Swap, atomic_add
 from ..stops import Stop, Unsupported
 from ..teams import Mask
 
-# ---------------------------------------------------------------- arrays
-
-
 SHARED_ALIGNMENT = 16  # bytes
 
 

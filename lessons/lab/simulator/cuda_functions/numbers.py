@@ -21,8 +21,6 @@ from ..values import Vector, VectorType, as_number
 from .arguments import numbers
 from .arrays import indices_of
 
-# ---------------------------------------------------------------- bits
-
 
 def popc(context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask) -> Number:
     """How many bits are set."""
@@ -82,9 +80,6 @@ def selp(context: Context, node: ast.Call, arguments: Sequence[object], mask: Ma
     condition, yes, no = numbers(node, arguments, 3)
     dtype = common_dtype([yes.dtype, no.dtype])
     return np.where(truth(condition), convert(yes, dtype), convert(no, dtype))
-
-
-# ---------------------------------------------------------------- vectors and libdevice
 
 
 # ---------------------------------------------------------------- vector types
@@ -167,9 +162,6 @@ MISTAKEN = frozenset(name for name in ON_BFLOAT16 if name[0] == "h" or name.star
 
 def is_whole_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
-
-
-# ---------------------------------------------------------------- libdevice
 
 
 def call_device_library(name: str, node: ast.Call, arguments: Sequence[object]) -> object:

@@ -12,9 +12,6 @@ from ..stops import Stop, Unsupported
 from ..teams import WARP, Mask, first_of
 from .arguments import numbers
 
-# ---------------------------------------------------------------- positions
-
-
 AXES = "xyz"
 
 
@@ -193,9 +190,6 @@ def let_come(what: str) -> str:
             "name in the mask only the lanes that come, and read from no other"
         )
     return "let all lanes come, and test afterwards; or name in the mask only those that come"
-
-
-# ---------------------------------------------------------------- shuffles
 
 
 def shuffle(

@@ -13,8 +13,6 @@ from ..context import Context
 from ..reporter import Reporter
 from ..teams import Mask, Team, first_of
 
-# ---------------------------------------------------------------- double precision
-
 
 class DoublePrecision:
     """Reports operations that are computed in float64."""
@@ -34,6 +32,8 @@ class DoublePrecision:
 
         parts, values: its operands. result: dtype of its result, None for a comparison.
         """
+        if self.reporter.launch.report.doubles_asked_for:
+            return
         dtypes = [value.dtype for value in values]
         if result is None:
             if not self.compares_doubles(parts, values):
@@ -190,9 +190,6 @@ def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield from zip(target.elts, value.elts, strict=False)
     else:
         yield target, value
-
-
-# ---------------------------------------------------------------- narrowing
 
 
 class Narrowing:

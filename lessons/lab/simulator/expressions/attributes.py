@@ -23,9 +23,6 @@ from .indexing import Indexing, WholeArrays
 from .numpy_functions import NumpyFunctions
 from .variables import Variables
 
-# ---------------------------------------------------------------- attributes
-
-
 ARRAY_METHODS = (
     "all", "any", "argmax", "argmin", "conj", "conjugate", "copy", "fill", "flatten", "item",
     "max", "mean", "min", "prod", "ravel", "reshape", "std", "sum", "transpose", "var", "view",
@@ -169,9 +166,6 @@ def of_number(value: Number, name: str) -> object:
             else convert(value * 0, value.dtype)
         )
     return Method(value, name) if name in NUMBER_METHODS else None
-
-
-# ---------------------------------------------------------------- methods
 
 
 class Methods:

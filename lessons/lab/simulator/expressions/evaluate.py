@@ -92,9 +92,6 @@ def first_line(node: ast.FunctionDef | ast.Lambda) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-# ---------------------------------------------------------------- expressions
-
-
 class Expressions:
     """Evaluates expressions for one team; an `Evaluator`."""
 

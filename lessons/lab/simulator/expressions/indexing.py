@@ -17,9 +17,6 @@ from ..teams import Mask, first_of
 from ..values import as_number, enum_value
 from .evaluator import Evaluator
 
-# ---------------------------------------------------------------- elements and slices
-
-
 # (place, condition, yes, no) -> in each thread one of two values
 Select: TypeAlias = Callable[[ast.expr, Condition, object, object], object]
 

@@ -96,9 +96,6 @@ def last_line(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-# ---------------------------------------------------------------- variables
-
-
 class Variables:
     """Looks up names, and gives variables their values."""
 
@@ -154,7 +151,7 @@ class Variables:
 
     def check_defined(self, node: ast.Name, mask: Mask, defined: Mask) -> None:
         missing = mask & ~defined
-        if missing.any():
+        if anybody(missing):
             self.reporter.add(
                 "uninitialised",
                 node,
@@ -174,9 +171,6 @@ class Variables:
             return typed(value)
         if isinstance(value, np.ndarray):
             return constant_view(name, value)
-        of_gpu = device_array(value)
-        if of_gpu is not None:
-            return wrap_global_arrays({name: of_gpu})[name]
         if isinstance(value, tuple):
             return rebuild(value, [self.from_outside(node, item, name) for item in value])
         found = scalar_of_ml_dtypes(value) or names.recognise(value)
@@ -186,6 +180,9 @@ class Variables:
             return value
         if isinstance(value, (types.ModuleType, str, bytes)) or callable(value) or value is None:
             return value
+        of_gpu = device_array(value)
+        if of_gpu is not None:
+            return wrap_global_arrays({name: of_gpu})[name]
         raise Unsupported(
             node,
             f"`{name}` is a Python object ({type(value).__name__}); a kernel can use numbers, "

@@ -10,8 +10,6 @@ from ...numba_types import Number
 from ..findings import Place
 from .arrays import Memory, Shape, row_major_strides
 
-# ---------------------------------------------------------------- the layout of an array
-
 
 class Layout(NamedTuple):
     """An array as a kernel sees it.

@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from .history import NEVER, History
-
-# ---------------------------------------------------------------- which bytes an array covers
-
 
 Key = TypeVar("Key")
 
@@ -18,14 +16,13 @@ def overlapping(arrays: Iterable[tuple[Key, np.ndarray]]) -> Iterator[list[tuple
     """Groups of arrays that overlap in memory, each in the order of their first bytes."""
     group: list[tuple[Key, np.ndarray]] = []
     group_end = 0
-    for first, key, array in sorted(
-        ((first_byte(array), key, array) for key, array in arrays), key=lambda item: item[0]
-    ):
+    begins = [(first_byte(array), key, array) for key, array in arrays]
+    for first, key, array in sorted(begins, key=itemgetter(0)):
         if group and first >= group_end:
             yield group
             group, group_end = [], 0
         group.append((key, array))
-        group_end = max(group_end, end_byte(array))
+        group_end = max(group_end, first + bytes_reached(array))
     if group:
         yield group
 
@@ -39,7 +36,13 @@ def first_byte(array: np.ndarray) -> int:
 
 
 def end_byte(array: np.ndarray) -> int:
-    return first_byte(array) + (span(array) - 1) * pitch_of(array) + array.itemsize
+    return first_byte(array) + bytes_reached(array)
+
+
+def bytes_reached(array: np.ndarray) -> int:
+    if array.flags.c_contiguous:
+        return array.nbytes
+    return (span(array) - 1) * pitch_of(array) + array.itemsize
 
 
 def pitch_of(array: np.ndarray) -> int:
@@ -61,6 +64,8 @@ def address_on_gpu(array: np.ndarray) -> int:
     A GPU's allocations are aligned to 256 bytes, NumPy's to 16 or so; counting sectors from where
     NumPy happened to put an array would give other figures in every run.
     """
+    if array.base is None:
+        return 0
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -328,9 +333,9 @@ def wrap_global_arrays(named_arrays: dict[str, np.ndarray]) -> dict[str, ArrayVi
 def wrap_overlapping(group: Sequence[tuple[str, np.ndarray]]) -> dict[str, ArrayView]:
     """group: names and arrays, in the order of their first bytes, at least one."""
     arrays = [array for _, array in group]
-    base = first_byte(arrays[0])
     shared_history = None
     if len(group) > 1:
+        base = first_byte(arrays[0])
         length = max(map(end_byte, arrays)) - base
         offsets = [first_byte(array) - base for array in arrays]
         cell = math.gcd(*offsets, *map(pitch_of, arrays), *(array.itemsize for array in arrays))
@@ -338,18 +343,22 @@ def wrap_overlapping(group: Sequence[tuple[str, np.ndarray]]) -> dict[str, Array
 
     views = {}
     for name, array in group:
-        # A flat window onto the array's own memory, so that stores arrive in it.
-        pitch = pitch_of(array)
-        backward = tuple(axis for axis, step in enumerate(array.strides) if step < 0)
-        lowest = np.flip(array, backward) if backward else array
-        flat = np.lib.stride_tricks.as_strided(np.asarray(lowest), (span(array),), (pitch,))
+        pitch = array.itemsize if array.flags.c_contiguous else pitch_of(array)
+        if array.flags.c_contiguous:
+            flat = np.asarray(array).reshape(-1)
+        else:  # one axis over the array's own memory, so that stores arrive in it
+            backward = tuple(axis for axis, step in enumerate(array.strides) if step < 0)
+            lowest = np.asarray(np.flip(array, backward) if backward else array)
+            flat = np.lib.stride_tricks.as_strided(lowest, (span(array),), (pitch,))
         memory = Memory(name, "global", flat, flat.size, array.shape, address_on_gpu(array))
         memory.pitch = pitch
         if shared_history is not None:
             memory.history = shared_history
             memory.first_byte_in_history = first_byte(array) - base
-        strides = tuple(stride // pitch for stride in array.strides)
-        if strides != row_major_strides(array.shape):
+        strides = rows = row_major_strides(array.shape)
+        if not array.flags.c_contiguous:
+            strides = tuple(stride // pitch for stride in array.strides)
+        if strides != rows:
             memory.strides = strides
         steps = zip(array.shape, strides, strict=True)
         offset = sum((n - 1) * -step for n, step in steps if step < 0 and n > 0)

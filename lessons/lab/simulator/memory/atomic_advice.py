@@ -19,9 +19,6 @@ from .race_sides import (
     waiting_loops,
 )
 
-# ---------------------------------------------------------------- a change
-
-
 # How an operation on an element is made one step.
 ATOMICS = {
     ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",

@@ -27,9 +27,6 @@ from .out_of_bounds import (
 from .races import RaceChecker
 from .recorder import Recorder
 
-# ---------------------------------------------------------------- what atomics leave
-
-
 # (old, new, position of the thread) -> what an atomic leaves; all are NumPy scalars.
 Operation: TypeAlias = Callable[[Any, Any, Any], Any]
 
@@ -93,9 +90,6 @@ def swap_one(data: np.ndarray, place: int, values: np.ndarray, expected: np.ndar
             data[place] = values[end - 1]
         begin = end
     return found
-
-
-# ---------------------------------------------------------------- dynamic shared memory
 
 
 def check_dynamic(
@@ -321,13 +315,14 @@ class MemoryChecker:
             index = self.as_int64(index)
             outside = where_beyond(index, length)
             if anybody(outside):
-                meant = counts_from_end(self.reporter.stack.source, node, axis)
-                if meant or (self.launch.negative and index.dtype.kind == "i"):
-                    index, outside = self.from_end(view, index, axis, mask, node)
-                wrong = mask & outside
-                if wrong.any():
-                    self.report_outside(view, indices, axis, wrong, mask, node)
-                    mask = mask & ~outside
+                if anybody(mask & outside):
+                    meant = counts_from_end(self.reporter.stack.source, node, axis)
+                    if meant or (self.launch.negative and index.dtype.kind == "i"):
+                        index, outside = self.from_end(view, index, axis, mask, node)
+                    wrong = mask & outside
+                    if anybody(wrong):
+                        self.report_outside(view, indices, axis, wrong, mask, node)
+                        mask = mask & ~outside
                 index = np.where(outside, 0, index)
             element = element + index * stride
         if isinstance(view.offset, np.ndarray):

@@ -182,8 +182,6 @@ class History:
         self, order: HappensBefore, element: np.ndarray, thread: np.ndarray
     ) -> Iterator[Conflict]:
         """Plain writes that are not in order with an access now."""
-        if self.last_write_tick <= self.ordered_before(order):
-            return
         tick = self.write_tick[element]
         if tick.max(initial=0) <= self.ordered_before(order):
             return
@@ -200,8 +198,7 @@ class History:
         Atomics on one element come one after the other. So if the last of them looked at what was
         there before, and is in order with an access now, then so are all before it.
         """
-        if self.changers is None:
-            return
+        assert self.changers is not None
         last_tick, last_thread = self.changers.tick[0][element], self.changers.thread[0][element]
         unordered = order.unordered(last_tick, last_thread, thread)
         after_all = self.last_acquired[element] & ~unordered
@@ -209,14 +206,6 @@ class History:
             mask = conflict.mask & ~after_all
             if mask.any():
                 yield conflict._replace(mask=mask)
-
-    def racing_reads(
-        self, order: HappensBefore, element: np.ndarray, thread: np.ndarray
-    ) -> Iterator[Conflict]:
-        """Reads that are not in order with an access now."""
-        self.sort_reads(order)
-        if self.readers is not None:
-            yield from self.readers.conflicts(order, element, thread)
 
     def note_read(
         self, order: HappensBefore, element: np.ndarray, thread: np.ndarray, tick: int

@@ -13,15 +13,9 @@ from .data_flow import (
     names_from,
     names_given_in,
 )
-from .race_sides import Side, barriers_in, common_loop, line_of, parents_in, parents_of
+from .race_sides import Side, barriers_in, common_loop, has_two, line_of, parents_in, parents_of
 
 # ---------------------------------------------------------------- two buffers
-
-
-def has_two(side: Side) -> bool:
-    """Whether an array holds two buffers, one behind the other."""
-    shape = side.memory.shape
-    return len(shape) > 1 and shape[0] == 2
 
 
 def no_turns(now: Side, former: Side) -> str:

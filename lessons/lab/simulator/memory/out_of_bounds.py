@@ -313,7 +313,9 @@ def where_outside(view: ArrayView, axis: int, value: int, length: int) -> str:
     else:
         return f"axis {axis} is empty"
     if length and view.memory.dynamic is not None:
-        problem += ", which is all that the launch gives it with dynamic_shared="
+        problem += (
+            ", which is all that the launch gives it, by its fourth number or dynamic_shared="
+        )
     return problem
 
 

@@ -32,8 +32,14 @@ class Side(NamedTuple):
     def same(self) -> tuple:
         """What two sides have in common if the same is to be said of them."""
         memory, calls = self.memory, tuple(call for _, call in self.calls)
-        facts = memory.name, memory.space, memory.shape, memory.data.dtype
+        facts = memory.name, memory.space, has_two(self), memory.data.dtype
         return self.kind, self.node, calls, *facts
+
+
+def has_two(side: Side) -> bool:
+    """Whether an array holds two buffers, one behind the other."""
+    shape = side.memory.shape
+    return len(shape) > 1 and shape[0] == 2
 
 
 def once_per_pair(advise: Callable[..., str]) -> Callable[..., str]:

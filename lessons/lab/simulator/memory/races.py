@@ -46,14 +46,19 @@ class RaceChecker:
             cells = memory.cells(element)
             width = cells.shape[1]
             element, thread = cells.reshape(-1), np.repeat(thread, width)
-        self.report_all(access, history.racing_writes(self.order, element, thread), width, "write")
-        if kind != "atomic":
+        if history.last_write_tick > history.ordered_before(self.order):
+            writes = history.racing_writes(self.order, element, thread)
+            self.report_all(access, writes, width, "write")
+        if kind != "atomic" and history.changers is not None:
             changes = history.racing_changes(self.order, element, thread)
             self.report_all(access, changes, width, "atomic")
         if kind == "read":
             history.note_read(self.order, element, thread, tick)
             return
-        self.report_all(access, history.racing_reads(self.order, element, thread), width, "read")
+        history.sort_reads(self.order)
+        if history.readers is not None:
+            reads = history.readers.conflicts(self.order, element, thread)
+            self.report_all(access, reads, width, "read")
         if kind == "atomic":
             history.note_change(self.order, element, thread, tick, access.acquires)
             first = element[::width]
@@ -162,12 +167,12 @@ class RaceChecker:
     def axis_left_out(self, now: Side, former: Side) -> str:
         """A hint if two threads of one block differ along one of several axes; else ""."""
         places = [self.launch.place_of(side.thread) for side in (now, former)]
-        indices = {ast.unparse(side.node) for side in (now, former)}
-        if places[0].block != places[1].block or len(indices) > 1:
+        several_axes = sum(size > 1 for size in self.launch.block) > 1
+        if not several_axes or places[0].block != places[1].block:
+            return ""
+        if len({ast.unparse(side.node) for side in (now, former)}) > 1:
             return ""
         if not isinstance(now.node, ast.Subscript) or not chosen_by_position(now.node, now.source):
-            return ""
-        if sum(size > 1 for size in self.launch.block) < 2:
             return ""
         threads = [place.thread or (0, 0, 0) for place in places]
         axes = [axis for axis, one, other in zip("xyz", *threads, strict=True) if one != other]

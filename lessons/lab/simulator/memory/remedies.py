@@ -16,7 +16,7 @@ from .atomic_advice import (
 )
 from .data_flow import block_left_out, made_of_array
 from .history import HappensBefore
-from .loop_advice import block_wide_step, has_two, next_round_too_early, no_turns, where_they_part
+from .loop_advice import block_wide_step, next_round_too_early, no_turns, where_they_part
 from .pairs import pair_advice
 from .race_sides import (
     Side,
@@ -25,6 +25,7 @@ from .race_sides import (
     barriers_in,
     begins_a_sum,
     common_loop,
+    has_two,
     in_two_branches,
     line_of,
     once_per_pair,

@@ -29,9 +29,6 @@ from ..events import ArrayFacts, Recording, Step
 from ..findings import KINDS, Finding
 from ..traffic import WARP
 
-# ---------------------------------------------------------------- lists of numbers as short JSON
-
-
 MOST_TEXT = 12  # characters of a value that is no number
 
 Json = object
