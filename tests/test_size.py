@@ -19,7 +19,7 @@ kernels/fast               .py                  4990
 lessons                    .py                  1445
 lessons/NN                 test_*.py            6000
 lessons/NN                 .py                  9020
-lessons/NN                 .diff               26600
+lessons/NN                 .diff               26120
 lessons/broken             .py                   890
 lessons/capstones          .py                   895
 lessons/course             .py                  1545

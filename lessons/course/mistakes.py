@@ -13,7 +13,8 @@ The head of a mistake: its name, the check that fails first, and, where the simu
 tells it, words of that message. Without such words the entry's own sentence is told to the student.
 The head of another way: its name and its points, `all points` (a right one) or `3 points`.
 
-`@@ function: words ==> others` puts these in the place of those, in the first line that has them.
+`@@ function: words ==> others` puts these in the place of those, in the first line that has them;
+for several lines it stands several times, in their order.
 `@@ function` changes our function, which is taken without its docstring, comments and empty lines.
 Lines that begin with a space say where, those with `-` go, those with `+` come. Each group of them
 is looked for from where the last one ended, and the first place that fits is meant. `@@ function,
@@ -163,15 +164,18 @@ def read_parts(
     lesson: Lesson, path: Path, lines: Sequence[str], number: int, first: int
 ) -> Iterator[Part]:
     """The parts of an entry. number: of its first line in the file; first: where parts begin."""
+    changed: dict[str, tuple[str, ...]] = {}  # function -> lines, of parts that tell words
     starts = [n for n in range(first, len(lines)) if lines[n].startswith("@@")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         of = lines[start].removeprefix("@@").strip()
         if BECOMES in of:
             name, _, words = of.partition(": ")
-            changes = line_changed(lesson, name, *words.split(BECOMES))
-            if not changes:
+            line = line_changed(lesson, name, *words.split(BECOMES))
+            if not line:
                 raise InputError(f"{place(path, number + start)}: `{of}` has nothing to change")
-            yield Part(name, False, changes, number + start)
+            changed[name] = changed.get(name, ()) + line
+            if end == len(lines) or not lines[end].startswith(f"@@ {name}: "):
+                yield Part(name, False, changed[name], number + start)
             continue
         anew = of.endswith(ANEW) or of in (BESIDE, WHOLE_FILE)
         for n in range(start + 1, end):
