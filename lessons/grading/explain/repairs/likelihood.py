@@ -5,6 +5,7 @@ fail is left out, what is seldom a slip comes late, and what makes a line as tho
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from lessons.mutations.scope import distance
 from lessons.mutations.source import Change, Source
 
 AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
+AS_ELSEWHERE = -3  # of what indexes an array as another line does
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
@@ -33,6 +35,8 @@ class Likelihood:
         last = function.end_lineno or function.lineno
         lines = source.content.decode("utf-8", "replace").splitlines()
         self.words = {n: WORDS.findall(lines[n - 1]) for n in range(function.lineno, last + 1)}
+        indexed = (node for node in ast.walk(function) if isinstance(node, ast.Subscript))
+        self.indexed = {"".join(source.text_of(node).split()) for node in indexed}
         self.odd = {number: self.odd_words(number) for number in self.words}
 
     def is_vain(self, change: Change) -> bool:
@@ -52,6 +56,8 @@ class Likelihood:
         if self.is_as_beside(change):
             return AS_BESIDE
         if change.kind == "name":
+            if self.indexes_as_elsewhere(change):
+                return AS_ELSEWHERE
             return OPPOSITE if distance(old, change.new) == 0 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
@@ -72,6 +78,19 @@ class Likelihood:
         words = WORDS.findall(line)
         same = len(words) == len(self.words[change.line])
         return same and any(words[place] == word for place, word in odd.items())
+
+    def indexes_as_elsewhere(self, change: Change) -> bool:
+        """Whether an element such as counts[centre] comes of it, which other lines have."""
+        line = change.line - 1
+        start, end = self.source.starts[line], self.source.starts[line + 1]
+        begin, rest = (
+            self.source.between(*span) for span in ((start, change.start), (change.end, end))
+        )
+        found = re.search(r"\w+\[[^\[\]]*$", begin)
+        closed = re.match(r"[^\[\]]*\]", rest)
+        if not found or not closed:
+            return False
+        return "".join(f"{found[0]}{change.new}{closed[0]}".split()) in self.indexed
 
     def odd_words(self, number: int) -> dict[int, str]:
         """place -> the word that all lines of the same kind have there, and this one has not."""
