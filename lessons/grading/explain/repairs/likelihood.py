@@ -6,7 +6,6 @@ fail is left out, what is seldom a slip comes late, and what makes a line as tho
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from lessons.grading.explain.repairs.beside import WORDS
@@ -81,16 +80,11 @@ class Likelihood:
 
     def indexes_as_elsewhere(self, change: Change) -> bool:
         """Whether an element such as counts[centre] comes of it, which other lines have."""
-        line = change.line - 1
-        start, end = self.source.starts[line], self.source.starts[line + 1]
-        begin, rest = (
-            self.source.between(*span) for span in ((start, change.start), (change.end, end))
-        )
-        found = re.search(r"\w+\[[^\[\]]*$", begin)
-        closed = re.match(r"[^\[\]]*\]", rest)
-        if not found or not closed:
-            return False
-        return "".join(f"{found[0]}{change.new}{closed[0]}".split()) in self.indexed
+        start, end = self.source.starts[change.line - 1 : change.line + 1]
+        found = re.search(r"\w+\[[^\[\]]*$", self.source.between(start, change.start))
+        closed = re.match(r"[^\[\]]*\]", self.source.between(change.end, end))
+        both = found and closed and f"{found[0]}{change.new}{closed[0]}"
+        return "".join((both or "").split()) in self.indexed
 
     def odd_words(self, number: int) -> dict[int, str]:
         """place -> the word that all lines of the same kind have there, and this one has not."""
@@ -100,12 +94,9 @@ class Likelihood:
         alike = [words for words in beside if are_alike(mine, words)]
         if len(alike) < 2:
             return {}
-        columns = [Counter(words) for words in zip(*alike, strict=True)]
-        return {
-            place: next(iter(column))
-            for place, column in enumerate(columns)
-            if len(column) == 1 and mine[place] not in column
-        }
+        columns = [set(words) for words in zip(*alike, strict=True)]
+        places = [n for n, column in enumerate(columns) if len(column) == 1]
+        return {n: min(columns[n]) for n in places if mine[n] not in columns[n]}
 
 
 def are_alike(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -30,8 +30,10 @@ def as_the_other_axis(function: ast.FunctionDef, source: Source) -> Iterator[Cha
         words, mine = (WORDS.findall(source.text_of(one[1])) for one in (model, value))
         if len(words) == len(mine):
             new = with_operators_of(words, mine)
+        elif value[0] == other_axis(model[0], known):
+            new = [other_axis(word, known) for word in words]
         else:
-            new = mirrored(words, known) if [value[0]] == mirrored([model[0]], known) else mine
+            continue
         if new not in (mine, words):
             told = f"with the expression made as that of line {model[1].lineno}"
             yield source.change(value[1], f"({' '.join(new)})", KIND, told)
@@ -53,19 +55,15 @@ def with_operators_of(model: list[str], mine: list[str]) -> list[str]:
     return [b if a[0].isalnum() or b[0].isalnum() else a for a, b in pairs]
 
 
-def mirrored(words: list[str], known: set[str]) -> list[str]:
-    """Words for the other axis, as far as there are such names."""
-    return [other_axis(word, known) for word in words]
-
-
 def other_axis(word: str, known: set[str]) -> str:
+    """The word for the other axis, if there is such a name."""
     for pair in AXES:
         for one, other in permutations(pair.split()):
             if word == one or (len(one) == 1 and one in word and len(word) < 4):
                 new = word.replace(one, other)
                 if new in known:
                     return new
-            parts = [other if part == one else part for part in word.split("_")]
-            if "_".join(parts) in known - {word}:
-                return "_".join(parts)
+            new = "_".join(other if part == one else part for part in word.split("_"))
+            if new in known - {word}:
+                return new
     return word
