@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from PIL import ImageFont
+from PIL import ImageDraw, ImageFont
 
 Colour = tuple[int, int, int]  # red, green, blue: 0 to 255
 
@@ -20,3 +20,9 @@ def font(size: float) -> ImageFont.FreeTypeFont:
     """
     # Asked for a size, Pillow never gives the other kind, of one size only.
     return ImageFont.load_default(size=size)  # type: ignore[return-value]
+
+
+def headline(draw: ImageDraw.ImageDraw, left: float, title: str, below: str) -> None:
+    """A part of a drawn page begins with its title, and smaller words below it."""
+    draw.text((left, 12), title, INK, font(20), "la")
+    draw.text((left, 37), below, MUTED, font(14), "la")

@@ -233,8 +233,13 @@ def snapshot_steps(wanted: str | list[int], steps: int) -> list[int]:
 # ---------------------------------------------------------------- which options belong together
 # What would be ignored is refused instead.
 
-# Which options are for --render alone, and for both modes. All others are for training.
-FOR_RENDERING = {"to", "scale", "texel"}  # but --to goes with --bits, too
+HOW_TO_RENDER = "--render MODEL --to FILE"
+# Which options are for --render, and how; and which for both modes. All others are for training.
+FOR_RENDERING = {
+    "to": f"--render and --bits: {HOW_TO_RENDER}, or --bits 4 --to FILE.lake",
+    "texel": "--render: --render FILE.lake --texel 120,80",
+    "scale": f"--render: {HOW_TO_RENDER}",
+}
 IN_BOTH = {"backend", "use", "force", "quiet", "render", "overwrite"}
 ROUNDING = ("auto", "cpu", "graph")  # backends for --bits
 # option -> the one without which it has no meaning
@@ -242,8 +247,6 @@ NEEDS = {"force": "use"}
 # options that contradict each other
 EXCLUSIVE = [("resume", "overwrite"), ("bits", "use")]
 EXCLUSIVE += [("texel", other) for other in ("to", "scale", "overwrite", "backend", "use")]
-
-HOW_TO_RENDER = "--render MODEL --to FILE"
 
 
 def parse_and_check(
@@ -264,12 +267,12 @@ def parse_and_check(
             raise InputError(
                 f"{spelled(name)} is for training, not for --render"
                 if renders
-                else f"{spelled(name)} is only for --render: {HOW_TO_RENDER}"
+                else f"{spelled(name)} is only for {FOR_RENDERING[name]}"
             )
         if NEEDS.get(name, name) not in given:
             raise InputError(f"{spelled(name)} is only for {spelled(NEEDS[name])}")
     if renders and not {"to", "texel"} & given:
-        raise InputError(f"--render needs a file to write: {HOW_TO_RENDER}")
+        raise InputError(f"--render needs a file to write: {HOW_TO_RENDER}; or --texel")
     if options.bits and options.backend not in ROUNDING:
         raise InputError(f"--bits is not for --backend {options.backend}: take cpu or graph")
     for one, other in EXCLUSIVE:

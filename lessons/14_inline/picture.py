@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
 from kernels.files.psnr import psnr
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline
 from kernels.inline.model import Stages, learning_step, make_arrays
 from kernels.inline.paint import launch_paint
 from kernels.inline.sizes import CELL, CHANNELS, CORNERS
@@ -130,11 +130,6 @@ def learned(image):
             picture = np.empty_like(image)
             launch_paint(arrays.grid, arrays.weights, picture, launch)
             yield "the start" if step == 0 else f"step {step}", picture
-
-
-def headline(draw, left, title, words):
-    draw.text((left, 12), title, INK, font(20), "la")
-    draw.text((left, 37), words, MUTED, font(14), "la")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font, headline
 from kernels.neighbours.convolve import PIECE_HEIGHT, PIECE_WIDTH, launch_convolve_tiled
 from lessons.lab.compiled.engine import launch
 
@@ -71,11 +71,6 @@ def draw_halo(draw, left):
     )
     for number, line in enumerate(lines):
         draw.text((left, below + number * 22), line, MUTED, font(15), "la")
-
-
-def headline(draw, left, title, below):
-    draw.text((left, 12), title, INK, font(20), "la")
-    draw.text((left, 37), below, MUTED, font(14), "la")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
 from kernels.files.psnr import psnr
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font, headline
 from kernels.palette.learner import Stages, first_centres, make_arrays, one_round
 from lessons.lab.compiled.engine import launch
 
@@ -75,11 +75,6 @@ def draw_colours(draw, left, arrays):
 
 def place_of(colour, left):
     return left + colour[0] * DIAGRAM, TOP + (1 - colour[2]) * DIAGRAM
-
-
-def headline(draw, left, title, below):
-    draw.text((left, 12), title, INK, font(20), "la")
-    draw.text((left, 37), below, MUTED, font(14), "la")
 
 
 if __name__ == "__main__":

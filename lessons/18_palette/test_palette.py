@@ -60,7 +60,7 @@ def test_sums(case):
 
 @check("few_additions")
 def test_few_additions(case):
-    counts, _, sums = accumulate(case, *COUNTED)
+    counts, _, sums = accumulate(case, *COUNTED, lowest=-1)
     case.budget(
         "additions to each sum per block",
         yours=counts.of(sums).atomics / sums.array.size / COUNTED_BLOCKS,
@@ -159,9 +159,9 @@ def assign(case, points, centres):
     return counts
 
 
-def accumulate(case, number, channels, count):
+def accumulate(case, number, channels, count, lowest=0):
     """(counts of the run, counts, sums): both are added to, and one centre has no points."""
-    points = case.random((number, channels))
+    points = case.random((number, channels), lowest, 1)
     labels = case.rng.integers(0, count, number).astype(np.int32)
     labels[labels == count // 2] = 0
     sums = case.output((count, channels), initial=np.full((count, channels), ALREADY))

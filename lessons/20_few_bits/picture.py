@@ -14,7 +14,7 @@ from kernels.bits.cells import WORD, launch_pack_cells
 from kernels.bits.lake_file import word_count
 from kernels.bits.quantise import launch_quantise
 from kernels.files.pictures import save_in_256_colours
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline
 from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
@@ -93,11 +93,6 @@ def draw_texel(draw, left):
 
 def faded(colour):
     return tuple(255 - (255 - channel) // 4 for channel in colour)
-
-
-def headline(draw, left, title, below):
-    draw.text((left, 12), title, INK, font(20), "la")
-    draw.text((left, 37), below, MUTED, font(14), "la")
 
 
 if __name__ == "__main__":

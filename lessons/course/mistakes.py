@@ -13,6 +13,8 @@ The head of a mistake: its name, the check that fails first, and, where the simu
 tells it, words of that message. Without such words the entry's own sentence is told to the student.
 The head of another way: its name and its points, `all points` (a right one) or `3 points`.
 
+`@@ function: words ==> others` puts these in the place of those, in the first line that has them;
+for several lines it stands several times, in their order.
 `@@ function` changes our function, which is taken without its docstring, comments and empty lines.
 Lines that begin with a space say where, those with `-` go, those with `+` come. Each group of them
 is looked for from where the last one ended, and the first place that fits is meant. `@@ function,
@@ -35,7 +37,7 @@ from lessons.course.lesson import ROOT, Lesson
 from lessons.course.source_text import parsed, source_lines, syntax_tree
 
 MISTAKES, OTHER_WAYS = "mistakes.diff", "other_ways.diff"
-BESIDE, WHOLE_FILE, ANEW = "beside", "whole file", ", anew"
+BESIDE, WHOLE_FILE, ANEW, BECOMES = "beside", "whole file", ", anew", " ==> "
 
 
 class Part(NamedTuple):
@@ -138,7 +140,9 @@ def read_entry(lesson: Lesson, path: Path, lines: Sequence[str], number: int) ->
         raise InputError(f"{here}: {name!r} is no name for an entry: letters, digits, underscores")
     if not sentence or first == len(lines):
         raise InputError(f"{here}: {name} lacks a sentence, or a part `@@ function`")
-    entry = Entry("", name, "", "", 0, sentence, tuple(read_parts(path, lines, number, first)))
+    entry = Entry(
+        "", name, "", "", 0, sentence, tuple(read_parts(lesson, path, lines, number, first))
+    )
     if path.name == OTHER_WAYS:
         points = re.fullmatch(r"(all|\d+) points?", fields[0] if len(fields) == 1 else "")
         if not points:
@@ -156,11 +160,23 @@ def read_entry(lesson: Lesson, path: Path, lines: Sequence[str], number: int) ->
     return entry._replace(kind="wrong", check=fields[0], words=words)
 
 
-def read_parts(path: Path, lines: Sequence[str], number: int, first: int) -> Iterator[Part]:
+def read_parts(
+    lesson: Lesson, path: Path, lines: Sequence[str], number: int, first: int
+) -> Iterator[Part]:
     """The parts of an entry. number: of its first line in the file; first: where parts begin."""
+    changed: dict[str, tuple[str, ...]] = {}  # function -> lines, of parts that tell words
     starts = [n for n in range(first, len(lines)) if lines[n].startswith("@@")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         of = lines[start].removeprefix("@@").strip()
+        if BECOMES in of:
+            name, _, words = of.partition(": ")
+            line = line_changed(lesson, name, *words.split(BECOMES))
+            if not line:
+                raise InputError(f"{place(path, number + start)}: `{of}` has nothing to change")
+            changed[name] = changed.get(name, ()) + line
+            if end == len(lines) or not lines[end].startswith(f"@@ {name}: "):
+                yield Part(name, False, changed[name], number + start)
+            continue
         anew = of.endswith(ANEW) or of in (BESIDE, WHOLE_FILE)
         for n in range(start + 1, end):
             if lines[n] and lines[n][0] not in ("+" if anew else " -+"):
@@ -170,6 +186,14 @@ def read_parts(path: Path, lines: Sequence[str], number: int, first: int) -> Ite
         if not changes:
             raise InputError(f"{place(path, number + start)}: `@@ {of}` has no lines below it")
         yield Part(of.removesuffix(ANEW), anew, changes, number + start)
+
+
+def line_changed(lesson: Lesson, name: str, words: str, others: str) -> tuple[str, ...]:
+    """The first line of our function that has these words, and as it becomes; none if none has."""
+    for line in bare_functions(lesson).get(name, ()):
+        if words in line:
+            return f"-{line}", f"+{line.replace(words, others, 1)}"
+    return ()
 
 
 def place(path: Path, number: int) -> str:

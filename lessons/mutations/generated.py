@@ -14,6 +14,7 @@ from lessons.mutations.source import Change, Source
 
 QUOTED = re.compile(r"`[^`]*`")
 OF_A_LINE = re.compile(r"\b(lines?|here|there|below|above)\b")
+LEAVES = "It leaves what a right"  # begins a sentence that names no line
 LONGEST_QUOTED = 24  # letters; more may be half a line of the solution
 # What is unlikely in a text that somebody has written by hand.
 UNLIKELY = "assignment", "atomic addition", "barrier", "direction of a loop", "line missing"
@@ -58,7 +59,7 @@ def generated(solution: str, exercise: str, blank: Sequence[str]) -> Iterator[Ge
             if change is not None:
                 told = tells_nothing(change.words, shown)
                 words = change.words if told else IN_GENERAL.get(change.kind, "with a small change")
-                sentence = f"It leaves what a right `{node.name}` leaves {words}."
+                sentence = f"{LEAVES} `{node.name}` leaves {words}."
                 code = CODES.get(change.kind, change.kind)
                 yield Generated(node.name, code, sentence, source.changed(change))
 

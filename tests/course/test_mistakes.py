@@ -41,6 +41,13 @@ the guard is missing.
 """
 
 
+BLUE_FOR_RED = """\
+=== blue_for_red | luminance
+Red and blue are exchanged.
+@@ luminance: (red, green, blue) ==> (blue, green, red)
+"""
+
+
 @pytest.fixture
 def lesson(tmp_path):
     return find_lesson(1)._replace(folder=tmp_path)
@@ -52,6 +59,17 @@ def write(lesson, text, name=MISTAKES):
 
 def test_a_lesson_without_files_has_no_entries(lesson):
     assert entries(lesson) == []
+
+
+def test_words_of_one_line_stand_for_the_line(lesson):
+    texts = []
+    for text in (SWAPPED, BLUE_FOR_RED):
+        write(lesson, text)
+        texts.append(file_of(lesson, entries(lesson)[0]))
+    assert texts[0] == texts[1] and "def luminance(blue, green, red):" in texts[0]
+    write(lesson, BLUE_FOR_RED.replace("(red,", "(violet,"))
+    with pytest.raises(InputError, match=r"mistakes.diff:3: .*violet.* has nothing to change"):
+        entries(lesson)
 
 
 def test_heads_say_what_is_told(lesson):

@@ -250,6 +250,32 @@ def test_names_that_are_exchanged_tell_all_lines():
     assert "with `j` and `i` exchanged here and in lines 4 and 5" in words
 
 
+# A function with one slip, and the line without it, as the lines beside it show.
+BESIDE = {
+    "(y, x, ky, kx, s):\n row = y * s + ky - 1\n column = x + kx - 1\n return row, column":
+    "column = (x * s + kx - 1)",
+    "(a, p, ky, kx):\n up = a[1] * 2 + p + ky\n left = a[2] * 2 - p + kx\n return up, left":
+    "up = (a [ 1 ] * 2 - p + ky)",
+    "(f, y, x, h, w):\n a = f(y * w + x)\n b = f(y * h + x)\n c = f(w * w + x)\n return a, b, c, h":
+    "b = f(y * w + x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BESIDE)
+def test_what_the_lines_beside_it_show_is_tried_at_once(body):
+    source = Source(f"def g{body}\n")
+    tried = candidates(source, list(source.functions().values()))[:2]
+    assert any(BESIDE[body] in source.changed(one) for one in tried)
+
+
+def test_no_name_is_tried_before_it_has_a_value():
+    source = Source("def f(a, b):\n    c = a + b\n    d = c + b\n    return d\n")
+    tried = {
+        one.new for one in candidates(source, list(source.functions().values())) if one.line == 2
+    }
+    assert "b" in tried and not {"c", "d"} & tried and "c += a + b" not in tried
+
+
 def test_a_function_is_not_told_where_the_mistake_and_the_call_say_as_much():
     message = "launch_smooth(array (9,)) on the checked simulator\nmean: add them up"
     one: Any = None  # of the lesson nothing is asked here

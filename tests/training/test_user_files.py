@@ -136,7 +136,7 @@ BAD_COMMANDS = {
     },
     "photo.png --scale 1": "only for --render",
     "photo.png --scale 3 --out new": "only for --render",
-    "photo.png --to new.png": "only for --render",
+    "photo.png --to new.png": "only for --render and --bits",
     "photo.png --force": "only for --use",
     f"{RENDER} --to new.png --force": "only for --use",
     "photo.png --resume --overwrite": "choose one of",

@@ -57,18 +57,19 @@ class Effort(NamedTuple):
     lines: int  # texts with lines of a right file, at most
     small: int  # texts with any small change
     others: int = 0  # runs of the function's other checks
-    seconds: float = 3.0  # for texts with lines, for those with small changes, and for any one
+    seconds: float = 3.0  # for texts with lines, and for any one
+    seconds_for_small: float = 8.0
     seconds_for_others: float = 2.0
     only_general: bool = False  # leave out mistakes that have a name already
 
     def patient(self, patience: float) -> "Effort":
         """With so many times the seconds."""
-        seconds, others = patience * self.seconds, patience * self.seconds_for_others
-        return self._replace(seconds=seconds, seconds_for_others=others)
+        lines, small, others = (patience * seconds for seconds in self[3:6])
+        return self._replace(seconds=lines, seconds_for_small=small, seconds_for_others=others)
 
 
 NO_EFFORT = Effort(0, 0)
-FULL_EFFORT = Effort(30, 200, 20)
+FULL_EFFORT = Effort(30, 300, 20)
 EFFORT_FOR_A_CLASS = Effort(12, 0, 8, only_general=True)
 
 
@@ -159,7 +160,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     runner = Runner(lesson, submission, pool)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)
     lines = failed_check(longest, longest)
-    small = failed_check(share * longest, longest)
+    small = failed_check(share * effort.seconds_for_small, longest)
     most = int(share * effort.small)
     mine = "\n".join(submission.lines) + "\n"
     others = OtherChecks(
@@ -167,6 +168,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         effort.others, effort.seconds_for_others, longest,
     )  # fmt: skip
     try:
+        pool.ready()  # its start, of seconds, is not the search's
         found = find_slip(
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),

@@ -44,6 +44,7 @@ from lessons.grading.judge.verdict import NoNumbers, Verdict
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.text import printable
+from lessons.mutations.generated import LEAVES
 
 MAX_PRINTED_LINES = 3
 # What Python and NumPy raise for values of another kind than was expected.
@@ -225,7 +226,8 @@ class Trial(NamedTuple):
         fine = waiting.passed_functions(lesson, before)
         failure = Failure(self.function, attempt, diagnosis, message, fine)
         found: list[str] = []
-        if not named and not on_gpu and failure.is_new(before):
+        vaguely = named and named.sentence.startswith(LEAVES)
+        if (not named or vaguely) and not on_gpu and failure.is_new(before):
             found = lines_on_slip(failure, workers, effort.patient(self.patience))
         hint = f"stuck? python -m lessons hint {lesson.number}"
         told = any(LEFT_OUT in result.message for result in before)

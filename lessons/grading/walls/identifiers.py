@@ -26,6 +26,19 @@ def reached(start: Iterable[Thing], following: Callable[[set[Thing]], set[Thing]
     return found
 
 
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """As `ast.walk`, and twice as fast: a file is walked a dozen times."""
+    nodes = [tree]
+    for node in nodes:  # which grows
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                nodes.append(value)
+            elif isinstance(value, list):
+                nodes += [one for one in value if isinstance(one, ast.AST)]
+    return nodes
+
+
 def identifiers(node: ast.AST) -> Iterator[str]:
     """The identifiers that stand in a node itself, and not in those within it."""
     if isinstance(node, ast.Constant):
@@ -37,7 +50,7 @@ def identifiers(node: ast.AST) -> Iterator[str]:
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Pairs of a name and the node that binds it, anywhere in the tree."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.alias):
             yield node.asname or node.name.partition(".")[0], node
         elif isinstance(node, ast.Name):
@@ -51,21 +64,21 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 def is_jit(node: ast.AST) -> bool:
     """Whether it is a function that Numba compiles: its text is read as it stands."""
     decorators = getattr(node, "decorator_list", ())
-    return any("jit" in name for part in decorators for inner in ast.walk(part)
+    return any("jit" in name for part in decorators for inner in walk(part)
                for name in (getattr(inner, "id", ""), getattr(inner, "attr", "")))  # fmt: skip
 
 
 def in_jit_functions(tree: ast.AST) -> Iterator[ast.AST]:
     """All that stands in functions that Numba compiles."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, FUNCTIONS) and is_jit(node):
             for statement in node.body:
-                yield from ast.walk(statement)
+                yield from walk(statement)
 
 
 def in_classes(tree: ast.AST) -> Iterator[ast.stmt]:
     """The statements whose names are attributes of a class."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ClassDef):
             yield from in_this_scope(node.body)
 
@@ -86,9 +99,9 @@ def in_this_scope(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def in_function_bodies(tree: ast.AST) -> Iterator[ast.AST]:
     """All that runs when a function is called, and not when it is defined."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, FUNCTIONS):
             for statement in node.body:
-                yield from ast.walk(statement)
+                yield from walk(statement)
         elif isinstance(node, ast.Lambda):
-            yield from ast.walk(node.body)
+            yield from walk(node.body)

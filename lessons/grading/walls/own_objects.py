@@ -19,7 +19,7 @@ from numba.core.registry import CPUDispatcher
 from kernels.plumbing.errors import InputError
 from lessons.grading.walls import stand_ins
 from lessons.grading.walls.allowed_names import ATTRIBUTES_LEFT_OUT, is_left_out
-from lessons.grading.walls.identifiers import in_classes, is_jit
+from lessons.grading.walls.identifiers import in_classes, is_jit, walk
 
 OWN, ASK = "_lab_own", "_lab_ask"  # no file may use names that begin like this
 OF_EVERYBODY = {"builtins", "typing", "abc", "enum", "contextlib", stand_ins.__name__}
@@ -104,10 +104,10 @@ def names_in_classes(tree: ast.AST) -> Iterator[str]:
         name = getattr(statement, "name", None)
         if name:
             yield name
-        for node in ast.walk(statement) if not name else ():
+        for node in walk(statement) if not name else ():
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr
 

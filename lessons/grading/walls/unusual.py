@@ -24,6 +24,7 @@ from lessons.grading.walls.identifiers import (
     in_classes,
     in_function_bodies,
     in_jit_functions,
+    walk,
 )
 from lessons.grading.walls.own_objects import ASKED, IN_KERNELS, is_super, names_in_classes
 from lessons.grading.walls.stand_ins import IF_NEEDED, stand_in
@@ -70,7 +71,7 @@ class FileNames:
         self.in_jit = {id(node) for node in in_jit_functions(tree)}
         self.in_classes = {id(node) for node in in_classes(tree)}
         self.called_later = {id(node) for node in in_function_bodies(tree)}
-        nodes = list(ast.walk(tree))
+        nodes = walk(tree)
         # Pairs of a name and an attribute of it.
         self.asked = {
             (node.value.id, node.attr)
@@ -144,7 +145,7 @@ class FileNames:
         read = self.names[statement].read
         as_modules = set(self.used_as_modules(statement))
         found = set()
-        for node in ast.walk(statement):
+        for node in walk(statement):
             line = getattr(node, "lineno", statement.lineno)
             later = id(node) in self.called_later
             if later and isinstance(node, ast.Name) and node.id in ours - self.bound:
@@ -155,7 +156,7 @@ class FileNames:
 
     def used_as_modules(self, statement: ast.stmt) -> Iterator[int]:
         """The nodes of names in `np.zeros` and in `gpu = cuda`, where a module may stand."""
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Attribute):
                 yield id(node.value)
             if isinstance(node, ast.Assign) and id(node) not in self.in_classes:

@@ -16,6 +16,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
+from lessons.grading.explain.repairs.likelihood import Likelihood
+from lessons.grading.explain.repairs.two_axes import as_the_other_axis
 from lessons.mutations.changes import changes_of
 from lessons.mutations.scope import called_name
 from lessons.mutations.source import Change, Source
@@ -26,6 +28,7 @@ MOST_DIFFERENCES = 12  # lines that are tried together
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
+OF_TWO_AXES = -2  # rank of a line made as that of the other axis
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -254,8 +257,12 @@ def candidates(
     """
     ranked = []
     for place, function in enumerate(functions):
-        idle = idle_names(function)
-        for rank, change in changes_of(function, source):
+        idle, likelihood = idle_names(function), Likelihood(source, function)
+        likely = ((OF_TWO_AXES, change) for change in as_the_other_axis(function, source))
+        for rank, change in (*likely, *changes_of(function, source)):
+            if likelihood.is_vain(change):
+                continue
+            rank += likelihood.ranks(change)
             rank -= SUSPECTED * uses(idle, change)
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))

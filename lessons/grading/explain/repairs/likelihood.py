@@ -1,0 +1,107 @@
+"""Which small changes of a student's function are tried first, and which never.
+
+Each try takes a tenth of a second or more, and there are thousands of changes. So what can only
+fail is left out, what is seldom a slip comes late, and what makes a line as those beside it early.
+"""
+
+import ast
+import re
+from collections.abc import Sequence
+
+from lessons.grading.explain.repairs.beside import WORDS
+from lessons.mutations.scope import distance
+from lessons.mutations.source import Change, Source
+
+AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
+AS_ELSEWHERE = -3  # of what indexes an array as another line does
+OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
+SELDOM = 2
+CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
+REACH = 8  # lines above and below that are beside one
+MOST_APART = 0.4  # of the words of two lines of one kind
+
+
+class Likelihood:
+    """What the text of a function says of its changes."""
+
+    def __init__(self, source: Source, function: ast.FunctionDef) -> None:
+        self.source = source
+        self.given = {argument.arg for argument in function.args.args}
+        self.stored: dict[str, list[int]] = {}  # name -> the lines that give it a value
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.stored.setdefault(node.id, []).append(node.lineno)
+        last = function.end_lineno or function.lineno
+        lines = source.content.decode("utf-8", "replace").splitlines()
+        self.words = {n: WORDS.findall(lines[n - 1]) for n in range(function.lineno, last + 1)}
+        indexed = (node for node in ast.walk(function) if isinstance(node, ast.Subscript))
+        self.indexed = {"".join(source.text_of(node).split()) for node in indexed}
+        self.odd = {number: self.odd_words(number) for number in self.words}
+
+    def is_vain(self, change: Change) -> bool:
+        """Whether it reads a name in the line that gives this its first value."""
+        if change.kind == "name":
+            return self.begins_in(change.new, change.line)
+        name, _, rest = change.new.partition(" ")
+        adds = change.kind == "assignment" and rest[:2] in ("+=", "*=")
+        return adds and self.begins_in(name, change.line)
+
+    def begins_in(self, name: str, line: int) -> bool:
+        return name not in self.given and self.stored.get(name) == [line]
+
+    def ranks(self, change: Change) -> int:
+        """How many ranks later than others of its kind it is tried; below zero, earlier."""
+        old = self.source.between(change.start, change.end)
+        if self.is_as_beside(change):
+            return AS_BESIDE
+        if change.kind == "name":
+            if self.indexes_as_elsewhere(change):
+                return AS_ELSEWHERE
+            return OPPOSITE if distance(old, change.new) == 0 else 0
+        if change.kind == "exchanged":
+            first, second = change.words.split("`")[1:4:2]
+            return OPPOSITE if distance(first, second) == 0 else 0
+        if change.kind in ("assignment", "sign") or ".shape" in old:
+            return SELDOM
+        if change.kind == "function" and old.partition("(")[0] in CASTS:
+            return SELDOM
+        if change.kind == "operator" and "^" in change.new and "^" not in old:
+            return SELDOM
+        return 0
+
+    def is_as_beside(self, change: Change) -> bool:
+        odd = self.odd.get(change.line)
+        if not odd or "\n" in change.new:
+            return False
+        line = self.source.changed(change).splitlines()[change.line - 1]
+        words = WORDS.findall(line)
+        same = len(words) == len(self.words[change.line])
+        return same and any(words[place] == word for place, word in odd.items())
+
+    def indexes_as_elsewhere(self, change: Change) -> bool:
+        """Whether an element such as counts[centre] comes of it, which other lines have."""
+        start, end = self.source.starts[change.line - 1 : change.line + 1]
+        found = re.search(r"\w+\[[^\[\]]*$", self.source.between(start, change.start))
+        closed = re.match(r"[^\[\]]*\]", self.source.between(change.end, end))
+        both = found and closed and f"{found[0]}{change.new}{closed[0]}"
+        return "".join((both or "").split()) in self.indexed
+
+    def odd_words(self, number: int) -> dict[int, str]:
+        """place -> the word that all lines of the same kind have there, and this one has not."""
+        mine = self.words[number]
+        near = range(number - REACH, number + REACH + 1)
+        beside = [self.words[n] for n in near if n != number and n in self.words]
+        alike = [words for words in beside if are_alike(mine, words)]
+        if len(alike) < 2:
+            return {}
+        columns = [set(words) for words in zip(*alike, strict=True)]
+        places = [n for n, column in enumerate(columns) if len(column) == 1]
+        return {n: min(columns[n]) for n in places if mine[n] not in columns[n]}
+
+
+def are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two lines have as many words, most of them the same."""
+    if len(one) != len(other) or not one:
+        return False
+    apart = sum(a != b for a, b in zip(one, other, strict=True))
+    return apart <= MOST_APART * len(one)
