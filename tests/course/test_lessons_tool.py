@@ -25,7 +25,7 @@ from lessons.course.lesson import LESSONS, ROOT, find_lesson
 def course(tmp_path, monkeypatch):
     """Lessons 1 and 8 in a folder of their own, with nothing done yet."""
     for name in ("01_grayscale", "08_adam"):
-        shutil.copytree(LESSONS / name, tmp_path / name)
+        shutil.copytree(LESSONS / name, tmp_path / name, ignore=shutil.ignore_patterns("*.bak-*"))
     monkeypatch.setattr(lesson_files, "LESSONS", tmp_path)
     monkeypatch.setattr(progress, "PROGRESS", tmp_path / ".progress.json")
     for number in (1, 8):
