@@ -119,6 +119,8 @@ def source_of_function(function: FunctionType) -> Source:
     """The `Source` of a plain function. Raises `InputError` if its text cannot be found."""
     name = function.__name__
     try:
+        if function.__code__.co_filename == "<string>":  # for which newer Pythons show that of -c
+            raise OSError
         text, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise InputError(

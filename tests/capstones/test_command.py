@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 import shutil
 import signal
 import time
@@ -188,7 +189,9 @@ def test_the_page_shows_what_was_kept_and_asks_for_nothing(command, image, tmp_p
         assert [label for _, label, _ in frames] == ["", "21.5 dB", "exact"]
     assert page["measured"] == [[n, 20.0 + n] for n in range(1, steps + 1)]
     assert page["baselines"] == [["bilinear", 19.0]] and ["PSNR in dB", "20.5"] in page["figures"]
-    assert page["command"] == f"python -m lessons.01_grayscale {image} --out '{out}' " + (
+    assert page[
+        "command"
+    ] == f"python -m lessons.01_grayscale {shlex.quote(str(image))} --out '{out}' " + (
         f"--backend native --quiet --steps {steps}"
     )
     assert "<b>" not in (out / "index.html").read_text("utf-8")

@@ -90,7 +90,7 @@ def test_a_run_and_the_network_that_it_leaves(image, fused, tmp_path, capsys, mo
 def test_bad_options_are_one_line(image, tmp_path, capsys, options, words):
     (tmp_path / "taken.json").write_text("mine")
     before = sorted(tmp_path.iterdir())
-    options = options.replace("FOLDER", str(tmp_path)).split()
+    options = [one.replace("FOLDER", str(tmp_path)) for one in options.split()]
     assert call(image, "--out", tmp_path / "out", "--backend", "native", *options) == 2
     printed, error = capsys.readouterr()
     assert printed == "" and words in error and error.count("\n") == 1

@@ -31,7 +31,7 @@ READMES_WITH_PREDICTIONS = [
 def course(tmp_path, monkeypatch):
     """Lessons 1 and 8 in a folder of their own, with nothing done yet."""
     for name in ("01_grayscale", "08_adam"):
-        shutil.copytree(LESSONS / name, tmp_path / name)
+        shutil.copytree(LESSONS / name, tmp_path / name, ignore=shutil.ignore_patterns("*.bak-*"))
     monkeypatch.setattr(lesson_files, "LESSONS", tmp_path)
     monkeypatch.setattr(progress, "PROGRESS", tmp_path / ".progress.json")
     for number in (1, 8):
