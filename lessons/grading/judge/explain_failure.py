@@ -37,7 +37,7 @@ TOLD_BY_LINE = ("slow", "double")
 NEAR_A_LINE = ("out-of-bounds", "compile")
 # Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
 FINDINGS = ("race", "uninitialised", "barrier", "order", "unsynchronised")
-SHARE_NEAR_A_LINE = 0.15  # of the small changes and of their time, for those told by a line
+SHARE_NEAR_A_LINE = 0.5  # of the small changes and of their time, for those told by a line
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BARRIER = "put cuda.syncthreads() between them"
