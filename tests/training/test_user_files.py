@@ -159,7 +159,7 @@ def test_commands_that_are_refused(place, line):
 
 def test_every_option_that_is_not_for_training_alone_is_one():
     every = vars(train.parse(["--steps", "1", "--batch", "1"])).keys()
-    assert command_line.IN_BOTH | command_line.FOR_RENDERING <= every
+    assert command_line.IN_BOTH | command_line.FOR_RENDERING.keys() <= every
 
 
 def test_render_replaces_a_file_when_it_is_told_to(place):

@@ -60,7 +60,8 @@ class Likelihood:
             return OPPOSITE if distance(old, change.new) == 0 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
-            return OPPOSITE if distance(first, second) == 0 else 0
+            named = first.isidentifier() and second.isidentifier()  # and no two numbers
+            return OPPOSITE if named and distance(first, second) == 0 else 0
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:
