@@ -24,7 +24,7 @@ lessons/broken             .py                   890
 lessons/capstones          .py                   895
 lessons/course             .py                  1550
 lessons/detective          .py                  2740
-lessons/grading            .py                 13200
+lessons/grading            .py                 13220
 lessons/lab                .py                 26100
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1340
