@@ -39,7 +39,9 @@ def main(arguments=None):
             print_list(name, verdicts)
         print_table(name, kernels, verdicts)
     if options.save:
-        options.save.write_text(json.dumps(as_records(tasks, results), indent=1) + "\n")
+        records = as_records(tasks, results)
+        lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in records)
+        options.save.write_text(f"[\n{lines}\n]\n")
     return 1 if "missed" in map(outcome, checked, checked.values()) else 0
 
 
