@@ -27,7 +27,7 @@ def reached(start: Iterable[Thing], following: Callable[[set[Thing]], set[Thing]
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:
-    """As `ast.walk`, and twice as fast: a file is walked a dozen times."""
+    """As `ast.walk`, in less time: a file is walked a dozen times."""
     nodes = [tree]
     for node in nodes:  # which grows
         for field in node._fields:
