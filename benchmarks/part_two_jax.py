@@ -16,7 +16,13 @@ from jax import lax
 from jax import numpy as jnp
 
 from benchmarks import part_two
-from benchmarks.part_two_peers import by_cells, classifier_layers, print_rows, shares_of_corners
+from benchmarks.part_two_peers import (
+    by_cells,
+    classifier_layers,
+    print_rows,
+    shares_of_corners,
+    sine_network,
+)
 from kernels.config import BETA1, BETA2, EPSILON
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr_of_loss
@@ -59,12 +65,7 @@ def adam_steps(loss_of, parameters, rate, steps):
 
 
 def train_sines(steps, width, layers):
-    image = load_image(part_two.LAKE)
-    height, columns, _ = image.shape
-    shapes = siren.layer_shapes(width, layers)
-    begin = siren.initial_parameters(part_two.SEED, shapes)
-    network = siren.layers_of(begin, np.zeros_like(begin), shapes)
-    omegas = [float(layer.omega) for layer in network[:-1]]
+    image, (height, columns), network, omegas = sine_network(width, layers)
     parameters = [(jnp.array(layer.weights), jnp.array(layer.biases)) for layer in network]
     target, size = jnp.array(image), jnp.array([columns, height])
 

@@ -41,14 +41,18 @@ def adam(torch, parameters, learning_rate):
 # ---------------------------------------------------------------- networks of sines
 
 
-def train_sines(torch, steps, width, layers):
-    """Random pixels of the lake. Returns (seconds per step, dB)."""
+def sine_network(width, layers):
+    """(the lake, its height and width, the layers to begin with, omegas of all but the last)."""
     image = load_image(part_two.LAKE)
-    height, columns, _ = image.shape
     shapes = siren.layer_shapes(width, layers)
     begin = siren.initial_parameters(part_two.SEED, shapes)
     network = siren.layers_of(begin, np.zeros_like(begin), shapes)
-    omegas = [float(layer.omega) for layer in network[:-1]]
+    return image, image.shape[:2], network, [float(layer.omega) for layer in network[:-1]]
+
+
+def train_sines(torch, steps, width, layers):
+    """Random pixels of the lake. Returns (seconds per step, dB)."""
+    image, (height, columns), network, omegas = sine_network(width, layers)
     weights = [on_gpu(torch, layer.weights) for layer in network]
     biases = [on_gpu(torch, layer.biases) for layer in network]
     target = torch.tensor(image, device="cuda")
