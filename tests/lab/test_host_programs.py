@@ -165,11 +165,14 @@ def fill(values):
     values[cuda.grid(1)] = cuda.grid(1)
 
 
+FOREIGN = np.ones(8)  # kept: memory that is freed may become an array of the lab
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"data": (0x7F0000001000, False)}, {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)},
-        {"typestr": "|O"}, {"data": (np.ones(8).__array_interface__["data"][0], False)},
+        {"data": (None, False)}, {"data": (0x7F0000001000, False)}, {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)},
+        {"typestr": "|O"}, {"data": (FOREIGN.__array_interface__["data"][0], False)},
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
@@ -314,3 +317,47 @@ def test_stand_ins_for_what_is_missing():
     assert session.ok and session.launches["add"] == 4
     with pytest.raises(ImportError):
         import cupy  # noqa: F401
+
+
+PYTORCH = """
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.detach() * 2
+        add[1, 8](cuda.as_cuda_array(out), 0)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.contiguous() + torch.zeros(8, device=gradient.device)
+        add[1, 8](gradient, 1)
+        return 2 * gradient
+
+place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x = torch.ones(8, device=place, requires_grad=True)
+assert x.is_cuda and x.device == torch.device("cuda:0") and x.cpu().detach().numpy().sum() == 8
+Twice.apply(x.cuda()).sum().backward()
+assert x.grad.tolist() == [4] * 8
+layer = torch.nn.Linear(8, 1).to("cuda", dtype=torch.float64)
+assert layer(x.double()).dtype == torch.float64
+add[1, 8](torch.cuda.FloatTensor([1] * 8), 1)
+kept = cuda.to_device(np.ones(8, np.float32))
+assert torch.as_tensor(kept, device="cuda").sum() == 8
+"""
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="it is not there")
+def test_pytorch_that_finds_no_gpu():
+    torch = importlib.import_module("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    former = torch.cuda.FloatTensor, torch.autograd.function.BackwardCFunction.apply
+    with instead_of_gpu(quiet=True) as session:
+        exec(PYTORCH, {"np": np, "cuda": cuda, "add": add})
+        with pytest.raises(RuntimeError, match="detach"):
+            add[1, 8](torch.ones(8, requires_grad=True), 1)
+    assert session.ok and session.launches["add"] == 3, session
+    assert not torch.ones(1).is_cuda and not torch.cuda.is_available()
+    assert former == (torch.cuda.FloatTensor, torch.autograd.function.BackwardCFunction.apply)

@@ -212,7 +212,7 @@ def adopted(session: Copies, description: Any) -> DeviceArray:
     dtype = np.dtype(str(description["typestr"]) if descr[0][0] == "" else list(descr))
     steps = description.get("strides")
     steps = None if steps is None else tuple(map(int, steps))
-    address = int(description["data"][0])
+    address = int(description["data"][0] or 0)  # None: a library that found no GPU
     first, end = extent(shape, dtype, steps)
     for room in list(session.rooms):
         flat = room.memory.ravel(order="K")
