@@ -172,7 +172,8 @@ FOREIGN = np.ones(8)  # kept: memory that is freed may become an array of the la
     "change",
     [
         {"data": (None, False)}, {"data": (0x7F0000001000, False)}, {"typestr": "|O"},
-        {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)}, {"data": (FOREIGN.__array_interface__["data"][0], False)},
+        {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)},
+        {"data": (FOREIGN.__array_interface__["data"][0], False)},
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
