@@ -158,9 +158,14 @@ def type_of_numba(value: object) -> object | None:
 
 
 def is_of_successor(value: object) -> bool:
-    """Whether a module, a type or a function belongs to numba-cuda-mlir."""
+    """Whether a module, a type, a function or a kernel belongs to numba-cuda-mlir."""
     homes = type(value).__module__, getattr(value, "__module__", ""), getattr(value, "__name__", "")
     return any(str(home).startswith(SUCCESSOR) for home in homes)
+
+
+def package_of(value: object) -> str:
+    """The package in which the compiler of a kernel, a type or a function has its parts."""
+    return f"{SUCCESSOR}.numba_cuda" if is_of_successor(value) else "numba.cuda"
 
 
 def is_known(path: str) -> bool:

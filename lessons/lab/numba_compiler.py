@@ -8,6 +8,7 @@ in the first three, which take some tens of milliseconds; only those are done he
 import functools
 import importlib.util
 import re
+import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ import numpy as np
 from numba.core import types
 
 from .errors import without_colours
+from .names import SUCCESSOR
+from .overloads import in_types_of
 
 CAPABILITY = (9, 0)  # of the GPU that is compiled for, where there is none to ask
 # What a broken or incomplete installation raises. It says nothing about the kernel.
@@ -81,6 +84,7 @@ def compile_error(
         from numba.cuda.typing.typeof import Purpose, typeof
 
         if successor:
+            from numba_cuda_mlir import types as own
             from numba_cuda_mlir.cuda import compile_ptx
             from numba_cuda_mlir.numba_cuda.typing.typeof import Purpose, typeof
     except ImportError as error:
@@ -89,8 +93,10 @@ def compile_error(
     given = getattr(kernel, "targetoptions", {})
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
-        if argument_types is None or successor:
+        if argument_types is None:
             argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
+        elif successor:
+            argument_types = tuple(in_types_of(own, kind) for kind in argument_types)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
             if successor:
@@ -123,15 +129,20 @@ def fingerprint(argument: object) -> Hashable:
 
 @contextmanager
 def any_device() -> Iterator[None]:
-    """Functions that a kernel calls ask which GPU to compile for: let them ask without a GPU."""
+    """A compiler asks which GPU to compile for: let it ask without a GPU."""
     from numba.cuda import dispatcher
 
-    ask = dispatcher.get_current_device
+    ask, tools = dispatcher.get_current_device, sys.modules.get(f"{SUCCESSOR}.tools")
     dispatcher.get_current_device = lambda: current_device(ask)
+    known = getattr(tools, "_cached_cc", None)
+    if tools is not None and known is None:
+        tools._cached_cc = current_device(ask).compute_capability  # type: ignore[attr-defined]
     try:
         yield
     finally:
         dispatcher.get_current_device = ask
+        if tools is not None:
+            tools._cached_cc = known  # type: ignore[attr-defined]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype
 
 from .errors import InputError
-from .names import is_of_successor
+from .overloads import in_types_of
 from .source import read_source
 
 ATTRIBUTE = "signatures_of_launch"  # of a kernel: a list of `Signature`
@@ -36,12 +36,11 @@ def keep_signatures(kernel: Callable, signatures: Sequence[Any]) -> None:
 def of_numba(signature: Any) -> Any:
     """A signature of the types of Numba's successor, which are written alike, in Numba's own."""
     listed = getattr(signature, "args", signature)
-    if not isinstance(listed, tuple) or not any(map(is_of_successor, listed)):
+    if not isinstance(listed, tuple):
         return signature
-    try:
-        return eval(repr(listed), dict(vars(types)))
-    except (SyntaxError, NameError):
-        return signature
+    arguments = tuple(in_types_of(types, kind) for kind in listed)
+    result = getattr(signature, "return_type", None)
+    return arguments if result is None else in_types_of(types, result)(*arguments)
 
 
 def signatures_of(kernel: Any) -> list[Signature]:
