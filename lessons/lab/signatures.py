@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 from numba.core import sigutils, types
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype
 
 from .errors import InputError
+from .numba_types import typing_context
 from .overloads import in_types_of
 from .source import read_source
 
@@ -89,15 +91,31 @@ def converted(
     signatures = signatures_of(kernel)
     if not signatures:
         return tuple(values), None
-    problem = ""
-    for signature in signatures:
-        wanted = signature.arguments
-        problem = next(problems(wanted, values), "")
-        if not problem:
-            fitting = (convert(kind, value) for kind, value in zip(wanted, values, strict=True))
-            return tuple(fitting), wanted
-    name = getattr(kernel, "__name__", "the kernel")
-    raise TypeError(f"{name}: {problem} (in Numba's words: No matching definition)")
+    found = [next(problems(signature.arguments, values), "") for signature in signatures]
+    fitting = [one for one, problem in zip(signatures, found, strict=True) if not problem]
+    if not fitting:
+        name = getattr(kernel, "__name__", "the kernel")
+        raise TypeError(f"{name}: {found[-1]} (in Numba's words: No matching definition)")
+    if len(fitting) > 1:
+        kinds = tuple(map(typeof, values))
+        fitting = [best(fitting, kinds, getattr(kernel, "py_func", kernel)) or fitting[0]]
+    wanted = fitting[0].arguments
+    return tuple(map(convert, wanted, values)), wanted
+
+
+def best(
+    signatures: Sequence[Signature], kinds: tuple[types.Type, ...], function: object = None
+) -> Signature | None:
+    """The signature to whose types arguments of these types are converted best; None if none.
+
+    function: for which two must not be equally good. Raises `TypeError` if they are.
+    """
+    cases = [types.void(*signature.arguments) for signature in signatures]
+    strict = function is not None
+    found = typing_context().resolve_overload(
+        function, cases, kinds, {}, allow_ambiguous=not strict
+    )
+    return None if found is None else signatures[cases.index(found)]
 
 
 def problems(wanted: Sequence[types.Type], values: Sequence[Any]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from numba import cuda
 from numba.core import config
 
 from .. import AfterImport
+from ..frozen_globals import adopters
 from ..names import SUCCESSORS
 from ..simulator.accepted import Acceptances
 from ..simulator.options import BUDGET
@@ -95,8 +96,10 @@ def replaced(session: Session) -> Iterator[None]:
         if driver is not None and hasattr(driver, "Driver"):  # Numba's own simulator has none
             patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)
         patches.everywhere()
+        adopters.append(session.adopted)
         yield
     finally:
+        adopters[:] = [one for one in adopters if one.__self__ is not session]
         session.end()
         if later in sys.meta_path:
             sys.meta_path.remove(later)

@@ -27,7 +27,7 @@ from ...overloads import (
     templates_of,
     type_made_by,
 )
-from ...signatures import Signature, dtype_of, signatures_of
+from ...signatures import Signature, best, dtype_of, signatures_of
 from ...source import Source, called_source, read_source
 from ..context import Context
 from ..cuda_functions.table import call_cuda
@@ -249,7 +249,8 @@ class Calls:
         fitting = [s for s in signatures if len(s.arguments) == len(arguments)]
         if not fitting:
             raise Unsupported(node, f"{source.function.__name__} has another number of arguments")
-        chosen = next((s for s in fitting if fits(s, arguments)), fitting[0])
+        kinds = tuple(map(numba_type, arguments)) if len(fitting) > 1 else ()
+        chosen = best(fitting, kinds) or fitting[0]
         pairs = zip(chosen.arguments, arguments, strict=True)
         given = [convert_to(kind, argument) for kind, argument in pairs]
         result = self.call_device_function(node, source, given, {}, mask)
@@ -324,12 +325,6 @@ def numbers_of(node: ast.Call, arguments: Sequence[object]) -> list[Number]:
     if len(found) != len(arguments):
         raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
     return found
-
-
-def fits(signature: Signature, arguments: Sequence[object]) -> bool:
-    """Whether the arguments have the types of a signature already."""
-    pairs = zip(signature.arguments, arguments, strict=True)
-    return all(dtype_of(kind) == argument.dtype for kind, argument in pairs if is_number(argument))
 
 
 def convert_to(kind: Type, value: object) -> object:
