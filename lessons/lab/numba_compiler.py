@@ -84,8 +84,8 @@ def compile_error(
         from numba.cuda.typing.typeof import Purpose, typeof
 
         if successor:
-            from numba_cuda_mlir import types as own
             from numba_cuda_mlir.cuda import compile_ptx
+            from numba_cuda_mlir.numba_cuda import types as own
             from numba_cuda_mlir.numba_cuda.typing.typeof import Purpose, typeof
     except ImportError as error:
         raise CannotAsk(f"this version of numba-cuda is not known here ({error})") from None

@@ -21,7 +21,10 @@ TARGETS = ("cuda", "generic")  # in the order in which numba-cuda prefers them
 def implementation_of(
     function: Callable, kinds: Sequence[Any], named: dict[str, Any]
 ) -> FunctionType | None:
-    """The Python function that stands for another with arguments of these Numba types, or None."""
+    """The Python function that stands for another with arguments of these Numba types, or None.
+
+    kinds, named: also those of numbers that are known, which some implementations ask for.
+    """
     return first_implementation(templates_of(function), kinds, named)
 
 
@@ -30,17 +33,19 @@ def first_implementation(
 ) -> FunctionType | None:
     for template in templates:
         own = types_of(template)
-        given = [in_types_of(own, kind) for kind in kinds]
-        by_name = {name: in_types_of(own, kind) for name, kind in named.items()}
-        try:
-            found = template._overload_func(*given, **by_name)
-        except Exception as error:  # of the two packages, each has errors of its own
-            if not is_refusal(error):
-                raise
-            continue
-        implementation = found[1] if isinstance(found, tuple) else found
-        if isinstance(implementation, FunctionType):
-            return implementation
+        ways = [types.unliteral, lambda kind: kind]
+        for way in reversed(ways) if getattr(template, "prefer_literal", False) else ways:
+            given = [in_types_of(own, way(kind)) for kind in kinds]
+            by_name = {name: in_types_of(own, way(kind)) for name, kind in named.items()}
+            try:
+                found = template._overload_func(*given, **by_name)
+            except Exception as error:  # of the two packages, each has errors of its own
+                if not is_refusal(error):
+                    raise
+                continue
+            implementation = found[1] if isinstance(found, tuple) else found
+            if isinstance(implementation, FunctionType):
+                return implementation
     return None
 
 

@@ -229,7 +229,7 @@ class Calls:
                 return made
             raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
         arguments = as_declared(function, arguments)
-        source = called_source(overload_of(function, arguments, keywords) or function)
+        source = called_source(overload_of(node, function, arguments, keywords) or function)
         if source is None:
             raise Unsupported(node, f"`{name}` cannot be called from a kernel")
         signatures = signatures_of(function)
@@ -336,14 +336,23 @@ def convert_to(kind: Type, value: object) -> object:
 
 
 def overload_of(
-    function: object, arguments: list[Any], keywords: dict[str, Any]
+    node: ast.Call, function: object, arguments: list[Any], keywords: dict[str, Any]
 ) -> Callable | None:
     """The Python function that stands for another with these arguments; None if there is none."""
     if not isinstance(function, FunctionType) or not templates_of(function):
         return None
     given = [numba_type(argument) for argument in arguments]
-    named = {name: numba_type(value) for name, value in keywords.items()}
+    if len(node.args) == len(given):
+        given = list(map(known_type, node.args, given))
+    named = {str(k.arg): known_type(k.value, numba_type(keywords[str(k.arg)]))
+             for k in node.keywords}  # fmt: skip
     return implementation_of(function, given, named)
+
+
+def known_type(node: ast.expr, kind: Type) -> Type:
+    """The type of an argument; of a whole number or a text in the source, that of its value."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return kinds.literal(value) if isinstance(value, (int, str)) else kind
 
 
 def registered_object(
