@@ -107,6 +107,53 @@ def compile_error(
     return None
 
 
+def assembled(
+    kernel: Callable, arguments: Sequence[object], argument_types: tuple | None
+) -> tuple[str, int] | None:
+    """The text that NVIDIA's compiler makes of a kernel (PTX), and registers per thread.
+
+    argument_types: if they are not those of the arguments as they are. Returns None where compiler
+    or assembler cannot be asked.
+    """
+    if why_not_asked():
+        return None
+    from numba.cuda.typing.typeof import Purpose, typeof
+
+    types_ = argument_types or tuple(typeof(one, Purpose.argument) for one in arguments)
+    try:
+        return assembled_for(kernel, types_)
+    except Exception:  # as above: whatever a broken installation raises
+        return None
+
+
+@functools.lru_cache(maxsize=128)
+def assembled_for(kernel: Callable, argument_types: tuple) -> tuple[str, int]:
+    from cuda.bindings import nvjitlink
+    from numba import cuda
+
+    function = getattr(kernel, "py_func", kernel)
+    options = getattr(kernel, "targetoptions", {})
+    fast = bool(options.get("fastmath"))
+    with warnings.catch_warnings(), any_device():
+        warnings.simplefilter("ignore")
+        ptx, _ = cuda.compile_ptx(
+            function, argument_types, cc=CAPABILITY, fastmath=fast, lineinfo=True
+        )
+    given = ["-arch=sm_{}{}".format(*CAPABILITY), "-verbose"]
+    if options.get("max_registers"):
+        given.append(f"-maxrregcount={options['max_registers']}")
+    linker = nvjitlink.create(len(given), given)
+    try:
+        text = ptx.encode()
+        nvjitlink.add_data(linker, nvjitlink.InputType.PTX, text, len(text), "kernel")
+        nvjitlink.complete(linker)
+        log = bytearray(nvjitlink.get_info_log_size(linker))
+        nvjitlink.get_info_log(linker, log)
+    finally:
+        nvjitlink.destroy(linker)
+    return ptx, int(re.findall(r"used (\d+) registers", log.decode())[0])
+
+
 def fingerprint(argument: object) -> Hashable:
     """What decides the type that Numba gives an argument."""
     if isinstance(argument, np.ndarray):
