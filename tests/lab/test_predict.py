@@ -225,10 +225,30 @@ def test_the_rounds_of_a_loop_are_shared_out_among_its_copies():
     for name, line in lines.items():
         text = text.replace(f"{{{name}}}", str(line))
     program = read_ptx(text)
-    assert [len(part) for part in program] == [4, 7, 4]
+    assert [sum(one.slots > 0 for one in part) for part in program] == [3, 7, 4]
     # Two warps with twelve rounds each: 24 reads, of which a text reads three.
     assert times_of(program, report.work, warps=2) == [2, 8, 8]
     assert 100 <= chain_of(program[1], lambda one: 100 if one.kind == "global" else 4) <= 120
+
+
+@cuda.jit
+def count_down(out, rounds):
+    total = float32(0)
+    for _ in range(rounds):
+        total = total * float32(0.5) + float32(1)
+    out[cuda.grid(1)] = total
+
+
+def test_a_loop_that_asks_for_nothing_is_counted_by_its_lines():
+    report = checked_run(count_down, 1, 64, np.zeros(64, np.float32), 100, **QUICK)
+    body = report.source.tree.body
+    loop, line = body[1].lineno, body[1].body[0].lineno
+    once = f".loc 1 {line} 1\nfma.rn.f32 %f1, %f1, %f2, %f3;\n"
+    once += f".loc 1 {loop} 1\nadd.s64 %rd1, %rd1, 1;\n"
+    for copies in (1, 4):
+        text = f".entry count_down(\n$L1:\n{once * copies}@%p1 bra $L1;\nret;"
+        times = times_of(read_ptx(text), report.work, warps=2)
+        assert times == [2, 200 / copies]
 
 
 def test_a_chain_waits_for_each_result_and_at_each_barrier():

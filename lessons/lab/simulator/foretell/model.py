@@ -37,7 +37,6 @@ BUSY = {"local": "requests", "shfl": "shared", "mma": "tensor"}
 OVERLAP = 3  # two roofs of one height do not hide each other quite; a much lower one costs nothing
 DEFAULT_REGISTERS = 32  # per thread, where no compiler can be asked
 GUESSED_SLOTS = 8  # instructions of a statement or a request of memory, likewise
-SECTORS_OF_A_LINE = 4
 
 
 class Prediction(NamedTuple):
@@ -72,7 +71,7 @@ class Prediction(NamedTuple):
 def gpu_named(name: str) -> dict[str, Any]:
     """The constants of a GPU. Raises `InputError` for one that is not known."""
     known = {path.stem.upper(): path for path in sorted(FOLDER.glob("*.json"))}
-    if name.upper() not in known:
+    if str(name).upper() not in known:
         names = ", ".join(known) + "; lessons/lab/PREDICT.md says how to add one"
         raise InputError(f"no GPU {name!r} has been measured: take one of {names}")
     return {"name": name.upper(), **json.loads(known[name.upper()].read_text())}
@@ -128,9 +127,8 @@ class Model:
         Stores and atomics pass through it. The second keeps everything from one launch to the next,
         if all of it has room there.
         """
-        gpu, roofs, arrays = self.gpu, self.roofs, self.arrays
+        gpu, roofs, arrays, counted = self.gpu, self.roofs, self.arrays, self.report.counted
         places: dict[str, Place] = {}  # of each array, where most of its sectors are asked for
-        counted = self.report.counted
         for file, line, array in sorted(counted, key=lambda key: counted[key].sectors):
             places[array] = file, line
             self.add_line((file, line), array, counted[file, line, array])
@@ -161,8 +159,8 @@ class Model:
             alone = one.shared_requests * gpu[f"cycles_per_shared_atomic_{kind}"]
             again = (one.atomic_turns - one.shared_requests) * gpu["cycles_per_shared_meeting"]
             roofs["atomics"][place] += (alone + again * (kind == "float")) * self.share
-        elif one.atomics:  # the fewer lines of memory they go to, the less is done side by side
-            lines = max(1, self.work.sectors(array, "atomic")[1] / SECTORS_OF_A_LINE)
+        elif one.atomics:  # the fewer lines of 4 sectors they go to, the less is side by side
+            lines = max(1, self.work.sectors(array, "atomic")[1] / 4)
             at_sectors = one.atomic_sectors * gpu["cycles_per_atomic_sector"]
             at_addresses = one.atomic_turns * gpu[f"cycles_per_meeting_{kind}"]
             cycles = max(at_sectors, at_addresses) / min(gpu["atomic_units"], math.sqrt(lines))

@@ -17,16 +17,17 @@ from ..work import Work
 
 INSTRUCTION = re.compile(r"(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(.*);")
 REGISTER = re.compile(r"%[a-z]+\d+")
-MEMORY = re.compile(r"(?:ld|st|atom|red|cp\.async\.c).*?(?:\.(shared|local|param|const)\b|$)")
+MEMORY = re.compile(r"(?:ld|st|atom|red|cp\.async\.c\w)\..*?(?:\b(shared|local|param|const)\b|$)")
 NO_RESULT = ("st.", "red.", "cp.", "prefetch", "nanosleep")
 # Instructions of the machine for one of PTX, where it is not one: the first that fits. A division
 # of 64 bits has one of 32 beside it, which is taken where both numbers are small.
 SLOTS = (
-    (r"ld\.param|ret|mov\.|cvta\.|bra\.uni|cvt\.u64\.u32|cvt\.s64\.s32|pragma", 0),
+    (r"ld\.param|ret|mov\.|cvta\.|bra\.uni|cvt\.u64\.u32|cvt\.s64\.s32|begin", 0),
     (r"(div|rem)\.[su]64", 0), (r"(div|rem)\.[su]32", 18), (r"(div|sqrt|rcp)\.rn\.f32", 10),
     (r"(div|sqrt|rcp)\.rn\.f64", 40), (r"(mul|mad)\.(lo\.[su]64|hi)", 4),
     (r".*\.f64|.*\.approx", 2), (r"mul\.wide|(ld|st|atom|red)\.", 1), (r".*\.[usb]64", 2),
 )  # fmt: skip
+BEGIN = "begin"  # in place of an instruction: the text has come to another line
 
 
 class Instruction(NamedTuple):
@@ -53,7 +54,9 @@ def read_ptx(ptx: str) -> Program:
     labels, line = {}, 0
     for text in map(str.strip, ptx[ptx.index(".entry") :].splitlines()):
         if text.startswith(".loc"):
-            line = int(text.split()[2]) or line
+            before, line = line, int(text.split()[2]) or line
+            if line != before:
+                outside.append(Instruction(line, BEGIN, 1, 0, [], []))
         elif label := re.match(r"(\$?\w+):", text):
             labels[label[1]] = len(outside)
         elif found := INSTRUCTION.match(text):
@@ -88,10 +91,11 @@ def times_of(program: Program, work: Work, warps: int) -> list[float]:
     times: list[float] = [warps]
     for part in program[1:]:
         asking = {(one.line, one.kind) for one in part} & work.requests.keys()
-        lines = {one.line for one in part}
-        executed = [count for (line, _), count in work.executed.items() if line in lines]
         rounds = [work.requests[place] / copies[place] for place in asking]
-        times.append(max(rounds or executed, default=0))
+        for (line, _), count in work.executed.items() if not rounds else ():
+            if any(one.line == line for one in part):
+                rounds.append(count / max(1, copies[line, BEGIN]))
+        times.append(max(rounds, default=0))
     return times
 
 
