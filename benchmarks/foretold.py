@@ -19,13 +19,22 @@ from functools import partial
 import numpy as np
 
 from benchmarks.machine import RESULTS, description
-from kernels import histogram, image_ops, matmul
+from kernels import adam, encode, histogram, image_ops, matmul, mlp_forward, sampler
+from kernels import backward as learn_back
+from kernels.attention import backward, layer_norm
 from kernels.attention import forward as attention
-from kernels.attention import layer_norm
-from kernels.classifier import gelu
-from kernels.neighbours import convolve, pool, product
-from kernels.products import double_buffered, large_tiles, tensor_cores, tiles, transposed
-from kernels.reductions import columns, maximum, sums
+from kernels.bits import cells, quantise
+from kernels.classifier import gelu, sgd
+from kernels.classifier.column_sums import launch_column_sums as strips
+from kernels.config import Config
+from kernels.inline import fused as inline_fused
+from kernels.inline import learn, paint, scatter, sizes
+from kernels.neighbours import convolve, gradients, pool, product
+from kernels.palette import accumulate, assign
+from kernels.products import double_buffered, epilogue, large_tiles, tensor_cores, tiles, transposed
+from kernels.reductions import columns, contrast, maximum, prefix_sum, sums
+from kernels.siren import layers
+from kernels.state import initial_state
 from kernels.transfers import block_shapes
 from lessons import lab
 
@@ -156,23 +165,234 @@ def pixels():
     yield "bias and gelu", caught(gelu.launch_bias_gelu, x, bias, empty(1 << 14, 256)), 2
 
 
-FAMILIES = {
+# ---------------------------------------------------------------- others, for a blind test
+
+
+def other_shapes():
+    for side, factor in ((3072, 2), (2560, 8)):
+        image, small = drawn(side, side), empty(side // factor, side // factor)
+        for block in ((64, 4), (2, 64), (16, 8), (256, 2), (1, 256)):
+            name = f"shrink {side} by {factor}, blocks of {block[0]} x {block[1]}"
+            yield name, caught(block_shapes.launch_shrink, image, small, factor, block), 1
+
+
+def other_products():
+    rungs = {
+        "naive": matmul.launch_matmul_naive, "tiled": matmul.launch_matmul_tiled,
+        "registers": tiles.launch_product_registers,
+        "double buffered": double_buffered.launch_product_double_buffered,
+        "large tiles": large_tiles.launch_product_large_tiles,
+    }  # fmt: skip
+    for m, k, n in ((768, 768, 768), (256, 2048, 1280)):
+        size, c = f"{m} x {k} x {n}", empty(m, n)
+        for name, start in rungs.items():
+            yield f"product {name} {size}", caught(start, drawn(m, k), drawn(k, n), c), 1
+        launch = caught(transposed.launch_product_tn, drawn(k, m), drawn(k, n), c)
+        yield f"product tn {size}", launch, 1
+        launch = caught(epilogue.launch_product_bias_gelu, drawn(m, k), drawn(k, n), drawn(n), c)
+        yield f"product, bias and gelu {size}", launch, 1
+        halves = (
+            tensor_cores.words_of_halves(drawn(m, k)),
+            tensor_cores.words_of_halves(drawn(n, k)),
+        )
+        yield f"product halves {size}", caught(tensor_cores.launch_product_halves, *halves, c), 1
+
+
+def other_histograms():
+    pixels = drawn(1 << 21)
+    for colours, bins in (("even", 3), ("even", 64), ("even", 700), ("dark", 64), ("dark", 1000)):
+        shown = pixels**4 if colours == "dark" else pixels
+        for name in ("global", "shared"):
+            start = getattr(histogram, f"launch_histogram_{name}")
+            launch = caught(start, shown, empty(bins, kind=np.int32))
+            yield f"histogram {name}, {colours} colours, {bins} bins", launch, 8
+
+
+def other_reductions():
+    values, counts = drawn(1 << 22), np.ones(1 << 22, np.int32)
+    yield "sum tree 2^22", caught(histogram.launch_sum_tree, values, empty(1)), 4
+    for blocks in (264, 528):
+        indices = empty(blocks, kind=np.int32)
+        yield (
+            f"sum blocks 2^22, {blocks} blocks",
+            (sums.sum_blocks, blocks, 256, (values, empty(blocks))),
+            1,
+        )
+        yield (
+            f"argmax blocks 2^22, {blocks} blocks",
+            (maximum.argmax_blocks, blocks, 256, (values, indices)),
+            1,
+        )
+    for lanes in (4, 32):
+        launch = caught(sums.launch_sum_groups, values, np.int32(lanes), empty(1 << 22))
+        yield f"sums of groups of {lanes}", launch, 4
+    parts = prefix_sum.parts_for(1 << 22)
+    given = counts, empty(parts, kind=np.int32)
+    yield (
+        "sums of parts 2^22",
+        (prefix_sum.sums_of_parts, parts, prefix_sum.BLOCK_THREADS, given),
+        2,
+    )
+    launch = caught(prefix_sum.launch_prefix_sum, *given, empty(1 << 22, kind=np.int32))
+    yield "prefix sum 2^22", launch, 2
+    gradient, totals = drawn(1 << 15, 48), empty(48)
+    for name in ("threads", "warps", "blocks"):
+        start = getattr(columns, f"launch_column_sums_by_{name}")
+        yield f"column sums by {name}, 48 columns", caught(start, gradient, totals), 2
+    launch = columns.column_sums_of_blocks, 256, columns.BLOCK_THREADS, (gradient, empty(256, 48))
+    yield "column sums of 256 blocks, 48 columns", launch, 1
+    yield "column sums of strips, 640 columns", caught(strips, drawn(2048, 640), empty(640)), 1
+
+
+def other_convolutions():
+    count, side, channels, filters = 64, 48, 16, 24
+    images, weights = drawn(count, side, side, channels), drawn(5, 5, channels, filters)
+    bias, out = drawn(filters), empty(count, side, side, filters)
+    launch = caught(convolve.launch_convolve_naive, images, weights, bias, 1, 2, out)
+    yield "convolve naive, 5 x 5", launch, 1
+    launch = caught(
+        convolve.launch_convolve_tiled, images, drawn(3, 3, channels, filters), bias, out
+    )
+    yield "convolve tiled 64 x 48 x 48 x 16", launch, 1
+    launch = caught(product.launch_convolve_as_product, images, weights, bias, 1, 2, out)
+    yield "convolve as product, 5 x 5", launch, 1
+    launch = caught(gradients.launch_image_gradients, out, weights, 1, 2, empty(*images.shape))
+    yield "image gradients, 5 x 5", launch, 1
+    small = drawn(count, 24, 24, filters)
+    launch = caught(gradients.launch_image_gradients, small, drawn(3, 3, channels, filters), 2, 1,
+                    empty(*images.shape))  # fmt: skip
+    yield "image gradients, stride 2", launch, 1
+    for name, deltas, stride in (("", out, 1), (", stride 2", small, 2)):
+        parts = empty(deltas[..., 0].size // gradients.CHUNK, 9 * channels + 1, filters)
+        launch = caught(gradients.launch_filter_gradients, images, deltas, 3, stride, 1, parts)
+        yield f"filter gradients{name}", launch, 1
+    pooled, winners = (empty(count, 24, 24, channels, kind=kind) for kind in (np.float32, np.int32))
+    yield "max pool 64 x 48 x 48 x 16", caught(pool.launch_max_pool, images, 0, pooled, winners), 4
+    yield "unpool 64 x 48 x 48 x 16", caught(pool.launch_unpool, pooled, winners, images), 4
+    launch = caught(pool.launch_global_average_pool, images, empty(count, channels))
+    yield "global average pool", launch, 1
+
+
+def other_attentions():
+    for count, width in ((192, 40), (320, 64)):
+        q, k, v, slope = (drawn(3, 2, count, width, seed=seed) for seed in range(4))
+        out, log_sums = empty(*q.shape), empty(3, 2, count)
+        size = f"{count} x {width}"
+        launch = caught(attention.launch_flash_attention, q, k, v, out, log_sums)
+        yield f"flash attention {size}", launch, 1
+        launch = caught(attention.launch_attention_naive, q, k, v, empty(3, 2, count, count), out)
+        yield f"naive attention {size}", launch, 1
+        given = q, k, v, slope, log_sums, log_sums
+        launch = caught(backward.launch_flash_backward_queries, *given, out)
+        yield f"attention backward, queries {size}", launch, 1
+        launch = caught(backward.launch_flash_backward_keys, *given, out, empty(*q.shape))
+        yield f"attention backward, keys {size}", launch, 1
+        launch = caught(backward.launch_output_products, out, slope, log_sums)
+        yield f"attention backward, products {size}", launch, 2
+    for rows, width in ((1 << 13, 128), (1 << 11, 768)):
+        x, gain, of_row = drawn(rows, width), drawn(width), drawn(rows)
+        launch = caught(layer_norm.launch_layer_norm, x, gain, empty(*x.shape), of_row, of_row)
+        yield f"layer norm {rows} x {width}", launch, 2
+        launch = caught(layer_norm.launch_gain_gradients, x, of_row, of_row, x, empty(64, width))
+        yield f"gain gradients {rows} x {width}", launch, 1
+
+
+def other_pixels():
+    image = drawn(1440, 2560, 3)
+    start = partial(image_ops.launch_over_pixels, image_ops.grayscale)
+    yield "grayscale 1440", caught(start, image, empty(1440, 2560)), 2
+    start = partial(image_ops.launch_over_pixels, image_ops.downsample)
+    yield "downsample 720", caught(start, image, empty(720, 1280, 3)), 2
+    start = partial(image_ops.launch_over_pixels, image_ops.upsample)
+    yield "upsample 1440", caught(start, drawn(300, 400, 3), image), 2
+    yield "tint 1440", caught(block_shapes.launch_tint, image, drawn(3), image), 4
+    levels = np.array([3, 200], np.int32)
+    flat = drawn(3 << 20)
+    yield "stretch", caught(contrast.launch_stretch, flat, levels, np.int32(256), empty(3 << 20)), 2
+    yield "pixel centres", caught(sampler.launch_pixel_centres, 0, 1024, 1024, empty(1 << 20, 2)), 2
+    x = drawn(3000, 192)
+    yield "gelu backward", caught(gelu.launch_gelu_backward, x, drawn(192), empty(3000, 192)), 2
+    yield "sgd", caught(sgd.launch_sgd, drawn(5 << 20), drawn(5 << 20), 0.1), 2
+    points, centres = drawn(1 << 19, 3), drawn(24, 3)
+    labels = np.random.default_rng(0).integers(0, 24, 1 << 19, np.int32)
+    launch = caught(assign.launch_assign, points, centres, labels.copy(), empty(1 << 19))
+    yield "palette, nearest of 24", launch, 2
+    launch = caught(
+        accumulate.launch_accumulate, points, labels, empty(24, 3), empty(24, kind=np.int32)
+    )
+    yield "palette, sums of 24", launch, 2
+    words = empty(5 << 17, kind=np.uint32)
+    yield "pack cells of 5 bits", caught(cells.launch_pack_cells, drawn(1 << 22), 5, words), 2
+    yield "quantise to 3 bits", caught(quantise.launch_quantise, flat, 3, empty(3 << 20)), 2
+
+
+def training():
+    config = Config()
+    state, batch = initial_state(config), 1 << 15
+    uv, target, features = drawn(batch, 2), drawn(batch, 3), drawn(batch, 16)
+    hidden, outputs = drawn(2, batch, 32), drawn(batch, 16)
+    gradient, table = np.ones_like(state.feature_grid), adam.bias_corrections(0.9, 0.99)
+    rates, photo = config.adam_rates, drawn(1096, 1600, 3)
+    yield (
+        "sample a batch",
+        caught(sampler.launch_sample_batch, photo, 1, 1, uv, target),
+        2,
+    )
+    yield "encode", caught(encode.launch_encode, uv, state.feature_grid, features), 2
+    launch = caught(mlp_forward.launch_mlp_forward, features, state.weights, hidden, outputs)
+    yield "MLP forward", launch, 1
+    launch = caught(learn_back.launch_backward, uv, features, hidden, outputs, target, state.weights,
+                    empty(len(state.weights)), gradient, empty(1))  # fmt: skip
+    yield "MLP backward", launch, 1
+    given = state.weights, state.weights, state.weights_m, state.weights_v, 1, table, 0.01
+    yield (
+        "Adam, weights",
+        caught(adam.launch_adam_weights, *given, rates),
+        2,
+    )
+    given = state.feature_grid, gradient, state.grid_m, state.grid_v, state.grid_steps, table, 0.01
+    yield "Adam, grid", caught(adam.launch_adam_grid, *given, rates), 2
+    for width in (64, 128):
+        x, weights, bias = drawn(1 << 13, width), drawn(width, width), drawn(width)
+        launch = caught(
+            layers.launch_sine_layer, x, weights, bias, 30, empty(*x.shape), empty(*x.shape)
+        )
+        yield f"sine layer, {width} units", launch, 1
+        launch = caught(layers.launch_sine_backward, x, weights, x, empty(*x.shape))
+        yield f"sine layer backward, {width} units", launch, 1
+    picture, slopes = drawn(512, 768, 3), drawn(512, 768, 14)
+    grid, grad = (drawn(*sizes.grid_shape(512, 768)) for _ in range(2))
+    weights, total = drawn(*sizes.WEIGHTS_SHAPE), empty(1)
+    yield "paint by cells", caught(paint.launch_paint, grid, weights, picture), 1
+    yield "scatter, each pixel", caught(scatter.launch_scatter_direct, slopes, grad), 2
+    yield "scatter, each block", caught(scatter.launch_scatter_block, slopes, grad), 1
+    given = picture, grid, weights, grad, weights.copy(), total
+    yield "learn by cells, fused", caught(learn.launch_learn, *given), 1
+    yield "learn by warps, fused", caught(inline_fused.launch_learn_by_warps, *given), 1
+
+
+FIRST = {
     "shapes": shapes, "products": products, "histograms": histograms, "reductions": reductions,
     "convolutions": convolutions, "attention": attentions, "pixels": pixels,
 }  # fmt: skip
+BLIND = {
+    "shapes": other_shapes, "products": other_products, "histograms": other_histograms,
+    "reductions": other_reductions, "convolutions": other_convolutions,
+    "attention": other_attentions, "pixels": other_pixels, "training": training,
+}  # fmt: skip
 
 
-def cases(wanted=""):
+def cases(families, wanted=""):
     """Yields (family, name, kernel, grid, block, arguments, blocks to run)."""
-    for family, made in FAMILIES.items():
+    for family, made in families.items():
         for name, (kernel, grid, block, arguments), blocks in made():
             if wanted in f"{family}: {name}":
                 yield family, name, kernel, grid, block, arguments, blocks
 
 
-def foretell(wanted):
+def foretell(families, wanted):
     rows = []
-    for family, name, kernel, grid, block, arguments, few in cases(wanted):
+    for family, name, kernel, grid, block, arguments, few in cases(families, wanted):
         begin = time.perf_counter()
         whole = int(np.prod(grid))
         threads = int(np.prod(block))
@@ -198,13 +418,13 @@ def foretell(wanted):
     return rows
 
 
-def measure(rows):
+def measure(families, rows):
     from numba import cuda
 
     from benchmarks.graph_time import microseconds
 
     by_name = {row["name"]: row for row in rows}
-    for _, name, kernel, grid, block, arguments, _ in cases():
+    for _, name, kernel, grid, block, arguments, _ in cases(families):
         given = [cuda.to_device(one) if isinstance(one, np.ndarray) else one for one in arguments]
         us, *spread = microseconds(partial(start, kernel, grid, block, given))
         by_name[name] |= {"us": us, "spread": spread}
@@ -263,17 +483,18 @@ def main():
     if name is None:
         parser.error("say --predict, --measure or --show")
     path = RESULTS / f"{name}.json"
+    families = BLIND if "blind" in name else FIRST
     if options.predict and not path.exists():
-        result = {"foretold": description(), "rows": foretell(options.only)}
+        result = {"foretold": description(), "rows": foretell(families, options.only)}
     else:
         result = json.loads(path.read_text())
     if options.predict and "measured" in result:  # the blind figures stay, and what it says now
-        now = {row["name"]: row["foretold_us"] for row in foretell(options.only)}
+        now = {row["name"]: row["foretold_us"] for row in foretell(families, options.only)}
         for row in result["rows"]:
             row["now_us"] = now[row["name"]]
         result["summary_now"] = summary(result["rows"], "now_us")
     if options.measure:
-        measure(result["rows"])
+        measure(families, result["rows"])
         result |= {"measured": description(), "summary": summary(result["rows"])}
     if options.measure or options.show:
         show(result["rows"])

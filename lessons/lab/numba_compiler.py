@@ -8,6 +8,7 @@ in the first three, which take some tens of milliseconds; only those are done he
 import functools
 import importlib.util
 import re
+import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ import numpy as np
 from numba.core import types
 
 from .errors import without_colours
+from .names import SUCCESSOR
+from .overloads import in_types_of
 
 CAPABILITY = (9, 0)  # of the GPU that is compiled for, where there is none to ask
 # What a broken or incomplete installation raises. It says nothing about the kernel.
@@ -82,6 +85,7 @@ def compile_error(
 
         if successor:
             from numba_cuda_mlir.cuda import compile_ptx
+            from numba_cuda_mlir.numba_cuda import types as own
             from numba_cuda_mlir.numba_cuda.typing.typeof import Purpose, typeof
     except ImportError as error:
         raise CannotAsk(f"this version of numba-cuda is not known here ({error})") from None
@@ -89,8 +93,10 @@ def compile_error(
     given = getattr(kernel, "targetoptions", {})
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
-        if argument_types is None or successor:
+        if argument_types is None:
             argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
+        elif successor:
+            argument_types = tuple(in_types_of(own, kind) for kind in argument_types)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
             if successor:
@@ -105,6 +111,53 @@ def compile_error(
         text = without_colours(str(error))
         return CompileError(type(error).__name__, text, *place_of(error, function))
     return None
+
+
+def assembled(
+    kernel: Callable, arguments: Sequence[object], argument_types: tuple | None
+) -> tuple[str, int] | None:
+    """The text that NVIDIA's compiler makes of a kernel (PTX), and registers per thread.
+
+    argument_types: if they are not those of the arguments as they are. Returns None where compiler
+    or assembler cannot be asked.
+    """
+    if why_not_asked():
+        return None
+    from numba.cuda.typing.typeof import Purpose, typeof
+
+    types_ = argument_types or tuple(typeof(one, Purpose.argument) for one in arguments)
+    try:
+        return assembled_for(kernel, types_)
+    except Exception:  # as above: whatever a broken installation raises
+        return None
+
+
+@functools.lru_cache(maxsize=128)
+def assembled_for(kernel: Callable, argument_types: tuple) -> tuple[str, int]:
+    from cuda.bindings import nvjitlink
+    from numba import cuda
+
+    function = getattr(kernel, "py_func", kernel)
+    options = getattr(kernel, "targetoptions", {})
+    fast = bool(options.get("fastmath"))
+    with warnings.catch_warnings(), any_device():
+        warnings.simplefilter("ignore")
+        ptx, _ = cuda.compile_ptx(
+            function, argument_types, cc=CAPABILITY, fastmath=fast, lineinfo=True
+        )
+    given = ["-arch=sm_{}{}".format(*CAPABILITY), "-verbose"]
+    if options.get("max_registers"):
+        given.append(f"-maxrregcount={options['max_registers']}")
+    linker = nvjitlink.create(len(given), given)
+    try:
+        text = ptx.encode()
+        nvjitlink.add_data(linker, nvjitlink.InputType.PTX, text, len(text), "kernel")
+        nvjitlink.complete(linker)
+        log = bytearray(nvjitlink.get_info_log_size(linker))
+        nvjitlink.get_info_log(linker, log)
+    finally:
+        nvjitlink.destroy(linker)
+    return ptx, int(re.findall(r"used (\d+) registers", log.decode())[0])
 
 
 def fingerprint(argument: object) -> Hashable:
@@ -123,15 +176,20 @@ def fingerprint(argument: object) -> Hashable:
 
 @contextmanager
 def any_device() -> Iterator[None]:
-    """Functions that a kernel calls ask which GPU to compile for: let them ask without a GPU."""
+    """A compiler asks which GPU to compile for: let it ask without a GPU."""
     from numba.cuda import dispatcher
 
-    ask = dispatcher.get_current_device
+    ask, tools = dispatcher.get_current_device, sys.modules.get(f"{SUCCESSOR}.tools")
     dispatcher.get_current_device = lambda: current_device(ask)
+    known = getattr(tools, "_cached_cc", None)
+    if tools is not None and known is None:
+        tools._cached_cc = current_device(ask).compute_capability  # type: ignore[attr-defined]
     try:
         yield
     finally:
         dispatcher.get_current_device = ask
+        if tools is not None:
+            tools._cached_cc = known  # type: ignore[attr-defined]
 
 
 @functools.cache

@@ -15,9 +15,9 @@ from benchmarks.machine import RESULTS
 from kernels import histogram
 from lessons.lab import checked_run
 from lessons.lab.errors import InputError
-from lessons.lab.numba_compiler import why_not_asked
+from lessons.lab.numba_compiler import assembled, why_not_asked
 from lessons.lab.simulator.foretell import model
-from lessons.lab.simulator.foretell.program import program_of, read_ptx, times_of, waits_of
+from lessons.lab.simulator.foretell.program import chain_of, read_ptx, times_of
 
 MEASURED = json.loads((RESULTS / "h200-calibration.json").read_text())
 ROWS = {row["what"]: row for row in MEASURED["rows"]}
@@ -26,7 +26,7 @@ QUICK = {"without": ("slow",), "unwritten": False, "negative": False}
 
 @pytest.fixture(autouse=True)
 def no_compiler(monkeypatch):
-    monkeypatch.setattr(model, "program_of", lambda *_: None)
+    monkeypatch.setattr(model, "assembled", lambda *_: None)
 
 
 @cuda.jit
@@ -140,7 +140,15 @@ def test_a_gpu_that_is_not_known_and_a_run_that_was_not_counted():
     report = checked_run(copy_strided, 1, 32, *(np.zeros(32, np.float32),) * 2, 1, measure=False)
     with pytest.raises(InputError, match="no GPU 'H3000' has been measured: take one of H200"):
         report.predict("H3000")
-    with pytest.raises(InputError, match="nothing was counted"):
+    with pytest.raises(InputError, match="counted in a run with measure=True"):
+        report.predict()
+
+
+def test_a_run_with_problems_foretells_nothing():
+    source, out = (np.zeros(32, np.float32) for _ in range(2))
+    report = checked_run(copy_strided, 1, 64, source, out, 1)
+    assert not report.ok
+    with pytest.raises(InputError, match="counted in a run without problems, to its end"):
         report.predict()
 
 
@@ -148,7 +156,7 @@ def test_a_gpu_that_is_not_known_and_a_run_that_was_not_counted():
 
 
 def test_the_constants_are_those_of_the_calibration():
-    assert model.gpu_named("H200") == calibrate.constants_of(MEASURED, "H200")
+    assert model.gpu_named("H200") == {"name": "H200", **calibrate.constants_of(MEASURED)}
 
 
 @pytest.mark.parametrize("what", ["shared 8", "shared 32", "small 8", "small 32"])
@@ -216,23 +224,50 @@ def test_the_rounds_of_a_loop_are_shared_out_among_its_copies():
     text = PTX
     for name, line in lines.items():
         text = text.replace(f"{{{name}}}", str(line))
-    program = read_ptx(text, registers=24)
-    assert program.loops == [(1, 1), (2, 2)]
-    times = times_of(program, report.work, warps=2)
+    program = read_ptx(text)
+    assert [sum(one.slots > 0 for one in part) for part in program] == [3, 7, 4]
     # Two warps with twelve rounds each: 24 reads, of which a text reads three.
-    assert times[:4] == [2, 8, 8, 2]
-    waits = waits_of(program, lambda one: 100 if one.space else 4)
-    assert 100 <= waits[1] <= 120
+    assert times_of(program, report.work, warps=2) == [2, 8, 8]
+    assert 100 <= chain_of(program[1], lambda one: 100 if one.kind == "global" else 4) <= 120
 
 
-def test_each_round_of_a_chain_waits_for_the_last_one():
-    chain = ".entry follow(\n$L1:\nld.global.u64 %rd1, [%rd1];\n@%p1 bra $L1;\nret;"
-    assert waits_of(read_ptx(chain, registers=24), lambda one: 500 if one.space else 4)[0] >= 490
+@cuda.jit
+def count_down(out, rounds):
+    total = float32(0)
+    for _ in range(rounds):
+        total = total * float32(0.5) + float32(1)
+    out[cuda.grid(1)] = total
+
+
+def test_a_loop_that_asks_for_nothing_is_counted_by_its_lines():
+    report = checked_run(count_down, 1, 64, np.zeros(64, np.float32), 100, **QUICK)
+    body = report.source.tree.body
+    loop, line = body[1].lineno, body[1].body[0].lineno
+    once = f".loc 1 {line} 1\nfma.rn.f32 %f1, %f1, %f2, %f3;\n"
+    once += f".loc 1 {loop} 1\nadd.s64 %rd1, %rd1, 1;\n"
+    for copies in (1, 4):
+        text = f".entry count_down(\n$L1:\n{once * copies}@%p1 bra $L1;\nret;"
+        times = times_of(read_ptx(text), report.work, warps=2)
+        assert times == [2, 200 / copies]
+
+
+def test_a_chain_waits_for_each_result_and_at_each_barrier():
+    text = ".entry follow(\n$L1:\n%s@%%p1 bra $L1;\nret;"
+    read, add = "ld.global.u64 %rd{}, [%rd{}];\n", "add.s64 %rd9, %rd8, %rd7;\n"
+
+    def cycles(*lines):
+        loop = read_ptx(text % "".join(lines))[1]
+        return chain_of(loop, lambda one: {"global": 500, "bar": 50}.get(one.kind, 4))
+
+    assert cycles(read.format(2, 1), read.format(4, 3)) == 500
+    assert cycles(read.format(2, 1), read.format(3, 2)) == 1000
+    assert cycles(read.format(2, 1), "bar.sync 0;\n", read.format(4, 3)) == 1050
+    assert cycles(*[add] * 10) == 21  # two instructions each, and a jump: one per cycle
 
 
 @pytest.mark.skipif(why_not_asked() is not None, reason="no compiler for GPUs")
 def test_the_compiler_says_registers_and_instructions(monkeypatch):
-    monkeypatch.setattr(model, "program_of", program_of)
+    monkeypatch.setattr(model, "assembled", assembled)
     found = rows_read(64)
     assert found.by_compiler and 8 <= found.registers <= 40 and "guessed" not in str(found)
     # A block has four warps, and a processor issues four instructions per cycle.

@@ -73,7 +73,7 @@ class Attributes:
             return number
         if not names.is_known(path):
             raise Unsupported(node, names.unknown(path))
-        return CudaName(path)
+        return found
 
     def of_array(self, node: ast.Attribute, view: ArrayView, mask: Mask) -> object:
         if node.attr in (view.dtype.fields or ()):
