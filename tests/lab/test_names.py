@@ -83,48 +83,29 @@ PROGRAM = """
 import numpy as np
 from numba_cuda_mlir import cuda, extending
 from numba_cuda_mlir.numba_cuda import types
-
-registries = dict(typing_registry=extending.typing_registry)
-
+own = dict(typing_registry=extending.typing_registry)
 def twice(x): pass
-
-@extending.overload(twice, **registries)
+@extending.overload(twice, **own)
 def twice_by_type(x):
     if isinstance(x, types.Integer):
         return lambda x: x * 2
     return lambda x: x + x + 0.5
-
-@extending.register_jitable(**registries)
-def limited(x, most):
-    return most if x > most else x
-
-@extending.overload_method(types.Array, "last", **registries)
-def last(a):
-    return lambda a: a[a.size - 1]
-
+@extending.register_jitable(**own)
+def limited(x, most): return most if x > most else x
+@extending.overload_method(types.Array, "last", **own)
+def last(a): return lambda a: a[a.size - 1]
 @cuda.jit
 def kernel(a, i, out):
     out[0], out[1], out[2], out[3] = twice(i), twice(a[1]), limited(i, 5), a.last()
-
 out = np.zeros(4)
 kernel[1, 1](np.arange(4.0), 7, out)
 assert out.tolist() == [14, 2.5, 5, 3], out
-
-@cuda.jit("void(float32[::1], int32)")
-def fill(a, number):
-    a[cuda.grid(1)] = number
-
+@cuda.jit
+def fill(a: types.float32[::1], number: types.int32): a[cuda.grid(1)] = number
 (signature,) = fill.signatures
 assert ".entry" in fill.inspect_asm(signature) and "define" in fill.inspect_llvm(signature)
-
-@cuda.jit
-def annotated(a: types.float32[::1], number: types.int32):
-    a[cuda.grid(1)] = number
-
-for kernel in (fill, annotated):
-    a = np.zeros(3, np.float32)
-    kernel[1, 3](a, 2.75)
-    assert a.tolist() == [2] * 3
+fill[1, 1](out := np.zeros(1, np.float32), 2.75)
+assert out[0] == 2
 """
 
 

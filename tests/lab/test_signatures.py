@@ -53,18 +53,14 @@ def adds(out, a, b):
     out[0] = a + b
 
 
-@with_signature("(float64[::1], float32, float64)", "(float64[::1], float64, float32)")
-def adds_either_way(out, a, b):
-    out[0] = a + b
-
-
 def test_the_best_of_several_signatures():
     out = np.zeros(1)
     for a, b, total in ((2**24 + 1, 1, 2**24 + 2), (np.float32(0.5), 0.25, 0.75)):
         clean(checked_run(adds, 1, 1, out, a, b))
         assert out[0] == total
-    with pytest.raises(TypeError, match="Ambiguous overloading for <function adds_either_way"):
-        checked_run(adds_either_way, 1, 1, out, 1.0, 2.0)
+    keep_signatures(adds, ["(float64[::1], float32, float64)", "(float64[::1], float64, float32)"])
+    with pytest.raises(TypeError, match="Ambiguous overloading for <function adds"):
+        checked_run(adds, 1, 1, out, 1.0, 2.0)
 
 
 with lab.instead_of_gpu():
