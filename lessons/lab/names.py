@@ -82,7 +82,7 @@ def recognise(value: object) -> CudaName | None:
     if isinstance(value, type) and issubclass(value, np.generic) and is_bfloat16(np.dtype(value)):
         return CudaName("bf16.bfloat16")  # of ml_dtypes
     if str(getattr(value, "__module__", "")).endswith("_internal.cuda_bf16"):
-        name = getattr(value, "__name__", "")
+        name = getattr(value, "__name__", "").lstrip("_")  # as in CUDA C
         return CudaName(f"bf16.{name}") if name in FUNCTIONS_OF_BF16 else None
     path, known = known_objects(loaded_modules()).get(id(value), ("", None))
     found = known is value and known is not None

@@ -7,6 +7,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -39,9 +40,7 @@ def first_implementation(
             by_name = {name: in_types_of(own, way(kind)) for name, kind in named.items()}
             try:
                 found = template._overload_func(*given, **by_name)
-            except Exception as error:  # of the two packages, each has errors of its own
-                if not is_refusal(error):
-                    raise
+            except refusals():
                 continue
             implementation = found[1] if isinstance(found, tuple) else found
             if isinstance(implementation, FunctionType):
@@ -70,14 +69,11 @@ def attribute_templates(kind: Any, name: str) -> list[Any]:
 def type_made_by(function: Callable, kinds: Sequence[Any]) -> Any:
     """The type of what a class makes of arguments of these types; None if none is registered."""
     for context, own in typing_contexts(refresh=True):
+        known = context._lookup_global(function)
         given = tuple(in_types_of(own, kind) for kind in kinds)
-        try:
-            known = context._lookup_global(function)
+        with suppress(*refusals()):
             if known:
                 return context.resolve_function_type(known, given, {}).return_type
-        except Exception as error:
-            if not is_refusal(error):
-                raise
     return None
 
 
@@ -132,13 +128,13 @@ def types_of(value: object) -> ModuleType:
     bases = (value if isinstance(value, type) else type(value)).__mro__
     if not any(base.__module__.startswith(SUCCESSOR) for base in bases):
         return types
-    return sys.modules[f"{SUCCESSOR}.numba_cuda.types"]
+    return sys.modules.get(f"{SUCCESSOR}.numba_cuda.types", types)
 
 
-def is_refusal(error: Exception) -> bool:
-    """Whether an error says that there is no function for these types."""
-    numbas = any(base.__name__ == "NumbaError" for base in type(error).__mro__)
-    return numbas or isinstance(error, (AttributeError, TypeError))
+def refusals() -> tuple[type[Exception], ...]:
+    """What each package raises where there is no function for some types."""
+    errors = sys.modules.get(f"{SUCCESSOR}.numba_cuda.core.errors")
+    return AttributeError, TypeError, NumbaError, getattr(errors, "NumbaError", NumbaError)
 
 
 def in_types_of(own: ModuleType, kind: Any) -> Any:
@@ -154,12 +150,13 @@ def in_types_of(own: ModuleType, kind: Any) -> Any:
         return own.Array(dtype, kind.ndim, kind.layout, not kind.mutable, aligned=kind.aligned)
     if hasattr(kind, "literal_value"):
         return own.literal(kind.literal_value)
-    if hasattr(kind, "instance_class") and hasattr(kind, "types"):
-        return own.BaseTuple.from_types(list(map(inner, kind)), kind.instance_class)
-    if isinstance(kind, types.BaseTuple) or name in ("Tuple", "UniTuple"):
-        return own.BaseTuple.from_types(list(map(inner, kind)))
+    if name.endswith("Tuple"):
+        fields = getattr(kind, "instance_class", None)
+        return own.BaseTuple.from_types(list(map(inner, kind)), fields)
+    if name.endswith("EnumMember"):
+        return getattr(own, name)(kind.instance_class, inner(kind.dtype))
     if name in ("DType", "NumberClass", "Optional"):
-        return getattr(own, name)(inner(getattr(kind, "dtype", None) or kind.key))
+        return getattr(own, name)(inner(kind.key))
     if name in ("NPDatetime", "NPTimedelta"):
         return getattr(own, name)(kind.unit)
     if name == "Record":

@@ -129,9 +129,9 @@ def test_what_a_kernel_is_asked_about_its_code():
         assert kernel.overloads[signature].max_cooperative_grid_blocks(256) == 128
         assert ".entry" in kernel.inspect_asm(signature)
         assert list(kernel.inspect_asm()) == [signature]
-        for ask in (kernel.inspect_llvm, kernel.inspect_sass):
-            with pytest.raises(InputError, match="inspect_asm"):
-                ask(signature)
+        assert "define" in kernel.inspect_llvm(signature)
+        with pytest.raises(InputError, match="inspect_asm"):
+            kernel.inspect_sass(signature)
         text, kind = cuda.compile_ptx_for_current_device(lambda x: x + x, (float32,), device=True)
         assert ".func" in text and kind == float32
 
@@ -158,6 +158,29 @@ def test_the_interface_of_arrays_both_ways():
         fill[1, 8](Described(fresh.__cuda_array_interface__))
         assert fresh.copy_to_host().tolist() == list(range(8))
     assert session.ok, session
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_kernel_knows_memory_of_others_by_a_name(native):
+    with instead_of_gpu(native=native) as session:
+        array = ones()
+        other = Described(array.__cuda_array_interface__)
+
+        @cuda.jit
+        def doubles():
+            other[cuda.grid(1)] *= 2
+
+        doubles[1, 8]()
+        assert array.copy_to_host().tolist() == [2] * 8
+    assert session.ok, session
+
+
+def test_for_all_of_nothing_is_no_launch():
+    with instead_of_gpu() as session:
+        add.forall(0)(ones(), 1)
+        with pytest.raises(ValueError, match="negative"):
+            add.forall(-1)
+    assert not session.launches
 
 
 @cuda.jit

@@ -9,6 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numba.cuda
+
 from ..dimensions import MAX_THREADS, Configuration, configuration, forall_configuration
 from ..errors import InputError, refuse_names
 from ..names import SUCCESSOR, is_of_successor
@@ -92,25 +94,24 @@ class WithoutCode(metaclass=Fixed):
             dispatcher = importlib.import_module("numba.cuda.dispatcher")
             return dispatcher._Kernel(kernel.py_func, types, **kernel.targetoptions)
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """What numba-cuda-mlir keeps of its work."""
-        return dict(self._lab_code.metadata)
+    metadata = property(lambda self: self._lab_code.metadata)  # what numba-cuda-mlir keeps
 
     def inspect_asm(self, cc: Any = None) -> str:
         """PTX, for the capability of the lab's device."""
         kernel, cc = self._lab_kernel, cc or Device.compute_capability
-        front = importlib.import_module(f"{SUCCESSOR if is_of_successor(kernel) else 'numba'}.cuda")
+        if is_of_successor(kernel):
+            return str(self.metadata["ptx"])
         with any_device():
-            return str(front.compile_ptx(kernel.py_func, self._lab_types, cc=cc)[0])
+            return str(numba.cuda.compile_ptx(kernel.py_func, self._lab_types, cc=cc)[0])
 
     def inspect_llvm(self) -> str:
         """The intermediate language from which PTX is made."""
         code = self._lab_code
         if not is_of_successor(self._lab_kernel):
             return str(code.inspect_llvm())
+        make = importlib.import_module(f"{SUCCESSOR}.mlir_optimization").get_llvmir
         with any_device():
-            return str(importlib.import_module(f"{SUCCESSOR}.mlir_optimization").get_llvmir(code))
+            return str(make(code))
 
     def inspect_sass(self) -> str:
         raise InputError(

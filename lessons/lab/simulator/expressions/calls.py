@@ -228,7 +228,6 @@ class Calls:
             if made is not None:
                 return made
             raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
-        arguments = as_declared(function, arguments)
         source = called_source(overload_of(node, function, arguments, keywords) or function)
         if source is None:
             raise Unsupported(node, f"`{name}` cannot be called from a kernel")
@@ -280,20 +279,6 @@ def make_tuple(
 
 def call_any_math_at(node: ast.Call, function: Callable, numbers: list[Number]) -> object:
     return call_any_math(function, numbers)
-
-
-def as_declared(function: Callable, arguments: list[object]) -> list[object]:
-    """The arguments in the types of the one signature that a device function was given."""
-    declared = getattr(function, "overloads", None) or {}
-    if len(declared) != 1 or getattr(function, "_can_compile", True):
-        return arguments
-    dtypes = [dtype_of_type(kind) for kind in next(iter(declared))]
-    if len(dtypes) != len(arguments):
-        return arguments
-    return [
-        convert(argument, dtype) if dtype is not None and is_number(argument) else argument
-        for argument, dtype in zip(arguments, dtypes, strict=True)
-    ]
 
 
 def float_of_text(node: ast.Call, text: str) -> np.float64:
