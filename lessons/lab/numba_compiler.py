@@ -6,11 +6,15 @@ in the first three, which take some tens of milliseconds; only those are done he
 """
 
 import functools
+import gc
+import importlib
 import importlib.util
 import re
+import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import PurePath
 from types import SimpleNamespace, TracebackType
 from typing import Any, NamedTuple
@@ -27,6 +31,8 @@ INSTALLATION_ERRORS = (
     "CudaSupportError", "CudaDriverError", "NvvmSupportError", "NvrtcSupportError",
     "DynamicLibNotFoundError",
 )  # fmt: skip
+# Modules of numba-cuda that few kernels need, and that take long to prepare.
+SELDOM_NEEDED = ("fp16", "bf16", "fp8", "libdevicedecl", "vector_types")
 # Names that Numba's compiler gives what it is working on, in whose `loc` the place is.
 WORK = ("constraint", "inst", "expr", "value", "loc", "self", "stmt", "interp")
 # "File "kernel.py", line 7" or "at /home/me/kernel.py (7)", as Numba's messages tell a place.
@@ -90,13 +96,18 @@ def compile_error(
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
         if argument_types is None or successor:
-            argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
+            with without_masked_arrays():
+                argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
             if successor:
                 compile_ptx(function, argument_types, cc=CAPABILITY)
-            else:
-                compile_cuda(function, types.none, argument_types, cc=CAPABILITY, **options)
+                return None
+            ask = partial(
+                compile_cuda, function, types.none, argument_types, cc=CAPABILITY, **options
+            )
+            if not compiles_with_little(ask):
+                ask()
     except TimeoutError:  # of an alarm that somebody has set: it says nothing about the kernel
         raise
     except Exception as error:  # a mistake in a kernel can raise anything inside of a compiler
@@ -105,6 +116,101 @@ def compile_error(
         text = without_colours(str(error))
         return CompileError(type(error).__name__, text, *place_of(error, function))
     return None
+
+
+# ---------------------------------------------------------------- asking with less
+
+# Before it compiles its first kernel, numba-cuda prepares everything that a kernel may need: for
+# most programs that are checked, a fifth of their time. What compiles with half of it compiles with
+# all of it. What does not is asked again, with everything.
+
+
+def compiles_with_little(ask: Callable[[], object]) -> bool:
+    """Whether a kernel is known to compile. If not, it may do so all the same."""
+    from numba.cuda.descriptor import cuda_target
+
+    whole = cuda_target._typingctx, cuda_target._targetctx
+    if getattr(whole[1], "_registries", None):
+        return False  # everything is prepared already
+    stubs: list[tuple[Any, str, object]] = []
+    garbage = gc.isenabled()
+    gc.disable()  # a compiler's objects stay: to look through them is in vain
+    try:
+        cuda_target._typingctx, cuda_target._targetctx = contexts_of_little()
+        for name in SELDOM_NEEDED:
+            stand_in(numba.cuda, name, stub_of_declarations(), stubs)
+        ask()
+    except TimeoutError:
+        raise
+    except Exception:  # of whatever kind, for it means little here
+        return False
+    finally:
+        cuda_target._typingctx, cuda_target._targetctx = whole
+        take_away(stubs)
+        if garbage:
+            gc.enable()
+    return True
+
+
+@functools.cache
+def contexts_of_little() -> tuple[Any, Any]:
+    """What numba-cuda keeps all declarations in, for types and for code."""
+    from numba.cuda.target import CUDATargetContext, CUDATypingContext
+
+    class Little:
+        """New declarations come with new modules, and are looked for only then."""
+
+        modules = 0
+
+        def refresh(self) -> None:
+            if self.modules != len(sys.modules):
+                self.modules = len(sys.modules)
+                super().refresh()  # type: ignore[misc]
+                self.modules = len(sys.modules)
+
+    class Typing(Little, CUDATypingContext):
+        def resolve_value_type(self, value: Any) -> Any:
+            if hasattr(value, "py_func"):
+                raise NotImplementedError  # another kernel could not use it, once it is compiled
+            return super().resolve_value_type(value)
+
+    class Target(Little, CUDATargetContext):
+        pass
+
+    typing = Typing()
+    return typing, Target(typing)
+
+
+def stub_of_declarations() -> SimpleNamespace:
+    from numba.cuda.core.imputils import Registry as Code
+    from numba.cuda.typing.templates import Registry as Typing
+
+    names = SimpleNamespace(target_registry=Code("none"), impl_registry=Code("none"))
+    names.registry = names.typing_registry = Typing()
+    return names
+
+
+@contextmanager
+def without_masked_arrays() -> Iterator[None]:
+    """Numba asks of each array whether it is a masked one, and NumPy would load them for that."""
+    stubs: list[tuple[Any, str, object]] = []
+    stand_in(np, "ma", SimpleNamespace(MaskedArray=()), stubs)
+    try:
+        yield
+    finally:
+        take_away(stubs)
+
+
+def stand_in(module: Any, name: str, stub: object, stubs: list[tuple[Any, str, object]]) -> None:
+    if name not in vars(module) and f"{module.__name__}.{name}" not in sys.modules:
+        setattr(module, name, stub)
+        stubs.append((module, name, stub))
+
+
+def take_away(stubs: list[tuple[Any, str, object]]) -> None:
+    for module, name, stub in stubs:
+        if vars(module).get(name) is stub:  # and not the module, which has come meanwhile
+            delattr(module, name)
 
 
 def fingerprint(argument: object) -> Hashable:
