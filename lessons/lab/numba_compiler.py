@@ -6,8 +6,6 @@ in the first three, which take some tens of milliseconds; only those are done he
 """
 
 import functools
-import gc
-import importlib
 import importlib.util
 import re
 import sys
@@ -96,7 +94,7 @@ def compile_error(
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
         if argument_types is None or successor:
-            with without_masked_arrays():
+            with absent(np, {"ma": SimpleNamespace(MaskedArray=())}):  # asked for each array
                 argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
@@ -132,23 +130,16 @@ def compiles_with_little(ask: Callable[[], object]) -> bool:
     whole = cuda_target._typingctx, cuda_target._targetctx
     if getattr(whole[1], "_registries", None):
         return False  # everything is prepared already
-    stubs: list[tuple[Any, str, object]] = []
-    garbage = gc.isenabled()
-    gc.disable()  # a compiler's objects stay: to look through them is in vain
     try:
         cuda_target._typingctx, cuda_target._targetctx = contexts_of_little()
-        for name in SELDOM_NEEDED:
-            stand_in(numba.cuda, name, stub_of_declarations(), stubs)
-        ask()
+        with absent(numba.cuda, dict.fromkeys(SELDOM_NEEDED, stub_of_declarations())):
+            ask()
     except TimeoutError:
         raise
     except Exception:  # of whatever kind, for it means little here
         return False
     finally:
         cuda_target._typingctx, cuda_target._targetctx = whole
-        take_away(stubs)
-        if garbage:
-            gc.enable()
     return True
 
 
@@ -191,26 +182,20 @@ def stub_of_declarations() -> SimpleNamespace:
 
 
 @contextmanager
-def without_masked_arrays() -> Iterator[None]:
-    """Numba asks of each array whether it is a masked one, and NumPy would load them for that."""
-    stubs: list[tuple[Any, str, object]] = []
-    stand_in(np, "ma", SimpleNamespace(MaskedArray=()), stubs)
+def absent(package: Any, stubs: dict[str, object]) -> Iterator[None]:
+    """Modules that nobody has loaded yet are stubs, and so are not loaded now."""
+    loaded = vars(package)
+    stubs = {
+        name: stub for name, stub in stubs.items()
+        if name not in loaded and f"{package.__name__}.{name}" not in sys.modules
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        setattr(package, name, stub)
     try:
         yield
     finally:
-        take_away(stubs)
-
-
-def stand_in(module: Any, name: str, stub: object, stubs: list[tuple[Any, str, object]]) -> None:
-    if name not in vars(module) and f"{module.__name__}.{name}" not in sys.modules:
-        setattr(module, name, stub)
-        stubs.append((module, name, stub))
-
-
-def take_away(stubs: list[tuple[Any, str, object]]) -> None:
-    for module, name, stub in stubs:
-        if vars(module).get(name) is stub:  # and not the module, which has come meanwhile
-            delattr(module, name)
+        for name in [name for name, stub in stubs.items() if loaded.get(name) is stub]:
+            delattr(package, name)
 
 
 def fingerprint(argument: object) -> Hashable:
