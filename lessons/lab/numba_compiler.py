@@ -10,7 +10,7 @@ import importlib.util
 import re
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import PurePath
@@ -31,6 +31,8 @@ INSTALLATION_ERRORS = (
 )  # fmt: skip
 # Modules of numba-cuda that few kernels need, and that take long to prepare.
 SELDOM_NEEDED = ("fp16", "bf16", "fp8", "libdevicedecl", "vector_types")
+# Numba asks of each array whether it is one of them, and NumPy would load the module for that.
+MASKED_ARRAYS = {"ma": SimpleNamespace(MaskedArray=())}
 # Names that Numba's compiler gives what it is working on, in whose `loc` the place is.
 WORK = ("constraint", "inst", "expr", "value", "loc", "self", "stmt", "interp")
 # "File "kernel.py", line 7" or "at /home/me/kernel.py (7)", as Numba's messages tell a place.
@@ -94,7 +96,7 @@ def compile_error(
     options = {name: bool(given.get(name)) for name in ("debug", "lineinfo", "fastmath")}
     try:
         if argument_types is None or successor:
-            with absent(np, {"ma": SimpleNamespace(MaskedArray=())}):  # asked for each array
+            with absent(np, MASKED_ARRAYS):
                 argument_types = tuple(typeof(value, Purpose.argument) for value in arguments)
         with warnings.catch_warnings(), any_device():
             warnings.simplefilter("ignore")
@@ -182,7 +184,7 @@ def stub_of_declarations() -> SimpleNamespace:
 
 
 @contextmanager
-def absent(package: Any, stubs: dict[str, object]) -> Iterator[None]:
+def absent(package: Any, stubs: Mapping[str, object]) -> Iterator[None]:
     """Modules that nobody has loaded yet are stubs, and so are not loaded now."""
     loaded = vars(package)
     stubs = {

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 
+from ..numba_compiler import MASKED_ARRAYS, absent
 from ..signatures import converted
 from ..simulator.arguments import names_of_parameters, rebuild
 from ..source import read_source
@@ -97,7 +98,8 @@ def typed(value: Any) -> Any:
         from numba.cuda.typing.typeof import typeof as typeof_on_gpu
     except ImportError:
         return typeof(plain_array(plain(value)))
-    return typeof_on_gpu(plain_array(plain(value)), Purpose.argument)
+    with absent(np, MASKED_ARRAYS):
+        return typeof_on_gpu(plain_array(plain(value)), Purpose.argument)
 
 
 def types_of(values: Iterable[Any]) -> str:
