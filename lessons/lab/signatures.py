@@ -139,7 +139,7 @@ def convert(kind: types.Type, value: Any) -> Any:
     if isinstance(value, (np.ndarray, tuple)):
         return value
     dtype = dtype_of(kind)
-    if dtype is None:
+    if dtype is None or (isinstance(value, np.generic) and value.dtype == dtype):
         return value
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]

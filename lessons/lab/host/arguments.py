@@ -9,6 +9,7 @@ import numpy as np
 from numba import typeof
 
 from ..names import package_of
+from ..numba_compiler import MASKED_ARRAYS, absent
 from ..signatures import converted
 from ..simulator.arguments import names_of_parameters, rebuild
 from ..source import read_source
@@ -99,7 +100,8 @@ def typed(kernel: Any, value: Any) -> Any:
         types = importlib.import_module(f"{package_of(kernel)}.typing.typeof")
     except ImportError:
         return typeof(memory)
-    return types.typeof(memory, types.Purpose.argument)
+    with absent(np, MASKED_ARRAYS):
+        return types.typeof(memory, types.Purpose.argument)
 
 
 def types_of(values: Iterable[Any]) -> str:

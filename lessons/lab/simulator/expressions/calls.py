@@ -206,7 +206,6 @@ class Calls:
         keywords: dict[str, object],
         mask: Mask,
     ) -> object:
-        name = ast.unparse(node.func)
         if is_numpy(function):
             return attempt(self.numpy.call, node, function, arguments, keywords, mask)
         small = call_math(function, arguments)
@@ -227,10 +226,11 @@ class Calls:
             made = registered_object(function, arguments, keywords)
             if made is not None:
                 return made
-            raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
+            text = f"`{ast.unparse(node.func)}`: objects of classes cannot be made in a kernel"
+            raise Unsupported(node, text)
         source = called_source(overload_of(node, function, arguments, keywords) or function)
         if source is None:
-            raise Unsupported(node, f"`{name}` cannot be called from a kernel")
+            raise Unsupported(node, f"`{ast.unparse(node.func)}` cannot be called from a kernel")
         signatures = signatures_of(function)
         if signatures:
             return self.call_with_signature(node, source, signatures, arguments, mask)
