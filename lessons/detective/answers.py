@@ -20,11 +20,19 @@ from lessons.grading.judge.run import run_check
 from lessons.grading.judge.verdict import Verdict
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.output import Output
 from lessons.lab.dimensions import Dim3
 
 POINTS = {"line": 2, "kind": 2, "witness": 2, "mend": 4}
 RUNS_OF_MENDED = 4  # inputs with which a mended kernel is run
 SECONDS = 60.0
+SEEN = {  # of findings
+    "deadlock": "the launch does not end; somebody had to stop it",
+    "endless": "the launch does not end; somebody had to stop it",
+    "barrier": "it ends on some GPUs, and hangs on others",
+    "out-of-bounds": "some runs end with an illegal address, others with wrong numbers",
+    "race": "most runs are right; in some, the result is another one",
+}
 SHOWN = 3  # wrong elements that a case shows; another one is a witness
 THREAD = re.compile(
     r"thread\s*\(?([\d,\s]+?)\)?\s+of\s+block\s*\(?([\d,\s]+?)\)?(?=\D*$|\D+thread)"
@@ -83,15 +91,16 @@ def named(case: Case, line: int, kind: str, witness: str) -> Named:
 
 def is_witness(case: Case, witness: str) -> tuple[bool, str]:
     """(whether it is one, a sentence). Raises `InputError` for what is no witness at all."""
+    witness = witness.replace('"', " ").replace("'", " ").strip()
     threads = THREAD.findall(witness)
-    element = ELEMENT.match(witness.strip())
+    found = ELEMENT.match(witness)
     sizes = {name: int(value) for name, value in SIZE.findall(witness)}
     if len(threads) == 2:
         first, second = (Thread(whole(block), whole(thread)) for thread, block in threads)
         return two_threads(case, first, second)
-    if element:
-        index = tuple(int(part) for part in element[2].split(",") if part.strip())
-        return one_element(case, element[1], index)
+    if found:
+        index = tuple(int(part) for part in found[2].split(",") if part.strip())
+        return one_element(case, found[1], index)
     if sizes:
         return smaller_input(case, sizes)
     raise InputError(f"{witness!r} is no witness: give {HOW}")
@@ -146,18 +155,21 @@ def meeting_places(
     finding = case.finding
     assert finding is not None
     lines = {finding.line, finding.other_line or finding.line}
-    touched: dict[tuple[int, int], list[tuple[int, int, bool]]] = {first: [], second: []}
+    touched: dict[tuple[int, int], set[tuple[int, int, str]]] = {first: set(), second: set()}
+    shared = True
     for event in ran.reports[-1].events:
-        if event.array == finding.array and event.line in lines:
-            who = np.stack([event.block, event.thread], axis=1)
+        if event.array == finding.array and event.line in lines and event.kind != "outside":
+            shared = event.space == "shared"
             for one, found in touched.items():
-                for place in np.flatnonzero((who == one).all(axis=1)):
-                    found.append((int(event.element[place]), event.phase, event.kind != "read"))
-    for element, phase, writes in touched[first]:
-        for other, other_phase, other_writes in touched[second]:
+                own = (event.block == one[0]) & (event.thread == one[1])
+                found |= {(int(at), event.phase, event.kind) for at in event.element[own]}
+    if shared and first[0] != second[0]:
+        return  # each block has an array of its own
+    for at, phase, kind in touched[first]:
+        for other, other_phase, other_kind in touched[second]:
             together = first[0] != second[0] or phase == other_phase
-            if element == other and together and (writes or other_writes):
-                yield f"element {element} of {finding.array}"
+            if at == other >= 0 and together and {kind, other_kind} not in ({"read"}, {"atomic"}):
+                yield f"element {at} of {finding.array}"
 
 
 def one_element(case: Case, name: str, index: tuple[int, ...]) -> tuple[bool, str]:
@@ -244,9 +256,27 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
 
 
 def shown_lines(case: Case) -> list[str]:
-    """What is known: the sizes, and what was seen."""
+    """What is known: how arrays lie, the sizes, and what was seen."""
     sizes = ", ".join(f"{name}={size}" for name, size in case.sizes(0).items())
-    return [f"Seen with {sizes}:", *(f"  {line}" for line in seen(case))]
+    return [*memory(case), f"Seen with {sizes}:", *(f"  {line}" for line in seen(case))]
+
+
+def memory(case: Case) -> list[str]:
+    """A table of the arrays that do not lie as the task names them."""
+    if not case.layouts:
+        return []
+    arguments, _ = case.inputs(0)
+    rows = [("in the task", "in memory", "its shape there")]
+    for own, layout in case.layouts.items():
+        one = arguments[case.names[own]]
+        rows.append((*layout.told(case.names[own]), str(getattr(one, "array", one).shape)))
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "How its arrays lie in memory (-1 is the last place of an axis: in code, its size - 1):",
+        *(f"  {task:{wide[0]}}   {lies:{wide[1]}}   {shape}" for task, lies, shape in rows),
+        "No other places are used. From here on, an element is named by its place in memory.",
+        "",
+    ]
 
 
 def seen(case: Case) -> list[str]:
@@ -254,28 +284,29 @@ def seen(case: Case) -> list[str]:
     ran = case.run(case.wrong)
     if ran.error:
         return [f"the host stops: {ran.error}"]
-    if ran.findings and ran.findings[0].kind in ("deadlock", "endless"):
-        return ["the launch does not end; somebody had to stop it"]
-    if ran.findings and ran.findings[0].kind == "barrier":
-        return ["it ends on some GPUs, and hangs on others"]
-    if ran.findings and ran.findings[0].kind == "out-of-bounds":
-        return ["now and then the driver reports an illegal address; else strange numbers come"]
-    if ran.findings and ran.findings[0].kind == "race":
-        return ["most runs are right; in some the result is another one"]
+    if ran.findings and ran.findings[0].kind in SEEN:
+        return [SEEN[ran.findings[0].kind]]
     lines = []
     for name, wrong in ran.wrong.items():
         if not wrong.any():
             lines.append(f"{name} is right")
             continue
-        got, right = ran.arguments[name].array, ran.expected[name]
         lines.append(f"{wrong.sum()} of {wrong.size} elements of {name} are wrong, such as")
         for index in np.argwhere(wrong)[:SHOWN].tolist():
-            value = got[tuple(index)]
-            told = (
-                "what was there before" if value == ran.arguments[name].sentinel else f"{value:.6g}"
-            )
-            place = ", ".join(map(str, index))
-            lines.append(
-                f"    {name}[{place}] is {told}; it should be {np.asarray(right)[tuple(index)]:.6g}"
-            )
+            lines.append(f"    {element(case, ran, name, tuple(index))}")
     return lines
+
+
+def element(case: Case, ran: Ran, name: str, place: tuple[int, ...]) -> str:
+    """What an element is after a run, and what it should be. Raises `IndexError` outside."""
+    output = ran.arguments[name]
+    values = output.array if isinstance(output, Output) else output
+    told = f"{name}{list(place)}"
+    layout = next((one for own, one in case.layouts.items() if case.names[own] == name), None)
+    if layout and len(place) == values.ndim:
+        index = layout.index_of(place, values.shape)
+        told += f" (in the task {name}{list(index)})" if index else " (which is not used)"
+    untouched = isinstance(output, Output) and values[place] == output.sentinel
+    told += " is what was there before" if untouched else f" is {values[place]:.7g}"
+    right = ran.expected.get(name)
+    return told if right is None else f"{told}; it should be {np.asarray(right)[place]:.7g}"

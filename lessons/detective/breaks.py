@@ -248,3 +248,17 @@ def changed_lines(right: str, wrong: str) -> set[int]:
         elif kind != "equal":
             found |= set(range(begin + 1, end + 1))
     return found
+
+
+def only_uses(text: str, lines: set[int]) -> set[int]:
+    """Lines that alone use a name which one of these lines alone sets: it may be mended there."""
+    found: set[int] = set()
+    for function in (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)):
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        for set_there in names:
+            own = [one for one in names if one.id == set_there.id]
+            uses = {one.lineno for one in own if isinstance(one.ctx, ast.Load)}
+            if set_there.lineno in lines and isinstance(set_there.ctx, ast.Store):
+                if len(own) - sum(isinstance(one.ctx, ast.Load) for one in own) == len(uses) == 1:
+                    found |= uses
+    return found

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
@@ -57,10 +58,6 @@ class Case(NamedTuple):
     @property
     def task(self) -> str:
         sentence = self.subject.does
-        if self.layouts:
-            told = [one.told("{" + name + "}") for name, one in self.layouts.items()]
-            sentence += f" In memory, {'; '.join(told)}; what is left there is not used. "
-            sentence += "Below, elements are named as they lie."
         for old, new in self.names.items():
             sentence = sentence.replace("{" + old + "}", new)
         return sentence
@@ -113,6 +110,7 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
 
 def secret_seed(seed: str, secret: str | None) -> str:
     """A seed that only who knows the secret can make a case of."""
+    seed = unicodedata.normalize("NFC", seed)  # some computers write the name of a folder otherwise
     return hashlib.sha256(f"{secret} {seed}".encode()).hexdigest() if secret else seed
 
 
@@ -215,6 +213,7 @@ def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[
         lines = changed_lines(right.right, text)
         if finding is not None and finding.file == FILE:
             lines |= {finding.line, finding.other_line or finding.line}
+        lines |= breaks.only_uses(text, lines)
         yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
 
 
@@ -222,7 +221,9 @@ def broken(
     right: Case, kind: str, everything: list[breaks.Break], source: Source
 ) -> Iterator[Case]:
     """Cases of one kind."""
-    for one in [one for one in everything if may_be(one, kind)][:MOST_RUNS]:
+    fit = [one for one in everything if may_be(one, kind)]
+    fit.sort(key=lambda one: one.cause == breaks.INDEX)  # a slip of an index comes last
+    for one in fit[:MOST_RUNS]:
         text = breaks.broken_text(source, one)
         if text is not None:
             yield from shown(right, text, one.cause, [kind])

@@ -63,10 +63,7 @@ def run(options: Namespace) -> int:
     refuse_handout()
     require_open(options)
     case, record, page = opened(options)
-    if options.to:
-        print(hand_out(case, options, Path(options.to)))
-        return EXIT_OK
-    asks = options.look or options.name or options.mend or options.solution or options.witness
+    asks = any(vars(options)[what] for what in ("look", "name", "witness", "mend", "solution", "to"))
     if not asks:
         print(f"{record.key}\n\n{case_text(case)}\n\n{record.left}")
         if sys.stdin.isatty() and sys.stdout.isatty():
@@ -116,7 +113,9 @@ def case_text(case: Case) -> str:
 
 
 def act(options: Namespace, case: Case, record: Record, page: str) -> int:
-    """Look, name, mend, or end."""
+    """Look, name, write, mend, or end."""
+    if options.to:
+        print(hand_out(case, Path(options.to)))
     if options.look:
         known = looks.look(case, options.look, page)  # complains before it counts
         record.look(" ".join(options.look))
@@ -177,19 +176,22 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
 def ask(case: Case, record: Record, page: str) -> int:
     """In a terminal: line by line, until the case is over."""
     print("look replay | look traffic | look value NAME[INDEX]")
-    print("name LINE KIND witness ... | mend FILE | solution | quit")
+    print("name LINE KIND witness ... | to FOLDER | mend FILE | solution | quit")
     parser = OneLineParser(prog=PROGRAM)
     add_options(parser)
     while not record.over:
-        words = input("> ").split()
+        try:
+            words = input("> ").split()
+        except EOFError:  # Ctrl-D
+            words = ["quit"]
         if words[:1] in (["quit"], ["q"]):
             break
         options = ["--" + word if word in ("witness", *words[:1]) else word for word in words]
         try:
-            if words and words[0] in ("look", "name", "mend", "solution"):
+            if words and words[0] in ("look", "name", "mend", "solution", "to"):
                 act(parser.parse_args(options), case, record, page)
             elif words:
-                raise InputError(f"{words[0]!r} is none of look, name, mend, solution, quit")
+                raise InputError(f"{words[0]!r} is none of look, name, to, mend, solution, quit")
         except InputError as error:
             print(error)
     return EXIT_OK
@@ -198,7 +200,7 @@ def ask(case: Case, record: Record, page: str) -> int:
 # ---------------------------------------------------------------- on paper
 
 
-def hand_out(case: Case, options: Namespace, folder: Path) -> str:
+def hand_out(case: Case, folder: Path) -> str:
     """Write the case's files. Raises `InputError` if one of them is there already."""
     make_output_folder(folder)
     form = FORM.format(kinds=", ".join(KINDS), how=HOW)

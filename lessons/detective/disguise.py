@@ -32,6 +32,7 @@ WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0
 BLOCKS_TOO_MANY = "{n} // {t} + 1", "{n} // {t} + 2"  # for threads that have guards
 NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
 TYPES = "float32", "float64"  # with digits enough
+MOST_LETTERS = 88  # of a line, if a part of it can stand on one before
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 # Names that say nothing: of arrays, numbers and constants, and of functions.
 WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
@@ -148,6 +149,18 @@ class Disguise:
                     self.take(step, share, function)
         for function in self.functions.values():
             Expressions(self).visit(function)
+            self.short_lines(function)
+
+    def short_lines(self, function: ast.FunctionDef) -> None:
+        """Of a line that is too long to read, parts get names of their own."""
+        for body in bodies(function):
+            for place in reversed(range(len(body))):
+                while len(text(body[place]).split("\n", 1)[0]) > MOST_LETTERS:
+                    new = named_part(self, body[place], MOST_LETTERS)
+                    if new is None:
+                        break
+                    body[place : place + 1] = new
+                    place += 1
 
     def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
         """One step, for a function, or for each of its statements."""
@@ -326,14 +339,21 @@ def sum_in_full(self: Disguise, node: ast.stmt) -> Body | None:
     return [assigned(node.target, ast.BinOp(expression(text(node.target)), node.op, node.value))]
 
 
-def named_part(self: Disguise, node: ast.stmt) -> Body | None:
-    """A part of an expression, such as an index, gets a name of its own on the line before."""
+def named_part(self: Disguise, node: ast.stmt, most: int = 0) -> Body | None:
+    """A part of an expression, such as an index, gets a name of its own on the line before.
+
+    most: letters of the part, which is then the longest one, or a call. 0: any, without calls.
+    """
     lazy = has(node, ast.IfExp, ast.BoolOp) or "cuda.shared" in text(node)
-    if lazy or not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
+    if lazy or not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)):
         return None
-    parts = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
-    parts = [part for part in parts if part is not node.value and not has(part, ast.Call)]
-    if not parts:
+    parts = [part for part in ast.walk(node) if isinstance(part, (ast.BinOp, ast.Call))]
+    parts = [part for part in parts if part is not node.value]
+    parts = [part for part in parts if not (MEETINGS.search(text(part)) if most else has(part, ast.Call))]
+    if most:
+        longest = max((len(text(one)) for one in parts if len(text(one)) <= most), default=0)
+        parts = [part for part in parts if len(text(part)) == longest]
+    if not parts or (isinstance(node, ast.Return) and not most):
         return None
     chosen, name = self.rng.choice(parts), self.name()
     before = assigned(ast.Name(name, ast.Store()), copy.deepcopy(chosen))

@@ -7,6 +7,7 @@ most lines then, and only the task tells which of them is wrong.
 
 import ast
 import copy
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
@@ -51,9 +52,19 @@ class Layout(NamedTuple):
             found.append(last if self.backwards[at] else forwards or "0")
         return f"{name}[{', '.join(found)}]"
 
-    def told(self, name: str) -> str:
+    def told(self, name: str) -> tuple[str, str]:
+        """(an element as the task names it, as it lies): ("a[i, j]", "a[-1 - j, i + 2]")."""
         letters = list("ijklm"[: len(self.order)])
-        return f"`{name}[{', '.join(letters)}]` lies at `{self.place(name, letters)}`"
+        lies = re.sub(r"\w+\.shape\[\d\] - ", "-", self.place(name, letters))
+        return f"{name}[{', '.join(letters)}]", lies
+
+    def index_of(self, place: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
+        """The index in the task of an element that lies at a place; None if it has none there."""
+        found = [
+            (shape[at] - 1 - place[at] if self.backwards[at] else place[at]) - self.before[at]
+            for at in np.argsort(self.order)
+        ]
+        return None if min(found) < 0 else tuple(found)
 
     def stored(self, values: np.ndarray, unused: np.ndarray) -> np.ndarray:
         """The array as it lies; unused: values for what nobody uses."""

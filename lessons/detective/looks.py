@@ -5,15 +5,13 @@ import html
 import json
 from pathlib import Path
 
-import numpy as np
-
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT
-from lessons.detective.answers import ELEMENT
+from lessons.detective.answers import ELEMENT, element, memory
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import Case
-from lessons.grading.worker.output import Output
+from lessons.terminal import width
 from lessons.lab.simulator.replay.page import replay_page
 
 PAGES = ROOT / "runs" / "detective"
@@ -25,7 +23,9 @@ def look(case: Case, words: list[str], page: str) -> str:
     if words == ["replay"]:
         return f"replay: {write(f'{page}-replay.html', replay(case, case.wrong, told=False))}"
     if words == ["traffic"]:
-        return case.run(case.wrong, measure=True).reports[-1].table()
+        table = case.run(case.wrong, measure=True).reports[-1].table()
+        room = max(width(), table.find("source") + 24)
+        return "\n".join(line[:room].rstrip() for line in table.splitlines())
     if words[0] == "value" and len(words) > 1:
         return value(case, "".join(words[1:]))
     raise InputError(f"there is no look {' '.join(words)!r}: {WAYS}")
@@ -33,20 +33,18 @@ def look(case: Case, words: list[str], page: str) -> str:
 
 def value(case: Case, place: str) -> str:
     """An element after the broken kernel, and what it should be."""
-    found = ELEMENT.match(place)
+    found = ELEMENT.match(place.strip("'\""))
     ran = case.run(case.wrong)
-    array = ran.arguments.get(found[1]) if found else None
-    if found is None or not isinstance(array, (np.ndarray, Output)):
-        known = [name for name, one in ran.arguments.items() if hasattr(one, "shape")]
+    known = [name for name, one in ran.arguments.items() if hasattr(one, "shape")]
+    if found is None or found[1] not in known:
         raise InputError(f"{place!r} is no element: NAME[INDEX], with a name of {', '.join(known)}")
     index = tuple(int(part) for part in found[2].split(",") if part.strip())
-    values = array.array if isinstance(array, Output) else array
-    try:
-        told = f"{place} is {values[index]:.7g}"
-    except (IndexError, TypeError):
-        raise InputError(f"{place} is outside: {found[1]} has the shape {values.shape}") from None
-    right = ran.expected.get(found[1])
-    return told if right is None else f"{told}; it should be {np.asarray(right)[index]:.7g}"
+    shape = ran.arguments[found[1]].shape
+    if len(index) != len(shape) or not all(
+        0 <= at < size for at, size in zip(index, shape, strict=True)
+    ):
+        raise InputError(f"{place} is outside: {found[1]} has the shape {shape}")
+    return element(case, ran, found[1], index)
 
 
 def replay(case: Case, text: str, told: bool) -> str:
@@ -81,7 +79,9 @@ def difference(case: Case) -> list[str]:
 
 
 def solution_page(case: Case, page: str, points: int) -> str:
-    finding = str(case.finding) if case.finding else "Only the numbers tell: nothing else is found."
+    finding = str(case.finding) if case.finding else "nothing but wrong numbers"
+    numbers = " or ".join(map(str, sorted(case.lines)))
+    places = f"line {numbers}"
     frames = "".join(
         f'<figure>{name}<iframe title="{name}" src="{page}-{name}.html"></iframe></figure>'
         for name in ("broken", "right")
@@ -97,9 +97,11 @@ iframe {{ width: 100%; height: 80vh; border: 1px solid gray }}
 pre {{ overflow-x: auto }}
 </style>
 <h1>{html.escape(case.kinds[0].capitalize())}: {html.escape(KINDS[case.kinds[0]])}</h1>
-<p>{html.escape(case.task)}</p>
-<p>{html.escape(finding)}</p>
+<p>What it should do: {html.escape(case.task)}</p>
+<pre>{html.escape(chr(10).join(memory(case)))}</pre>
+<p>What has to be changed (as the place, {places} counts):</p>
 <pre>{html.escape(chr(10).join(difference(case)))}</pre>
+<p>What the checked run finds: {html.escape(finding)}</p>
 <p>{points} of 10 points.</p>
 <div class="both">{frames}</div>
 </html>

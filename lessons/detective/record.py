@@ -49,6 +49,8 @@ class Record:
             self.save()
 
     def name(self, named: Named) -> None:
+        if {"line", "kind", "witness"} <= set(self.right):
+            raise InputError("line, kind and witness are named already: mend it, or take another --seed")
         self.namings += 1
         self.right = sorted({*self.right, *(part for part, ok in named.right.items() if ok)})
         self.save()
