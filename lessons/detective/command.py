@@ -34,6 +34,7 @@ from lessons.terminal import width
 
 PROGRAM = "python -m lessons detective"
 DEFAULT_SEED = "1"
+WORDS = "look", "name", "to", "mend", "solution"
 EXIT_OK, EXIT_NOT_RIGHT = 0, 1
 
 
@@ -63,8 +64,7 @@ def run(options: Namespace) -> int:
     refuse_handout()
     require_open(options)
     case, record, page = opened(options)
-    asks = any(vars(options)[what] for what in ("look", "name", "witness", "mend", "solution", "to"))
-    if not asks:
+    if not any(getattr(options, what) for what in (*WORDS, "witness")):
         print(f"{record.key}\n\n{case_text(case)}\n\n{record.left}")
         if sys.stdin.isatty() and sys.stdout.isatty():
             return ask(case, record, page)
@@ -133,18 +133,16 @@ def act(options: Namespace, case: Case, record: Record, page: str) -> int:
 
 
 def name(options: Namespace, case: Case, record: Record) -> int:
-    record.open()
+    record.may_name()
     words = options.name or []
-    if len(words) < 2 or not words[0].isdigit() or not options.witness:
+    if len(words) < 2 or not options.witness:
         raise InputError(f"name all three: --name LINE KIND --witness ..., which is {HOW}")
-    last = len(case.wrong.splitlines())
-    if not 1 <= int(words[0]) <= last:
-        raise InputError(f"there is no line {words[0]}: the case has lines 1 to {last}")
-    named = answers.named(case, int(words[0]), " ".join(words[1:]), " ".join(options.witness))
-    record.name(named)
-    print("\n".join(named.sentences))
+    said = {"line": words[0], "kind": " ".join(words[1:]), "witness": " ".join(options.witness)}
+    told = {part: answers.named(case, part, text) for part, text in said.items()}
+    record.name({part: right for part, (right, _) in told.items()})
+    print("\n".join(sentence for _, sentence in told.values()))
     print(f"{record.points} of {sum(POINTS.values())} points")
-    return EXIT_OK if all(named.right.values()) else EXIT_NOT_RIGHT
+    return EXIT_OK if all(right for right, _ in told.values()) else EXIT_NOT_RIGHT
 
 
 def mend(path: Path, case: Case, record: Record, page: str) -> int:
@@ -155,9 +153,7 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
     try:
         compile(text, path, "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"{path} is no Python ({error}): mend that first; no run is lost"
-        ) from None
+        raise InputError(f"{path} is no Python ({error}): mend that; no run is lost") from None
     workers = WorkerPool()
     try:
         result = answers.mended(case, text, path, workers)
@@ -166,7 +162,8 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
     passed = result.status == "passed"
     record.mend(passed)
     lines = [one for one in result.message.splitlines() if not one.startswith("stuck?")]
-    print("right, and nothing is found" if passed else "\n".join(lines))
+    told = "\n".join(lines).replace("exercise.py", path.name)
+    print("right, and nothing is found" if passed else told)
     print(f"{record.points} of {sum(POINTS.values())} points")
     if record.over:
         print(f"solution: {looks.solution(case, page, record.points)}")
@@ -183,15 +180,15 @@ def ask(case: Case, record: Record, page: str) -> int:
         try:
             words = input("> ").split()
         except EOFError:  # Ctrl-D
-            words = ["quit"]
+            break
         if words[:1] in (["quit"], ["q"]):
             break
         options = ["--" + word if word in ("witness", *words[:1]) else word for word in words]
         try:
-            if words and words[0] in ("look", "name", "mend", "solution", "to"):
+            if words and words[0] in WORDS:
                 act(parser.parse_args(options), case, record, page)
             elif words:
-                raise InputError(f"{words[0]!r} is none of look, name, to, mend, solution, quit")
+                raise InputError(f"{words[0]!r} is none of {', '.join(WORDS)}, quit")
         except InputError as error:
             print(error)
     return EXIT_OK
@@ -209,8 +206,7 @@ def hand_out(case: Case, folder: Path) -> str:
         if (folder / file).exists():
             raise InputError(f"{folder / file} exists already: give the name of a new folder")
     for file, content in files.items():
-        data = content.encode("utf-8")
-        write_atomically(folder / file, partial(written, data), overwrite=False)
+        write_atomically(folder / file, partial(written, content.encode()), overwrite=False)
     return f"{folder}: read case.txt; mend case.py, and answer at its end"
 
 

@@ -349,7 +349,9 @@ def named_part(self: Disguise, node: ast.stmt, most: int = 0) -> Body | None:
         return None
     parts = [part for part in ast.walk(node) if isinstance(part, (ast.BinOp, ast.Call))]
     parts = [part for part in parts if part is not node.value]
-    parts = [part for part in parts if not (MEETINGS.search(text(part)) if most else has(part, ast.Call))]
+    parts = [
+        part for part in parts if not (MEETINGS.search(text(part)) if most else has(part, ast.Call))
+    ]
     if most:
         longest = max((len(text(one)) for one in parts if len(text(one)) <= most), default=0)
         parts = [part for part in parts if len(text(part)) == longest]

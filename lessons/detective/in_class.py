@@ -16,6 +16,7 @@ from lessons.course.lesson import find_lesson
 from lessons.course.source_text import as_utf8
 from lessons.detective.answers import POINTS, mended, named
 from lessons.detective.cases import LEVELS, Case, make_case, secret_seed
+from lessons.grading.classroom.intake import entries_of
 from lessons.grading.classroom.outputs import write_table
 from lessons.grading.classroom.sources import items_of
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -30,7 +31,7 @@ FORM = """
 # kind:
 # witness:
 """
-ANSWER = re.compile(r"^# (line|kind|witness):(.*)$", re.MULTILINE)
+ANSWER = re.compile(r"^#\s*(line|kind|witness)\s*:(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -62,11 +63,17 @@ def grade(options: Namespace) -> int:
         require_own(out / TABLE)
         rows, workers = [], WorkerPool()
         try:
-            for path in sorted(folder.iterdir()):
+            for path in entries_of(folder):
+                if path.name.startswith(".") or path.resolve() == out.resolve():
+                    continue
                 student = path.name if path.is_dir() else path.stem
-                case = make_case(secret_seed(student, options.secret), lesson, level)
-                rows.append(row_of(student, case, path, workers))
-                print(f"{one_line(student)}: {rows[-1].points} of {sum(POINTS.values())} points")
+                try:
+                    case = make_case(secret_seed(student, options.secret), lesson, level)
+                    rows.append(row_of(student, case, path, workers))
+                except InputError as error:
+                    rows.append(Row(student, note=str(error)))
+                told = f"{rows[-1].points} of {sum(POINTS.values())} points; {rows[-1].note}"
+                print(one_line(f"{student}: {told.removesuffix('; ')}"))
         finally:
             workers.stop()
         write_table(out / TABLE, [Row._fields, *rows])
@@ -89,21 +96,25 @@ def row_of(student: str, case: Case, path: Path, workers: WorkerPool) -> Row:
     texts = [text for text in texts if ANSWER.search(text.decode("utf-8", "replace"))]
     if len(texts) != 1:
         return Row(student, note=f"{len(texts)} files with answers: one case.py is expected")
-    given = dict(ANSWER.findall(texts[0].decode("utf-8", "replace")))
-    points = dict.fromkeys(POINTS, 0)
-    note = ""
-    try:
-        line = given["line"].strip()
-        answer = named(case, int(line) if line.isdigit() else 0, given["kind"], given["witness"])
-        points |= {part: POINTS[part] for part, right in answer.right.items() if right}
-    except (InputError, KeyError) as error:
-        note = f"answers: {error}"
+    text = texts[0].decode("utf-8", "replace")
+    if case.launch not in text:
+        note = f"no file of this student's case: there is no {case.launch}"
+        return Row(student, note=f"{note}. Is it another one's, or another --secret?")
+    given = {part.lower(): said for part, said in ANSWER.findall(text)}
+    points, notes = dict.fromkeys(POINTS, 0), []
+    for part in ("line", "kind", "witness"):
+        try:
+            if not given.get(part, "").strip():
+                raise InputError("no answer")
+            points[part] = POINTS[part] * named(case, part, given[part])[0]
+        except InputError as error:
+            notes.append(f"{part}: {error}")
     result = mended(case, texts[0], Path("case.py"), workers)
     if result.status == "passed":
         points["mend"] = POINTS["mend"]
     else:
-        note = "; ".join(filter(None, [note, f"mended: {result.diagnosis}"]))
-    return Row(student, **points, points=sum(points.values()), note=note)
+        notes.append(f"mended: {result.diagnosis}")
+    return Row(student, **points, points=sum(points.values()), note="; ".join(notes))
 
 
 def require_own(path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT
-from lessons.detective.answers import ELEMENT, element, memory
+from lessons.detective.answers import ELEMENT, element, index_of, memory
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import Case
-from lessons.terminal import width
 from lessons.lab.simulator.replay.page import replay_page
+from lessons.terminal import width
 
 PAGES = ROOT / "runs" / "detective"
 WAYS = "replay, traffic, or value NAME[INDEX]"
@@ -38,7 +38,7 @@ def value(case: Case, place: str) -> str:
     known = [name for name, one in ran.arguments.items() if hasattr(one, "shape")]
     if found is None or found[1] not in known:
         raise InputError(f"{place!r} is no element: NAME[INDEX], with a name of {', '.join(known)}")
-    index = tuple(int(part) for part in found[2].split(",") if part.strip())
+    index = index_of(found[2])
     shape = ran.arguments[found[1]].shape
     if len(index) != len(shape) or not all(
         0 <= at < size for at, size in zip(index, shape, strict=True)

@@ -1,36 +1,37 @@
 """What a detective has asked and answered so far: one small file beside the lessons."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import LESSONS
-from lessons.detective.answers import POINTS, Named
+from lessons.detective.answers import POINTS
 
 RECORDS = LESSONS / ".detective.json"
 MOST_LOOKS, MOST_MENDS = 3, 3
+NAMED = ["kind", "line", "witness"]
 
 
 class Record:
     """One case's. Raises `InputError` if the file holds something else, or cannot be written."""
 
-    def __init__(self, key: str, path: Path | None = None) -> None:
-        self.path, self.key = path or RECORDS, key
+    def __init__(self, key: str) -> None:
+        self.path, self.key = RECORDS, key
         self.everything = read(self.path)
         self.looks: list[str] = []
         self.right: list[str] = []  # parts that have been named rightly
         self.namings = self.mends = self.mended_at = 0
         self.over = False
         for name, value in self.everything.get(key, {}).items():
-            if type(value) is not type(getattr(self, name, None)):
+            if name not in FIELDS or type(value) is not type(getattr(self, name)):
                 raise unreadable(self.path, f"{name} of {key}")
             setattr(self, name, value)
 
     def save(self) -> None:
-        own = {name: value for name, value in vars(self).items() if name in FIELDS}
-        self.everything[self.key] = own
+        self.everything[self.key] = {name: getattr(self, name) for name in FIELDS}
         text = json.dumps(self.everything, indent=1) + "\n"
         write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
 
@@ -48,18 +49,21 @@ class Record:
             self.looks.append(what)
             self.save()
 
-    def name(self, named: Named) -> None:
-        if {"line", "kind", "witness"} <= set(self.right):
-            raise InputError("line, kind and witness are named already: mend it, or take another --seed")
+    def may_name(self) -> None:
+        """Raises `InputError` if there is nothing left to name."""
+        self.open()
+        if self.right == NAMED:
+            raise InputError("line, kind and witness are right already: now mend it, with --mend")
+
+    def name(self, right: Mapping[str, bool]) -> None:
         self.namings += 1
-        self.right = sorted({*self.right, *(part for part, ok in named.right.items() if ok)})
+        self.right = sorted({*self.right, *(part for part, ok in right.items() if ok)})
         self.save()
 
     def mend(self, passed: bool) -> None:
         """Counts a run of a mended kernel. The last one ends the case."""
         self.mends += 1
-        if passed:
-            self.mended_at = self.mends
+        self.mended_at = self.mends if passed else 0
         self.over = passed or self.mends == MOST_MENDS
         self.save()
 
@@ -71,9 +75,8 @@ class Record:
     @property
     def points(self) -> int:
         """Each further answer costs a point of what it is about."""
-        told = sum(POINTS[part] for part in self.right) - max(0, self.namings - 1)
-        repaired = POINTS["mend"] - self.mended_at + 1 if self.mended_at else 0
-        return max(0, told) + repaired
+        told = sum(POINTS.get(part, 0) for part in self.right) - max(0, self.namings - 1)
+        return max(0, told) + (POINTS["mend"] - self.mended_at + 1 if self.mended_at else 0)
 
 
 FIELDS = ("looks", "right", "namings", "mends", "mended_at", "over")
