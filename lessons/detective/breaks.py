@@ -50,11 +50,10 @@ MEETINGS = "threadfence", "atomic.exch", "atomic.cas"
 
 
 class Break(NamedTuple):
-    """cause: what the text tells of its kind. plain: a slip, and no line more than enough."""
+    """cause: what the text tells of its kind."""
 
     change: Change
     cause: str
-    plain: bool
 
 
 def breaks(source: Source, rng: Random) -> list[Break]:
@@ -62,16 +61,15 @@ def breaks(source: Source, rng: Random) -> list[Break]:
     found = []
     for function in source.functions().values():
         scope = Scope(function, names_of_the_file(source))
-        for change, cause in changes(function, scope, source, not function.decorator_list):
-            found.append(Break(change, cause, change.kind != "barrier"))
+        found += [Break(*one) for one in changes(function, scope, source)]
     found = rng.sample(found, len(found))
     before: Counter[int] = Counter()  # changes of a line, so that a long one is no likelier
     turns = {}
     for one in found:
         turns[id(one)] = before[one.change.line]
         before[one.change.line] += 1
-    plain = rng.random() < 0.8
-    return sorted(found, key=lambda one: (plain and not one.plain, turns[id(one)]))
+    plain = rng.random() < 0.8  # slips first, and then what is a line more than enough
+    return sorted(found, key=lambda one: (plain and one.change.kind == "barrier", turns[id(one)]))
 
 
 def broken_text(source: Source, one: Break) -> str | None:
@@ -87,11 +85,11 @@ def broken_text(source: Source, one: Break) -> str | None:
 
 
 def changes(
-    function: ast.FunctionDef, scope: Scope, source: Source, host: bool
+    function: ast.FunctionDef, scope: Scope, source: Source
 ) -> Iterator[tuple[Change, str]]:
     """(change, cause) for one function."""
-    places = index_places(function, scope, source)
-    slots = slot_places(function, source)
+    host = not function.decorator_list
+    places, slots = index_places(function, scope, source), slot_places(function, source)
     for _, change in of_expressions(scope, source):
         if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
             continue
@@ -104,7 +102,9 @@ def changes(
         if host or is_in(change, places):
             yield change, SHAPE if host else SLOT if is_in(change, slots) else INDEX
     for _, change in of_statements(function, source):
-        yield from ((change, cause) for cause in [cause_of_line(change, source, function)] if cause)
+        cause = cause_of_line(change, source, function)
+        if cause:
+            yield change, cause
     if not host:
         yield from without_guard(function, source)
         yield from fewer_digits(function, source)
@@ -128,31 +128,28 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
         several = source.text_of(function).count("launch(") > 1
         return ORDER if "launch(" in old and several else ""
     if "syncthreads" in old + change.new:
-        return BARRIER if change.kind != "barrier" or any_branch(function) else ""
-    if any(word in old + change.new for word in MEETINGS):
-        return MEETING
-    return STALE if BEGINNING.search(old) else MEETING
+        branches = any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
+        return BARRIER if change.kind != "barrier" or branches else ""
+    meets = any(word in old + change.new for word in MEETINGS)
+    return STALE if BEGINNING.search(old) and not meets else MEETING
 
 
 def slot_places(function: ast.FunctionDef, source: Source) -> list[tuple[int, int]]:
     """The first index of arrays that have few slots: of a ring, of two buffers in turns."""
+    nodes = list(ast.walk(function))
     few = {
         ast.unparse(node.targets[0])
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Assign)
-        and re.match(r"cuda\.shared\.array\(\(", ast.unparse(node.value))
+        and ast.unparse(node.value).startswith("cuda.shared.array((")
     }
     return [
         source.span(node.slice.elts[0])
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Tuple)
         and ast.unparse(node.value) in few
     ]
-
-
-def any_branch(function: ast.FunctionDef) -> bool:
-    return any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
 
 
 def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> list[tuple[int, int]]:
@@ -185,22 +182,24 @@ def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[C
 
 def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
     """Sums and shared arrays of halves, fractions cut off, exponentials of large numbers."""
+    text_of = source.text_of
     for node in ast.walk(function):
+        place: ast.AST | None = None
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-            target, value = source.text_of(node.target), source.text_of(node.value)
-            new = f"{target} = float32(np.float16({target} + {value}))"
-            if isinstance(node.target, ast.Name):
-                yield source.change(node, new, "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "cuda.shared.array":
-            if source.text_of(node.args[1]) == "float32":
-                yield source.change(node.args[1], "np.float16", "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "math.exp":
-            inner = node.args[0]
-            if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
-                yield source.change(inner, source.text_of(inner.left), "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "float32":
-            if not isinstance(node.args[0], ast.Constant):
-                yield source.change(node.func, "np.float16", "digits", ""), PRECISION
+            place = node if isinstance(node.target, ast.Name) else None
+            new = f"{text_of(node.target)} + {text_of(node.value)}"
+            new = f"{text_of(node.target)} = float32(np.float16({new}))"
+        elif isinstance(node, ast.Call) and node.args:
+            called, first, new = text_of(node.func), node.args[0], "np.float16"
+            if called == "cuda.shared.array" and text_of(node.args[1]) == "float32":
+                place = node.args[1]
+            if called == "float32" and not isinstance(first, ast.Constant):
+                place = node.func
+            if called == "math.exp" and isinstance(first, ast.BinOp):
+                place = first if isinstance(first.op, ast.Sub) else None
+                new = text_of(first.left)
+        if isinstance(place, (ast.expr, ast.stmt)):
+            yield source.change(place, new, "digits", ""), PRECISION
 
 
 # ---------------------------------------------------------------- what a run says of it
@@ -253,12 +252,13 @@ def changed_lines(right: str, wrong: str) -> set[int]:
 def only_uses(text: str, lines: set[int]) -> set[int]:
     """Lines that alone use a name which one of these lines alone sets: it may be mended there."""
     found: set[int] = set()
-    for function in (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)):
-        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-        for set_there in names:
-            own = [one for one in names if one.id == set_there.id]
-            uses = {one.lineno for one in own if isinstance(one.ctx, ast.Load)}
-            if set_there.lineno in lines and isinstance(set_there.ctx, ast.Store):
-                if len(own) - sum(isinstance(one.ctx, ast.Load) for one in own) == len(uses) == 1:
-                    found |= uses
+    for function in ast.parse(text).body:
+        own: dict[tuple[str, type], list[int]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name):
+                own.setdefault((node.id, type(node.ctx)), []).append(node.lineno)
+        for (name, kind), at in own.items():
+            uses = set(own.get((name, ast.Load), ()))
+            if kind is ast.Store and len(at) == len(uses) == 1 and lines & {*at}:
+                found |= uses
     return found

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import itertools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -26,6 +27,11 @@ LEVELS = {
     3: ("barrier", "race", "unwritten", "precision", "index", "host order", "deadlock"),
     4: ("race", "deadlock", "barrier", "unwritten", "index", "host order"),
 }
+CAUSES = {  # of changes that may be seen as a kind; of others, only what is called like it
+    "bounds": ("index", "slot", "stale"), "unwritten": ("index", "slot", "stale"),
+    "race": ("index", "slot", "meeting"),
+    "deadlock": ("meeting", "index", "stale", "barrier"),
+}  # fmt: skip
 RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
@@ -90,21 +96,15 @@ class Case(NamedTuple):
 
 def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
     """Raises `InputError` if there are none."""
-    found = [
-        one
-        for one in SUBJECTS.values()
-        if lesson in (None, one.lesson) and level in (None, one.level)
-    ]
+    alike = [one for one in SUBJECTS.values() if lesson in (None, one.lesson)]
+    if not alike:
+        known = {one.lesson for one in SUBJECTS.values()}
+        listed = ", ".join(sorted(known, key=lambda number: (int(number.strip("b")), number)))
+        raise InputError(f"there are no cases of lesson {lesson}: choose a lesson of {listed}")
+    found = [one for one in alike if level in (None, one.level)]
     if not found:
-        alike = [one for one in SUBJECTS.values() if one.lesson == lesson]
-        if alike:
-            levels = ", ".join(sorted({str(one.level) for one in alike}))
-            raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
-        known = sorted({one.lesson for one in SUBJECTS.values()},
-                       key=lambda n: (int(n.strip("b")), n))  # fmt: skip
-        raise InputError(
-            f"there are no cases of lesson {lesson}: choose a lesson of {', '.join(known)}"
-        )
+        levels = ", ".join(sorted({str(one.level) for one in alike}))
+        raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
     return found
 
 
@@ -137,15 +137,9 @@ def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
         kinds.sort(key=lambda kind: kind not in RARE)
     source = Source(right.right)
     everything = breaks.breaks(source, rng)
-    if rng.random() < SHARE_OF_KNOWN:
-        known = next(of_known_mistakes(right, seed, rng), None)
-        if known is not None:
-            return known
-    for kind in kinds:
-        found = next(broken(right, kind, everything, source), None)
-        if found is not None:
-            return found
-    return None
+    known = of_known_mistakes(right, seed, rng) if rng.random() < SHARE_OF_KNOWN else ()
+    found = (one for kind in kinds for one in broken(right, kind, everything, source))
+    return next(itertools.chain(known, found), None)
 
 
 def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
@@ -153,7 +147,8 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    arguments = arguments_of(subject, constants)
+    least = {name: limits[0] for name, limits in subject.sizes.items()}
+    arguments = subject.make(Draw(0, constants), **least)[0]
     layouts = {}
     share = SHARE_OF_LAYOUTS if subject.level > 1 else 1
     for name, value in arguments.items():
@@ -171,29 +166,20 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     )  # fmt: skip
 
 
-def arguments_of(subject: Subject, constants: Mapping[str, int]) -> dict[str, Any]:
-    """The arguments of the smallest launch."""
-    sizes = {name: limits[0] for name, limits in subject.sizes.items()}
-    return subject.make(Draw(0, constants), **sizes)[0]
-
-
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
     """Cases of the mistakes of `mistakes.diff`, disguised in the same way as the right kernel."""
     subject = right.subject
     held = Gathered(subject.module, subject.launch, right.constants, {}).functions
     lesson = find_lesson(subject.lesson)
     ours = {name: lines for name, lines in bare_functions(lesson).items() if name in held}
-    fit = [
-        entry
-        for entry in entries(lesson)
-        if entry.kind == "wrong" and all(part.of in ours and not part.anew for part in entry.patch)
-    ]
+    wrong = [one for one in entries(lesson) if one.kind == "wrong"]
+    fit = [one for one in wrong if all(part.of in ours and not part.anew for part in one.patch)]
     for entry in rng.sample(fit, min(MOST_KNOWN, len(fit))):
         texts = {
             part.of: "\n".join(patched(lesson, entry, part, ours[part.of])) for part in entry.patch
         }
-        wrong = disguised(subject, seed, texts).right
-        lines = changed_lines(right.right, wrong)
+        text = disguised(subject, seed, texts).right
+        lines = changed_lines(right.right, text)
         if not 0 < len(lines) <= MOST_LINES:
             continue  # the same steps have met other places: too much is different
         removed = {
@@ -201,7 +187,7 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         }
         cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
         cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
-        yield from shown(right, wrong, cause, LEVELS[subject.level])
+        yield from shown(right, text, cause, LEVELS[subject.level])
 
 
 def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[Case]:
@@ -221,22 +207,12 @@ def broken(
     right: Case, kind: str, everything: list[breaks.Break], source: Source
 ) -> Iterator[Case]:
     """Cases of one kind."""
-    fit = [one for one in everything if may_be(one, kind)]
+    fit = [one for one in everything if one.cause in CAUSES.get(kind, (kind,))]
     fit.sort(key=lambda one: one.cause == breaks.INDEX)  # a slip of an index comes last
     for one in fit[:MOST_RUNS]:
         text = breaks.broken_text(source, one)
         if text is not None:
             yield from shown(right, text, one.cause, [kind])
-
-
-def may_be(one: breaks.Break, kind: str) -> bool:
-    """Whether the text of a change does not rule a kind out."""
-    causes = {
-        "bounds": ("index", "slot", "stale"), "unwritten": ("index", "slot", "stale"),
-        "race": ("index", "slot", "meeting"),
-        "deadlock": ("meeting", "index", "stale", "barrier"),
-    }  # fmt: skip
-    return one.cause in causes.get(kind, (kind,))
 
 
 assert {kind for kinds in LEVELS.values() for kind in kinds} == set(KINDS)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lessons.detective.disguise import Rename, expression, text
+from lessons.detective.disguise import expression, rename, text
 from lessons.grading.worker.output import Output
 
 MOST_BEFORE = 3  # elements with which an axis begins that nobody uses
@@ -112,7 +112,7 @@ def lay(functions: Functions, launch: str, array: str, layout: Layout) -> bool:
         changed[name] = Use(arrays, layout, functions).visit(copy.deepcopy(functions[name]))
         if any(isinstance(n, ast.Name) and n.id in arrays for n in ast.walk(changed[name])):
             return False  # a use that is no element and no size
-        Rename({MARK + array: array for array in arrays}, {}).visit(changed[name])
+        rename(changed[name], {MARK + array: array for array in arrays})
     functions.update(changed)
     return True
 

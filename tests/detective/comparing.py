@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 from lessons.course.lesson import lessons
 from lessons.course.mistakes import entries
 from lessons.detective.cases import make_case
-from lessons.detective.disguise import Inline, expression, negated, statements, text
+from lessons.detective.disguise import can_inline, expression, inline, negated, statements, text
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.subjects import SUBJECTS
 
@@ -141,9 +141,9 @@ def functions_of(file):
     constants = {text(node.targets[0]): node.value for node in assigns}
     constants = {n: value for n, value in constants.items() if isinstance(value, ast.Constant)}
     for name, function in functions.items():
-        if Inline.fits(function):
+        if can_inline(function):
             for other in functions.values():
-                Inline(name, function).visit(other)
+                inline(name, function, other)
     return [list(statements_of(function, constants)) for function in functions.values()]
 
 
