@@ -175,8 +175,9 @@ def one_element(case: Case, name: str, index: Index) -> Told:
         raise InputError(f"no array is called {name}: there are {', '.join(sorted(arrays))}")
     for recording in recordings:
         for step in recording.steps:
-            wanted = step.wanted if recording.arrays[step.array].name == name else None
-            if wanted is not None and index in map(tuple, wanted.tolist()):
+            if step.wanted is None or recording.arrays[step.array].name != name:
+                continue
+            if index in map(tuple, step.wanted.tolist()):
                 return True, f"{name}{list(index)} is outside, and somebody asks for it"
     for finding in ran.findings:
         if finding.kind == "uninitialised" and (finding.array, finding.index) == (name, index):

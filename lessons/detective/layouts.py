@@ -84,7 +84,7 @@ def laid_out(
     given, right = dict(arguments), dict(expected)
     for name, layout in layouts.items():
         one = given[name]
-        held = one.array if isinstance(one, Output) else one
+        held = getattr(one, "array", one)
         given[name] = lies = layout.stored(held, held)
         if isinstance(one, Output):
             begun = one.initial is not None or any(layout.before)
@@ -135,6 +135,9 @@ class Use(ast.NodeTransformer):
     def __init__(self, arrays: Collection[str], layout: Layout, functions: Functions) -> None:
         self.arrays, self.layout, self.called = arrays, layout, {"launch", *functions}
 
+    def sizes(self, array: str) -> list[str]:
+        return [self.layout.size(MARK + array, axis) for axis in range(len(self.layout.order))]
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         array, _, shape = text(node.value).partition(".")
@@ -142,7 +145,7 @@ class Use(ast.NodeTransformer):
         if array not in self.arrays or (not shape and len(parts) != len(self.layout.order)):
             return node
         if shape:
-            return expression(self.layout.size(MARK + array, int(text(node.slice))))
+            return expression(self.sizes(array)[int(text(node.slice))])
         new = expression(self.layout.place(MARK + array, [f"({text(part)})" for part in parts]))
         assert isinstance(new, ast.Subscript)
         return ast.Subscript(new.value, new.slice, node.ctx)
@@ -151,8 +154,7 @@ class Use(ast.NodeTransformer):
         array, _, rest = text(node).partition(".")
         if array not in self.arrays or rest != "size":
             return self.generic_visit(node)
-        sizes = [f"({self.layout.size(MARK + array, a)})" for a in range(len(self.layout.order))]
-        return expression(" * ".join(sizes))
+        return expression(" * ".join(f"({size})" for size in self.sizes(array)))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if text(node.func).startswith("cuda.atomic."):
@@ -168,6 +170,5 @@ class Use(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         array, _, shape = text(node.value).partition(".")
         if array in self.arrays and shape == "shape":
-            sizes = [self.layout.size(MARK + array, a) for a in range(len(self.layout.order))]
-            node.value = expression(f"({', '.join(sizes)},)")
+            node.value = expression(f"({', '.join(self.sizes(array))},)")
         return self.generic_visit(node)

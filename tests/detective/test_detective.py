@@ -136,7 +136,8 @@ def test_witnesses_of_a_race_are_two_threads_that_race():
 
 
 def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
-    case = case_of_kind("index", level=1)
+    case = make_case("a case", "1", None)
+    assert case.kinds[0] == "index"
     (name, wrong), *_ = (pair for pair in case.run(case.wrong).wrong.items() if pair[1].any())
     places = [f"{name}[{', '.join(map(str, index))}]" for index in np.argwhere(wrong).tolist()]
     assert len(places) > answers.SHOWN
