@@ -3,7 +3,6 @@
 import math
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +38,6 @@ WHICH = r"\s*\(?([\d, ]+)\)?\s*"
 THREAD = re.compile(rf"thread{WHICH}of\s+block{WHICH}")
 ELEMENT = re.compile(r"(\w+)\s*\[([-\d, ]+)\]\s*$")
 SIZE = re.compile(r"(\w+)\s*=\s*(\d+)")
-ZERO = (0, 0, 0)
 LONGEST = 120  # letters of an answer
 HOW = (
     'two threads ("thread 3 of block 0 and thread 4 of block 0"), an element ("out[3, 5]"), or a '
@@ -47,11 +45,7 @@ HOW = (
 )
 Told = tuple[bool, str]  # whether an answer is right, and a sentence about it
 Index = tuple[int, ...]
-
-
-class Thread(NamedTuple):
-    block: Dim3
-    thread: Dim3
+Thread = tuple[Dim3, Dim3]  # its block, and its place there
 
 
 def named(case: Case, part: str, text: str) -> Told:
@@ -84,7 +78,7 @@ def is_witness(case: Case, witness: str) -> Told:
     threads, found = THREAD.findall(witness), ELEMENT.match(witness)
     sizes = {name: int(value) for name, value in SIZE.findall(witness)}
     if len(threads) == 2:
-        right, told = two_threads(case, *(Thread(whole(b), whole(t)) for t, b in threads))
+        right, told = two_threads(case, *((whole(block), whole(one)) for one, block in threads))
     elif found:
         right, told = one_element(case, found[1], index_of(found[2]))
     elif sizes:
@@ -117,20 +111,14 @@ def two_threads(case: Case, first: Thread, second: Thread) -> Told:
     ran = case.run(case.wrong, record=True)
     report = ran.reports[-1]
     for one in (first, second):
-        if np.greater_equal((one.block, one.thread), (report.grid, report.block)).any():
+        if np.greater_equal(one, (report.grid, report.block)).any():
             return False, f"the launch has {report.grid} blocks of {report.block} threads"
-    reported = (
-        Thread(finding.block or ZERO, finding.thread or ZERO),
-        Thread(finding.other_block or ZERO, finding.other_thread or ZERO),
-    )
+    reported = (finding.block, finding.thread), (finding.other_block, finding.other_thread)
     if first == second:
         return False, "that is one thread"
-    if {first, second} == set(reported):
+    if {first, second} == {*reported}:
         return True, "these two are seen to meet, or to wait for each other"
-    counted = [
-        (through(one.block, report.grid), through(one.thread, report.block))
-        for one in (first, second)
-    ]
+    counted = [(through(a, report.grid), through(b, report.block)) for a, b in (first, second)]
     at = meeting_place(ran, finding, *counted) if finding.kind == "race" else None
     if at is None:
         return False, "not these two"

@@ -156,7 +156,7 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
             layout = Layout.drawn(len(value.shape), rng)
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout
-    disguise = Disguise(gathered.functions, gathered.constants, rng, subject.level == 1)
+    disguise = Disguise(gathered, rng, subject.level == 1)
     disguise.apply()
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)

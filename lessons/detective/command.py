@@ -12,11 +12,9 @@ import re
 import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
-from kernels.files.atomic import make_output_folder, write_atomically
+from kernels.files.atomic import make_output_folder
 from kernels.plumbing.errors import InputError, OneLineParser
 from lessons.course.earlier import is_given
 from lessons.course.exercises import START
@@ -27,7 +25,7 @@ from lessons.detective.answers import HOW, POINTS
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import LEVELS, Case, make_case, secret_seed
 from lessons.detective.in_class import FORM
-from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record
+from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record, write_text
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 from lessons.terminal import width
@@ -206,9 +204,5 @@ def hand_out(case: Case, folder: Path) -> str:
         if (folder / file).exists():
             raise InputError(f"{folder / file} exists already: give the name of a new folder")
     for file, content in files.items():
-        write_atomically(folder / file, partial(written, content.encode()), overwrite=False)
+        write_text(folder / file, content, overwrite=False)
     return f"{folder}: read case.txt; mend case.py, and answer at its end"
-
-
-def written(data: bytes, file: BinaryIO) -> None:
-    file.write(data)

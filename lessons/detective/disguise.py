@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lessons.detective.gather import Each, fill
+from lessons.detective.gather import Each, Gathered, fill
 from lessons.mutations.scope import WHOLE, Scope
 
 Body = list[ast.stmt]
@@ -123,19 +123,10 @@ def inline(name: str, function: ast.FunctionDef, other: ast.AST) -> None:
 
 
 class Disguise:
-    """functions, constants: those of a `Gathered`, which are changed.
+    """gathered is changed. guarded: whether threads that have nothing to do are no matter."""
 
-    guarded: whether threads that have nothing to do are no matter.
-    """
-
-    def __init__(
-        self,
-        functions: dict[str, ast.FunctionDef],
-        constants: dict[str, ast.expr],
-        rng: Random,
-        guarded: bool,
-    ) -> None:
-        self.functions, self.constants, self.rng = functions, constants, rng
+    def __init__(self, gathered: Gathered, rng: Random, guarded: bool) -> None:
+        self.functions, self.constants, self.rng = gathered.functions, gathered.constants, rng
         self.new = 0  # names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
 

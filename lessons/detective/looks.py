@@ -5,12 +5,13 @@ import html
 import json
 from pathlib import Path
 
-from kernels.files.atomic import make_output_folder, write_atomically
+from kernels.files.atomic import make_output_folder
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT
 from lessons.detective.answers import ELEMENT, element, index_of, memory
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import Case
+from lessons.detective.record import write_text
 from lessons.lab.simulator.replay.page import replay_page
 from lessons.terminal import width
 
@@ -61,7 +62,7 @@ def replay(case: Case, text: str, told: bool) -> str:
 def write(name: str, text: str) -> Path:
     """Write a page into the folder of pages. Returns its path."""
     path = make_output_folder(PAGES) / name
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    write_text(path, text)
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 

@@ -32,8 +32,7 @@ class Record:
 
     def save(self) -> None:
         self.everything[self.key] = {name: getattr(self, name) for name in FIELDS}
-        text = json.dumps(self.everything, indent=1) + "\n"
-        write_atomically(self.path, lambda file: file.write(text.encode("utf-8")))
+        write_text(self.path, json.dumps(self.everything, indent=1) + "\n")
 
     def open(self) -> None:
         """Raises `InputError` if the case is over."""
@@ -90,6 +89,10 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise unreadable(path, "it is no table of cases")
     return found
+
+
+def write_text(path: Path, text: str, overwrite: bool = True) -> None:
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")), overwrite)
 
 
 def unreadable(path: Path, why: str) -> InputError:
