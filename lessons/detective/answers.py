@@ -96,6 +96,12 @@ def index_of(text: str) -> Index:
         raise InputError(f"{text!r} is no index: write it like 3, or like 3, 5") from None
 
 
+def has(shape: Index, index: Index) -> bool:
+    """Whether an array of a shape has an element."""
+    inside = (0 <= at < size for at, size in zip(index, shape, strict=False))
+    return len(shape) == len(index) and all(inside)
+
+
 def whole(text: str) -> Dim3:
     numbers = index_of(text)
     if not 1 <= len(numbers) <= 3:
@@ -171,10 +177,8 @@ def one_element(case: Case, name: str, index: Index) -> Told:
         if finding.kind == "uninitialised" and (finding.array, finding.index) == (name, index):
             return True, f"{name}{list(index)} is read, and nobody has written it"
     wrong = ran.wrong.get(name) if ran.ended else None
-    if wrong is None or len(index) != wrong.ndim:
-        return False, f"{name} has no such element that could be wrong"
-    if any(not 0 <= at < size for at, size in zip(index, wrong.shape, strict=True)):
-        return False, f"{name} has the shape {wrong.shape}, and nobody asks for that element"
+    if wrong is None or not has(wrong.shape, index):
+        return False, f"{name} has no such element that could be wrong, and nobody asks for it"
     shown = [tuple(one) for one in np.argwhere(wrong)[:SHOWN].tolist()]
     if index in shown and wrong.sum() > SHOWN:
         return False, "that one is shown above: find another one, which you can foretell"

@@ -2,9 +2,9 @@
 
 python -m lessons detective 5 --seed 7                    the case: what it should do, what was seen
 python -m lessons detective 5 --seed 7 --look traffic     one of at most three looks
-python -m lessons detective 5 --seed 7 --name 21 index --witness out[3, 5]
+python -m lessons detective 5 --seed 7 --name 21 index --witness "out[3, 5]"
 python -m lessons detective 5 --seed 7 --to my_case       files: the case, the kernel, the answers
-python -m lessons detective 5 --seed 7 --mend my_case/mended.py
+python -m lessons detective 5 --seed 7 --mend my_case/case.py
 """
 
 import ast
@@ -59,7 +59,6 @@ def add_options(command: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """The command; returns its exit status. Raises `InputError` for what cannot be done."""
-    refuse_handout()
     require_open(options)
     case, record, page = opened(options)
     if not any(getattr(options, what) for what in (*WORDS, "witness")):
@@ -71,21 +70,16 @@ def run(options: Namespace) -> int:
     return act(options, case, record, page)
 
 
-def refuse_handout() -> None:
-    if (find_lesson(1).folder / START).exists():
-        raise InputError("this copy of the course makes no cases: ask your instructor for one")
-
-
 def require_open(options: Namespace) -> None:
     """Cases of a lesson open after it; by --seed or --level, any time. Raises `InputError`."""
+    if (find_lesson(1).folder / START).exists():
+        raise InputError("this copy of the course makes no cases: ask your instructor for one")
     if options.lesson is None or options.seed is not None or options.level is not None:
         return
     lesson = find_lesson(options.lesson)
     if not CourseProgress().is_done(lesson) and not is_given(lesson):
-        raise InputError(
-            f"the cases of lesson {lesson.number} open when its checks have passed; "
-            "--seed 1 opens one now"
-        )
+        told = f"the cases of lesson {lesson.number} open when its checks have passed"
+        raise InputError(f"{told}; --seed 1 opens one now")
 
 
 def opened(options: Namespace) -> tuple[Case, Record, str]:
@@ -94,6 +88,7 @@ def opened(options: Namespace) -> tuple[Case, Record, str]:
     level = options.level if options.level or lesson else 1
     seed = options.seed or DEFAULT_SEED
     key = f"lesson {lesson or 'any'}, level {level or 'any'}, seed {seed}"
+    key += ", with a secret" if options.secret else ""
     case = make_case(secret_seed(seed, options.secret), lesson, level)
     return case, Record(key), re.sub(r"\W+", "-", key)
 

@@ -83,11 +83,10 @@ def grade(options: Namespace) -> int:
 
 def which(text: str) -> tuple[str | None, int | None]:
     """(lesson, level) of "5" or "level-2". Raises `InputError` for another text."""
-    if text.startswith("level-"):
-        if text.removeprefix("level-") not in map(str, LEVELS):
-            raise InputError(f"--cases {text}: levels are level-1 to level-{max(LEVELS)}")
-        return None, int(text.removeprefix("level-"))
-    return find_lesson(text).number, None
+    levels = {f"level-{level}": level for level in LEVELS}
+    if text.startswith("level-") and text not in levels:
+        raise InputError(f"--cases {text}: levels are level-1 to level-{max(LEVELS)}")
+    return (None, levels[text]) if text in levels else (find_lesson(text).number, None)
 
 
 def row_of(student: str, case: Case, path: Path, workers: WorkerPool) -> Row:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kernels.files.atomic import make_output_folder
 from kernels.plumbing.errors import InputError
 from lessons.course.lesson import ROOT
-from lessons.detective.answers import ELEMENT, element, index_of, memory
+from lessons.detective.answers import ELEMENT, element, has, index_of, memory
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import Case
 from lessons.detective.record import write_text
@@ -36,14 +36,11 @@ def value(case: Case, place: str) -> str:
     """An element after the broken kernel, and what it should be."""
     found = ELEMENT.match(place.strip("'\""))
     ran = case.run(case.wrong)
-    known = [name for name, one in ran.arguments.items() if hasattr(one, "shape")]
+    known = {name: one.shape for name, one in ran.arguments.items() if hasattr(one, "shape")}
     if found is None or found[1] not in known:
         raise InputError(f"{place!r} is no element: NAME[INDEX], with a name of {', '.join(known)}")
-    index = index_of(found[2])
-    shape = ran.arguments[found[1]].shape
-    if len(index) != len(shape) or not all(
-        0 <= at < size for at, size in zip(index, shape, strict=True)
-    ):
+    index, shape = index_of(found[2]), known[found[1]]
+    if not has(shape, index):
         raise InputError(f"{place} is outside: {found[1]} has the shape {shape}")
     return element(case, ran, found[1], index)
 
@@ -68,8 +65,8 @@ def write(name: str, text: str) -> Path:
 
 def solution(case: Case, page: str, points: int) -> Path:
     """Write the solution, with the replay of the broken kernel beside that of the right one."""
-    write(f"{page}-broken.html", replay(case, case.wrong, told=True))
-    write(f"{page}-right.html", replay(case, case.right, told=True))
+    for name, text in (("broken", case.wrong), ("right", case.right)):
+        write(f"{page}-{name}.html", replay(case, text, told=True))
     return write(f"{page}-solution.html", solution_page(case, page, points))
 
 
@@ -80,9 +77,7 @@ def difference(case: Case) -> list[str]:
 
 
 def solution_page(case: Case, page: str, points: int) -> str:
-    finding = str(case.finding) if case.finding else "nothing but wrong numbers"
-    numbers = " or ".join(map(str, sorted(case.lines)))
-    places = f"line {numbers}"
+    places = " or ".join(map(str, sorted(case.lines)))
     frames = "".join(
         f'<figure>{name}<iframe title="{name}" src="{page}-{name}.html"></iframe></figure>'
         for name in ("broken", "right")
@@ -100,9 +95,9 @@ pre {{ overflow-x: auto }}
 <h1>{html.escape(case.kinds[0].capitalize())}: {html.escape(KINDS[case.kinds[0]])}</h1>
 <p>What it should do: {html.escape(case.task)}</p>
 <pre>{html.escape(chr(10).join(memory(case)))}</pre>
-<p>What has to be changed (as the place, {places} counts):</p>
+<p>What has to be changed (as its place counts line {places}):</p>
 <pre>{html.escape(chr(10).join(difference(case)))}</pre>
-<p>What the checked run finds: {html.escape(finding)}</p>
+<p>What the checked run finds: {html.escape(str(case.finding or "nothing but wrong numbers"))}</p>
 <p>{points} of 10 points.</p>
 <div class="both">{frames}</div>
 </html>

@@ -3,6 +3,7 @@
 import json
 import re
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ import pytest
 from kernels.plumbing.errors import InputError
 from lessons.__main__ import main
 from lessons.detective import answers, looks, record
-from lessons.detective.breaks import KINDS
+from lessons.detective.breaks import KINDS, only_uses
 from lessons.detective.cases import INPUTS_OF_PROOF, disguised, make_case, secret_seed
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.layouts import Layout
 from lessons.detective.subjects import SUBJECTS
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.lab.simulator.events import AccessEvent
 from tests.detective.comparing import rates
 
 QUICK = "grayscale histogram_global matmul_tiled sum_tree layer_norm blur_by_rows".split()
@@ -69,6 +71,11 @@ def test_an_array_lies_where_its_layout_says(axes):
         for index in np.ndindex(values.shape):
             place = layout.place("a", [f"({one})" for one in index])
             assert eval(place, {"a": a}) == values[index] and "- -" not in place
+            named, lies = layout.told("a")
+            letters = dict(zip("ijklm", index, strict=False))
+            assert eval(lies, {"a": a, **letters}) == eval(named, {"a": values, **letters})
+            (lies,) = np.argwhere(a == values[index]).tolist()
+            assert layout.index_of(lies, a.shape) == index
         assert {eval(layout.size("a", axis), {"a": a}) for axis in range(axes)} == {3}
         assert layout.order != tuple(range(axes)) or a.shape != values.shape or (a != values).any()
 
@@ -136,9 +143,12 @@ def test_witnesses_of_a_race_are_two_threads_that_race():
 
 
 def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
-    case = make_case("a case", "1", None)
-    assert case.kinds[0] == "index"
-    (name, wrong), *_ = (pair for pair in case.run(case.wrong).wrong.items() if pair[1].any())
+    (case, name, wrong), *_ = (
+        (case, *pair)
+        for case in (make_case(f"test {seed}", None, 1) for seed in range(40))
+        for pair in case.run(case.wrong).wrong.items()
+        if pair[1].sum() > answers.SHOWN
+    )
     places = [f"{name}[{', '.join(map(str, index))}]" for index in np.argwhere(wrong).tolist()]
     assert len(places) > answers.SHOWN
     assert not answers.is_witness(case, places[0])[0]
@@ -151,10 +161,39 @@ def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
     )
 
 
-@pytest.mark.parametrize("witness", ["", "there", "thread 3", "n=", "out", "nobody=3"])
+def test_two_threads_race_where_nothing_stands_between_them():
+    def touched(kind, space, phase, *who):
+        columns = (np.array(column) for column in zip(*who, strict=True))
+        return AccessEvent(phase, 0, 5, "", "a", space, kind, (9,), *columns)
+
+    def meet(first, second, *events):
+        finding = SimpleNamespace(array="a", line=5, other_line=None)
+        ran = SimpleNamespace(reports=[SimpleNamespace(events=events)])
+        return answers.meeting_place(ran, finding, first, second)
+
+    both = (0, 1, 4), (0, 2, 4)  # block, thread, element
+    assert meet((0, 1), (0, 2), touched("write", "shared", 0, *both)) == 4
+    assert meet((0, 1), (0, 3), touched("write", "shared", 0, *both)) is None
+    for kind in ("read", "atomic", "outside"):
+        assert meet((0, 1), (0, 2), touched(kind, "global", 0, *both)) is None
+    one, other = (touched("write", "shared", phase, who) for phase, who in enumerate(both))
+    assert meet((0, 1), (0, 2), one, other) is None  # a barrier lies between
+    both = (0, 1, 4), (1, 1, 4)
+    assert meet((0, 1), (1, 1), touched("write", "global", 0, *both)) == 4
+    assert meet((0, 1), (1, 1), touched("write", "shared", 0, *both)) is None
+
+
+def test_a_line_that_alone_uses_a_wrong_number_may_be_named_too():
+    text = "def f(a):\n    n = a.shape[0]\n    m = n\n    a[m] = 1\n    a[m + 1] = 2\n"
+    assert only_uses(text, {2}) == {3} and only_uses(text, {3}) == set() == only_uses(text, {4})
+
+
+@pytest.mark.parametrize(
+    "witness", ["", "there", "thread 3", "n=", "out", "nobody=3", "thread " * 10**5, "9" * 9999]
+)
 def test_what_is_no_witness_is_told(witness):
     with pytest.raises(InputError, match=r"witness|sizes"):
-        answers.is_witness(make_case("a case", None, 1), witness)
+        answers.named(make_case("a case", None, 1), "witness", witness)
 
 
 @pytest.mark.slow
@@ -236,22 +275,40 @@ def test_a_record_that_is_none_is_left_alone(kept, capsys):
 
 @pytest.mark.slow
 def test_a_class_gets_cases_and_grades(kept, capsys):
-    hand_in, grades = kept / "hand in", kept / "grades"
-    for student in ("ann", "bob"):
+    hand_in, grades = kept / "hand in", kept / "hand in" / "grades"
+    for student in ("ann", "bob", "cem", "dan", "eve"):
         given = ["--level", "1", "--seed", student, "--secret", "word", "--to"]
         assert main(["detective", *given, str(hand_in / student)]) == 0
         assert main(["detective", *given, str(hand_in / student)]) == 2  # it is there already
-    texts = [(hand_in / student / "case.py").read_text() for student in ("ann", "bob")]
-    assert texts[0] != texts[1]
+    files = {path.parent.name: path for path in hand_in.glob("*/case.py")}
+    texts = {student: path.read_text() for student, path in files.items()}
+    assert len(set(texts.values())) == 5
     case = make_case(secret_seed("ann", "word"), None, 1)
     (name, _), *_ = case.run(case.wrong).wrong.items()
-    form = texts[0].replace("# line:", f"# line: {min(case.lines)}")
+    form = (
+        texts["ann"]
+        .replace("# line:", f"#Line : {min(case.lines)}")
+        .replace(case.wrong, case.right)
+    )
     form = form.replace("# kind:", f"# kind: {case.kinds[0]}")
-    form = form.replace(case.wrong, case.right).replace("# witness:", f"# witness: {name}[0]")
-    (hand_in / "ann" / "case.py").write_text(form)
+    files["ann"].write_text(form.replace("# witness:", f"# witness: {name}[0]"))
+    files["cem"].write_text(form)
+    files["dan"].write_bytes(b"\xff\x00")
+    files["eve"].write_text(
+        texts["eve"].replace("# line:", "# line: \u00b2").replace("launch(", "exit(")
+    )
+    (hand_in / ".DS_Store").write_text("")
     command = ["grade", str(hand_in), "--cases", "level-1", "--secret", "word", "--out"]
     assert main([*command, str(grades)]) == 0
-    _, ann, bob = (grades / "cases.csv").read_text("utf-8-sig").splitlines()
-    assert ann.startswith('"ann",2,2,') and ",4," in ann and bob.startswith('"bob",0,0,0,0,0,')
+    _, ann, bob, cem, dan, eve = (grades / "cases.csv").read_text("utf-8-sig").splitlines()
+    assert ann.startswith('"ann",2,2,') and ",4," in ann
+    nothing = {
+        "bob": "no answer",
+        "cem": "no file of this",
+        "dan": "0 files",
+        "eve": "no line \u00b2",
+    }
+    for row, (student, words) in zip((bob, cem, dan, eve), nothing.items(), strict=True):
+        assert row.startswith(f'"{student}",0,0,0,0,0,') and words in row
     (grades / "cases.csv").write_text("mine")
     assert main([*command, str(grades)]) == 2 and (grades / "cases.csv").read_text() == "mine"
