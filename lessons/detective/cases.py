@@ -12,7 +12,7 @@ from kernels.plumbing.errors import InputError
 from lessons.course.lesson import find_lesson
 from lessons.course.mistakes import bare_functions, entries, patched
 from lessons.detective import breaks
-from lessons.detective.breaks import KINDS, changed_lines, kinds_of
+from lessons.detective.breaks import KINDS, kinds_of
 from lessons.detective.disguise import Disguise
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.layouts import Layout, laid_out, lay
@@ -36,7 +36,7 @@ RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
-MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
+MOST_KNOWN, MOST_CHANGES, MOST_LINES = 5, 4, 5  # mistakes that are tried; what may differ
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -178,9 +178,8 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         texts = {
             part.of: "\n".join(patched(lesson, entry, part, ours[part.of])) for part in entry.patch
         }
-        text = disguised(subject, seed, texts).right
-        lines = changed_lines(right.right, text)
-        if not 0 < len(lines) <= MOST_LINES:
+        text = only_harm(right, disguised(subject, seed, texts).right)
+        if text is None or len(breaks.changed_lines(right.right, text)) > MOST_LINES:
             continue  # the same steps have met other places: too much is different
         removed = {
             line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"
@@ -190,16 +189,26 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         yield from shown(right, text, cause, LEVELS[subject.level])
 
 
+def only_harm(right: Case, text: str) -> str | None:
+    """The right text with those differences alone that do harm; None if there are too many."""
+    found = breaks.differences(right.right, text)
+    if not 0 < len(found) <= MOST_CHANGES:
+        return None
+    harm = [
+        one for one in found if not right.run(breaks.with_differences(right.right, text, [one])).ok
+    ]
+    return breaks.with_differences(right.right, text, harm or found)
+
+
 def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[Case]:
     """The case of a broken text, if a run shows that it is of one of these kinds."""
     ran = right.run(text)
     told = kinds_of(ran, cause)
     if told and told[0] in kinds:
         finding = ran.findings[0] if ran.findings else None
-        lines = changed_lines(right.right, text)
+        lines = breaks.changed_lines(right.right, text)
         if finding is not None and finding.file == FILE:
             lines |= {finding.line, finding.other_line or finding.line}
-        lines |= breaks.only_uses(text, lines)
         yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
 
 
