@@ -36,7 +36,7 @@ RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
-MOST_KNOWN, MOST_CHANGES, MOST_LINES = 5, 4, 5  # mistakes that are tried; what may differ
+MOST_KNOWN, MOST_CHANGES, MOST_LINES = 4, 8, 5  # mistakes that are tried; what may differ
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -156,7 +156,7 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
             layout = Layout.drawn(len(value.shape), rng)
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout
-    disguise = Disguise(gathered, rng, subject.level == 1)
+    disguise = Disguise(gathered, f"{subject.name} {seed}", subject.level == 1)
     disguise.apply()
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
@@ -186,7 +186,18 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         }
         cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
         cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
+        if all(part.of.startswith("launch_") for part in entry.patch):
+            cause = breaks.SHAPE
+        elif not cause and touched(right, text) != touched(right, right.right):
+            cause = breaks.INDEX
         yield from shown(right, text, cause, LEVELS[subject.level])
+
+
+def touched(right: Case, text: str) -> set[tuple[str, str, int]]:
+    """Which elements of which arrays a text reads and writes."""
+    reports = right.run(text, record=True).reports
+    events = [event for report in reports for event in report.events]
+    return {(one.array, one.kind, at) for one in events for at in one.element.tolist()}
 
 
 def only_harm(right: Case, text: str) -> str | None:

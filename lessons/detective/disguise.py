@@ -9,7 +9,8 @@ import ast
 import copy
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -123,29 +124,45 @@ def inline(name: str, function: ast.FunctionDef, other: ast.AST) -> None:
 
 
 class Disguise:
-    """gathered is changed. guarded: whether threads that have nothing to do are no matter."""
+    """gathered is changed. guarded: whether threads that have nothing to do are no matter.
 
-    def __init__(self, gathered: Gathered, rng: Random, guarded: bool) -> None:
-        self.functions, self.constants, self.rng = gathered.functions, gathered.constants, rng
-        self.new = 0  # names so far
+    What is drawn at a place follows from the seed and the text there: so a kernel with a mistake
+    gets the same disguise as the right one, but where the mistake is.
+    """
+
+    def __init__(self, gathered: Gathered, seed: str, guarded: bool) -> None:
+        self.functions, self.constants = gathered.functions, gathered.constants
+        self.seed, self.rng = seed, Random(seed)
+        self.new: set[str] = set()  # names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
 
-    def often(self, share: float) -> bool:
+    def at(self, *place: object) -> None:
+        """What is drawn from now on follows from this place."""
+        self.rng = Random(" ".join([self.seed, *map(str, place)]))
+
+    def often(self, share: float, node: ast.AST | None = None) -> bool:
+        if node is not None:
+            self.at(text(node))
         return self.rng.random() < share
 
-    def name(self) -> str:
-        """A new name, which is replaced like all others at the end."""
-        self.new += 1
-        return f"new_{self.new}"
+    def name(self, what: str) -> str:
+        """A new name for something, which is replaced like all others at the end."""
+        name = f"new_{zlib.crc32(what.encode())}"
+        while name in self.new:
+            name += "_"
+        self.new.add(name)
+        return name
 
     def apply(self) -> None:
         for function in self.functions.values():
+            self.at("rounded up", function.name)
             value = getattr(function.body[-1], "value", None)
             found = ROUNDED_UP.fullmatch(text(value)) if value else None
             if found and self.often(0.7):
                 new = expression(self.rng.choice(self.ways_up).format(**found.groupdict()))
                 function.body[-1] = ast.Return(new)
         for name, function in list(self.functions.items()):
+            self.at("inline", name)
             if self.often(0.6) and can_inline(function):
                 for other in self.functions.values():
                     inline(name, function, other)
@@ -163,9 +180,11 @@ class Disguise:
     def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
         """One step, for a function, or for each of its statements."""
         if not share:
+            self.at(step.__name__, function.name)
             step(self, function)
         for body in list(bodies(function)) if share else ():
             for place in reversed(range(len(body))):
+                self.at(step.__name__, text(body[place]))
                 new = step(self, body[place]) if self.often(share) else None
                 if new is not None:
                     body[place : place + 1] = new
@@ -185,11 +204,14 @@ class Disguise:
                 return expression(f"cuda.blockDim.{axis}") if own and self.often(0.4) else node
 
             for function in self.functions.values():
+                self.at("block", axis, function.name)
                 if function.decorator_list:
                     Each(change).visit(function)
 
     def other_form(self, node: ast.AST) -> ast.AST:
         """Other orders of operands, comparisons turned round, constants as numbers."""
+        if isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Name)):
+            self.at(text(node))
         if isinstance(node, ast.BinOp):
             sums = isinstance(node.op, (ast.Add, ast.Mult))
             if sums and not MEETINGS.search(text(node)) and self.often(0.45):
@@ -227,22 +249,29 @@ class Disguise:
 
     def rename(self, launch: str, arguments: Sequence[str]) -> tuple[dict[str, str], str]:
         """Give everything another name. Returns those of arguments, and of the launch function."""
-        pool = self.rng.sample(LOCALS, len(LOCALS))
-        calls = self.rng.sample(FUNCTIONS, len(FUNCTIONS))
-        renamed = {name: calls.pop() for name in self.functions}
-        renamed |= {name: pool.pop().upper() for name in self.constants}
+        renamed: dict[str, str] = {}
+        self.choose(FUNCTIONS, self.functions, renamed)
+        self.choose([word.upper() for word in LOCALS], self.constants, renamed)
         local = [*arguments]
         for function in self.functions.values():
             local += [one.arg for one in function.args.args] + sorted(written_by(function))
-        for name in local:
-            if name not in renamed and name != "launch":
-                renamed[name] = pool.pop()
+        self.choose(LOCALS, [name for name in local if name != "launch"], renamed)
         renamed[launch] = "launch_" + renamed[launch]
         for node in (*self.functions.values(), *self.constants.values()):
             rename(node, renamed)
         self.functions = {renamed[n]: node for n, node in self.functions.items()}
         self.constants = {renamed[n]: node for n, node in self.constants.items()}
         return {name: renamed[name] for name in arguments}, renamed[launch]
+
+    def choose(self, words: Sequence[str], names: Iterable[str], renamed: dict[str, str]) -> None:
+        """A word that is still free for each name."""
+        taken = {word.lower() for word in renamed.values()}
+        for name in names:
+            if name not in renamed:
+                self.at("name", name)
+                shuffled = self.rng.sample(words, len(words))
+                renamed[name] = next(word for word in shuffled if word.lower() not in taken)
+                taken.add(renamed[name].lower())
 
 
 # ---------------------------------------------------------------- steps of a statement
@@ -311,11 +340,11 @@ def loop(self: Disguise, node: ast.stmt) -> Body | None:
         return None
     given = [text(one) for one in node.iter.args]
     start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
-    i = text(node.target) if text(node.target) != "_" else self.name()
+    i = text(node.target) if text(node.target) != "_" else self.name(text(node.iter))
     inner = set().union(*map(written_by, node.body))
     if not i.isidentifier() or inner & {i, *names_in(node.iter)}:
         return None
-    kind, new = self.rng.choice("while while shifted backwards".split()), self.name()
+    kind, new = self.rng.choice("while while shifted backwards".split()), self.name(text(node.iter))
     if kind == "while":
         rounds = [*node.body, *statements(f"{i} += {step}")]
         return [*statements(f"{i} = {start}"), ast.While(expression(f"{i} < {end}"), rounds, [])]
@@ -359,7 +388,8 @@ def named_part(self: Disguise, node: ast.stmt, most: int = 0) -> Body | None:
         parts = [part for part in parts if not has(part, ast.Call)]
     if not parts:
         return None
-    chosen, name = self.rng.choice(parts), self.name()
+    chosen = self.rng.choice(parts)
+    name = self.name(text(chosen))
     before = statements(f"{name} = {text(chosen)}")
     Each(lambda part: ast.Name(name, ast.Load()) if part is chosen else part).visit(node)
     return [*before, node]
@@ -385,11 +415,15 @@ def returns(self: Disguise, function: ast.FunctionDef) -> None:
     """An early return becomes a condition around the rest, and the other way round."""
     body = function.body
     for place, node in enumerate(body[:-1]):
-        if text(node).endswith(":\n    return") and isinstance(node, ast.If) and self.often(0.5):
+        if (
+            text(node).endswith(":\n    return")
+            and isinstance(node, ast.If)
+            and self.often(0.5, node.test)
+        ):
             body[place:] = [ast.If(negated(node.test), body[place + 1 :], [])]
             return
     last = body[-1]
-    if isinstance(last, ast.If) and not last.orelse and self.often(0.5):
+    if isinstance(last, ast.If) and not last.orelse and self.often(0.5, last.test):
         body[-1:] = [ast.If(negated(last.test), [ast.Return()], []), *last.body]
 
 
@@ -405,7 +439,7 @@ def bounds(self: Disguise, function: ast.FunctionDef) -> None:
         sides = node.left, node.comparators[0]
         whole = all(scope.kind_of(side) == WHOLE or text(side).isupper() for side in sides)
         forms = BOUNDS.get(type(node.ops[0])) if whole else None
-        if not forms or self.often(0.5):
+        if not forms or self.often(0.5, node):
             return node
         return expression(forms[self.often(0.5)].format(*map(text, sides)))
 
@@ -416,7 +450,7 @@ def sizes(self: Disguise, function: ast.FunctionDef) -> None:
     """A size of an array gets a name at the beginning."""
     arguments = "|".join(one.arg for one in function.args.args)
     found = re.findall(rf"\b(?:{arguments})\.shape\[\d\]", text(function)) if arguments else []
-    names = {shape: self.name() for shape in sorted(set(found)) if self.often(0.5)}
+    names = {one: self.name(one) for one in sorted(set(found)) if self.often(0.5, expression(one))}
 
     def change(node: ast.AST) -> ast.AST:
         new = names.get(text(node)) if isinstance(node, ast.Subscript) else None
@@ -441,7 +475,7 @@ def order(self: Disguise, function: ast.FunctionDef) -> None:
     """Neighbours that have nothing to do with each other, in another order."""
     for body in bodies(function):
         for place in self.rng.sample(range(1, len(body)), len(body) - 1):
-            if self.often(0.7) and independent(body[place - 1], body[place]):
+            if self.often(0.7, body[place]) and independent(body[place - 1], body[place]):
                 body[place - 1 : place + 1] = [body[place], body[place - 1]]
 
 
@@ -452,6 +486,7 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
         if not isinstance(node, ast.Subscript) or text(node.value) not in arrays:
             continue
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        self.at("guards", text(node))
         axis = self.rng.randrange(len(parts))
         if isinstance(node.ctx, ast.Load) and not has(parts[axis], ast.Call) and self.often(0.25):
             inside = f"min({text(parts[axis])}, {text(node.value)}.shape[{axis}] - 1)"
@@ -466,7 +501,12 @@ def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
     sums = {text(one).split(" ")[0] for one in assigns if text(one).endswith(" = float32(0)")}
     for one in assigns:
         name, _, value = text(one).partition(" ")
-        if name in sums and name.isidentifier() and value != "= float32(0)" and self.often(0.4):
+        if (
+            name in sums
+            and name.isidentifier()
+            and value != "= float32(0)"
+            and self.often(0.4, one)
+        ):
             one.value = ast.Call(ast.Name(self.rng.choice(TYPES), ast.Load()), [one.value], [])
     for node in (node for node in nodes if isinstance(node, ast.Call)):
         array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
