@@ -488,7 +488,8 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         self.at("guards", text(node))
         axis = self.rng.randrange(len(parts))
-        if isinstance(node.ctx, ast.Load) and not has(parts[axis], ast.Call) and self.often(0.25):
+        plain = names_in(parts[axis]) and not has(parts[axis], ast.Call)
+        if isinstance(node.ctx, ast.Load) and plain and self.often(0.25):
             inside = f"min({text(parts[axis])}, {text(node.value)}.shape[{axis}] - 1)"
             parts[axis] = expression(self.rng.choice((inside, f"max({text(parts[axis])}, 0)")))
             node.slice = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
