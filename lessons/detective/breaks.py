@@ -58,18 +58,17 @@ class Break(NamedTuple):
 
 def breaks(source: Source, rng: Random) -> list[Break]:
     """Many changes of a right file, each of one place: drawn by `rng`, of all lines in turn."""
-    found = []
+    found: list[Break] = []
     for function in source.functions().values():
-        scope = Scope(function, names_of_the_file(source))
-        found += [Break(*one) for one in changes(function, scope, source)]
-    found = rng.sample(found, len(found))
+        found += changes(function, Scope(function, names_of_the_file(source)), source)
     before: Counter[int] = Counter()  # changes of a line, so that a long one is no likelier
-    turns = {}
-    for one in found:
-        turns[id(one)] = before[one.change.line]
+    turns = []
+    for one in rng.sample(found, len(found)):
+        turns.append((before[one.change.line], one))
         before[one.change.line] += 1
     plain = rng.random() < 0.8  # slips first, and then what is a line more than enough
-    return sorted(found, key=lambda one: (plain and one.change.kind == "barrier", turns[id(one)]))
+    turns.sort(key=lambda pair: (plain and pair[1].change.kind == "barrier", pair[0]))
+    return [one for _, one in turns]
 
 
 def broken_text(source: Source, one: Break) -> str | None:
@@ -84,12 +83,10 @@ def broken_text(source: Source, one: Break) -> str | None:
     return None if text == right else text
 
 
-def changes(
-    function: ast.FunctionDef, scope: Scope, source: Source
-) -> Iterator[tuple[Change, str]]:
-    """(change, cause) for one function."""
+def changes(function: ast.FunctionDef, scope: Scope, source: Source) -> Iterator[Break]:
+    """What may be changed in one function."""
     host = not function.decorator_list
-    places, slots = index_places(function, scope, source), slot_places(function, source)
+    places, slots = index_places(function, scope, source)
     for _, change in of_expressions(scope, source):
         if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
             continue
@@ -100,11 +97,11 @@ def changes(
         if len(NONSENSE.findall(line)) > len(NONSENSE.findall(source.between(start, end))):
             continue
         if host or is_in(change, places):
-            yield change, SHAPE if host else SLOT if is_in(change, slots) else INDEX
+            yield Break(change, SHAPE if host else SLOT if is_in(change, slots) else INDEX)
     for _, change in of_statements(function, source):
         cause = cause_of_line(change, source, function)
         if cause:
-            yield change, cause
+            yield Break(change, cause)
     if not host:
         yield from without_guard(function, source)
         yield from fewer_digits(function, source)
@@ -134,30 +131,21 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
     return STALE if BEGINNING.search(old) and not meets else MEETING
 
 
-def slot_places(function: ast.FunctionDef, source: Source) -> list[tuple[int, int]]:
-    """The first index of arrays that have few slots: of a ring, of two buffers in turns."""
-    nodes = list(ast.walk(function))
-    few = {
-        ast.unparse(node.targets[0])
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and ast.unparse(node.value).startswith("cuda.shared.array((")
-    }
-    return [
-        source.span(node.slice.elts[0])
-        for node in nodes
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Tuple)
-        and ast.unparse(node.value) in few
-    ]
+def index_places(
+    function: ast.FunctionDef, scope: Scope, source: Source
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Where a text says which elements are meant: indices, bounds, and whole numbers for them.
 
-
-def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> list[tuple[int, int]]:
-    """Where a text says which elements are meant: indices, bounds, and whole numbers for them."""
+    Then those of them that are the first index of an array with few slots: a ring, two buffers.
+    """
     found: list[ast.expr] = []
+    slots: list[ast.expr] = []
+    few = re.findall(r"(\w+) = cuda\.shared\.array\(\(", source.text_of(function))
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript):
             found.append(node.slice)
+            if isinstance(node.slice, ast.Tuple) and source.text_of(node.value) in few:
+                slots.append(node.slice.elts[0])
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):
             found.append(node.test)
         if isinstance(node, ast.For):
@@ -166,10 +154,10 @@ def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> lis
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name) and scope.kinds.get(target.id) == WHOLE:
                 found.append(node.value)
-    return [source.span(node) for node in found]
+    return [source.span(node) for node in found], [source.span(node) for node in slots]
 
 
-def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[Break]:
     """The statements of a condition without it."""
     for node in ast.walk(function):
         if isinstance(node, ast.If) and not node.orelse and len(node.body) < 9:
@@ -177,10 +165,10 @@ def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[C
                 start, end = source.lines_of(node)
                 inner = source.between(source.lines_of(node.body[0])[0], end).split("\n")
                 new = "\n".join(line[4:] for line in inner)
-                yield Change(start, end, new, node.lineno, "condition", ""), INDEX
+                yield Break(Change(start, end, new, node.lineno, "condition", ""), INDEX)
 
 
-def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[Break]:
     """Sums and shared arrays of halves, fractions cut off, exponentials of large numbers."""
     text_of = source.text_of
     for node in ast.walk(function):
@@ -199,7 +187,7 @@ def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Ch
                 place = first if isinstance(first.op, ast.Sub) else None
                 new = text_of(first.left)
         if isinstance(place, (ast.expr, ast.stmt)):
-            yield source.change(place, new, "digits", ""), PRECISION
+            yield Break(source.change(place, new, "digits", ""), PRECISION)
 
 
 # ---------------------------------------------------------------- what a run says of it

@@ -82,11 +82,11 @@ class Case(NamedTuple):
         """(arguments, expected outputs) by the names that they have in the case."""
         draw = Draw(self.rng(f"values {number}").getrandbits(60), self.constants)
         made = self.subject.make(draw, **(sizes or self.sizes(number)))
-        arguments, expected = laid_out(*made, self.layouts)
-        return (
-            {self.names[name]: value for name, value in arguments.items()},
-            {self.names[name]: value for name, value in expected.items()},
+        arguments, expected = (
+            {self.names[name]: value for name, value in table.items()}
+            for table in laid_out(*made, self.layouts)
         )
+        return arguments, expected
 
     def run(
         self, text: str, number: int = 0, sizes: Mapping[str, int] | None = None, **options: Any
@@ -157,13 +157,10 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout
     disguise = Disguise(gathered, f"{subject.name} {seed}", subject.level == 1)
-    disguise.apply()
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
-    return Case(
-        subject.level, seed, subject, launch, names, constants, layouts, text, text, (),
-        frozenset(), None,
-    )  # fmt: skip
+    given = subject.level, seed, subject, launch, names, constants, layouts
+    return Case(*given, text, text, (), frozenset(), None)
 
 
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:

@@ -31,7 +31,6 @@ MEETINGS = re.compile(r"cuda\.(atomic|sync|threadfence|shfl|shared|local)")
 ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
 WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
 BLOCKS_TOO_MANY = "{n} // {t} + 1", "{n} // {t} + 2"  # for threads that have guards
-NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
 TYPES = "float32", "float64"  # with digits enough
 MOST_LETTERS = 80  # of a line, if a part of it can stand on one before
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
@@ -135,6 +134,7 @@ class Disguise:
         self.seed, self.rng = seed, Random(seed)
         self.new: set[str] = set()  # names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
+        self.apply()
 
     def at(self, *place: object) -> None:
         """What is drawn from now on follows from this place."""
@@ -304,34 +304,6 @@ def guard(self: Disguise, node: ast.stmt) -> Body | None:
     if isinstance(node.test.op, ast.And):
         return [ast.If(first, [rest], [])]
     return [ast.If(first, [ast.Return()], []), rest] if text(node.body[0]) == "return" else None
-
-
-def value_by_condition(self: Disguise, node: ast.stmt) -> Body | None:
-    """`x = a if c else b` as a condition with two statements, or one."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.IfExp):
-        return None
-    test, value, other = node.value.test, node.value.body, node.value.orelse
-    if self.often(0.5):
-        test, value, other = negated(test), other, value
-    first, second = assigned(node.targets[0], value), assigned(node.targets[0], other)
-    if not has(other, ast.Subscript) and self.often(0.6):
-        return [second, ast.If(test, [first], [])]
-    return [ast.If(test, [first], [second])]
-
-
-def cut_loop(self: Disguise, node: ast.stmt) -> Body | None:
-    """A sum in two parts: its first round, or its first half, and what is left."""
-    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
-        return None
-    if len(node.iter.args) != 1 or [type(one) for one in node.body] != [ast.AugAssign]:
-        return None
-    end, again = text(node.iter.args[0]), copy.deepcopy(node)
-    if self.often(0.5) and NEVER_ZERO.fullmatch(end):
-        node.iter = expression(f"range(1, {end})")
-        return [fill(again.body[0], {text(node.target): ast.Constant(0)}), node]
-    node.iter = expression(f"range(({end}) // 2)")
-    again.iter = expression(f"range(({end}) // 2, {end})")
-    return [node, again]
 
 
 def loop(self: Disguise, node: ast.stmt) -> Body | None:
@@ -520,7 +492,7 @@ def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0), (spare_guards, 0),
-    (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4), (loop, 0.8), (sum_in_full, 0.5),
+    (bounds, 0), (loop, 0.8), (sum_in_full, 0.5),
     (named_part, 0.45), (sizes, 0), (barriers, 0), (more_digits, 0), (order, 0),
 )  # fmt: skip
 OF_HOSTS = split_tuple, named_part, sizes, order

@@ -113,7 +113,7 @@ def file_text(constants: Mapping[str, ast.expr], functions: Mapping[str, ast.Fun
     assigned = [ast.Assign([ast.Name(name)], value, lineno=0) for name, value in constants.items()]
     tree = ast.Module([*assigned, *functions.values()], [])
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    lines = [f"import {name}" for name in ("math",) if name in used]
-    lines.append("import numpy as np")  # for np.float16, with which digits are lost, or not
-    lines += [f"from numba import {', '.join(sorted(used & IMPORTS))}", ""]
-    return "\n".join(lines) + "\n" + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    head = "import math\n" if "math" in used else ""
+    head += "import numpy as np\n"  # for np.float16, with which digits are lost, or not
+    head += f"from numba import {', '.join(sorted(used & IMPORTS))}\n\n"
+    return head + ast.unparse(ast.fix_missing_locations(tree)) + "\n"

@@ -85,20 +85,14 @@ def solution_page(case: Case, page: str, points: int) -> str:
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>The solution of a case</title>
-<style>
-body {{ font: 1rem/1.5 system-ui; margin: 1rem; color-scheme: light dark }}
-.both {{ display: flex; flex-wrap: wrap; gap: 1rem }}
-figure {{ flex: 1 1 28rem; margin: 0 }}
-iframe {{ width: 100%; height: 80vh; border: 1px solid gray }}
-pre {{ overflow-x: auto }}
-</style>
+<style>body {{ font: 1rem/1.5 system-ui; margin: 1rem; color-scheme: light dark }}
+.both {{ display: flex; flex-wrap: wrap; gap: 1rem }} figure {{ flex: 1 1 28rem; margin: 0 }}
+iframe {{ width: 100%; height: 80vh; border: 1px solid gray }} pre {{ overflow-x: auto }}</style>
 <h1>{html.escape(case.kinds[0].capitalize())}: {html.escape(KINDS[case.kinds[0]])}</h1>
 <p>What it should do: {html.escape(case.task)}</p>
 <pre>{html.escape(chr(10).join(memory(case)))}</pre>
 <p>What has to be changed (as its place counts line {places}):</p>
 <pre>{html.escape(chr(10).join(difference(case)))}</pre>
 <p>What the checked run finds: {html.escape(str(case.finding or "nothing but wrong numbers"))}</p>
-<p>{points} of 10 points.</p>
-<div class="both">{frames}</div>
-</html>
+<p>{points} of 10 points.</p><div class="both">{frames}</div></html>
 """
