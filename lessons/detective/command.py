@@ -37,24 +37,22 @@ EXIT_OK, EXIT_NOT_RIGHT = 0, 1
 
 
 def add_options(command: ArgumentParser) -> None:
-    add = command.add_argument
+    add, usual = command.add_argument, "(default: print the case)"
     add("lesson", nargs="?", help="cases of a lesson, such as 5 or 5b (default: of level 1)")
     levels = f"{', '.join(map(str, LEVELS))}: cases of all lessons (default: of the lesson)"
     add("--level", type=int, choices=sorted(LEVELS), help=levels)
-    add("--seed", metavar="NAME", help=f"which case: a number or a name (default: {DEFAULT_SEED})")
-    word = "for teachers: makes cases that nobody else can make (default: none)"
-    add("--secret", metavar="WORD", help=word)
-    looked = f"{looks.WAYS}; at most {MOST_LOOKS} (default: print the case)"
-    add("--look", nargs="+", metavar="WHAT", help=looked)
-    kinds = f"the line, and the kind: {', '.join(KINDS)} (default: print the case)"
-    add("--name", nargs="+", metavar="WORD", help=kinds)
-    add("--witness", nargs="+", metavar="WORD", help=f"with --name (default: none): {HOW}")
-    runs = f"run your mended kernel, at most {MOST_MENDS} times (default: print the case)"
-    add("--mend", metavar="FILE", help=runs)
-    end = "end the case, and write the page that tells it (default: go on)"
-    add("--solution", action="store_true", help=end)
-    paper = "write the case, and the kernel with a form for answers (default: print the case)"
-    add("--to", metavar="FOLDER", help=paper)
+    add("--solution", action="store_true", help=f"end the case, and write its page {usual}")
+    kinds = f"the line, and the kind: {', '.join(KINDS)} {usual}"
+    for name, metavar, count, told in (
+        ("--seed", "NAME", None, f"which case: a number or a name (default: {DEFAULT_SEED})"),
+        ("--secret", "WORD", None, "for teachers: cases that nobody else can make (default: none)"),
+        ("--look", "WHAT", "+", f"{looks.WAYS}; at most {MOST_LOOKS} {usual}"),
+        ("--name", "WORD", "+", kinds),
+        ("--witness", "WORD", "+", f"with --name (default: none): {HOW}"),
+        ("--mend", "FILE", None, f"run your mended kernel, at most {MOST_MENDS} times {usual}"),
+        ("--to", "FOLDER", None, f"write the case, and the kernel with a form {usual}"),
+    ):
+        add(name, metavar=metavar, nargs=count, help=told)
 
 
 def run(options: Namespace) -> int:

@@ -46,10 +46,10 @@ class Row(NamedTuple):
 
 def add_options(parser: ArgumentParser) -> None:
     """What `grade` has more for cases."""
+    add = parser.add_argument
     cases = "grade cases, of a lesson such as 5, or level-1 to level-4 (default: exercises)"
-    parser.add_argument("--cases", metavar="WHICH", help=cases)
-    secret = "with --cases: the word with which they were handed out (default: none)"
-    parser.add_argument("--secret", metavar="WORD", help=secret)
+    add("--cases", metavar="WHICH", help=cases)
+    add("--secret", metavar="WORD", help="with --cases: the word of their hand-out (default: none)")
 
 
 def grade(options: Namespace) -> int:

@@ -2,10 +2,10 @@
 
     python -m tests.detective.comparing 25      cases per level; prints its rate beside guessing
 
-It undoes what it can: names, the order of operands, comparisons, temporary names, constants, forms
-of sums, loops and divisions, guards of an index, short helpers. Each statement is then compared
-with those of the most similar function of the course. It names the line that fits worst, or the one
-that fits best of those that do not quite; a line that is like a known mistake is more suspicious.
+It undoes what it can: names, orders, temporary names, constants, forms of sums, loops, divisions,
+guards of an index, short helpers. Each statement is then compared with those of the most similar
+function of the course. It names the line that fits worst, or the one that fits best of those that
+do not quite; a line that is like a known mistake is more suspicious.
 """
 
 import ast
@@ -95,8 +95,8 @@ def as_whiles(node):
         return [min(node.test, negated(copy.deepcopy(node.test)), key=blind)]
     if isinstance(node, ast.AugAssign):
         return [ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0)]
-    if isinstance(node, ast.Return):
-        return [node.value] if node.value else []
+    if isinstance(node, ast.Return) and node.value:
+        return [node.value]
     return [node] if isinstance(node, (ast.Assign, ast.Expr)) else []
 
 
@@ -114,8 +114,7 @@ def statements_of(function, constants):
         if pairs and all(text(name) in values for name, _ in pairs):
             continue
         for part in as_whiles(node):
-            line = text(plain(copy.deepcopy(part), values))
-            line = line.replace("cuda.grid(1)", "cuda.grid.x")
+            line = text(plain(copy.deepcopy(part), values)).replace("cuda.grid(1)", "cuda.grid.x")
             yield node.lineno, GRID.sub(lambda m: f"cuda.grid.{m['a'] or m['b']}", line)
 
 
@@ -155,9 +154,8 @@ def tokens(line, names):
 
 
 def shape(line):
-    return tuple(
-        "N" if re.match(NAME, word) and word not in OURS else word for word in tokens(line, {})
-    )
+    words = tokens(line, {})
+    return tuple("N" if re.match(NAME, one) and one not in OURS else one for one in words)
 
 
 def suspicions(case):
@@ -177,10 +175,8 @@ def suspicions(case):
                 votes.setdefault(mine, Counter())[theirs] += 1
         names = {name: counted.most_common(1)[0][0] for name, counted in votes.items()}
         for line, one in ours:
-            fits = [
-                SequenceMatcher(None, tokens(one, names), tokens(o, {}), False) for _, o in best
-            ]
-            fit = max(match.ratio() for match in fits)
+            mine = tokens(one, names)
+            fit = max(SequenceMatcher(None, mine, tokens(o, {}), False).ratio() for _, o in best)
             written = re.sub(NAME, "N", case.wrong.splitlines()[line - 1].strip())
             fit -= 0.3 * (fit < FITS and written in known_mistakes())
             found[line] = min(fit, found.get(line, 1.0))

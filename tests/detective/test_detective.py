@@ -1,6 +1,5 @@
 """Cases: right in disguise, wrong by one change, with answers that are checked by running."""
 
-import json
 import re
 from random import Random
 from types import SimpleNamespace
@@ -68,9 +67,8 @@ def test_an_array_lies_where_its_layout_says(axes):
         for index in np.ndindex(values.shape):
             place = layout.place("a", [f"({one})" for one in index])
             assert eval(place, {"a": a}) == values[index] and "- -" not in place
-            named, lies = layout.told("a")
-            letters = dict(zip("ijklm", index, strict=False))
-            assert eval(lies, {"a": a, **letters}) == eval(named, {"a": values, **letters})
+            letters = {"a": a, **dict(zip("ijklm", index, strict=False))}
+            assert eval(layout.told("a")[1], letters) == values[index]
             (lies,) = np.argwhere(a == values[index]).tolist()
             assert layout.index_of(lies, a.shape) == index
         assert {eval(layout.size("a", axis), {"a": a}) for axis in range(axes)} == {3}
@@ -82,9 +80,8 @@ def check_case(case):
     assert case.run(case.right, 7).ok
     ran = case.run(case.wrong)
     assert not ran.ok and ran.reports
-    assert set(case.kinds) <= set(KINDS)
+    assert set(case.kinds) <= set(KINDS) and "{" not in case.task
     assert case.lines and max(case.lines) <= len(case.wrong.splitlines())
-    assert "{" not in case.task
     if case.finding and case.finding.kind == "race":
         assert answers.is_witness(case, pair_of(case.finding))[0]
     for name, wrong in ran.wrong.items():
@@ -111,8 +108,7 @@ def test_a_hundred_cases_of_a_level(level):
 def test_a_seed_makes_one_case():
     first = make_case("the same", "5", None)
     make_case.cache_clear()
-    assert make_case("the same", "5", None) == first
-    assert first.subject.lesson == "5"
+    assert make_case("the same", "5", None) == first and first.subject.lesson == "5"
     assert make_case("another", "5", None).wrong != first.wrong
 
 
@@ -129,10 +125,9 @@ def test_witnesses_of_a_race_are_two_threads_that_race():
     cases = (make_case(f"test {seed}", None, 2) for seed in range(40))
     case = next(one for one in cases if one.finding and one.finding.kind == "race")
     assert answers.is_witness(case, pair_of(case.finding))[0]
-    same = pair_of(case.finding).partition(" and ")[0]
-    assert not answers.is_witness(case, f"{same} and {same}")[0]
-    outside = f"{same} and thread 999 of block 0"
-    assert "launch has" in answers.is_witness(case, outside)[1]
+    one = pair_of(case.finding).partition(" and ")[0]
+    assert not answers.is_witness(case, f"{one} and {one}")[0]
+    assert "launch has" in answers.is_witness(case, f"{one} and thread 999 of block 0")[1]
 
 
 def test_a_witness_of_wrong_numbers_is_an_element_that_is_not_shown():
@@ -157,21 +152,21 @@ def test_two_threads_race_where_nothing_stands_between_them():
         columns = (np.array(column) for column in zip(*who, strict=True))
         return AccessEvent(phase, 0, 5, "", "a", space, kind, (9,), *columns)
 
-    def meet(first, second, *events):
+    def meet(*events):
         finding = SimpleNamespace(array="a", line=5, other_line=None)
         ran = SimpleNamespace(reports=[SimpleNamespace(events=events)])
-        return answers.meeting_place(ran, finding, first, second)
+        return answers.meeting_place(ran, finding, *(who[:2] for who in (one, other)))
 
-    both = (0, 1, 4), (0, 2, 4)  # block, thread, element
-    assert meet((0, 1), (0, 2), touched("write", "shared", 0, *both)) == 4
-    assert meet((0, 1), (0, 3), touched("write", "shared", 0, *both)) is None
+    one, other = (0, 1, 4), (0, 2, 4)  # block, thread, element
+    assert meet(touched("write", "shared", 0, one, other)) == 4
     for kind in ("read", "atomic", "outside"):
-        assert meet((0, 1), (0, 2), touched(kind, "global", 0, *both)) is None
-    one, other = (touched("write", "shared", phase, who) for phase, who in enumerate(both))
-    assert meet((0, 1), (0, 2), one, other) is None  # a barrier lies between
-    both = (0, 1, 4), (1, 1, 4)
-    assert meet((0, 1), (1, 1), touched("write", "global", 0, *both)) == 4
-    assert meet((0, 1), (1, 1), touched("write", "shared", 0, *both)) is None
+        assert meet(touched(kind, "global", 0, one, other)) is None
+    for later in (0, 1):  # with a barrier between, or another element
+        last = touched("write", "shared", later, (0, 2, 5 - later))
+        assert meet(touched("write", "shared", 0, one), last) is None
+    other = (1, 1, 4)
+    assert meet(touched("write", "global", 0, one, other)) == 4
+    assert meet(touched("write", "shared", 0, one, other)) is None
 
 
 def test_a_line_that_alone_uses_a_wrong_number_may_be_named_too():
@@ -179,9 +174,7 @@ def test_a_line_that_alone_uses_a_wrong_number_may_be_named_too():
     assert only_uses(text, {2}) == {3} and only_uses(text, {3}) == set() == only_uses(text, {4})
 
 
-@pytest.mark.parametrize(
-    "witness", ["", "there", "thread 3", "n=", "out", "nobody=3", "thread " * 10**5, "9" * 9999]
-)
+@pytest.mark.parametrize("witness", ["", "there", "thread 3", "n=", "nobody=3", "thread " * 10**5])
 def test_what_is_no_witness_is_told(witness):
     with pytest.raises(InputError, match=r"witness|sizes"):
         answers.named(make_case("a case", None, 1), "witness", witness)
@@ -191,11 +184,10 @@ def test_what_is_no_witness_is_told(witness):
 def test_a_mended_kernel_is_run_as_a_students_file():
     case, workers = make_case("a case", None, 1), WorkerPool()
     reads = "import os\n" + case.right.replace("launch(", "os.getcwd() or launch(")
+    texts = case.right, case.wrong, reads, "no Python ("
+    path = looks.Path("mended.py")
     try:
-        got = [
-            answers.mended(case, text.encode(), looks.Path("mended.py"), workers).status
-            for text in (case.right, case.wrong, reads, "no Python (")
-        ]
+        got = [answers.mended(case, text.encode(), path, workers).status for text in texts]
     finally:
         workers.stop()
     assert got[0] == "passed" and "passed" not in got[1:]
@@ -208,8 +200,7 @@ def test_a_case_is_printed_looked_at_and_named(kept, capsys):
     case = make_case("7", "5", None)
     start = ["detective", "5", "--seed", "7"]
     assert main(start) == 0
-    printed = capsys.readouterr().out
-    assert case.wrong.splitlines()[0] in printed and case.task.split()[0] in printed
+    assert case.wrong.splitlines()[0] in capsys.readouterr().out
     name = next(iter(case.run(case.wrong).expected))
     for looked in (["traffic"], ["value", f"{name}[0, 0]"], ["replay"], ["traffic"]):
         assert main([*start, "--look", *looked]) == 0
@@ -218,18 +209,14 @@ def test_a_case_is_printed_looked_at_and_named(kept, capsys):
     capsys.readouterr()
     assert main([*start, "--look", "value", f"{name}[1, 1]"]) == 2
     assert "your 3 looks" in capsys.readouterr().err
-    wrong_line = str(max(case.lines) + 1)
     ran = case.run(case.wrong).wrong[name]
     place = f"{name}{np.argwhere(ran)[-1].tolist()}" if ran.any() else f"{name}[0, 0]"
-    assert main([*start, "--name", wrong_line, *case.kinds[0].split(), "--witness", place]) == 1
-    assert re.search(r"[24] of 10 points", capsys.readouterr().out)
-    line = str(min(case.lines))
-    main([*start, "--name", line, *case.kinds[0].split(), "--witness", place])
-    assert re.search(r"[35] of 10 points", capsys.readouterr().out)
+    for line, points in ((max(case.lines) + 1, "[24]"), (min(case.lines), "[35]")):
+        main([*start, "--name", str(line), *case.kinds[0].split(), "--witness", place])
+        assert re.search(f"{points} of 10 points", capsys.readouterr().out)
     assert main([*start, "--solution"]) == 0
-    assert list((kept / "pages").glob("*solution.html"))
+    assert list((kept / "pages").glob("*solution.html")) and record.RECORDS.exists()
     assert main([*start, "--look", "traffic"]) == 2
-    assert json.loads(record.RECORDS.read_text())
 
 
 @pytest.mark.parametrize(
@@ -268,15 +255,15 @@ def test_a_class_gets_cases_and_grades(kept, capsys):
     hand_in, grades = kept / "hand in", kept / "hand in" / "grades"
     for student in ("ann", "bob", "cem", "dan", "eve"):
         given = ["--level", "1", "--seed", student, "--secret", "word", "--to"]
-        assert main(["detective", *given, str(hand_in / student)]) == 0
-        assert main(["detective", *given, str(hand_in / student)]) == 2  # it is there already
+        for status in (0, 2):  # the second time, it is there already
+            assert main(["detective", *given, str(hand_in / student)]) == status
     files = {path.parent.name: path for path in hand_in.glob("*/case.py")}
     texts = {student: path.read_text() for student, path in files.items()}
     assert len(set(texts.values())) == 5
     case = make_case(secret_seed("ann", "word"), None, 1)
     (name, _), *_ = case.run(case.wrong).wrong.items()
-    form = texts["ann"].replace(case.wrong, case.right).replace("# line:", "#Line : ")
-    form = form.replace("#Line : ", f"#Line : {min(case.lines)}")
+    form = texts["ann"].replace(case.wrong, case.right)
+    form = form.replace("# line:", f"#Line : {min(case.lines)}")
     form = form.replace("# kind:", f"# kind: {case.kinds[0]}")
     files["ann"].write_text(form.replace("# witness:", f"# witness: {name}[0]"))
     files["cem"].write_text(form)
