@@ -125,6 +125,11 @@ def two_threads(case: Case, first: Thread, second: Thread) -> Told:
     if {first, second} == {*reported}:
         return True, "these two are seen to meet, or to wait for each other"
     counted = [(through(a, report.grid), through(b, report.block)) for a, b in (first, second)]
+    steps = report.recording.steps if report.recording and finding.kind == "barrier" else []
+    waiting = [step.thread.tolist() for step in steps if step.kind == "barrier"][-1:]
+    numbers = {block * math.prod(report.block) + thread for block, thread in counted}
+    if waiting and first[0] == second[0] and len(numbers & {*waiting[0]}) == 1:
+        return True, "one of them waits at the barrier, and the other never comes"
     at = meeting_place(ran, finding, *counted) if finding.kind == "race" else None
     if at is None:
         return False, "not these two"
