@@ -205,11 +205,11 @@ def kinds_of(ran: Ran, cause: str) -> tuple[str, ...]:
         return (cause, seen) if seen else (cause,)
     if seen == RACE:
         first_kinds = {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}
-        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT) else (RACE,))
+        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT, "") else (RACE,))
     if seen in (BARRIER, DEADLOCK):
         return (seen, DEADLOCK if seen == BARRIER else BARRIER)
     if seen in (BOUNDS, UNWRITTEN):
-        return (seen, INDEX) if cause in (INDEX, SLOT) else (seen,)
+        return (seen, INDEX) if cause in (INDEX, SLOT, "") else (seen,)
     if cause in (STALE, SLOT) or (cause == INDEX and leaves_garbage(ran)):
         return (UNWRITTEN, INDEX)
     return (cause,) if cause in (PRECISION, INDEX) else ()

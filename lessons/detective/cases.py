@@ -36,7 +36,7 @@ RARE = "lost update", "deadlock", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
-MOST_KNOWN, MOST_CHANGES, MOST_LINES = 4, 8, 5  # mistakes that are tried; what may differ
+MOST_KNOWN, MOST_CHANGES, MOST_LINES = 4, 6, 5  # mistakes that are tried; what may differ
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -185,9 +185,11 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
         cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
         if all(part.of.startswith("launch_") for part in entry.patch):
             cause = breaks.SHAPE
-        elif not cause and touched(right, text) != touched(right, right.right):
-            cause = breaks.INDEX
-        yield from shown(right, text, cause, LEVELS[subject.level])
+        found = next(shown(right, text, cause, LEVELS[subject.level]), None)
+        if not found and not cause and touched(right, text) != touched(right, right.right):
+            found = next(shown(right, text, breaks.INDEX, LEVELS[subject.level]), None)
+        if found:
+            yield found
 
 
 def touched(right: Case, text: str) -> set[tuple[str, str, int]]:
@@ -200,8 +202,8 @@ def touched(right: Case, text: str) -> set[tuple[str, str, int]]:
 def only_harm(right: Case, text: str) -> str | None:
     """The right text with those differences alone that do harm; None if there are too many."""
     found = breaks.differences(right.right, text)
-    if not 0 < len(found) <= MOST_CHANGES:
-        return None
+    if len(found) < 2 or len(found) > MOST_CHANGES:
+        return text if len(found) == 1 else None
     harm = [
         one for one in found if not right.run(breaks.with_differences(right.right, text, [one])).ok
     ]
