@@ -98,9 +98,10 @@ def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
     """Raises `InputError` if there are none."""
     alike = [one for one in SUBJECTS.values() if lesson in (None, one.lesson)]
     if not alike:
-        known = {one.lesson for one in SUBJECTS.values()}
-        listed = ", ".join(sorted(known, key=lambda number: (int(number.strip("b")), number)))
-        raise InputError(f"there are no cases of lesson {lesson}: choose a lesson of {listed}")
+        known = sorted(
+            {one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n)
+        )
+        raise InputError(f"there are no cases of lesson {lesson}: it is one of {', '.join(known)}")
     found = [one for one in alike if level in (None, one.level)]
     if not found:
         levels = ", ".join(sorted({str(one.level) for one in alike}))

@@ -1,10 +1,7 @@
 """`python -m lessons detective`: find what is wrong with a kernel that nobody knows.
 
 python -m lessons detective 5 --seed 7                    the case: what it should do, what was seen
-python -m lessons detective 5 --seed 7 --look traffic     one of at most three looks
 python -m lessons detective 5 --seed 7 --name 21 index --witness "out[3, 5]"
-python -m lessons detective 5 --seed 7 --to my_case       files: the case, the kernel, the answers
-python -m lessons detective 5 --seed 7 --mend my_case/case.py
 """
 
 import ast
@@ -124,7 +121,7 @@ def act(options: Namespace, case: Case, record: Record, page: str) -> int:
 
 
 def name(options: Namespace, case: Case, record: Record) -> int:
-    record.may_name()
+    record.open(names=True)
     words = options.name or []
     if len(words) < 2 or not options.witness:
         raise InputError(f"name all three: --name LINE KIND --witness ..., which is {HOW}")
@@ -171,9 +168,9 @@ def ask(case: Case, record: Record, page: str) -> int:
         try:
             words = input("> ").split()
         except EOFError:  # Ctrl-D
-            break
+            return EXIT_OK
         if words[:1] in (["quit"], ["q"]):
-            break
+            return EXIT_OK
         options = ["--" + word if word in ("witness", *words[:1]) else word for word in words]
         try:
             if words and words[0] in WORDS:

@@ -58,9 +58,8 @@ def replay(case: Case, text: str, told: bool) -> str:
 
 def write(name: str, text: str) -> Path:
     """Write a page into the folder of pages. Returns its path."""
-    path = make_output_folder(PAGES) / name
-    write_text(path, text)
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    write_text(make_output_folder(PAGES) / name, text)
+    return (PAGES / name).relative_to(ROOT) if PAGES.is_relative_to(ROOT) else PAGES / name
 
 
 def solution(case: Case, page: str, points: int) -> Path:

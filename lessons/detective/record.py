@@ -34,10 +34,12 @@ class Record:
         self.everything[self.key] = {name: getattr(self, name) for name in FIELDS}
         write_text(self.path, json.dumps(self.everything, indent=1) + "\n")
 
-    def open(self) -> None:
-        """Raises `InputError` if the case is over."""
+    def open(self, names: bool = False) -> None:
+        """Raises `InputError` if the case is over, or has nothing left to name."""
         if self.over:
             raise InputError(f"this case is over, with {self.points} points: take another --seed")
+        if names and self.right == NAMED:
+            raise InputError("line, kind and witness are right already: now mend it, with --mend")
 
     def look(self, what: str) -> None:
         """Counts a look; the same one again is free. Raises `InputError` after the last."""
@@ -47,12 +49,6 @@ class Record:
                 raise InputError(f"you have had your {MOST_LOOKS} looks: {', '.join(self.looks)}")
             self.looks.append(what)
             self.save()
-
-    def may_name(self) -> None:
-        """Raises `InputError` if there is nothing left to name."""
-        self.open()
-        if self.right == NAMED:
-            raise InputError("line, kind and witness are right already: now mend it, with --mend")
 
     def name(self, right: Mapping[str, bool]) -> None:
         self.namings += 1
