@@ -1,8 +1,7 @@
 """Other but equal forms of a right kernel: nothing of it is where, or as, it stands in `kernels/`.
 
-A step looks at one statement, or at a whole function, and gives what may stand there as well. It is
-taken at some of the places, drawn by chance. None changes what is computed, but for the rounding of
-sums in another order. Whether that is so for a kernel is shown by running it: see `cases`.
+A step gives what may stand in the place of a statement, or changes a function. None changes what is
+computed, but for rounding; whether that is so for a kernel is shown by running it: see `cases`.
 """
 
 import ast

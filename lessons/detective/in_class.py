@@ -1,7 +1,7 @@
 """`python -m lessons grade SUBMISSIONS --cases 5`: grade the cases that a class has handed in.
 
-A student's case follows from the lesson (or level), the name of the student's folder, and the
-teacher's secret: nothing that is handed in decides which case it is.
+A student's case follows from the lesson (or level), the folder's name, and the teacher's secret:
+nothing that is handed in decides which case it is.
 """
 
 import re

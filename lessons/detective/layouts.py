@@ -1,8 +1,7 @@
 """Arrays that lie otherwise than in the course: so a line that is right differs from ours, too.
 
-An array of a case may have its axes in another order, be counted from its end, or begin later. The
-task says so, and each index, guard and launch follows. What is compared with the course differs in
-most lines then, and only the task tells which of them is wrong.
+An array of a case may have its axes in another order, be counted from its end, or begin later. A
+table says so, and each index, guard and launch follows.
 """
 
 import ast

@@ -1,8 +1,8 @@
 """The kernels that cases are made of: a small launch of each, and what is right.
 
-A subject is a function. It gets `draw`, which makes arrays of random float32 in [-1, 1), and the
-sizes of a launch. It returns the arguments of the launch function in their order, and what outputs
-should hold, from `lessons.reference` or from NumPy. Its docstring begins with a line
+A subject is a function of `draw`, which makes arrays of random float32 in [-1, 1), and of sizes. It
+returns the arguments of the launch function in their order, and what outputs should hold, from
+`lessons.reference` or from NumPy. Its docstring begins with a line
 
     lesson level module launch function | sizes, least-most | constants with other values
 
