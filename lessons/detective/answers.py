@@ -184,8 +184,8 @@ def one_element(case: Case, name: str, index: Index) -> Told:
     wrong = ran.wrong.get(name) if ran.ended else None
     if wrong is None or not has(wrong.shape, index):
         return False, f"{name} has no such element that could be wrong, and nobody asks for it"
-    shown = [tuple(one) for one in np.argwhere(wrong)[:SHOWN].tolist()]
-    if index in shown and wrong.sum() > SHOWN:
+    shown = any(line.startswith(f"    {name}{[*index]} ") for line in seen(case))
+    if shown and wrong.sum() > SHOWN:
         return False, "that one is shown above: find another one, which you can foretell"
     return bool(wrong[index]), "it is wrong" if wrong[index] else "that one is right"
 
