@@ -32,7 +32,7 @@ CAUSES = {  # of changes that may be seen as a kind; of others, only what is cal
     "race": ("index", "slot", "meeting"),
     "deadlock": ("meeting", "index", "stale", "barrier"),
 }  # fmt: skip
-RARE = "lost update", "deadlock", "host order", "race"
+RARE = "lost update", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
