@@ -46,7 +46,9 @@ class Record:
         self.open()
         if what not in self.looks:
             if len(self.looks) == MOST_LOOKS:
-                raise InputError(f"you have had your {MOST_LOOKS} looks: {', '.join(self.looks)}")
+                raise InputError(
+                    f"you have had your {MOST_LOOKS} looks: {', '.join(map(str, self.looks))}"
+                )
             self.looks.append(what)
             self.save()
 
@@ -80,11 +82,11 @@ FIELDS = ("looks", "right", "namings", "mends", "mended_at", "over")
 def read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if isinstance(found, dict) and all(isinstance(one, dict) for one in found.values()):
+            return found
+        raise ValueError("it is no table of cases")
     except (OSError, ValueError, RecursionError) as error:
         raise unreadable(path, str(error)) from None
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise unreadable(path, "it is no table of cases")
-    return found
 
 
 def write_text(path: Path, text: str, overwrite: bool = True) -> None:
