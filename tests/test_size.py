@@ -23,7 +23,7 @@ lessons/NN                 .diff               26120
 lessons/broken             .py                   890
 lessons/capstones          .py                   895
 lessons/course             .py                  1550
-lessons/detective          .py                  2740
+lessons/detective          .py                  2720
 lessons/grading            .py                 13220
 lessons/lab                .py                 26100
 lessons/mutations          .py                  1200
