@@ -5,6 +5,7 @@ and registers are then guessed. The compiler's text is a short one here, written
 """
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,7 +153,23 @@ def test_a_run_with_problems_foretells_nothing():
         report.predict()
 
 
+def test_model_and_constants_are_at_most_400_lines():
+    folder = Path(model.__file__).parent
+    files = folder / "model.py", folder / "program.py", folder.parent / "work.py"
+    for constants in model.FOLDER.glob("*.json"):
+        texts = [path.read_text("utf-8") for path in (*files, constants)]
+        assert sum(len(text.splitlines()) for text in texts) <= 400
+
+
 # ---------------------------------------------------------------- what was measured
+
+
+@pytest.mark.parametrize("name, summary", [("blind", "summary"), ("foretold", "summary_now")])
+def test_the_page_tells_what_was_measured(name, summary):
+    page = (Path(model.__file__).parents[2] / "PREDICT.md").read_text("utf-8")
+    result = json.loads((RESULTS / f"h200-{name}.json").read_text())
+    for _, count, rank, middle, worst, launch in result[summary]:
+        assert f" | {count} | {rank:.3f} | {middle:.2f} | {worst:.2f} ({launch}) |" in page
 
 
 def test_the_constants_are_those_of_the_calibration():
