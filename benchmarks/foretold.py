@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import RESULTS, description, text_of
 from kernels import adam, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels import backward as learn_back
 from kernels.attention import backward, layer_norm
@@ -357,8 +357,8 @@ def foretell(families, wanted):
         except lab.InputError as error:
             sys.exit(f"{name}: {error}: {report}")
         row = {
-            "family": family, "name": name, "foretold_us": short(found.us),
-            "bound": found.sentence, "parts": {k: short(us) for k, us in found.parts.items() if us},
+            "family": family, "name": name, "foretold_us": short(found.us), "bound": found.sentence,
+            "parts": {k: short(us) for k, us in found.parts.items() if us > found.us / 20},
             "registers": found.registers, "warps": found.warps,
         }  # fmt: skip
         rows.append(row)
@@ -386,14 +386,7 @@ def start(kernel, grid, block, arguments, stream):
 
 
 def short(number):
-    return float(f"{number:.5g}")
-
-
-def text_of(result):
-    """JSON, with a launch per line."""
-    head = json.dumps({**result, "rows": []}, indent=1)
-    rows = ",\n".join(map(json.dumps, result["rows"]))
-    return head.replace('"rows": []', f'"rows": [\n{rows}\n]') + "\n"
+    return float(f"{number:.6g}")
 
 
 def ranks(values):
