@@ -19,7 +19,7 @@ import numpy as np
 from numba import cuda, float32, int32, int64, uint32
 
 from benchmarks.graph_time import microseconds
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import RESULTS, description, text_of
 from kernels.fast.ptx import multiply_halves
 from kernels.training.devices import why_no_gpu
 
@@ -339,7 +339,7 @@ def main():
     facts, rows = measured()
     if options.save:
         result = {**description(), **facts, "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+        (RESULTS / f"{options.save}.json").write_text(text_of(result))
 
 
 if __name__ == "__main__":

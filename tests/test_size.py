@@ -25,12 +25,13 @@ lessons/capstones          .py                   895
 lessons/course             .py                  1550
 lessons/detective          .py                  2720
 lessons/grading            .py                 13220
-lessons/lab                .py                 26100
+lessons/lab                .py                 25690
+lessons/lab/simulator/foretell .py               306
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1340
 lessons/site               .py                   480
 tests                      .py                 46700
-benchmarks                 .py                  3990
+benchmarks                 .py                  4095
 images                     .py                   860
 """
 ALL_FILES = 1_075

@@ -1,8 +1,7 @@
 """What a launch would take on a GPU: the time that each of its parts needs, and who is last.
 
 Each part of a GPU has a *roof*: so much of one kind of work in a microsecond, and not more. The
-work is what the simulator has counted. A GPU is a file of constants, `gpus/NAME.json`, which
-`benchmarks/calibrate.py` has measured.
+work is what the simulator has counted. A GPU is a file of measured constants, `gpus/NAME.json`.
 """
 
 import json
@@ -18,8 +17,7 @@ from ..traffic import SECTOR_BYTES, WARP, Traffic
 from .program import Instruction, chain_of, read_ptx, times_of
 
 FOLDER = Path(__file__).parent / "gpus"
-Place = tuple[str, int]  # a file and a line
-NOWHERE: Place = "", 0
+NOWHERE = "", 0  # a place: a file and a line
 WORDS = {
     "launch": "the launch itself",
     "blocks": "the start of so many blocks",
@@ -74,7 +72,10 @@ def gpu_named(name: str) -> dict[str, Any]:
     if str(name).upper() not in known:
         names = ", ".join(known) + "; lessons/lab/PREDICT.md says how to add one"
         raise InputError(f"no GPU {name!r} has been measured: take one of {names}")
-    return {"name": name.upper(), **json.loads(known[name.upper()].read_text())}
+    constants, all_of_them = (json.loads(known[one].read_text()) for one in (name.upper(), "H200"))
+    if lacking := ", ".join(sorted(all_of_them.keys() - constants.keys())):
+        raise InputError(f"{known[name.upper()]} lacks {lacking}: h200.json beside it has them")
+    return {"name": name.upper(), **constants}
 
 
 def foretell(report: Any, name: str, grid: int | tuple[int, ...] | None = None) -> Prediction:
@@ -103,7 +104,7 @@ class Model:
         # From what has run to all blocks, to those of that processor, and to one after the other.
         self.whole, self.share, self.warps_ran = blocks / ran, queue / ran, ran * warps
         self.in_turn, self.warps = -(-queue // resident) / self.warps_ran, resident * warps
-        self.roofs = {name: defaultdict[Place, float](float) for name in WORDS}
+        self.roofs = {name: defaultdict[tuple[str, int], float](float) for name in WORDS}
         self.roofs["blocks"][NOWHERE] = blocks * gpu["cycles_per_block"]
         self.add_memory()
         self.add_computing()
@@ -128,7 +129,7 @@ class Model:
         if all of it has room there.
         """
         gpu, roofs, arrays, counted = self.gpu, self.roofs, self.arrays, self.report.counted
-        places: dict[str, Place] = {}  # of each array, where most of its sectors are asked for
+        places: dict[str, tuple[str, int]] = {}  # where most sectors of each array are asked for
         for file, line, array in sorted(counted, key=lambda key: counted[key].sectors):
             places[array] = file, line
             self.add_line((file, line), array, counted[file, line, array])
@@ -146,7 +147,7 @@ class Model:
             cycles = sectors * SECTOR_BYTES / gpu["memory_bytes_per_cycle"]
             roofs["memory"][places[array]] += cycles * self.beyond
 
-    def add_line(self, place: Place, array: str, one: Traffic) -> None:
+    def add_line(self, place: tuple[str, int], array: str, one: Traffic) -> None:
         """What one line asks of one array."""
         gpu, roofs = self.gpu, self.roofs
         passes = (one.cache_passes + one.shared_passes) * self.share  # one of them is 0

@@ -2,8 +2,7 @@
 
 NVIDIA's intermediate language (PTX) is text, with the line of the kernel beside each instruction. A
 jump back makes a loop. How often its rounds ran is not in the text. But the simulator has counted
-how often each line asked for memory, and how often it was executed. A loop that the compiler has
-written out four times asks four times per round.
+how often each line asked for memory, and how often it was executed.
 """
 
 import functools
