@@ -3,6 +3,7 @@
 import ast
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,13 +93,15 @@ def converted(
     if not signatures:
         return tuple(values), None
     found = [next(problems(signature.arguments, values), "") for signature in signatures]
-    fitting = [one for one, problem in zip(signatures, found, strict=True) if not problem]
+    pairs = zip(signatures, found, strict=True)
+    fitting = list(dict.fromkeys(one for one, problem in pairs if not problem))
     if not fitting:
         name = getattr(kernel, "__name__", "the kernel")
         raise TypeError(f"{name}: {found[-1]} (in Numba's words: No matching definition)")
     if len(fitting) > 1:
-        kinds = tuple(map(typeof, values))
-        fitting = [best(fitting, kinds, getattr(kernel, "py_func", kernel)) or fitting[0]]
+        with suppress(ValueError):  # of what has no type in Numba
+            kinds = tuple(map(typeof, values))
+            fitting = [best(fitting, kinds, getattr(kernel, "py_func", kernel)) or fitting[0]]
     wanted = fitting[0].arguments
     return tuple(map(convert, wanted, values)), wanted
 
