@@ -111,7 +111,8 @@ def compile_error(
             ask = partial(
                 compile_cuda, function, types.none, argument_types, cc=CAPABILITY, **options
             )
-            if not compiles_with_little(ask):
+            calls = map(function.__globals__.get, function.__code__.co_names)
+            if any(hasattr(value, "py_func") for value in calls) or not compiles_with_little(ask):
                 ask()
     except TimeoutError:  # of an alarm that somebody has set: it says nothing about the kernel
         raise

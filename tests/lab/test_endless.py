@@ -50,7 +50,7 @@ x[9] = 0; k = 0; while x[k] == 0: k = 1 - k
 k = 0; while k < n: k = min(k + 1, n - 1); x[k] = 1
 k = 0; while k < math.ceil(n / 2): k = k ^ 1; y[k] = 1
 32: k = 0; while k < n: cuda.syncthreads(); x[i] = k
-k = 0; m = n; while k < m: k += 1; m += 1; y[0] = k
+k = 0; m = n; while k < m - 1: k += 1; m += 1; y[0] = k
 t = 0.0; while t != 1.0: t += 0.1; y[0] = 1
 t = np.float32(0); while t != np.float32(0.7): t += np.float32(0.1); y[0] = 1
 k = 0; while not k == n: k = k + 2; y[0] = 1

@@ -439,6 +439,13 @@ class Ahead:
                 return self.values[name] if name in self.values else self.source.lookup(name)
         return None
 
+    def without_offset(self, node: ast.expr) -> ast.expr:
+        """`k` for `k + 1`, which moves the same way."""
+        match node:
+            case ast.BinOp(left, ast.Add() | ast.Sub(), right):
+                return left if is_small(self.number(right), SMALL) else node
+        return node
+
     def stays(self, test: ast.expr, true: bool) -> bool:
         """Whether a test that was true, or false, will always be so."""
         match test:
@@ -455,6 +462,8 @@ class Ahead:
         return False
 
     def pair_stays(self, left: ast.expr, operation: ast.cmpop, right: ast.expr, true: bool) -> bool:
+        if type(operation) in WAYS:
+            left, right = self.without_offset(left), self.without_offset(right)
         both = [ast.unparse(side) for side in (left, right)]
         fixed = [name not in self.steps for name in both]
         for side, is_fixed in zip((left, right), fixed, strict=True):
