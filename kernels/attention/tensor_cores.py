@@ -33,7 +33,7 @@ from kernels.fast.ptx import (
     power_of_two,
     round_to_tf32,
     wait_for_copies,
-)  # fmt: skip
+)
 from kernels.launch import blocks_for, on_gpu
 from kernels.siren.sums import CHUNK_SAMPLES
 
@@ -413,7 +413,8 @@ def launch_flash_backward_keys(
 def launch_over_heads(kernel, given, made, numbers, launch):
     """Start a kernel whose blocks own OWN rows of a head each.
 
-    given, made: arrays (B, heads, n, d) that come before and behind n; numbers (B, heads, n).
+    given, made: arrays (B, heads, n, d) that come before and behind n; numbers (B, heads, n). All
+    begin at a multiple of 16 bytes, as arrays of their own do.
     Raises `ValueError` for a d that a tile has no room for, or that is no multiple of four.
     """
     batch, heads, count, width = given[0].shape

@@ -15,7 +15,9 @@ summed over: the left factor holds channels x pixels, and a warp keeps the sums 
 registers until its block has seen all of its pieces. The bias is a tenth tap, which sees only ones.
 
 Factors are rounded to 11 significant bits (TF32), sums are float32. The pitches of both tiles let
-32 lanes read 32 banks at once.
+32 lanes read 32 banks at once. A filter as large as its image is no such sum: it has kernels of its
+own, in float32; what else does not fit is left to the lesson's. Images begin at a multiple of 16
+bytes, as arrays of their own do.
 
 Source: Chetlur et al., 2014, as `product.py`; `gradients.py` has the formulas.
 """
