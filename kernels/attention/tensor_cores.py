@@ -243,9 +243,9 @@ def attention_tiles(q, k, v, count, out, log_sums):
 
 
 @cuda.jit(device=True)
-def number_of(numbers, head, row, count, outside):
-    """numbers (B * heads * n,) float32 at a row of a head, or `outside` if it has no such row."""
-    return numbers[head + row] if row < count else float32(outside)
+def number_of(numbers, head, row, count):
+    """numbers (B * heads * n,) float32 at a row of a head; zero if it has no such row."""
+    return numbers[head + row] if row < count else float32(0)
 
 
 @cuda.jit
@@ -276,8 +276,8 @@ def slopes_of_queries(q, k, v, grad_out, count, grad_q, log_sums, products):
     load_own(q, head, warp_first, count, float32(LOG2_E) * scale, own_q)
     load_own(grad_out, head, warp_first, count, float32(1), own_g)
     for half in range(2):
-        log_sum[half] = float32(LOG2_E) * number_of(log_sums, head, row + 8 * half, count, 0)
-        product[half] = number_of(products, head, row + 8 * half, count, 0)
+        log_sum[half] = float32(LOG2_E) * number_of(log_sums, head, row + 8 * half, count)
+        product[half] = number_of(products, head, row + 8 * half, count)
     clear(sums)
     for begin in range(0, end, MET):
         top = begin // MET % 2 * MET
@@ -339,10 +339,10 @@ def slopes_of_keys(q, k, v, grad_out, count, grad_k, grad_v, log_sums, products)
             for i in range(TILES):
                 for n in range(4):
                     query = begin + 8 * i + 2 * (lane % 4) + n % 2
-                    # Infinity: no query, no weight.
-                    log_sum = number_of(log_sums, head, query, count, math.inf)
+                    # Behind the last query weights are not zero, but rows of tiles are.
+                    log_sum = number_of(log_sums, head, query, count)
                     weights[i, n] = power_of_two(weights[i, n] - float32(LOG2_E) * log_sum)
-                    slopes[i, n] -= number_of(products, head, query, count, 0)
+                    slopes[i, n] -= number_of(products, head, query, count)
                     slopes[i, n] *= weights[i, n]
             add_weighted(weights, g_tile, top, v_sums)
             add_weighted(slopes, q_tile, top, k_sums)
