@@ -138,7 +138,7 @@ class Failure(NamedTuple):
     @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
-        if self.is_general:
+        if self.is_general or self.diagnosis == "uninitialised":
             return 1.0
         if self.diagnosis in NEAR_A_LINE:
             return SHARE_NEAR_A_LINE
@@ -173,7 +173,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
-            others.held,
+            others.held, failure.message,
         )  # fmt: skip
         if found is None or not failure.takes(found):
             return []

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 
 from lessons.grading.explain.repairs.beside import WORDS
+from lessons.grading.explain.repairs.likely import KIND
+from lessons.mutations.generated import LEAVES
 from lessons.mutations.scope import distance
 from lessons.mutations.source import Change, Source
 
@@ -19,6 +21,22 @@ SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
 REACH = 8  # lines above and below that are beside one
 MOST_APART = 0.4  # of the words of two lines of one kind
+# What a message begins a line with -> the kinds of changes that it makes likely.
+KINDS = {
+    "constant factor": ("number", "factor", "operator", "function"),
+    "constant offset": ("term", "number", "beginning of a sum"),
+    "wrong sign": ("sign", "order of operands"),
+    "another number": ("number",),
+    "another name": ("name",),
+    "line left out": ("line missing", "line too many"),
+}
+
+
+def told_kinds(told: str) -> Sequence[str]:
+    """The kinds of changes that a message makes likely: of a generated mistake, its own."""
+    code = next((line.partition(":")[0] for line in told.splitlines() if LEAVES in line), "")
+    found = re.search(r"^(constant factor|constant offset|wrong sign):", told, re.MULTILINE)
+    return KINDS.get(code or (found[1] if found else ""), (code,))
 
 
 class Likelihood:
@@ -52,6 +70,8 @@ class Likelihood:
     def ranks(self, change: Change) -> int:
         """How many ranks later than others of its kind it is tried; below zero, earlier."""
         old = self.source.between(change.start, change.end)
+        if change.kind == KIND:
+            return 0
         if self.is_as_beside(change):
             return AS_BESIDE
         if change.kind == "name":
