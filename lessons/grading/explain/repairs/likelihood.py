@@ -77,11 +77,15 @@ class Likelihood:
         if change.kind == "name":
             if self.indexes_as_elsewhere(change):
                 return AS_ELSEWHERE
+            if old.split()[0].isupper() and not change.new.split()[0].isupper():
+                return SELDOM  # a constant of the file is seldom taken for a number of the function
             return OPPOSITE if distance(old, change.new) == 0 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
+        if change.kind == "condition":
+            return OPPOSITE
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:

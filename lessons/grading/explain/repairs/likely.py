@@ -23,6 +23,7 @@ AXES = (
     "top left", "bottom right", "down across", "upper left",
 )  # fmt: skip
 REACH = 8  # lines from one to the other
+FEW = ("term", "factor", "number", "sign", "operator", "parentheses")
 IN_BOTH = 2  # ranks that a change gains if it is made for both axes of a line
 MOST_APART = 0.6  # of the words of two such lines
 CASTS = ("float32", "int32", "int64", "uint32", "uint64", "range", "min", "max", "int", "abs")
@@ -171,7 +172,8 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
             other = change._replace(start=begin, end=begin + len(turned.encode()), new=new)
             both = together([change, other], source)
             words = f"{change.words}, and the same for the other axis"
-            yield rank - IN_BOTH, both._replace(words=words)
+            gain = IN_BOTH + (change.kind in FEW)
+            yield max(rank - gain, min(rank, -1)), both._replace(words=words)
 
 
 # ---------------------------------------------------------------- as another line has it
@@ -209,12 +211,13 @@ def with_indices_of_another(text: Text) -> Iterator[Change]:
     """All indices of an array as another array has them."""
     for one, other in permutations(text.all(ast.Subscript), 2):
         same = ast.unparse(one.slice) == ast.unparse(other.slice) or head_of(one) == head_of(other)
-        many = isinstance(one.slice, ast.Tuple) and isinstance(other.slice, ast.Tuple)
-        if many and not same and len(parts_of(one)) == len(parts_of(other)):
+        mine, theirs = (list(map(text.of, parts_of(node))) for node in (one, other))
+        alike = len(mine) == len(theirs) and {*mine} & {*theirs}
+        if alike and not same and isinstance(one.slice, ast.Tuple):
             late = names_read(other.slice) - names_read(one.slice)
             if not any(begins_below(name, one, text) for name in late):
                 words = f"with the indices that `{head_of(other)}` has in line {other.lineno}"
-                yield text.change(one.slice, ", ".join(map(text.of, parts_of(other))), words)
+                yield text.change(one.slice, ", ".join(theirs), words)
 
 
 def as_a_sum_elsewhere(text: Text) -> Iterator[Change]:
@@ -243,7 +246,8 @@ def index_for_a_number(text: Text) -> Iterator[Change]:
         if not isinstance(node.value, int) or isinstance(inner, ast.Attribute):
             continue
         is_index = isinstance(holder, ast.Subscript) or (
-            isinstance(holder, ast.Tuple) and isinstance(text.around[id(holder)], ast.Subscript))
+            isinstance(holder, ast.Tuple) and isinstance(text.around[id(holder)], ast.Subscript)
+        )
         is_given = isinstance(holder, ast.Call) and head_of(holder) not in CASTS
         for name, line in text.scope.known.items() if is_index or is_given else ():
             if line < node.lineno and text.scope.kinds.get(name) == WHOLE:
@@ -295,8 +299,12 @@ def other_constants(text: Text) -> Iterator[Change]:
 
 def rounded_up_everywhere(text: Text) -> Iterator[Change]:
     """A number of blocks, rounds or groups that is rounded down."""
-    for node in text.all(ast.Assign):
-        for part in ast.walk(node.value):
+    counts = {name for node in text.all(ast.Call, ast.BinOp) for name in names_read(node)
+              if called_name(node) == "range" or (isinstance(node, ast.BinOp)
+              and isinstance(node.op, ast.FloorDiv) and name in names_read(node.right))}  # fmt: skip
+    for node in text.all(ast.Assign, ast.Call):
+        counted = isinstance(node, ast.Assign) and changed_name(node) in counts
+        for part in ast.walk(node) if counted or called_name(node) == "range" else ():
             if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv):
                 left, right = text.source.part(part.left), text.source.part(part.right)
                 if f"{right} - 1" not in left:
@@ -341,9 +349,11 @@ def best_not_kept(text: Text) -> Iterator[Change]:
     for node in text.all(ast.If):
         test = node.test
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            plain = all(isinstance(one, ast.Assign) and not isinstance(
+                one.targets[0], ast.Subscript) for one in node.body)  # fmt: skip
             for kept, new in permutations((test.left, test.comparators[0])):
                 stored = {changed_name(one) for one in node.body}
-                if isinstance(kept, ast.Name) and kept.id in text.stored - stored:
+                if plain and isinstance(kept, ast.Name) and kept.id in text.stored - stored:
                     first = node.body[0]
                     line = f"{text.of(kept)} = {text.of(new)}\n{' ' * first.col_offset}"
                     words = f"with `{kept.id}` kept in there, too"
@@ -389,7 +399,7 @@ def conditions(text: Text) -> Iterator[Change]:
     for node in text.all(ast.If, ast.IfExp):
         mine = {text.of(one) for one in parts_of_test(node.test)}
         for other, part in tests.items():
-            for new in dict.fromkeys((other, text.turned(other))):
+            for new in dict.fromkeys((other, other if ".shape" in other else text.turned(other))):
                 if new not in mine and not isinstance(node.body[:1] if isinstance(
                         node.body, list) else 0, ast.Return):  # fmt: skip
                     told = f"with one more condition, as line {part.lineno} has it"
@@ -412,7 +422,7 @@ def guards_of_findings(text: Text, told: str) -> Iterator[Change]:
 
 
 def guarded(node: ast.Subscript, inside: str, words: str, text: Text) -> Iterator[Change]:
-    statement = next((one for one in (node, *text.outwards(node)) if isinstance(one, ast.stmt)), None)
+    statement = next((one for one in text.outwards(node) if isinstance(one, ast.stmt)), None)
     for outer in text.outwards(node):
         if isinstance(outer, ast.If):
             yield text.change(outer.test, f"({text.of(outer.test)}) and {inside}", words)
@@ -430,6 +440,6 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, with_indices_of_another),
     (-1, as_a_sum_elsewhere), (0, index_for_a_number), (-1, name_of_a_block_or_all),
     (-3, steps_of_a_block), (-2, last_round), (-2, best_not_kept), (-3, begun_before_the_loop),
-    (-2, not_moved_on), (-1, conditions), (-1, other_constants), (-2, rounded_up_everywhere),
+    (-2, not_moved_on), (1, conditions), (-1, other_constants), (-2, rounded_up_everywhere),
     (1, made_of_it),
 )  # fmt: skip
