@@ -3,6 +3,7 @@
 Changed texts run as a student's file does, in a worker of their own, and count for no points.
 """
 
+import time
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -169,6 +170,8 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
     )  # fmt: skip
     try:
         pool.ready()  # its start, of seconds, is not the search's
+        alone = failure.function, check, mine, seed, time.monotonic() + longest
+        lines.first = small.first = next(iter(runner.wrong_runs(*alone, only=-1)), -1)
         found = find_slip(
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
