@@ -15,7 +15,7 @@ from lessons.mutations.scope import distance
 from lessons.mutations.source import Change, Source
 
 AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
-AS_ELSEWHERE = -3  # of what indexes an array as another line does
+FEW = -3  # of what can stand in a few places only
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
@@ -52,8 +52,6 @@ class Likelihood:
         last = function.end_lineno or function.lineno
         lines = source.content.decode("utf-8", "replace").splitlines()
         self.words = {n: WORDS.findall(lines[n - 1]) for n in range(function.lineno, last + 1)}
-        indexed = (node for node in ast.walk(function) if isinstance(node, ast.Subscript))
-        self.indexed = {"".join(source.text_of(node).split()) for node in indexed}
         self.odd = {number: self.odd_words(number) for number in self.words}
 
     def is_vain(self, change: Change) -> bool:
@@ -75,8 +73,6 @@ class Likelihood:
         if self.is_as_beside(change):
             return AS_BESIDE
         if change.kind == "name":
-            if self.indexes_as_elsewhere(change):
-                return AS_ELSEWHERE
             if old.split()[0].isupper() and not change.new.split()[0].isupper():
                 return SELDOM  # a constant of the file is seldom taken for a number of the function
             return OPPOSITE if distance(old, change.new) == 0 else 0
@@ -84,6 +80,8 @@ class Likelihood:
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
+        if change.kind == "rounding" or "before the loop" in change.words:
+            return FEW
         if change.kind == "condition":
             return OPPOSITE
         if change.kind in ("assignment", "sign") or ".shape" in old:
@@ -102,14 +100,6 @@ class Likelihood:
         words = WORDS.findall(line)
         same = len(words) == len(self.words[change.line])
         return same and any(words[place] == word for place, word in odd.items())
-
-    def indexes_as_elsewhere(self, change: Change) -> bool:
-        """Whether an element such as counts[centre] comes of it, which other lines have."""
-        start, end = self.source.starts[change.line - 1 : change.line + 1]
-        found = re.search(r"\w+\[[^\[\]]*$", self.source.between(start, change.start))
-        closed = re.match(r"[^\[\]]*\]", self.source.between(change.end, end))
-        both = found and closed and f"{found[0]}{change.new}{closed[0]}"
-        return "".join((both or "").split()) in self.indexed
 
     def odd_words(self, number: int) -> dict[int, str]:
         """place -> the word that all lines of the same kind have there, and this one has not."""

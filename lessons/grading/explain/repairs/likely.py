@@ -16,7 +16,7 @@ from lessons.mutations.changes import Ranked, names_of_the_file, together
 from lessons.mutations.expressions import indices_of
 from lessons.mutations.scope import CLOSE, WHOLE, Scope, called_name, distance, names_in, pairs_of
 from lessons.mutations.source import Change, Source
-from lessons.mutations.statements import LOOPS, changed_name, shifted
+from lessons.mutations.statements import changed_name
 
 KIND = "as elsewhere"
 AXES = (
@@ -257,37 +257,7 @@ def other_constants(text: Text) -> Iterator[Change]:
                 yield Change(start, end, re.sub(rf"\b{name}\b", other, old), line, KIND, words)
 
 
-def conditions(text: Text) -> Iterator[Change]:
-    """One more condition, as another line has it; or one that also keeps out what is below 0."""
-    tests = {text.of(part): part for node in text.all(ast.If, ast.IfExp)
-             for part in getattr(node.test, "values", [node.test])}  # fmt: skip
-    for told, part in tests.items():
-        if isinstance(part, ast.Compare) and [type(one) for one in part.ops] == [ast.Lt]:
-            words = "with a condition that keeps out what is below 0"
-            yield from text.change(part, f"0 <= {told}", words)
-    for node in text.all(ast.If, ast.IfExp):
-        ends = isinstance(node, ast.If) and isinstance(node.body[0], ast.Return)
-        for other, part in tests.items() if not ends else ():
-            new = other if ".shape" in other else text.turned(other)
-            if new not in text.of(node.test):
-                words = f"with one more condition, as line {part.lineno} has it"
-                yield from text.change(node.test, f"({text.of(node.test)}) and {new}", words)
-
-
 # ---------------------------------------------------------------- slips with a shape of their own
-
-
-def rounded_up(text: Text) -> Iterator[Change]:
-    """A number of blocks, rounds or groups that is rounded down."""
-    counts = {name for node in text.all(ast.Call, ast.BinOp)
-              if called_name(node) == "range" or isinstance(getattr(node, "op", 0), ast.FloorDiv)
-              for name in names_in(getattr(node, "right", node))}  # fmt: skip
-    for name, value in text.pairs:
-        for part in ast.walk(value) if text.of(name) in counts else ():
-            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv):
-                left, right = text.source.part(part.left), text.source.part(part.right)
-                new = f"(({left} + {right} - 1) // {right})"
-                yield from text.change(part, new, "with a division that rounds up")
 
 
 def steps_and_ends(text: Text) -> Iterator[Change]:
@@ -324,19 +294,6 @@ def best_not_kept(text: Text) -> Iterator[Change]:
                 line = f"{text.of(kept)} = {text.of(new)}\n{' ' * first.col_offset}"
                 words = f"with `{text.of(kept)}` kept in there, too"
                 yield Change(start, start, line, node.lineno, KIND, words)
-
-
-def begun_before_the_loop(text: Text) -> Iterator[Change]:
-    """A sum that is begun within a loop, and read behind it."""
-    for loop in text.all(*LOOPS):
-        added = {changed_name(one) for one in ast.walk(loop) if isinstance(one, ast.AugAssign)}
-        for line in loop.body:
-            if isinstance(line, ast.Assign) and changed_name(line) in added - {""}:
-                start, (begin, end) = text.source.lines_of(loop)[0], text.source.lines_of(line)
-                moved = shifted(text.source.between(begin, end), loop.col_offset - line.col_offset)
-                words = f"with this line before the loop of line {loop.lineno}"
-                new = moved + text.source.between(start, begin)
-                yield Change(start, end, new, line.lineno, KIND, words)
 
 
 def not_moved_on(text: Text) -> Iterator[Change]:
@@ -380,6 +337,5 @@ def guards_of_findings(text: Text, told: str) -> Iterator[Change]:
 LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (1, made_of_it), (-1, other_constants),
-    (1, conditions), (-2, rounded_up), (-3, steps_and_ends), (-2, best_not_kept),
-    (-3, begun_before_the_loop), (-2, not_moved_on),
+    (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
 )  # fmt: skip
