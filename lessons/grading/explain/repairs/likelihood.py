@@ -68,10 +68,10 @@ class Likelihood:
     def ranks(self, change: Change) -> int:
         """How many ranks later than others of its kind it is tried; below zero, earlier."""
         old = self.source.between(change.start, change.end)
-        if change.kind == KIND:
-            return 0
         if self.is_as_beside(change):
             return AS_BESIDE
+        if change.kind == KIND:
+            return 0
         if change.kind == "name":
             if old.split()[0].isupper() and not change.new.split()[0].isupper():
                 return SELDOM  # a constant of the file is seldom taken for a number of the function
