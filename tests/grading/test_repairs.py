@@ -303,7 +303,7 @@ def test_what_is_often_wrong_is_tried_early(body):
          "shape (1, 2): axis 1 has only", "if 0 <= 2 < a.shape[1] and (n < 9):"),
         ("(a, n):\n a[n] = 1", "line 2: out-of-bounds: a[-1] is outside its shape (4,): index -1 "
          "of axis 0", "if 0 <= n < a.shape[0]: a[n] = 1"),
-        ("(a, n):\n m = n + 1\n return a * 8", "constant factor: Every value is twice what", "a * 4"),
+        ("(a, n):\n m = n + 1\n return a * 8", "constant factor: Every value is twice", "a * 4"),
     ],
 )  # fmt: skip
 def test_what_a_message_speaks_of_is_tried_first(body, told, right):
