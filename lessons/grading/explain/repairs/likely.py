@@ -14,7 +14,16 @@ from itertools import permutations
 from lessons.grading.explain.repairs.beside import WORDS
 from lessons.mutations.changes import Ranked, names_of_the_file, together
 from lessons.mutations.expressions import indices_of
-from lessons.mutations.scope import CLOSE, WHOLE, Scope, called_name, distance, names_in, pairs_of
+from lessons.mutations.scope import (
+    ARRAY,
+    CLOSE,
+    WHOLE,
+    Scope,
+    called_name,
+    distance,
+    names_in,
+    pairs_of,
+)
 from lessons.mutations.source import Change, Source
 from lessons.mutations.statements import changed_name
 
@@ -39,7 +48,8 @@ def likely_changes(function: ast.FunctionDef, source: Source, told: str) -> Iter
     """(rank, change): what is tried first. told: the message of the failed check."""
     text = Text(function, source)
     for rank, propose in LIKELY:
-        yield from ((rank, change) for change in propose(text))
+        sooner = 2 * (propose is everywhere_in_a_line and bool(OUTSIDE.search(told)))
+        yield from ((rank - sooner, change) for change in propose(text))
     yield from ((-4, change) for change in guards_of_findings(text, told))
 
 
@@ -162,7 +172,7 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
     for rank, change in found:
         old = source.between(change.start, change.end)
         turned, new = text.turned(old), text.turned(change.new)
-        if turned == old or "\n" in turned + new:
+        if turned == old or "\n" in turned + new or new == change.new in text.other:
             continue
         behind = source.between(change.end, source.starts[change.line])
         place = re.search(rf"(?<![\w.]){re.escape(turned)}(?!\w)", behind)
@@ -171,8 +181,9 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
             other = change._replace(start=begin, end=begin + len(turned.encode()), new=new)
             both = together([change, other], source)
             words = f"{change.words}, and the same for the other axis"
-            gain = IN_BOTH + (change.kind in FEW)
-            yield max(rank - gain, min(rank, -1)), both._replace(words=words)
+            easy = change.words.startswith("without `")
+            gain = IN_BOTH + (change.kind in FEW) + easy
+            yield max(rank - gain, min(rank, -1 - easy)), both._replace(words=words)
 
 
 # ---------------------------------------------------------------- as another line has it
@@ -234,10 +245,26 @@ def of_the_same_thread(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words.format(node.id))
 
 
+def once_more_for_the_other_axis(text: Text) -> Iterator[Change]:
+    """A line that gives a name its value, once more for the other axis before another use."""
+    for node in text.all(ast.Assign):
+        new, name = text.turned(text.of(node.value)), changed_name(node)
+        for later in text.all(ast.Assign) if new != text.of(node.value) else ():
+            if later.lineno > node.lineno and name in names_in(later.value):
+                start = text.source.span(later)[0]
+                line = f"{name} = {new}\n{' ' * later.col_offset}"
+                words = f"with a line before it as line {node.lineno}, for the other axis"
+                yield Change(start, start, line, later.lineno, KIND, words)
+
+
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
-    made = {(text.of(name), one) for name, value in text.pairs for one in names_in(value)
-            if one in text.values}  # fmt: skip
+    made = {
+        (text.of(name), one)
+        for name, value in text.pairs
+        for one in names_in(value)
+        if {text.of(name), one} <= {*text.values} and text.scope.kinds.get(one) != ARRAY
+    }
     for node in text.read():
         for one, other in (order for pair in made for order in permutations(pair)):
             if node.id == one != other:
@@ -245,15 +272,18 @@ def made_of_it(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words)
 
 
-def other_constants(text: Text) -> Iterator[Change]:
-    """A constant that is easily taken for another one, everywhere in its line."""
+def everywhere_in_a_line(text: Text) -> Iterator[Change]:
+    """A constant that is easily taken for another one, or the array whose sizes are asked for."""
     constants = {name for name in names_of_the_file(text.source) if name.isupper()}
+    arrays = {name for name, line in text.scope.known.items()
+              if not line and text.scope.kinds.get(name) == ARRAY}  # fmt: skip
     for line, name in dict.fromkeys((node.lineno, node.id) for node in text.read()):
         start, end = text.source.starts[line - 1 : line + 1]
         old = text.source.between(start, end)
-        for other in sorted(constants - {name}) if name in constants else ():
-            if distance(name, other) <= CLOSE:
-                words = f"with another constant in place of `{name}`"
+        same = constants if name in constants else arrays if f"{name}.shape[" in old else set()
+        for other in sorted(same - {name}):
+            if same is arrays or distance(name, other) <= CLOSE:
+                words = f"with another name in place of `{name}`"
                 yield Change(start, end, re.sub(rf"\b{name}\b", other, old), line, KIND, words)
 
 
@@ -261,7 +291,7 @@ def other_constants(text: Text) -> Iterator[Change]:
 
 
 def steps_and_ends(text: Text) -> Iterator[Change]:
-    """A loop that goes on by all threads; the last round of a loop in steps; a limit."""
+    """A loop that goes on by all threads; the last round of a loop in steps."""
     for loop in text.all(ast.For):
         bounds = parts_of(loop.iter) if called_name(loop.iter) == "range" else []
         texts = list(map(text.of, bounds))
@@ -273,12 +303,6 @@ def steps_and_ends(text: Text) -> Iterator[Change]:
             if node.id == texts[2] and loop.lineno < node.lineno <= (loop.end_lineno or 0):
                 new = f"min({texts[2]}, {texts[1]} - {text.of(loop.target)})"
                 yield from text.change(node, new, "with what is left in the last round")
-    limits = {name for node in text.all(ast.Call) if called_name(node) == "array"
-              for name in names_in(node) if name.isupper()}  # fmt: skip
-    for _, value in text.pairs:
-        for limit in sorted(limits) if isinstance(getattr(value, "op", 0), ast.Sub) else ():
-            words = "with a minimum, which keeps it within what there is room for"
-            yield from text.change(value, f"min({text.of(value)}, {limit})", words)
 
 
 def best_not_kept(text: Text) -> Iterator[Change]:
@@ -310,32 +334,42 @@ def not_moved_on(text: Text) -> Iterator[Change]:
 
 
 def guards_of_findings(text: Text, told: str) -> Iterator[Change]:
-    """A condition on an index that a finding says is outside."""
+    """A condition on an index that a finding says is outside, or on all of its array's; a limit."""
     for line, array, *axes in OUTSIDE.findall(told):
-        axis = int(axes[0] or axes[1])
+        limits = re.findall(r"\b[A-Z]\w+", text.values.get(array, ""))
+        for _, value in text.pairs:
+            for limit in limits if isinstance(getattr(value, "op", 0), ast.Sub) else ():
+                words = "with a minimum, which keeps it within what there is room for"
+                yield from text.change(value, f"min({text.of(value)}, {limit})", words)
         for node in text.all(ast.Subscript):
-            if node.lineno == int(line) and head_of(node) == array and len(parts_of(node)) > axis:
-                index = text.of(parts_of(node)[axis])
-                inside, words = (
-                    f"0 <= {index} < {array}.shape[{axis}]",
-                    f"with a guard on `{index}`",
-                )
-                outer: ast.AST | None = node
-                while outer is not None and not isinstance(outer, ast.If):
-                    outer = text.around.get(id(outer))
-                if outer is not None:
-                    new = f"{inside} and ({text.of(outer.test)})"
-                    yield from text.change(outer.test, new, words)
-                if isinstance(node.ctx, ast.Load):
-                    new = f"({text.of(node)} if {inside} else float32(0))"
-                    yield from text.change(node, new, words)
-                elif isinstance(holder := text.around[id(node)], ast.stmt):
-                    new = f"if {inside}: {text.of(holder)}"
-                    yield text.source.change(holder, new, KIND, words)
+            if node.lineno == int(line) and head_of(node) == array:
+                bounds = [f"0 <= {text.of(part)} < {array}.shape[{axis}]"
+                          for axis, part in enumerate(indices_of(node))]  # fmt: skip
+                axis = int(axes[0] or axes[1])
+                for inside in (bounds[axis], " and ".join(bounds)) if axis < len(bounds) else ():
+                    yield from guarded(node, inside, text.of(indices_of(node)[axis]), text)
+
+
+def guarded(node: ast.Subscript, inside: str, index: str, text: Text) -> Iterator[Change]:
+    """In the `if` around it that speaks of the index, else in the innermost one, or at itself."""
+    words, outer, around = f"with a guard on `{index}`", text.around.get(id(node)), []
+    while outer is not None:
+        around += [outer] if isinstance(outer, ast.If) else []
+        outer = text.around.get(id(outer))
+    around.sort(key=lambda one: {index}.isdisjoint(names_in(one.test)))
+    for one in around[:1]:
+        yield from text.change(one.test, f"{inside} and ({text.of(one.test)})", words)
+    if isinstance(node.ctx, ast.Load):
+        new = f"({text.of(node)} if {inside} else float32(0))"
+        yield from text.change(node, new, words)
+    elif isinstance(holder := text.around[id(node)], ast.stmt):
+        new = f"if {inside}: {text.of(holder)}"
+        yield text.source.change(holder, new, KIND, words)
 
 
 LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
-    (0, index_for_a_number), (-1, of_the_same_thread), (1, made_of_it), (-1, other_constants),
+    (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
+    (0, once_more_for_the_other_axis),
 )  # fmt: skip

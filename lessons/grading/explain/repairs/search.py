@@ -26,7 +26,7 @@ MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
-SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
+SUSPECTED = 5  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 OF_A_TOLD_KIND = 3  # ranks that a change gains if the message speaks of such changes
 # Of what is searched: comparing it takes the square of its size.
