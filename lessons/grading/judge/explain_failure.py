@@ -16,7 +16,7 @@ from lessons.grading.explain.repairs.search import Found, Tries, find_slip, name
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result
-from lessons.grading.judge.waiting import about_an_answer, about_values, failed, tells_a_line
+from lessons.grading.judge.waiting import about_values, failed, tells_a_line
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.mutations.source import Source
 
@@ -139,12 +139,12 @@ class Failure(NamedTuple):
     @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
-        if self.is_general:
+        if self.is_general or self.diagnosis == "uninitialised":
             return 1.0
         if self.diagnosis in NEAR_A_LINE:
             return SHARE_NEAR_A_LINE
-        searched = about_values(self.message) or about_an_answer(self.message)
-        return SHARE_IF_NAMED if searched else 0.0
+        told = tells_a_line(self.message) or "(allowed" in self.message
+        return SHARE_IF_NAMED if about_values(self.message) or not told else 0.0
 
 
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:
@@ -176,7 +176,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
-            others.held, small.computed,
+            others.held, failure.message, small.computed,
         )  # fmt: skip
         if found is None or not failure.takes(found):
             return []
