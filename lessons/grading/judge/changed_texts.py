@@ -2,16 +2,21 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lessons.course.lesson import Check, Lesson
+from lessons.grading.explain.repairs.numbers import Numbers
 from lessons.grading.explain.repairs.search import Held, OutOfTries
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Compared, NoDemands, Terse
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import Beside, WorkerError, WorkerStopped, WorkerTimeout
 from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.outcome import Counts
@@ -28,8 +33,16 @@ OF_DOUBLES = ("slow", "double")  # but who has none is not told to make some
 class Skipping(Runs):
     """Of the runs of a check only one; or all, and which of them came out wrong, and when."""
 
-    def __init__(self, attempt: Attempt, workers: WorkerPool, until: float, only: int = -1) -> None:
-        super().__init__(attempt, workers, Engines(until, only_checked=True, ask_numba=False))
+    def __init__(
+        self,
+        attempt: Attempt,
+        workers: WorkerPool,
+        until: float,
+        only: int,
+        watch: Beside | None,
+    ) -> None:
+        engines = Engines(until, only_checked=True, ask_numba=False, watch=watch)
+        super().__init__(attempt, workers, engines)
         self.only = only
         self.seconds: list[float] = []
         self.wrong: set[int] = set()
@@ -88,16 +101,17 @@ class Runner(NamedTuple):
         return PASSED
 
     def wrong_runs(
-        self, function: CheckFunction, check: Check, text: str, seed: int, until: float, only: int
-    ) -> list[int]:
+        self, function: CheckFunction, check: Check, text: str, seed: int, until: float,
+        only: int, watch: Beside | None = None,
+    ) -> list[int]:  # fmt: skip
         """The numbers of the runs that leave wrong numbers, the quickest first.
 
-        only: of this run alone, -1 for all; the rest as for `run`.
+        only: of this run alone, -1 for all. watch: see `computed`. The rest as for `run`.
         """
         text = what_runs(text, check.needs, self.lesson.blank)
         changed = self.submission._replace(text=text.encode("utf-8"))
         attempt = Attempt(self.lesson, check, changed, seed)
-        runs = Skipping(attempt, self.pool, until, only)
+        runs = Skipping(attempt, self.pool, until, only, watch)
         try:
             self.pool.ready()
             function(OfRuns(attempt, runs))
@@ -145,7 +159,20 @@ class FailedCheck:
     seconds: float
     longest: float
     first: int = -1
+    looked_at: int = -1  # the number of the run that `computed` tells of
     end: float | None = None
+
+    def computed(self, text: str, beside: Beside = ()) -> Numbers:
+        """What it computes in a run that fails; nothing if that cannot be told. beside: see `Watched`."""
+        now = time.monotonic()
+        self.end, until = self.end or now + self.seconds, now + self.longest
+        of_one = self.function, self.check, text, self.seed, until, self.looked_at
+        if self.looked_at >= 0:
+            self.runner.wrong_runs(*of_one, watch=beside)
+            with suppress(WorkerError, WorkerStopped, WorkerTimeout):
+                self.runner.pool.ready()
+                return Numbers(*self.runner.pool.worker.computed(until))
+        return Numbers([], np.empty((0, 0)))
 
     def passes(self, text: str, sure: bool) -> bool:
         """Whether it passes; sure: with other random numbers, and asking Numba's compiler."""

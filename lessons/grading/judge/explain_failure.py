@@ -150,18 +150,17 @@ class Failure(NamedTuple):
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:
     """Lines for the message of a check that has failed: where the mistake is, if it was found.
 
-    workers: gives what starts a worker; its own one is left alone.
+    workers: see `WorkerPool.beside`.
     """
     left_out = effort.only_general and not failure.is_general
     if failure.diagnosis in TOLD_BY_LINE or left_out or not effort.lines:
         return []
     lesson, check, submission, seed, _ = failure.attempt
-    pool = workers.beside()
     share, longest = failure.share, effort.seconds
-    runner = Runner(lesson, submission, pool)
+    runner = Runner(lesson, submission, workers)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)
-    lines = failed_check(longest, longest)
-    small = failed_check(share * effort.seconds_for_small, longest)
+    lines = failed_check(longest, effort.seconds_for_small)
+    small = failed_check(share * effort.seconds_for_small, effort.seconds_for_small)
     most = int(share * effort.small)
     mine = "\n".join(submission.lines) + "\n"
     others = OtherChecks(
@@ -169,14 +168,15 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         effort.others, effort.seconds_for_others, longest,
     )  # fmt: skip
     try:
-        pool.ready()  # its start, of seconds, is not the search's
-        alone = failure.function, check, mine, seed, time.monotonic() + longest
-        lines.first = small.first = next(iter(runner.wrong_runs(*alone, only=-1)), -1)
+        workers.ready()  # its start, of seconds, is not the search's
+        alone = failure.function, check, mine, seed, time.monotonic() + effort.seconds_for_small
+        wrong = runner.wrong_runs(*alone, only=-1) or [-1]
+        lines.first, small.first, small.looked_at = wrong[0], wrong[0], min(wrong)
         found = find_slip(
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
-            others.held, failure.message,
+            others.held, failure.message, small.computed,
         )  # fmt: skip
         if found is None or not failure.takes(found):
             return []
@@ -184,8 +184,6 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         return [] if says_nothing(found, lesson) else told(found, submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
-    finally:
-        pool.stop()
 
 
 def says_nothing(found: Found, lesson: Lesson) -> bool:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
 from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
 from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
+from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers
 from lessons.mutations.changes import changes_of
 from lessons.mutations.scope import called_name
 from lessons.mutations.source import Change, Source
@@ -92,19 +93,21 @@ def find_slip(
     small: Tries | None,
     held: Callable[[str], Held] = lambda text: Held.ALL,
     told: str = "",
+    computed: ComputedIn | None = None,
 ) -> Found | None:
     """Where a text that fails a check would have to be changed to pass it; None if not found.
 
     given: the exercise as it was at the beginning. right: files that pass, as far as there are.
     needs: the functions that the check runs. blank: all that the student writes. lines: runs texts
     with lines of `right`. small: runs those with any small change; None to leave them out. held:
-    what other checks say of a text that passes. told: what the failed check says.
+    what other checks say of a text that passes. told: what the failed check says. computed: what a
+    text computes in a run that fails.
     """
     source = Source(text)
     functions = suspects(source, Source(given), needs, blank)
     if not functions or len(source.content) > MOST_BYTES:
         return None
-    search = Search(source, functions, right, lines, held)
+    search = Search(source, functions, right, lines, held, computed)
     found = search.one_line()
     if found is None and small is not None:
         found = search.one_small_change(small, told)
@@ -147,9 +150,10 @@ class Search:
         right: Sequence[str],
         lines: Tries,
         held: Callable[[str], Held],
+        computed: ComputedIn | None = None,
     ) -> None:
-        self.source, self.functions = source, functions
-        self.lines, self.held = lines, held
+        self.source, self.functions, self.right = source, functions, right
+        self.lines, self.held, self.computed = lines, held, computed
         self.partly: Found | None = None  # after which other checks still fail
         known = {name for text in right for name in Source(text).functions()}
         self.helpers = set(source.functions()) - known  # that only the student's file has
@@ -213,7 +217,10 @@ class Search:
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
-            for change in candidates(self.source, functions, self.lines_as_ours(), told):
+            changes = candidates(self.source, functions, self.lines_as_ours(), told)
+            if self.computed and self.right:
+                changes = by_numbers(changes, self.source, functions, self.right[0], self.computed)
+            for change in changes:
                 if max(map(len, found.values())) > MOST_PLACES:
                     break
                 if any(change.line == place.line for place in found[Held.ALL]):
