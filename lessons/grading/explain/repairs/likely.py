@@ -252,16 +252,14 @@ def of_the_same_thread(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words.format(node.id))
 
 
-def once_more_for_the_other_axis(text: Text) -> Iterator[Change]:
-    """A line that gives a name its value, once more for the other axis before another use."""
-    for node in text.all(ast.Assign):
-        new, name = text.turned(text.of(node.value)), changed_name(node)
-        for later in text.all(ast.Assign) if new != text.of(node.value) else ():
-            if later.lineno > node.lineno and name in names_in(later.value):
-                start = text.source.span(later)[0]
-                line = f"{name} = {new}\n{' ' * later.col_offset}"
-                words = f"with a line before it as line {node.lineno}, for the other axis"
-                yield Change(start, start, line, later.lineno, KIND, words)
+def clipped(text: Text) -> Iterator[Change]:
+    """A number that the function is given, kept within -1 to 1, or within 0 to 1."""
+    for node in text.read():
+        known = text.scope.kinds.get(node.id)
+        for low in (-1, 0) if not text.scope.known.get(node.id, 1) and not known else ():
+            words = f"with `{node.id}` kept within a range"
+            new = f"min(max({node.id}, float32({low})), float32(1))"
+            yield text.source.change(node, new, KIND, words)
 
 
 def made_of_it(text: Text) -> Iterator[Change]:
@@ -412,5 +410,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (0, once_more_for_the_other_axis), (-2, added_up),
+    (-1, clipped), (-2, added_up),
 )  # fmt: skip
