@@ -268,6 +268,50 @@ def test_what_the_lines_beside_it_show_is_tried_at_once(body):
     assert any(BESIDE[body] in source.changed(one) for one in tried)
 
 
+# The same of slips that have a shape of their own, or that another line tells.
+OFTEN = {
+    "(a, b, y, x, k, n):\n wy, wx = y // n, x // n\n return a[wy, wx, k] + b[y, x, k]":
+    "b[wy, wx, k]",
+    "(a, y, x, k, n):\n wy, wx = y // n, x // n\n return look(a, y, x, k) + wx": "(a, wy, wx, k)",
+    "(a, i, f, n):\n c = i * n + f\n return a[f], c": "a[(i * n + f)]",
+    "(a, k, K, ky, kx):\n return a[K - 1 - ky, K - 1 - kx, k]": "a[ky, kx, k]",
+    "(a, bias, f):\n return bias[0] + a[f]": "bias[f]",
+    "(a, n):\n i = cuda.grid(1)\n t = cuda.threadIdx.x\n if i < n:\n  a[i] = t": "a[t] = t",
+    "(a):\n t = cuda.threadIdx.x\n for i in range(t, a.size):\n  a[i] = t":
+    "range(t, a.size, BLOCK_THREADS)",
+    "(a, n):\n for i in range(0, n, DEPTH):\n  for k in range(DEPTH):\n   a[i + k] = 0":
+    "range(min(DEPTH, n - i))",
+    "(a, n):\n m = n // 8\n for i in range(m):\n  a[i] = n": "((n + 8 - 1) // 8)",
+    "(a, n):\n best = -1\n at = 0\n for i in range(n):\n  if a[i] > best:\n   at = i\n return at":
+    "best = a[i]",
+    "(a, b, n, p):\n s = 0\n for j in range(n):\n  s += a[p] - b[j]\n return s": "a[(p + j)]",
+    "(a, n):\n for i in range(n):\n  s = 0\n  s += a[i]\n return s": " s = 0\n for i",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", OFTEN)
+def test_what_is_often_wrong_is_tried_early(body):
+    source = Source(f"def g{body}\n")
+    tried = candidates(source, list(source.functions().values()))[:25]
+    assert any(OFTEN[body] in source.changed(one) for one in tried)
+
+
+@pytest.mark.parametrize(
+    "body, told, right",
+    [
+        ("(a, n):\n if n < 9:\n  return a[n, 2]", "line 3: out-of-bounds: a[0, 2] is outside its "
+         "shape (1, 2): axis 1 has only", "if 0 <= 2 < a.shape[1] and (n < 9):"),
+        ("(a, n):\n a[n] = 1", "line 2: out-of-bounds: a[-1] is outside its shape (4,): index -1 "
+         "of axis 0", "if 0 <= n < a.shape[0]: a[n] = 1"),
+        ("(a, n):\n m = n + 1\n return a * 8", "constant factor: Every value is twice", "a * 4"),
+    ],
+)  # fmt: skip
+def test_what_a_message_speaks_of_is_tried_first(body, told, right):
+    source = Source(f"def g{body}\n")
+    tried = candidates(source, list(source.functions().values()), told=told)[:20]
+    assert any(right in source.changed(one) for one in tried)
+
+
 def test_no_name_is_tried_before_it_has_a_value():
     source = Source("def f(a, b):\n    c = a + b\n    d = c + b\n    return d\n")
     tried = {

@@ -1,11 +1,13 @@
 """What a student's file tells about a mistake, besides its results: read from its text."""
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lessons.course.exercises import exercise_text
 from lessons.course.lesson import Lesson
+from lessons.grading.explain.never_stored import stores_in, told_of_store
 from lessons.grading.walls.submission import code_of
 from lessons.grading.worker.output import Output
 from lessons.grading.worker.protocol import Student
@@ -25,6 +27,7 @@ class Clues(NamedTuple):
     stores_in_loops: bool = True  # whether it has a loop
     has_conditions: bool = True  # whether it has an `if`
     lengths: frozenset[int] = frozenset()  # of all axes of the arrays that the last run was given
+    left_out: str = ""  # which `if` of the kernel leaves elements of the result unwritten
 
 
 NO_CLUES = Clues()
@@ -98,6 +101,21 @@ def changed_input(
     if not 1 <= len(outputs) <= MOST_NAMES:
         return sentence
     return f"{sentence}. Results go into {' and '.join(outputs)}"
+
+
+def left_out_by(
+    lines: Sequence[str], function: str, arguments: Sequence[object], result: object
+) -> str:
+    """A sentence on the `if` with == that guards all stores into a result; or ""."""
+    functions = Source("\n".join(lines)).functions()
+    kernel = functions.get(function.removeprefix("launch_"))
+    pairs = zip(names_of_arguments(functions, function, arguments), arguments, strict=True)
+    name = next((name for name, argument in pairs if argument is result), "")
+    stores = list(stores_in(kernel.body, name, 0)) if kernel and name else []
+    if not stores or not all(store.guard for store in stores):
+        return ""
+    equal = re.search(r"[=!]=", lines[stores[-1].guard - 1])
+    return told_of_store(stores[-1]._replace(returns=0), name, lines, "") if equal else ""
 
 
 def names_of_arguments(

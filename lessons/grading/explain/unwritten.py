@@ -246,8 +246,12 @@ def partly_written(comparison: Comparison) -> Diagnosis | None:
     were = "element was" if number == 1 else "elements were"
     return Diagnosis(
         "partly written",
-        f"{number:,} {were} never written: does a condition stop threads that have work, or do "
-        "several threads write the same element?",
+        f"{number:,} {were} never written: "
+        + (
+            comparison.clues.left_out
+            or "does a condition stop threads that have work, or do several threads write the same "
+            "element?"
+        ),
     )
 
 

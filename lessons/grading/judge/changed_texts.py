@@ -1,24 +1,75 @@
 """Runs checks on changed texts of a student's file, in a worker of their own; for no points."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from lessons.course.lesson import Check, Lesson
+from lessons.grading.explain.repairs.numbers import Numbers
 from lessons.grading.explain.repairs.search import Held, OutOfTries
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
-from lessons.grading.judge.verdict import Terse
+from lessons.grading.judge.verdict import Compared, NoDemands, Terse
 from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_process import Beside, WorkerError, WorkerStopped, WorkerTimeout
+from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.outcome import Counts
+from lessons.mutations.scope import names_in
+from lessons.mutations.source import Source
 
 PASSED = ""  # in place of a diagnosis
 STRANGE = "strange"  # values that no check is written for
 # Of these another mistake is told, or none: they say nothing of a changed text.
 OF_ANOTHER_KIND = ("slow", "double", "endless or too slow", "waits")
 OF_DOUBLES = ("slow", "double")  # but who has none is not told to make some
+
+
+class Skipping(Runs):
+    """Of the runs of a check only one; or all, and which of them came out wrong, and when."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        workers: WorkerPool,
+        until: float,
+        only: int,
+        watch: Beside | None,
+    ) -> None:
+        engines = Engines(until, only_checked=True, ask_numba=False, watch=watch)
+        super().__init__(attempt, workers, engines)
+        self.only = only
+        self.seconds: list[float] = []
+        self.wrong: set[int] = set()
+
+    @property
+    def number(self) -> int:
+        return len(self.seconds) - 1
+
+    def run(self, *arguments: Any, **named: Any) -> Counts:
+        self.seconds.append(0.0)
+        if self.number != self.only >= 0:
+            return Counts(arguments[2], ())
+        began = time.monotonic()
+        found = super().run(*arguments, **named)
+        self.seconds[-1] = time.monotonic() - began
+        return found
+
+
+class OfRuns(NoDemands):
+    """Looks at the numbers that `Skipping` runs have left."""
+
+    runs: Skipping
+
+    def decide_on(self, one: Compared) -> None:
+        runs = self.runs
+        if runs.only in (runs.number, -1) and (not one.guards_intact or one.wrong.any()):
+            runs.wrong.add(runs.number)
 
 
 class Runner(NamedTuple):
@@ -36,6 +87,7 @@ class Runner(NamedTuple):
         until: seconds of `time.monotonic()`. quick: without asking Numba's compiler.
         """
         self.pool.ready()
+        text = what_runs(text, check.needs, self.lesson.blank)
         changed = self.submission._replace(text=text.encode("utf-8"))
         attempt = Attempt(self.lesson, check, changed, seed)
         runs = Runs(attempt, self.pool, Engines(until, only_checked=True, ask_numba=not quick))
@@ -48,12 +100,56 @@ class Runner(NamedTuple):
             return STRANGE
         return PASSED
 
+    def wrong_runs(
+        self, function: CheckFunction, check: Check, text: str, seed: int, until: float,
+        only: int, watch: Beside | None = None,
+    ) -> list[int]:  # fmt: skip
+        """The numbers of the runs that leave wrong numbers, the quickest first.
+
+        only: of this run alone, -1 for all. watch: see `computed`. The rest as for `run`.
+        """
+        text = what_runs(text, check.needs, self.lesson.blank)
+        changed = self.submission._replace(text=text.encode("utf-8"))
+        attempt = Attempt(self.lesson, check, changed, seed)
+        runs = Skipping(attempt, self.pool, until, only, watch)
+        try:
+            self.pool.ready()
+            function(OfRuns(attempt, runs))
+        except Exception:  # a finding, an error, or what needs all runs
+            runs.wrong.add(runs.number)
+        return sorted(runs.wrong, key=lambda number: runs.seconds[number])
+
+
+def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
+    """A file without what a check does not run: it takes less time to load.
+
+    needs: the functions that the check runs. blank: all that the student writes.
+    """
+    source = Source(text)
+    functions = source.functions()
+    uses = {name: {*names_in(node)} & functions.keys() for name, node in functions.items()}
+
+    def used_by(names: set[str]) -> set[str]:
+        return set().union(*(uses[name] for name in names & functions.keys()))
+
+    others = set(blank) - reached(needs, used_by)
+    vain = reached(others, used_by)
+    vain |= {name for name in functions if reached({name}, used_by) & others}
+    kept = reached((functions.keys() - vain) | {*needs}, used_by)
+    lines = source.content.decode("utf-8", "replace").split("\n")
+    for name in functions.keys() - kept:
+        node = functions[name]
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        lines[first - 1 : node.end_lineno] = [""] * ((node.end_lineno or first) + 1 - first)
+    return "\n".join(lines)
+
 
 @dataclass
 class FailedCheck:
     """Runs the check that has failed; raises `OutOfTries` when the time is up.
 
-    seconds: for all texts, from the first on. longest: for one.
+    seconds: for all texts, from the first on. longest: for one. first: the number of the run that
+    a changed text has to come out of right before all of them are run; -1 if none is known.
     """
 
     runner: Runner
@@ -62,7 +158,21 @@ class FailedCheck:
     seed: int
     seconds: float
     longest: float
+    first: int = -1
+    looked_at: int = -1  # the number of the run that `computed` tells of
     end: float | None = None
+
+    def computed(self, text: str, beside: Beside = ()) -> Numbers:
+        """What it computes in a run that fails; nothing if that cannot be told. beside: see `Watched`."""
+        now = time.monotonic()
+        self.end, until = self.end or now + self.seconds, now + self.longest
+        of_one = self.function, self.check, text, self.seed, until, self.looked_at
+        if self.looked_at >= 0:
+            self.runner.wrong_runs(*of_one, watch=beside)
+            with suppress(WorkerError, WorkerStopped, WorkerTimeout):
+                self.runner.pool.ready()
+                return Numbers(*self.runner.pool.worker.computed(until))
+        return Numbers([], np.empty((0, 0)))
 
     def passes(self, text: str, sure: bool) -> bool:
         """Whether it passes; sure: with other random numbers, and asking Numba's compiler."""
@@ -71,7 +181,10 @@ class FailedCheck:
         if now > self.end:
             raise OutOfTries
         until, seed = now + self.longest, self.seed + sure
-        return self.runner.run(self.function, self.check, text, seed, until, not sure) == PASSED
+        of_one = self.function, self.check, text, seed, until
+        if self.first >= 0 and not sure and self.runner.wrong_runs(*of_one, self.first):
+            return False
+        return self.runner.run(*of_one, quick=not sure) == PASSED
 
 
 @dataclass

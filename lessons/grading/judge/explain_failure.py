@@ -3,6 +3,7 @@
 Changed texts run as a student's file does, in a worker of their own, and count for no points.
 """
 
+import time
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from lessons.grading.explain.repairs.search import Found, Tries, find_slip, name
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.changed_texts import FailedCheck, OtherChecks, Runner, checks_beside
 from lessons.grading.judge.result import NOT_UNDERSTOOD, Attempt, Result
-from lessons.grading.judge.waiting import about_an_answer, about_values, failed, tells_a_line
+from lessons.grading.judge.waiting import about_values, failed, tells_a_line
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.mutations.source import Source
 
@@ -138,29 +139,28 @@ class Failure(NamedTuple):
     @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
-        if self.is_general:
+        if self.is_general or self.diagnosis == "uninitialised":
             return 1.0
         if self.diagnosis in NEAR_A_LINE:
             return SHARE_NEAR_A_LINE
-        searched = about_values(self.message) or about_an_answer(self.message)
-        return SHARE_IF_NAMED if searched else 0.0
+        told = tells_a_line(self.message) or "(allowed" in self.message
+        return SHARE_IF_NAMED if about_values(self.message) or not told else 0.0
 
 
 def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list[str]:
     """Lines for the message of a check that has failed: where the mistake is, if it was found.
 
-    workers: gives what starts a worker; its own one is left alone.
+    workers: see `WorkerPool.beside`.
     """
     left_out = effort.only_general and not failure.is_general
     if failure.diagnosis in TOLD_BY_LINE or left_out or not effort.lines:
         return []
     lesson, check, submission, seed, _ = failure.attempt
-    pool = workers.beside()
     share, longest = failure.share, effort.seconds
-    runner = Runner(lesson, submission, pool)
+    runner = Runner(lesson, submission, workers)
     failed_check = partial(FailedCheck, runner, failure.function, check, seed)
-    lines = failed_check(longest, longest)
-    small = failed_check(share * effort.seconds_for_small, longest)
+    lines = failed_check(longest, effort.seconds_for_small)
+    small = failed_check(share * effort.seconds_for_small, effort.seconds_for_small)
     most = int(share * effort.small)
     mine = "\n".join(submission.lines) + "\n"
     others = OtherChecks(
@@ -168,12 +168,15 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         effort.others, effort.seconds_for_others, longest,
     )  # fmt: skip
     try:
-        pool.ready()  # its start, of seconds, is not the search's
+        workers.ready()  # its start, of seconds, is not the search's
+        alone = failure.function, check, mine, seed, time.monotonic() + effort.seconds_for_small
+        wrong = runner.wrong_runs(*alone, only=-1) or [-1]
+        lines.first, small.first, small.looked_at = wrong[0], wrong[0], min(wrong)
         found = find_slip(
             mine, exercise_text(lesson), right_texts(lesson), check.needs, lesson.blank,
             Tries(lines.passes, effort.lines),
             Tries(small.passes, most) if most else None,
-            others.held,
+            others.held, failure.message, small.computed,
         )  # fmt: skip
         if found is None or not failure.takes(found):
             return []
@@ -181,8 +184,6 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
         return [] if says_nothing(found, lesson) else told(found, submission.lines)
     except Exception:  # whatever a strange text leads to here: its check is decided already
         return []
-    finally:
-        pool.stop()
 
 
 def says_nothing(found: Found, lesson: Lesson) -> bool:

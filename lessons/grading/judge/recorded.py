@@ -61,21 +61,17 @@ def known_mistake(
 ) -> Diagnosis | None:
     """The known or generated mistake that leaves the same numbers as a file; None if none does.
 
-    The file must have failed the check with wrong numbers. workers: gives what starts a worker; its
-    own one is left alone. patience: factor for the time.
+    The file must have failed the check with wrong numbers. workers: see `WorkerPool.beside`.
+    patience: factor for the time.
     """
     mistakes, check = read(attempt.lesson), attempt.check.name
     if not any(one.check == check for one in mistakes):
         return None
-    pool = workers.beside()
     recordings: list[Recording] = []
-    try:
-        for seed in PUBLIC_SEEDS:
-            with_seed = attempt._replace(seed=seed, pictures=None)
-            recordings.append(record(function, with_seed, pool, SECONDS * patience))
-            named = look_up(check, recordings, mistakes, sure=len(recordings) > 1)
-            if named is None and recordings[-1].places:  # the first seed is enough to say that
-                return None
-    finally:
-        pool.stop()
+    for seed in PUBLIC_SEEDS:
+        with_seed = attempt._replace(seed=seed, pictures=None)
+        recordings.append(record(function, with_seed, workers, SECONDS * patience))
+        named = look_up(check, recordings, mistakes, sure=len(recordings) > 1)
+        if named is None and recordings[-1].places:  # the first seed is enough to say that
+            return None
     return named

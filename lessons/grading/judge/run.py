@@ -41,7 +41,7 @@ from lessons.grading.judge.result import (
 )
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import NoNumbers, Verdict
-from lessons.grading.judge.worker_pool import WorkerPool
+from lessons.grading.judge.worker_pool import WorkerPool, ending
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.text import printable
 from lessons.mutations.generated import LEAVES
@@ -102,7 +102,8 @@ def run_check(
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
         if trial.backends:
             told = in_place.without_replaced(before, wrong, attempt.submission.ours)
-            diagnosis, message = trial.explained(attempt, ended, told, wrong, effort)
+            with ending(workers.beside()) as beside:
+                diagnosis, message = trial.explained(attempt, ended, told, wrong, effort, beside)
         else:
             message = waiting.not_begun_either(lesson, diagnosis, message, before)
     score = check.points if status == "passed" else 0
@@ -204,20 +205,21 @@ class Trial(NamedTuple):
 
     def explained(
         self, attempt: Attempt, ended: CheckEnded, before: Sequence[Result], wrong: in_place.Wrong,
-        effort: Effort,
+        effort: Effort, beside: WorkerPool,
     ) -> tuple[str, str]:  # fmt: skip
         """(diagnosis, message) of a failed check, with all that can be found out about it.
 
         What the simulator found is told as it is. Wrong numbers are looked up among known mistakes;
         of others a pattern is told, and the line of the file that mends them, if one is found.
-        before: without the checks that have failed for what ours stand in the place of.
+        before: without the checks that have failed for what ours stand in the place of. beside: for
+        changed texts, see `WorkerPool.beside`.
         """
-        lesson, workers, on_gpu = attempt.lesson, self.workers, "cuda" in self.backends
+        lesson, on_gpu = attempt.lesson, "cuda" in self.backends
         once = partial(waiting.told_once, attempt.check, lesson, before=before, wrong=wrong)
         diagnosis, message = once(ended.diagnosis, str(ended))
         named = None
         if isinstance(ended, WrongNumbers) and message == str(ended) and not on_gpu:
-            named = known_mistake(self.function, attempt, workers, self.patience)
+            named = known_mistake(self.function, attempt, beside, self.patience)
             if named:
                 ended = ended.renamed(named.code, named.sentence)
                 diagnosis, message = once(ended.diagnosis, str(ended))
@@ -228,11 +230,13 @@ class Trial(NamedTuple):
         found: list[str] = []
         vaguely = named and named.sentence.startswith(LEAVES)
         if (not named or vaguely) and not on_gpu and failure.is_new(before):
-            found = lines_on_slip(failure, workers, effort.patient(self.patience))
+            found = lines_on_slip(failure, beside, effort.patient(self.patience))
         hint = f"stuck? python -m lessons hint {lesson.number}"
         told = any(LEFT_OUT in result.message for result in before)
-        left_out = [] if told else [f"{LEFT_OUT}{line}" for line in workers.left_out()]
-        return diagnosis, "\n".join([message, *found, *left_out, *printed_lines(workers), hint])
+        left_out = [] if told else [f"{LEFT_OUT}{line}" for line in self.workers.left_out()]
+        return diagnosis, "\n".join(
+            [message, *found, *left_out, *printed_lines(self.workers), hint]
+        )
 
 
 def run_solutions(lessons: Sequence[Lesson], seed: int, workers: WorkerPool) -> None:

@@ -14,6 +14,7 @@ from lessons.grading.explain.evidence import SECONDS_TO_DRAW, Evidence
 from lessons.grading.judge.result import Attempt, CheckEnded, EngineRefused
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.judge.worker_process import (
+    Beside,
     WorkerError,
     WorkerProcess,
     WorkerStopped,
@@ -34,6 +35,7 @@ class Engines(NamedTuple):
     deadline: seconds of `time.monotonic()`. only_checked: run on the checked simulator what is
     meant for the native engine; only_native: the other way round. ask_numba: whether the simulator
     asks Numba's compiler as well. only_doubles: whether nothing ends a check but doubles.
+    watch: keep what threads compute, and what these texts are there.
     """
 
     deadline: float
@@ -42,6 +44,7 @@ class Engines(NamedTuple):
     only_native: bool = False
     ask_numba: bool = True
     only_doubles: bool = False
+    watch: Beside | None = None
 
 
 class Returned(NamedTuple):
@@ -113,7 +116,7 @@ class Runs:
         self.last.arguments, self.last.answers = arguments, []
         worker = self.loaded_worker()
         self.last.recorded_by = worker if self.draw and backend == "checked" else None
-        how = self.draw, measure, orders, conducts, self.engines.ask_numba
+        how = self.draw, measure, orders, conducts, self.engines.ask_numba, self.engines.watch
         outcome = self.ask(lambda: worker.run(function, arguments, backend, self.deadline, *how))
         self.calls = outcome.calls
         if outcome.was_native and first == "checked":

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessons.grading.explain.clues import Clues, clues_of, own_launch
+from lessons.grading.explain.clues import Clues, clues_of, left_out_by, own_launch
 from lessons.grading.explain.comparison import Threads, block_shape, differing, first_wrong
 from lessons.grading.explain.evidence import Curve, replay_of_wrong
 from lessons.grading.explain.messages import quoted, short_number
@@ -141,7 +141,7 @@ class Verdict(Case):
             return
         diagnosis = diagnose(
             one.expected, one.values, one.sentinel, one.tolerance, one.threads,
-            guards_intact=one.guards_intact, clues=self.clues(),
+            guards_intact=one.guards_intact, clues=self.clues(one.got),
             initial=one.got.initial if isinstance(one.got, Output) else None,
         )  # fmt: skip
         facts = []
@@ -211,13 +211,16 @@ class Verdict(Case):
 
     # ---------------------------------------------------------------- what the file tells
 
-    def clues(self) -> Clues:
-        """What the code of the last run tells of a mistake."""
+    def clues(self, result: object = None) -> Clues:
+        """What the code of the last run tells of a mistake, in this result of it."""
         names = re.findall(r"\w+", self.last.what)
         return clues_of(
             self.submission.lines, self.lesson, names, self.check.needs,
             checked=self.last.backend == "checked",
-        )._replace(lengths=lengths_of(self.last.arguments))  # fmt: skip
+        )._replace(
+            lengths=lengths_of(self.last.arguments),
+            left_out=left_out_by(self.submission.lines, names[0], self.last.arguments, result),
+        )  # fmt: skip
 
     def own_launch(self) -> bool:
         """Whether the student has changed a launch function, and so the shape of its blocks."""

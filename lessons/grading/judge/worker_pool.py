@@ -3,7 +3,8 @@
 import functools
 import multiprocessing.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from lessons.course.earlier import Earlier
 from lessons.grading.judge.worker_process import WorkerLost, WorkerProcess, WorkerTimeout
@@ -104,6 +105,15 @@ class WorkerPool:
 
     def printed(self) -> str:
         return self.worker.printed() if self.worker else ""
+
+
+@contextmanager
+def ending(workers: WorkerPool) -> Iterator[WorkerPool]:
+    """Within this there are such workers."""
+    try:
+        yield workers
+    finally:
+        workers.stop()
 
 
 @functools.cache

@@ -46,6 +46,7 @@ KIND = re.compile(r"[A-Z]\w{0,59}")  # names of exceptions; "grader" is not a st
 NO_ANSWER = "it sent something that is no answer"
 
 Arrays = list[np.ndarray]
+Beside = Sequence[tuple[Sequence[int], str]]
 Reply = tuple[Json, Arrays]
 Answer = TypeVar("Answer")
 
@@ -165,19 +166,20 @@ class WorkerProcess:
         orders: Sequence[str | int] = (),
         conducts: bool = False,
         ask_numba: bool = True,
+        watch: Beside | None = None,
     ) -> Outcome:
         """Call `function(*arguments, launch=...)`.
 
         record: so that `picture` can draw, if something is found, and `replay` has something.
         measure: count accesses. orders: of threads, in which the bits have to be the same.
         conducts: the function calls launch functions, and computes nothing itself. ask_numba: see
-        `checked_run`.
+        `checked_run`. watch: so that `computed` has something; see `Watched`.
         """
         packer = Packer()
         request = {
             "do": "run", "function": function, "arguments": packer.packed(arguments),
             "backend": backend, "record": record, "measure": measure, "orders": list(orders),
-            "conducts": conducts, "ask_numba": ask_numba,
+            "conducts": conducts, "ask_numba": ask_numba, "watch": watch,
         }  # fmt: skip
         most = sum(array.nbytes for array in packer.arrays)
 
@@ -212,6 +214,12 @@ class WorkerProcess:
         if not isinstance(data, str):
             raise self.stopped(NO_ANSWER)
         return data[:MAX_REPLAY]
+
+    def computed(self, deadline: float) -> tuple[list[tuple[int, ...]], np.ndarray]:
+        """What some threads have computed in the last `run`; see `Watched`. As with `picture`."""
+        reply, (places, numbers) = self.ask({"do": "watched"}, (), deadline, MAX_RETURNED)
+        spans = [tuple(map(whole, span)) for span in reply["spans"]]
+        return [spans[place] for place in places], numbers
 
     def call(self, function: str, arguments: Sequence[object], deadline: float) -> object:
         """The value of `function(*arguments)`, a number, an array or a tuple of them."""

@@ -6,14 +6,16 @@ an expected result, so there is nothing here to find out or to change. Whatever 
 judge ends it, and begins with a new one.
 """
 
+import ast
 import importlib.util
 import linecache
 import math
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 import numpy as np
@@ -41,7 +43,9 @@ from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.dimensions import as_dim3, volume
 from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
+from lessons.lab.numba_types import Number, is_number
 from lessons.lab.simulator.run import checked_run
+from lessons.lab.simulator.watch import Computed
 
 # Everything a lesson may need is imported before the student's file can touch it.
 if importlib.util.find_spec("kernels.cpu"):  # a handout has none
@@ -55,6 +59,11 @@ for module_name in sorted(MODULES):
 
 PICTURE = "accesses.png"
 MOST_LEFT_OUT = 8  # lines that are told
+WATCHED_THREADS = np.array([*range(12), 17, 22, 27, 31])  # of the first warp
+MOST_WATCHED = 60_000  # numbers
+CALLED_AGAIN = {"float32", "min", "max", "abs", "math.sqrt", "math.exp", "math.log"}
+MOST_TIMES = 3  # that other texts are computed behind a node
+NAN = 3e38  # in place of one that is computed
 # Functions that raise `OverflowError` in Python. NumPy's give infinity, in their argument's type.
 ENDLESS: dict[str, Callable[..., object]] = {
     "exp": np.exp, "expm1": np.expm1, "sinh": np.sinh, "cosh": np.cosh, "pow": np.power,
@@ -73,6 +82,83 @@ class Found(Exception):
     """The checked simulator found something; there is no point in going on."""
 
 
+def no_finding(*_: object, **__: object) -> NoReturn:
+    """In place of what keeps a finding: what is only looked at ends there."""
+    raise Found
+
+
+class Watched(ast.NodeTransformer):
+    """What some threads compute in a run, number by number: to see where a file goes wrong.
+
+    spans: of the file's nodes, first line and column and last ones, and 1 for a float; of other
+    files' nodes zeros; of the texts in `beside`, which are computed behind a node, the number of
+    the text, and -1. places: which span each row of `numbers` is of, whose columns are threads.
+    """
+
+    def __init__(self, path: str, beside: Sequence[tuple[list[int], list[str]]] = ()) -> None:
+        self.path = path
+        self.spans: dict[tuple[int, ...], int] = {}
+        self.places: list[int] = []
+        self.numbers: list[np.ndarray] = []
+        self.called: dict[ast.AST, str] = {}  # what stands for a call -> its text
+        self.texts: dict[ast.AST, str] = {}  # of calls
+        self.latest: dict[str, Number] = {}  # text of a call -> its value
+        self.beside: dict[tuple[int, ...], list[tuple[int, ast.expr]]] = {}
+        for number, (span, text) in enumerate(beside):
+            node = self.visit(ast.parse(text, mode="eval").body)
+            self.beside.setdefault(tuple(span), []).append((number, node))
+        self.times: Counter[tuple[int, ...]] = Counter()
+        self.is_beside = False
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """In the place of a call in such a text: a number, for which its last value is taken."""
+        if ast.unparse(node.func) in CALLED_AGAIN:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        number = ast.copy_location(ast.Constant(0), node)
+        self.called[number] = ast.unparse(node)
+        return number
+
+    def __call__(self, computed: Computed) -> Number:
+        node, own = computed.node, computed.source.filename == self.path
+        if self.is_beside:
+            return self.latest[self.called[node]] if node in self.called else computed.value
+        if own and isinstance(node, ast.Call):
+            self.latest[self.text_of(node)] = computed.value
+        span = node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+        self.keep(span if own else (0, 0, 0, 0), computed.value, computed.mask)
+        if own and span in self.beside and self.times[span] < MOST_TIMES:
+            self.times[span] += 1
+            self.is_beside = True
+            report = computed.launch.report
+            report.add = report.has = no_finding
+            for number, other in self.beside[span]:
+                with suppress(Exception):
+                    for part in other.elts if isinstance(other, ast.Tuple) else [other]:
+                        value = computed.evaluate(part, computed.mask)
+                        if is_number(value):
+                            self.keep((number, 0, 0, -1), value, computed.mask)
+            self.is_beside = False
+            del report.add, report.has
+        return computed.value
+
+    def text_of(self, node: ast.Call) -> str:
+        if node not in self.texts:
+            self.texts[node] = ast.unparse(node)
+        return self.texts[node]
+
+    def keep(self, span: tuple[int, ...], value: Any, mask: np.ndarray) -> None:
+        if len(self.places) < MOST_WATCHED and len(mask) > max(WATCHED_THREADS):
+            span = *span, int(np.asarray(value).dtype.kind == "f")
+            vector = value[WATCHED_THREADS] if isinstance(value, np.ndarray) else value
+            numbers = np.where(mask[WATCHED_THREADS], np.nan_to_num(vector, nan=NAN), np.nan)
+            self.numbers.append(numbers)
+            self.places.append(self.spans.setdefault(span, len(self.spans)))
+
+    def reply(self) -> tuple[Json, Arrays]:
+        numbers = np.array(self.numbers, np.float64).reshape(len(self.places), -1)
+        return {"spans": list(self.spans)}, [np.array(self.places, np.int64), numbers]
+
+
 class Worker:
     """Answers requests; holds the student's file, once there is one."""
 
@@ -83,6 +169,7 @@ class Worker:
         self.doubles: list[Finding] = []  # of the last run
         self.counts: list[Row] = []
         self.was_native = False  # whether a launch of the last run was given to the native engine
+        self.watched = Watched("")  # of the last run
         self.stages = StageCalls()
         self.gpu_obstacle = why_no_gpu()
         prepare_numba(has_gpu=self.gpu_obstacle is None)
@@ -98,6 +185,8 @@ class Worker:
             return {}, [self.picture()]
         if request["do"] == "replay":
             return {"replay": self.last.replay_data() if self.last else ""}, []
+        if request["do"] == "watched":
+            return self.watched.reply()
         if request["do"] == "host":
             return self.run_host_code(request, arrays)
         return self.run(request, arrays)
@@ -122,6 +211,7 @@ class Worker:
         if backend == "cuda":
             return self.run_on_gpu(request, arrays)
         self.report = self.last = None
+        self.watched = Watched(self.file.path, request["watch"] or ())
         self.doubles, self.counts, self.was_native = [], [], False
         numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         launchers = {"native": self.native, "checked": self.checked, "large": self.large}
@@ -146,12 +236,13 @@ class Worker:
         In the request: "record" for `picture` and replays, "measure" for counts, "orders" to try.
         """
         record, measure = request["record"], request["measure"]
+        watch = None if request["watch"] is None else self.watched
 
         def launch(kernel: Callable, blocks: Size, threads: Size, *arguments: object) -> None:
             report = checked_run(
                 kernel, blocks, threads, *arguments, measure=measure, record=record,
                 budget=MOST_ROUNDS, schedule=request["orders"], same_bits=True,
-                ask_numba=request["ask_numba"], negative=False,
+                ask_numba=request["ask_numba"], negative=False, watch=watch,
             )  # fmt: skip
             self.last = report if record else None
             if measure:

@@ -5,6 +5,7 @@ what no array shows.
 """
 
 import ast
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..numba_types import Number
@@ -16,7 +17,8 @@ class Computed(NamedTuple):
     """A number that some threads of a team have just computed.
 
     value: a NumPy scalar for all threads, or a vector with one element per thread of the team.
-    mask: the threads that have computed it. node: an expression, or a `+=` and the like.
+    mask: the threads that have computed it. node: an expression, or a `+=` and the like. evaluate:
+    gives what another expression is there, (node, mask) -> its value.
     """
 
     source: Source
@@ -25,3 +27,4 @@ class Computed(NamedTuple):
     mask: Mask
     team: Team
     launch: Launch
+    evaluate: Callable[[ast.expr, Mask], object]

@@ -9,16 +9,34 @@ import re
 from collections.abc import Sequence
 
 from lessons.grading.explain.repairs.beside import WORDS
+from lessons.grading.explain.repairs.likely import KIND
+from lessons.mutations.generated import LEAVES
 from lessons.mutations.scope import distance
 from lessons.mutations.source import Change, Source
 
 AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
-AS_ELSEWHERE = -3  # of what indexes an array as another line does
+FEW = -3  # of what can stand in a few places only
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
 REACH = 8  # lines above and below that are beside one
 MOST_APART = 0.4  # of the words of two lines of one kind
+# What a message begins a line with -> the kinds of changes that it makes likely.
+KINDS = {
+    "constant factor": ("number", "factor", "operator", "function"),
+    "constant offset": ("term", "number", "beginning of a sum"),
+    "wrong sign": ("sign", "order of operands"),
+    "another number": ("number",),
+    "another name": ("name",),
+    "line left out": ("line missing", "line too many"),
+}
+
+
+def told_kinds(told: str) -> Sequence[str]:
+    """The kinds of changes that a message makes likely: of a generated mistake, its own."""
+    code = next((line.partition(":")[0] for line in told.splitlines() if LEAVES in line), "")
+    found = re.search(r"^(constant factor|constant offset|wrong sign):", told, re.MULTILINE)
+    return KINDS.get(code or (found[1] if found else ""), (code,))
 
 
 class Likelihood:
@@ -34,8 +52,6 @@ class Likelihood:
         last = function.end_lineno or function.lineno
         lines = source.content.decode("utf-8", "replace").splitlines()
         self.words = {n: WORDS.findall(lines[n - 1]) for n in range(function.lineno, last + 1)}
-        indexed = (node for node in ast.walk(function) if isinstance(node, ast.Subscript))
-        self.indexed = {"".join(source.text_of(node).split()) for node in indexed}
         self.odd = {number: self.odd_words(number) for number in self.words}
 
     def is_vain(self, change: Change) -> bool:
@@ -54,14 +70,20 @@ class Likelihood:
         old = self.source.between(change.start, change.end)
         if self.is_as_beside(change):
             return AS_BESIDE
+        if change.kind == KIND:
+            return 0
         if change.kind == "name":
-            if self.indexes_as_elsewhere(change):
-                return AS_ELSEWHERE
+            if old.split()[0].isupper() and not change.new.split()[0].isupper():
+                return SELDOM  # a constant of the file is seldom taken for a number of the function
             return OPPOSITE if distance(old, change.new) == 0 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
+        if change.kind == "rounding" or "before the loop" in change.words:
+            return FEW
+        if change.kind == "condition":
+            return OPPOSITE
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:
@@ -78,14 +100,6 @@ class Likelihood:
         words = WORDS.findall(line)
         same = len(words) == len(self.words[change.line])
         return same and any(words[place] == word for place, word in odd.items())
-
-    def indexes_as_elsewhere(self, change: Change) -> bool:
-        """Whether an element such as counts[centre] comes of it, which other lines have."""
-        start, end = self.source.starts[change.line - 1 : change.line + 1]
-        found = re.search(r"\w+\[[^\[\]]*$", self.source.between(start, change.start))
-        closed = re.match(r"[^\[\]]*\]", self.source.between(change.end, end))
-        both = found and closed and f"{found[0]}{change.new}{closed[0]}"
-        return "".join((both or "").split()) in self.indexed
 
     def odd_words(self, number: int) -> dict[int, str]:
         """place -> the word that all lines of the same kind have there, and this one has not."""

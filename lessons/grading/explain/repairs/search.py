@@ -16,8 +16,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
-from lessons.grading.explain.repairs.likelihood import Likelihood
-from lessons.grading.explain.repairs.two_axes import as_the_other_axis
+from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
+from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
+from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers
 from lessons.mutations.changes import changes_of
 from lessons.mutations.scope import called_name
 from lessons.mutations.source import Change, Source
@@ -26,9 +27,9 @@ MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16
 MOST_PLACES = 3  # that are told; more are no slip
 MOST_DIFFERENCES = 12  # lines that are tried together
 TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
-SUSPECTED = 3  # ranks that a change gains if it uses what is not used so far
+SUSPECTED = 5  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
-OF_TWO_AXES = -2  # rank of a line made as that of the other axis
+OF_A_TOLD_KIND = 3  # ranks that a change gains if the message speaks of such changes
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -91,22 +92,25 @@ def find_slip(
     lines: Tries,
     small: Tries | None,
     held: Callable[[str], Held] = lambda text: Held.ALL,
+    told: str = "",
+    computed: ComputedIn | None = None,
 ) -> Found | None:
     """Where a text that fails a check would have to be changed to pass it; None if not found.
 
     given: the exercise as it was at the beginning. right: files that pass, as far as there are.
     needs: the functions that the check runs. blank: all that the student writes. lines: runs texts
     with lines of `right`. small: runs those with any small change; None to leave them out. held:
-    what other checks say of a text that passes.
+    what other checks say of a text that passes. told: what the failed check says. computed: what a
+    text computes in a run that fails.
     """
     source = Source(text)
     functions = suspects(source, Source(given), needs, blank)
     if not functions or len(source.content) > MOST_BYTES:
         return None
-    search = Search(source, functions, right, lines, held)
+    search = Search(source, functions, right, lines, held, computed)
     found = search.one_line()
     if found is None and small is not None:
-        found = search.one_small_change(small)
+        found = search.one_small_change(small, told)
     return found or search.few_lines() or search.partly or search.one_function()
 
 
@@ -146,9 +150,10 @@ class Search:
         right: Sequence[str],
         lines: Tries,
         held: Callable[[str], Held],
+        computed: ComputedIn | None = None,
     ) -> None:
-        self.source, self.functions = source, functions
-        self.lines, self.held = lines, held
+        self.source, self.functions, self.right = source, functions, right
+        self.lines, self.held, self.computed = lines, held, computed
         self.partly: Found | None = None  # after which other checks still fail
         known = {name for text in right for name in Source(text).functions()}
         self.helpers = set(source.functions()) - known  # that only the student's file has
@@ -206,13 +211,16 @@ class Search:
             self.partly = found._replace(partly=True)
         return found if held == Held.ALL else None
 
-    def one_small_change(self, tries: Tries) -> Found | None:
+    def one_small_change(self, tries: Tries, told: str) -> Found | None:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
-            for change in candidates(self.source, functions, self.lines_as_ours()):
+            changes = candidates(self.source, functions, self.lines_as_ours(), told)
+            if self.computed and self.right:
+                changes = by_numbers(changes, self.source, functions, self.right[0], self.computed)
+            for change in changes:
                 if max(map(len, found.values())) > MOST_PLACES:
                     break
                 if any(change.line == place.line for place in found[Held.ALL]):
@@ -249,21 +257,27 @@ class Search:
 
 
 def candidates(
-    source: Source, functions: Sequence[ast.FunctionDef], unsuspected: Collection[int] = ()
+    source: Source,
+    functions: Sequence[ast.FunctionDef],
+    unsuspected: Collection[int] = (),
+    told: str = "",
 ) -> list[Change]:
     """Changes of these functions, each once, in the order in which they should be tried.
 
-    unsuspected: lines that are tried later, since they are as in our solution.
+    unsuspected: lines that are tried later, since they are as in our solution. told: what the
+    failed check says.
     """
-    ranked = []
+    ranked, kinds = [], told_kinds(told)
     for place, function in enumerate(functions):
         idle, likelihood = idle_names(function), Likelihood(source, function)
-        likely = ((OF_TWO_AXES, change) for change in as_the_other_axis(function, source))
-        for rank, change in (*likely, *changes_of(function, source)):
+        found = [*likely_changes(function, source, told), *changes_of(function, source)]
+        found += in_both_axes(found, Text(function, source))
+        for rank, change in found:
             if likelihood.is_vain(change):
                 continue
             rank += likelihood.ranks(change)
             rank -= SUSPECTED * uses(idle, change)
+            rank -= OF_A_TOLD_KIND * (change.kind in kinds)
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))
     ranked.sort(key=lambda entry: entry[:3])

@@ -149,7 +149,7 @@ class Expressions:
         if self.watch is None or not mask.any():
             return value
         source, team, launch = self.context.stack.source, self.context.team, self.context.launch
-        return self.watch(Computed(source, node, value, mask, team, launch))
+        return self.watch(Computed(source, node, value, mask, team, launch, self.evaluate))
 
     def number(self, node: ast.expr, mask: Mask) -> Number:
         value = self.evaluate(node, mask)
