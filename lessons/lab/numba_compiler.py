@@ -130,9 +130,9 @@ def compiles_with_little(ask: Callable[[], object]) -> bool:
     """Whether a kernel is known to compile. If not, it may do so all the same."""
     from numba.cuda.descriptor import cuda_target
 
-    whole = cuda_target._typingctx, cuda_target._targetctx
-    if getattr(whole[1], "_registries", None):
-        return False  # everything is prepared already
+    whole = [getattr(cuda_target, name, None) for name in ("_typingctx", "_targetctx")]
+    if whole[1] is None or whole[1]._registries:
+        return False  # everything is prepared already, or this version is not known here
     try:
         cuda_target._typingctx, cuda_target._targetctx = contexts_of_little()
         with absent(numba.cuda, dict.fromkeys(SELDOM_NEEDED, stub_of_declarations())):
