@@ -152,15 +152,17 @@ def contexts_of_little() -> tuple[Any, Any]:
     from numba.cuda.target import CUDATargetContext, CUDATypingContext
 
     class Little:
-        """New declarations come with new modules, and are looked for only then."""
+        """Looks for declarations only where there are new ones, or new modules."""
 
-        modules = 0
+        known = 0
 
         def refresh(self) -> None:
-            if self.modules != len(sys.modules):
-                self.modules = len(sys.modules)
+            registries = map(vars, self._registries)  # type: ignore[attr-defined]
+            lists = (part for one in registries for part in one.values() if type(part) is list)
+            known = len(sys.modules) + sum(map(len, lists))
+            if known != self.known:
+                self.known = known
                 super().refresh()  # type: ignore[misc]
-                self.modules = len(sys.modules)
 
     class Typing(Little, CUDATypingContext):
         def resolve_value_type(self, value: Any) -> Any:
