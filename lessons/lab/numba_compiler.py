@@ -182,9 +182,9 @@ def compiles_with_little(ask: Callable[[], object]) -> bool:
     """Whether a kernel is known to compile. If not, it may do so all the same."""
     from numba.cuda.descriptor import cuda_target
 
-    whole = tuple(getattr(cuda_target, name, False) for name in ("_typingctx", "_targetctx"))
-    if False in whole or getattr(whole[1], "_registries", None):
-        return False  # another version of numba-cuda, or everything is prepared already
+    whole = [getattr(cuda_target, name, None) for name in ("_typingctx", "_targetctx")]
+    if whole[1] is None or getattr(whole[1], "_registries", True):
+        return False  # everything is prepared already, or this version is not known here
     try:
         cuda_target._typingctx, cuda_target._targetctx = contexts_of_little()
         with absent(numba.cuda, dict.fromkeys(SELDOM_NEEDED, stub_of_declarations())):
@@ -204,15 +204,17 @@ def contexts_of_little() -> tuple[Any, Any]:
     from numba.cuda.target import CUDATargetContext, CUDATypingContext
 
     class Little:
-        """New declarations come with new modules, and are looked for only then."""
+        """Looks for declarations only where there are new ones, or new modules."""
 
-        modules = 0
+        known = 0
 
         def refresh(self) -> None:
-            if self.modules != len(sys.modules):
-                self.modules = len(sys.modules)
+            registries = map(vars, self._registries)  # type: ignore[attr-defined]
+            lists = (part for one in registries for part in one.values() if type(part) is list)
+            known = len(sys.modules) + sum(map(len, lists))
+            if known != self.known:
+                self.known = known
                 super().refresh()  # type: ignore[misc]
-                self.modules = len(sys.modules)
 
     class Typing(Little, CUDATypingContext):
         def resolve_value_type(self, value: Any) -> Any:

@@ -40,9 +40,8 @@ def test_each_engine_is_loaded_alone_and_nothing_that_draws(code, wanted, unwant
 
 @pytest.mark.slow
 def test_what_few_kernels_need_is_not_prepared_for_one_that_does_not(tmp_path):
-    (tmp_path / "plain.py").write_text(
-        "from numba import cuda\n@cuda.jit\ndef kernel(x): x[cuda.grid(1)] = 1\n"
-    )
+    kernel = "def kernel(x): cuda.syncthreads(); x[cuda.grid(1)] = 1"
+    (tmp_path / "plain.py").write_text(f"from numba import cuda\n@cuda.jit\n{kernel}\n")
     modules = modules_after(
         f"import sys, numpy as np; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from plain import kernel; from lessons.lab import instead_of_gpu\n"
