@@ -95,7 +95,7 @@ class Watched(ast.NodeTransformer):
     the text, and -1. places: which span each row of `numbers` is of, whose columns are threads.
     """
 
-    def __init__(self, path: str, beside: Sequence[tuple[list[int], list[str]]] = ()) -> None:
+    def __init__(self, path: str, beside: Sequence[tuple[list[int], str]] = ()) -> None:
         self.path = path
         self.spans: dict[tuple[int, ...], int] = {}
         self.places: list[int] = []

@@ -80,7 +80,7 @@ def by_numbers(
     changes: Sequence[Change], source: Source, functions: Sequence[ast.FunctionDef],
     right: Sequence[str], computed: ComputedIn,
 ) -> tuple[list[Change], int]:  # fmt: skip
-    """The changes in the order in which they should be tried, and where the first one looks strange.
+    """The changes in the order in which to try them, and the first line that looks strange.
 
     right: right files. computed: what a file computes in a run that fails.
     """
@@ -130,7 +130,8 @@ def first_strange(
              if isinstance(node, (ast.Name, ast.Constant))}  # fmt: skip
     strange = (~known.has(mine.numbers) & ~np.isnan(mine.numbers)).any(axis=1)
     found: dict[ast.stmt, bool] = {}
-    last = {span: is_strange for span, is_strange in zip(mine.spans, strange, strict=True)}
+    there = ~np.isnan(mine.numbers).all(axis=1)
+    last = {mine.spans[row]: strange[row] for row in np.flatnonzero(there)}
     of_line = {line: node for node in statements if not isinstance(node, ast.FunctionDef)
                for line in range(node.lineno, last_line(node) + 1)}  # fmt: skip
     at: ast.stmt | None = None
@@ -162,8 +163,9 @@ def names_of(statement: ast.stmt, context: type) -> set[str]:
     nodes = [inner for part in head_of(statement) for inner in ast.walk(part)]
     stored = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)
               and isinstance(node.ctx, ast.Store)}  # fmt: skip
-    return {node.id for node in nodes if isinstance(node, ast.Name)
-            and (isinstance(node.ctx, context) or (context is ast.Store and id(node) in stored))}  # fmt: skip
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    also = stored if context is ast.Store else set[int]()
+    return {node.id for node in names if isinstance(node.ctx, context) or id(node) in also}
 
 
 def head_of(statement: ast.stmt) -> list[ast.AST]:
@@ -236,7 +238,7 @@ def beside(
                     for each in parts_of_runs(numbers, node, tried[n][2])
                 )
         as_is = shares.pop(None, 2.0)
-        better = [one for one in shares.items() if one[1] > as_is + BETTER]
+        better = [(one, share) for one, share in shares.items() if one and share > as_is + BETTER]
         better.sort(key=lambda one: -one[1])
         likely += [
             (share < SURE, n // TOGETHER, place, one) for n, (one, share) in enumerate(better)
@@ -333,11 +335,11 @@ def other_values(
     constants = [part for part in parts if not any(isinstance(n, ast.Name) and n.id not in PLAIN
                  for n in ast.walk(part))]  # fmt: skip
     terms = terms_in(ast.unparse(node.value)) | {ast.unparse(node.value)}  # type: ignore[attr-defined]
-    for part, name, sign in product(parts, names, "*/"):
+    for part, name, operator in product(parts, names, [*"*/"]):
         if ast.unparse(part) in terms:
-            new = f"({source.part(part)} {sign} {name})"
+            new = f"({source.part(part)} {operator} {name})"
             yield source.change(part, new, "factor", "with one more factor, or divisor")
-    for places, others in ((constants[:1], pairs), (inside, names), (parts, list(values))):
+    for places, others in ((constants[:1], pairs), (inside, names), (parts, [*values])):
         for part, new in islice(product(places, others), MOST_OF_A_KIND):
             if new != ast.unparse(part):
                 words = f"with something else in the place of `{source.text_of(part)}`"
