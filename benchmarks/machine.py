@@ -1,6 +1,7 @@
 """Where a benchmark ran: date, device, driver, versions, commit and command."""
 
 import datetime
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,13 @@ def description():
         "commit": first_line(["git", "rev-parse", "--short", "HEAD"]),
         "command": "python -m " + " ".join([module_name(), *sys.argv[1:]]),
     }
+
+
+def text_of(result):
+    """JSON, with one of its rows per line."""
+    head = json.dumps({**result, "rows": []}, indent=1)
+    rows = ",\n".join(map(json.dumps, result["rows"]))
+    return head.replace('"rows": []', f'"rows": [\n{rows}\n]') + "\n"
 
 
 def module_name():

@@ -1,7 +1,7 @@
 """`python -m lessons predict`: say a count before you see it; and who of a class has learned to.
 
 python -m lessons predict 5 fetched_once 3            keeps your 3, then counts, then shows both
-python -m lessons predict                             how near you came so far
+python -m lessons predict                             how near you came so far, and what is asked
 python -m lessons predict --to predictions.json       a file to hand in
 python -m lessons predict --class handed_in --out grades
 """
@@ -11,13 +11,16 @@ import re
 import secrets
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
 from kernels.files.atomic import make_output_folder, write_atomically
 from kernels.plumbing.errors import InputError
-from lessons.course.lesson import find_lesson
+from lessons.course.lesson import find_lesson, lessons
 from lessons.course.progress import MOST, CourseProgress, Predictions, factor
+from lessons.course.source_text import Refused, read_plain_file
+from lessons.grading.classroom.intake import entries_of
 from lessons.grading.classroom.outputs import SUMMARY, write_table
 from lessons.grading.classroom.pages import safe, table, write_page
 from lessons.grading.judge.run import checks_of, run_check
@@ -34,6 +37,8 @@ WORDS = (
     "of the last prediction, where it was said again. 1 is what was counted, 2 half or twice that."
 )
 FEW = 4  # first predictions, with fewer of which nobody can be said to have learned
+NEAR, KNEW = 1.25, "from the start"  # medians of who had nothing to learn
+ASKED = re.compile(r"(python -m lessons predict \w+ (\w+) NUMBER)")  # of a lesson's page
 EXAMPLE = "python -m lessons predict 5 fetched_once 3"
 
 
@@ -41,13 +46,8 @@ def add_options(command: ArgumentParser) -> None:
     add = command.add_argument
     add("number", nargs="?", help="number of the lesson, such as 5 (default: show what was said)")
     add("check", nargs="?", help="name of a check with a budget (default: list them)")
-    add(
-        "guess",
-        nargs="?",
-        type=guessed,
-        metavar="NUMBER",
-        help="what you expect (default: ask for it)",
-    )
+    expect = "what you expect (default: list the lesson's checks)"
+    add("guess", nargs="?", type=guessed, metavar="NUMBER", help=expect)
     to = "write your predictions as a file to hand in (default: keep them)"
     add("--to", metavar="FILE", help=to)
     folder = "for teachers: a folder with a folder per student, each with that file (default: none)"
@@ -58,13 +58,10 @@ def add_options(command: ArgumentParser) -> None:
 
 def guessed(text: str) -> float:
     """A number above 0 from the command line."""
-    try:
-        number = float(text.replace(",", ""))
-    except ValueError:
-        number = 0.0
-    if not 0 < number < MOST:
-        raise InputError(f"a prediction is a number above 0, not {text!r}")
-    return number
+    with suppress(ValueError):
+        if 0 < (number := float(text.replace(",", ""))) < MOST:
+            return number
+    raise InputError(f"a prediction is a number above 0, not {text!r}")
 
 
 def run(options: Namespace) -> int:
@@ -74,8 +71,12 @@ def run(options: Namespace) -> int:
     if options.to:
         return hand_in(Path(options.to))
     if options.number is None:
-        for check in factors_of(CourseProgress().content["predictions"]):
-            print(told(check))
+        kept = CourseProgress().content["predictions"]
+        print(*map(told, factors_of(kept)), sep="\n")
+        for lesson in lessons():
+            for command, check in ASKED.findall((lesson.folder / "README.md").read_text("utf-8")):
+                if check not in kept.get(lesson.name, {}):
+                    print(f"not said yet: {command}")
         print(f"say a lesson, a check with a budget, and a number: {EXAMPLE}")
         return EXIT_OK
     if options.guess is None:
@@ -96,7 +97,7 @@ def predict(number: str, name: str, guess: float) -> int:
     finally:
         workers.stop()
     counts = re.findall(r"^(.*): yours ([\d.,e+-]+), ", result.message, re.MULTILINE)
-    found = [(what, float(number.replace(",", ""))) for what, number in counts]
+    found = [(what, float(count.replace(",", ""))) for what, count in counts]
     if not found:
         print(result.message or f"{item.name} has no budget: nothing is counted there")
         print(f"your prediction of {guess:g} is kept")
@@ -111,12 +112,12 @@ def predict(number: str, name: str, guess: float) -> int:
 
 def factors_of(predictions: Predictions) -> dict[str, list[float]]:
     """How far off each prediction of a check was, in order, of those that were counted."""
-    tables = {
-        f"{lesson} {check}": [factor(*pair) for pair in pairs if len(pair) == 2]
+    return {
+        f"{lesson} {check}": found
         for lesson, checks in predictions.items()
         for check, pairs in checks.items()
+        if (found := [factor(*pair) for pair in pairs if len(pair) == 2])
     }
-    return {check: found for check, found in tables.items() if found}
 
 
 def told(check: str) -> str:
@@ -127,63 +128,64 @@ def told(check: str) -> str:
 
 def hand_in(path: Path) -> int:
     predictions = CourseProgress().content["predictions"]
-    text = json.dumps({"predictions": predictions}, indent=1) + "\n"
     if path.exists():
         raise InputError(f"{path} exists already: give another name")
+    text = json.dumps({"predictions": predictions}, indent=1) + "\n"
     write_atomically(path, lambda file: file.write(text.encode()), overwrite=False)
     print(f"{path}: predictions of {len(factors_of(predictions))} checks")
     return EXIT_OK
-
-
-# ---------------------------------------------------------------- a class
 
 
 def report(folder: Path, out_name: str) -> int:
     """Write what a class has foretold, into the class's summary, too, if that is there."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder: give one with a folder per student")
-    found = {path.name: predictions_in(path) for path in sorted(folder.iterdir()) if path.is_dir()}
-    if not any(found.values()):
+    out = make_output_folder(out_name)
+    folders = [path for path in entries_of(folder) if path.is_dir() and path.name[0] != "."]
+    found = {path.name: predictions_in(path) for path in folders if path.resolve() != out.resolve()}
+    if not any(isinstance(one, dict) for one in found.values()):
         raise InputError(f"{folder} holds no {FILES[0]} in a student's folder: students make it "
                          "with python -m lessons predict --to predictions.json")  # fmt: skip
     rows = [row_of(student, tables) for student, tables in found.items()]
-    out = make_output_folder(out_name)
     own = f'"{COLUMNS[0]}","{COLUMNS[1]}","{COLUMNS[2]}"'
     if (out / TABLE).exists() and own not in (out / TABLE).read_text("utf-8", "replace")[:99]:
         raise InputError(f"{out / TABLE} was made by something else: give another --out")
     write_table(out / TABLE, [COLUMNS, *rows])
-    where = [out / TABLE]
     if (out / SUMMARY).is_file():
-        where.append(out / SUMMARY)
         cells = [list(COLUMNS), *([safe(str(cell)) for cell in row] for row in rows)]
         section = f"<h2>Who has learned to foretell</h2><p>{WORDS}</p>{table(iter(cells))}"
         before, *added = (out / SUMMARY).read_text(encoding="utf-8").split(MARK)
         write_page(out / SUMMARY, [before, MARK, section, MARK, *added[1:]])
-    learned = sum(row[-1] == "yes" for row in rows)
-    print(f"{learned} of {len(rows)} have learned it: {', '.join(map(str, where))}")
+    learned = sum(row[-1] in ("yes", KNEW) for row in rows)
+    print(f"{learned} of {len(rows)} can foretell: {out / TABLE}")
     return EXIT_OK
 
 
-def predictions_in(folder: Path) -> dict[str, list[float]]:
-    """A student's factors; a file that cannot be read costs that student alone."""
-    for path in (folder / name for name in FILES):
-        try:
-            if path.is_file():
-                return factors_of(CourseProgress(path).content["predictions"])
-        except InputError as error:
-            print(error)
-    return {}
+def predictions_in(folder: Path) -> dict[str, list[float]] | str:
+    """A student's factors; or why there are none, which costs that student alone."""
+    for one in (folder / name for name in FILES):
+        if one.exists():
+            try:
+                read_plain_file(one)  # no link, no pipe, and not without end
+                return factors_of(CourseProgress(one).content["predictions"])
+            except (InputError, OSError, Refused) as error:
+                why = str(error).partition("; give it")[0]
+                print(why if str(one) in why else f"{one}: {why}")
+                return "cannot be read"
+    return "no file"
 
 
-def row_of(student: str, tables: dict[str, list[float]]) -> list[str | float]:
+def row_of(student: str, tables: dict[str, list[float]] | str) -> list[str | float]:
     """What `COLUMNS` says."""
+    if isinstance(tables, str):
+        return [student, 0, "", "", "", tables]
     first = [found[0] for found in tables.values()]
     half = len(first) // 2
     again = middle([found[-1] for found in tables.values() if len(found) > 1])
     if len(first) < FEW:
         return [student, len(first), middle(first), "", again, "too few"]
     earlier, later = median(first[:half]), median(first[half:])
-    learned = "yes" if later < earlier else "no"
+    learned = KNEW if max(earlier, later) <= NEAR else "yes" if later < earlier else "no"
     return [student, len(first), middle(first[:half]), middle(first[half:]), again, learned]
 
 

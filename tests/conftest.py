@@ -129,6 +129,12 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture
+def instruction_engine(request):
+    """Where raw instructions run: a GPU, or the checked simulator, which emulates them."""
+    return ENGINES["cuda" if request.config.getoption("--require-gpu") else "checked"]()
+
+
+@pytest.fixture
 def real_gpu(request):
     """Skips, visibly, the tests that mean nothing without a GPU."""
     if not request.config.getoption("--require-gpu"):

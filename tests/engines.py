@@ -29,6 +29,12 @@ class CheckedBackend(HostBackend):
     launch = staticmethod(launch_checked)
 
 
+def launch_mixed(kernel, *given):
+    """Kernels on tensor cores on the checked simulator, which emulates them; others native."""
+    is_raw = kernel.py_func.__module__.endswith("tensor_cores")
+    (launch_checked if is_raw else NativeBackend.launch)(kernel, *given)
+
+
 class Checked:
     """The simulator; any finding but advice fails the test, and doubles do."""
 

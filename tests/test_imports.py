@@ -52,11 +52,11 @@ ALLOWED = {
     "kernels.products": {"kernels", "kernels.plumbing", "kernels.fast"},
     "kernels.siren": {"kernels", "kernels.plumbing", "kernels.fused"},
     "kernels.inline": {"kernels", "kernels.plumbing"},
-    "kernels.neighbours": {"kernels", "kernels.plumbing", "kernels.classifier"},
+    "kernels.neighbours": {"kernels", "kernels.plumbing", "kernels.classifier", "kernels.fast"},
     "kernels.palette": {"kernels", "kernels.plumbing", "kernels.reductions"},
     "kernels.attention": {
         *("kernels", "kernels.plumbing", "kernels.reductions", "kernels.products"),
-        *("kernels.classifier", "kernels.palette", "kernels.siren"),
+        *("kernels.classifier", "kernels.palette", "kernels.siren", "kernels.fast"),
     },
     "kernels.bits": {"kernels", "kernels.plumbing"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},

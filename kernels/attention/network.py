@@ -11,9 +11,8 @@ At the end the last place is normalised once more, and multiplied by a matrix: a
 There is one head, and nothing else: no hidden units, no biases.
 
 The products are those of lesson 12, the sums over the batch those of lesson 13, softmax and cross
-entropy those of lesson 16. What each token's row has for a gradient is a sum of points by their
-labels, so lesson 18's `accumulate` makes it. `parameters` holds all matrices and gains, one behind
-the other, and `gradients` likewise; Adam clears them.
+entropy those of lesson 16. `parameters` holds all matrices and gains, one behind the other, and
+`gradients` likewise; Adam clears them.
 
 Source: Vaswani and others, 2017; Elhage and others, "A mathematical framework for transformer
 circuits", 2021, for networks of attention alone, and why two layers can do what one cannot.
@@ -34,7 +33,6 @@ from kernels.classifier.column_sums import launch_column_sums
 from kernels.classifier.softmax import launch_softmax_cross_entropy
 from kernels.config import THREADS, AdamRates, falling_factor
 from kernels.launch import blocks_for, on_gpu
-from kernels.palette.accumulate import launch_accumulate
 from kernels.plumbing.recording import launch_adam_weights_by_clock, step_numbers
 from kernels.products.tiles import launch_product_registers
 from kernels.products.transposed import launch_product_nt
@@ -57,6 +55,7 @@ class Stages(NamedTuple):
     flash_attention: Callable[..., None] = attention_forward.launch_flash_attention
     flash_backward_queries: Callable[..., None] = attention_backward.launch_flash_backward_queries
     flash_backward_keys: Callable[..., None] = attention_backward.launch_flash_backward_keys
+    chunk_sums: Callable[..., None] = launch_chunk_sums  # of lesson 13, and not a student's
 
 
 # ---------------------------------------------------------------- small kernels
@@ -75,6 +74,20 @@ def embed(tokens, token_rows, place_rows, x):
         return
     token = tokens[row // places, row % places]
     x[row, channel] = token_rows[token, channel] + place_rows[row % places, channel]
+
+
+@cuda.jit
+def embed_backward(tokens, grad_rows, grad_x):
+    """Add grad_x (B n, d) to grad_rows (TOKENS, d), each row to that of its token.
+
+    One thread per number of grad_x; atomic, and few meet: 36 rows of 32 channels are 1,152 places.
+    """
+    i = cuda.grid(1)
+    places, width = tokens.shape[1], grad_x.shape[1]
+    row, channel = i // width, i % width
+    if row < grad_x.shape[0]:
+        token = tokens[row // places, row % places]
+        cuda.atomic.add(grad_rows, (token, channel), grad_x[row, channel])
 
 
 @cuda.jit
@@ -218,9 +231,6 @@ class Reader:
         self.partial = empty((chunks, WIDTH + 1, WIDTH))
         self.partial_answer = empty((blocks_for(batch, CHUNK_SAMPLES), WIDTH + 1, recall.DIGITS))
         self.partial_gain = empty((GAIN_BLOCKS, WIDTH))
-        # Which token and which place each row of x is: labels, as of points of a palette.
-        self.place_labels = to_device(np.tile(np.arange(places, dtype=np.int32), batch))
-        self.counts = to_device(np.zeros(recall.TOKENS, np.int32))
         self.step_work = device.repeated(self.launch_step)
 
     def new_kept(self, rows):
@@ -283,11 +293,9 @@ class Reader:
         launch_per_number(put_last, (grad_last, grad_x), launch)
         for number in range(self.layers - 1, -1, -1):
             self.layer_backward(number, grad_x, spare, launch)
-        for rows, labels in (
-            (slopes.tokens, self.tokens.reshape(-1)),
-            (slopes.places, self.place_labels),
-        ):
-            launch_accumulate(grad_x, labels, rows, self.counts[: rows.shape[0]], launch)
+        launch_per_number(embed_backward, (self.tokens, slopes.tokens, grad_x), launch)
+        by_rows = grad_x.reshape(self.batch, -1)
+        launch_column_sums(by_rows, slopes.places.reshape(-1), launch)
 
     def layer_backward(self, number, grad_x, spare, launch):
         """grad_x (B n, d) is that of what comes out of a layer, and becomes that of its input."""
@@ -316,7 +324,7 @@ class Reader:
     def weights(self, inputs, deltas, gradients, launch, partial=None):
         """gradients (fan_in, fan_out) = inputs^T @ deltas, in two stages."""
         partial = self.partial if partial is None else partial
-        launch_chunk_sums(inputs, deltas, partial, launch)
+        self.stages.chunk_sums(inputs, deltas, partial, launch)
         launch_sum_chunks(partial, gradients, launch)
 
     def norm_backward(self, arrays, grad_out, grad_x, grad_gain, launch):

@@ -175,10 +175,10 @@ def float_as_word(context, number):
 # C packed to words is half an A: the result of one product is the left factor of the next.
 
 
-def multiplying(emulation, kind):
-    """(four words of A, two of B, four floats of C) -> C + A @ B."""
+def multiplying(emulation, kind, inner=16):
+    """(four words of A, two of B, four floats of C) -> C + A @ B; inner: the columns of A."""
     text = (
-        f"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "
+        f"mma.sync.aligned.m16n8k{inner}.row.col.f32.{kind}.{kind}.f32 "
         "{$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};"
     )
     floats = [types.float32] * 4
@@ -187,6 +187,21 @@ def multiplying(emulation, kind):
 
 multiply_halves = multiplying(ptx_numpy.multiply_halves, "f16")
 multiply_bfloat16 = multiplying(ptx_numpy.multiply_bfloat16, "bf16")
+
+# With float32 numbers of which 11 significant bits are used (TF32) the fragments are shorter. A
+# (16 x 8): row r, column c (word 0); row r + 8 (1); both again, 4 columns further right (2 and 3).
+# B (8 x 8): row c, column r (0); 4 rows further down (1). C is as above.
+multiply_tf32 = multiplying(ptx_numpy.multiply_tf32, "tf32", 8)
+
+# The instruction ignores the lower 13 bits of its words: so they are rounded away before.
+round_to_tf32 = between_registers(
+    ptx_numpy.round_to_tf32, "cvt.rna.tf32.f32 $0, $1;", [types.uint32], [types.float32]
+)
+
+# 2 ** x in one instruction, right to 22 bits.
+power_of_two = between_registers(
+    ptx_numpy.power_of_two, "ex2.approx.ftz.f32 $0, $1;", [types.float32], [types.float32]
+)
 
 # Transpose 8 x 8 16-bit floats; lane 4 r + c holds row r, columns 2 c and 2 c + 1.
 transpose_8x8 = word_to_word(
@@ -329,9 +344,9 @@ def begin_copy(context, tile, tile_row, tile_column, matrix, row, column, inside
     An ordinary copy goes through a register, and the thread that stores it waits until the number
     is there. Here nobody waits before `wait_for_copies`.
 
-    Both arrays are two-dimensional, of uint32. The length of their rows, and the columns named
-    here, are multiples of four words. Where `inside` is 0, four zeros are stored. Nobody may read
-    them before `wait_for_copies` and a barrier. Needs compute capability 8.0.
+    Both arrays are two-dimensional, of uint32 or float32. The length of their rows, and the columns
+    named here, are multiples of four words. Where `inside` is 0, four zeros are stored. Nobody may
+    read them before `wait_for_copies` and a barrier. Needs compute capability 8.0.
     """
     text = "{.reg .u64 s; cvta.to.shared.u64 s, $0; cp.async.cg.shared.global [s], [$1], 16, $2;}"
 

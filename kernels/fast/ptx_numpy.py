@@ -123,7 +123,11 @@ def b_matrix(unpack, b0, b1):
 
 def multiply(unpack, a, b, c):
     """C + A @ B, from fragments to fragments: a, b, c are tuples of 4, 2 and 4 arrays."""
-    product = a_matrix(unpack, *a) @ b_matrix(unpack, *b)
+    return add_product(a_matrix(unpack, *a) @ b_matrix(unpack, *b), c)
+
+
+def add_product(product, c):
+    """C plus a product (warps, 16, 8), as fragments."""
     places = (0, 0), (0, 1), (8, 0), (8, 1)
     return tuple(
         (product[:, ROW + down, 2 * COLUMN + right] + addend).astype(np.float32)
@@ -137,6 +141,27 @@ def multiply_halves(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
 
 def multiply_bfloat16(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
     return multiply(bfloat16s_of, (a0, a1, a2, a3), (b0, b1), (c0, c1, c2, c3))
+
+
+def round_to_tf32(values):
+    """float32 -> its bits, rounded to 11 significant ones; ties away from zero."""
+    bits = float_as_word(values)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    return np.where(np.isnan(values), np.uint32(0x7FFFFFFF), rounded)
+
+
+def multiply_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
+    a, b = np.empty((len(a0), 16, 8)), np.empty((len(b0), 8, 8))
+    used = np.uint32(0xFFFFE000)
+    for word, (down, right) in zip((a0, a1, a2, a3), ((0, 0), (8, 0), (0, 4), (8, 4)), strict=True):
+        a[:, ROW + down, COLUMN + right] = word_as_float(word & used)
+    for word, down in ((b0, 0), (b1, 4)):
+        b[:, COLUMN + down, ROW] = word_as_float(word & used)
+    return add_product(a @ b, (c0, c1, c2, c3))
+
+
+def power_of_two(exponents):
+    return np.exp2(np.asarray(exponents, np.float32))
 
 
 def transpose_8x8(words):
@@ -171,7 +196,7 @@ def begin_copy(tile, tile_row, tile_column, matrix, row, column, inside):
     for i in range(4):
         # What is outside is not read; something else is, and not used.
         words = matrix[np.where(inside, row, 0), np.where(inside, column + i, 0)]
-        tile[tile_row, tile_column + i] = np.where(inside, words, np.uint32(0))
+        tile[tile_row, tile_column + i] = np.where(inside, words, np.zeros_like(words))
 
 
 def wait_for_copies():

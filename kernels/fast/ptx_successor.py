@@ -70,9 +70,22 @@ def word_as_float(word):
     return experimental.inline_ptx(SAME_BITS, "=f", float32(0), "r", int32(word))
 
 
+def float_to_word(text):
+    @cuda.jit(device=True)
+    def convert(number):
+        return uint32(experimental.inline_ptx(text, "=r", int32(0), "f", number))
+
+    return convert
+
+
+float_as_word = float_to_word(SAME_BITS)
+round_to_tf32 = float_to_word(text_of(ptx.round_to_tf32))
+POWER_OF_TWO = text_of(ptx.power_of_two)
+
+
 @cuda.jit(device=True)
-def float_as_word(number):
-    return uint32(experimental.inline_ptx(SAME_BITS, "=r", int32(0), "f", number))
+def power_of_two(exponent):
+    return experimental.inline_ptx(POWER_OF_TWO, "=f", float32(0), "f", exponent)
 
 
 def multiplying(function):
@@ -93,6 +106,7 @@ def multiplying(function):
 
 multiply_halves = multiplying(ptx.multiply_halves)
 multiply_bfloat16 = multiplying(ptx.multiply_bfloat16)
+multiply_tf32 = multiplying(ptx.multiply_tf32)
 
 LOAD_FOUR, STORE_FOUR = text_of(ptx.load_four), text_of(ptx.store_four)
 ADD_FOUR = text_of(ptx.add_four)

@@ -10,6 +10,7 @@ from kernels.state import initial_state
 from kernels.training.backend import BackendFactory, ChosenBackend
 from kernels.training.cpu_backend import cpu_backend
 from kernels.training.devices import (
+    TENSOR_CORES_SINCE,
     adds_four_at_once,
     compute_capability,
     cuda_is_simulated,
@@ -23,7 +24,6 @@ from kernels.training.staged_backends import STAGED_KERNELS, CudaBackend
 BACKENDS = ("cpu", "cuda", "graph", "tensor", "persistent")
 FASTEST_FIRST = ("persistent", "tensor", "graph", "cuda")
 ON_TENSOR_CORES = ("persistent", "tensor")
-TENSOR_CORES_SINCE = (8, 0)  # compute capability whose tensor cores take bfloat16
 
 
 def choose_backend(name: str, config: Config, deterministic: bool = False) -> ChosenBackend:

@@ -15,7 +15,9 @@ from kernels import image_ops
 from kernels.config import COLOURS
 from kernels.plumbing.front_end import by_successor, cuda
 
-VECTOR_ATOMICS_SINCE = (9, 0)  # compute capability
+# Compute capabilities.
+TENSOR_CORES_SINCE = (8, 0)  # whose tensor cores take bfloat16 and TF32
+VECTOR_ATOMICS_SINCE = (9, 0)
 SUCCESS = 0  # what the driver's functions return
 NO_PACKAGES = "there is one, but not its packages: python -m pip install -r requirements.txt"
 

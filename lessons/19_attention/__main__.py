@@ -39,8 +39,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def work(run: Run) -> str:
     device, options = run.device, run.options
-    names = [f"launch_{name}" for name in Stages._fields]
-    stages = Stages(*vars(run.stages("19", names)).values())
+    stages = stages_of(run)
     with run.writing("maps.png"):
         reader = Reader(options.seed, BATCH, device, options.layers, stages)
         run.patiently("compiling", lambda: rehearse(options.seed, reader))
@@ -74,6 +73,7 @@ def work(run: Run) -> str:
                 "batch": BATCH,
                 "steps": run.step,
                 "launches": reader.step_work.how,
+                "fused": run.on_tensor_cores,
                 "held_out_rows": HELD_OUT,
                 "held_out_accuracy": reached / 100,
                 "most_frequent_digit": guessed / 100,
@@ -93,6 +93,16 @@ def work(run: Run) -> str:
         f"layer{'s'[: options.layers > 1]} after {run.step} steps, {run.seconds:.1f} s; the most "
         f"frequent digit of a row: {guessed:.1f} %"
     )
+
+
+def stages_of(run: Run) -> Stages:
+    names = [f"launch_{name}" for name in Stages._fields if name != "chunk_sums"]
+    stages = Stages(*vars(run.stages("19", names)).values())
+    if run.on_tensor_cores:
+        from kernels.attention import tensor_cores  # a handout lacks it
+
+        return tensor_cores.on_tensor_cores(stages)
+    return stages
 
 
 def rehearse(seed: int, reader: Reader) -> None:
@@ -203,8 +213,9 @@ def mixed(weight: float) -> tuple[int, ...]:
 
 
 COMMAND = Command(
-    "19_attention", "Learn to recall, and draw who looks at whom.", work, STEPS, add_options
-)
+    "19_attention", "Learn to recall, and draw who looks at whom.", work, STEPS, add_options,
+    has_fused=True,
+)  # fmt: skip
 
 if __name__ == "__main__":
     leave(run_program(COMMAND.main))

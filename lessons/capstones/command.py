@@ -77,7 +77,7 @@ class Command(NamedTuple):
         add("--seed", type=int, default=1, metavar="N",
             help="what all random numbers follow from, 0 or more (default: 1)")
         choices = (*BACKENDS, FUSED) if self.has_fused else BACKENDS
-        fused = "; fused, the fastest, the same in a few kernels" if self.has_fused else ""
+        fused = "; fused, the same in faster kernels" if self.has_fused else ""
         add("--backend", choices=choices, default="auto", metavar="NAME",
             help=f"where the kernels run: cuda, which needs a GPU{fused}; native, compiled for the "
             "CPU; or auto (default: auto, the GPU if there is one)")

@@ -22,6 +22,7 @@ from kernels.files.pictures import evenly_chosen, frame, training_gif
 from kernels.files.psnr import psnr_label
 from kernels.plumbing.program import Interruption
 from kernels.training import page, waiting
+from kernels.training.devices import TENSOR_CORES_SINCE, compute_capability
 from kernels.training.results import versions
 from lessons.capstones.device import Device, choose_device
 from lessons.capstones.folder import CapstoneFolder
@@ -91,6 +92,14 @@ class Run:
     def fused(self) -> bool:
         """Whether to take kernels that do a whole step: only ours can be had so."""
         return self.device.fused and self.author == "kernels/"
+
+    @cached_property
+    def on_tensor_cores(self) -> bool:
+        """As `fused`, for kernels that need tensor cores; a line tells if the GPU has none."""
+        enough = self.fused and compute_capability() >= TENSOR_CORES_SINCE
+        if self.fused and not enough:
+            self.say("tensor cores come with compute capability 8.0: here the other kernels run")
+        return enough
 
     def say(self, text: str) -> None:
         """Print a line, unless --quiet is given."""

@@ -1,9 +1,8 @@
 """Answers of a detective, checked by running: line, kind, witness, and a mended kernel."""
 
+import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,175 +19,178 @@ from lessons.grading.judge.run import run_check
 from lessons.grading.judge.verdict import Verdict
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
+from lessons.grading.worker.output import Output
 from lessons.lab.dimensions import Dim3
+from lessons.lab.simulator.findings import Finding
 
 POINTS = {"line": 2, "kind": 2, "witness": 2, "mend": 4}
 RUNS_OF_MENDED = 4  # inputs with which a mended kernel is run
 SECONDS = 60.0
+SEEN = {  # of findings
+    "deadlock": "the launch does not end; somebody had to stop it",
+    "endless": "the launch does not end; somebody had to stop it",
+    "barrier": "it ends on some GPUs, and hangs on others",
+    "out-of-bounds": "some runs end with an illegal address, others with wrong numbers",
+    "race": "most runs are right; in some, the result is another one",
+}
 SHOWN = 3  # wrong elements that a case shows; another one is a witness
-THREAD = re.compile(
-    r"thread\s*\(?([\d,\s]+?)\)?\s+of\s+block\s*\(?([\d,\s]+?)\)?(?=\D*$|\D+thread)"
-)
-ELEMENT = re.compile(r"(\w+)\s*\[([-\d,\s]+)\]\s*$")
+WHICH = r"\s*\(?([\d, ]+)\)?\s*"
+THREAD = re.compile(rf"thread{WHICH}of\s+block{WHICH}")
+ELEMENT = re.compile(r"(\w+)\s*\[([-\d, ]+)\]\s*$")
 SIZE = re.compile(r"(\w+)\s*=\s*(\d+)")
+LONGEST = 120  # letters of an answer
 HOW = (
     'two threads ("thread 3 of block 0 and thread 4 of block 0"), an element ("out[3, 5]"), or a '
     'smaller input ("n=33 k=4")'
 )
+Told = tuple[bool, str]  # whether an answer is right, and a sentence about it
+Index = tuple[int, ...]
+Thread = tuple[Dim3, Dim3]  # its block, and its place there
 
 
-ZERO = (0, 0, 0)
+def named(case: Case, part: str, text: str) -> Told:
+    """Check a line, a kind or a witness. Raises `InputError` for what cannot be read."""
+    text = " ".join(text[:LONGEST].replace('"', " ").replace("'", " ").split())
+    return {"line": named_line, "kind": named_kind, "witness": is_witness}[part](case, text)
 
 
-class Thread(NamedTuple):
-    block: Dim3
-    thread: Dim3
+def named_line(case: Case, text: str) -> Told:
+    last = len(case.wrong.splitlines())
+    if not text.isdecimal() or not 1 <= int(text) <= last:
+        raise InputError(f"there is no line {text}: the case has lines 1 to {last}")
+    right = int(text) in case.lines
+    return right, f"line {text}: {'that is the place' if right else 'not here'}"
 
 
-class Named(NamedTuple):
-    """Which parts of an answer are right, and a sentence of each."""
-
-    right: dict[str, bool]
-    sentences: list[str]
-
-    @property
-    def points(self) -> int:
-        return sum(POINTS[part] for part, right in self.right.items() if right)
-
-
-def kind_named(words: str) -> str:
-    """A kind as it is called here. Raises `InputError` for another one."""
-    wanted = " ".join(words.replace("-", " ").replace("_", " ").lower().split())
-    found = [kind for kind in KINDS if kind == wanted]
-    found = found or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
+def named_kind(case: Case, text: str) -> Told:
+    wanted = " ".join(text.replace("-", " ").replace("_", " ").lower().split())
+    found = [wanted] if wanted in KINDS else [kind for kind in KINDS if kind.startswith(wanted)]
     if len(found) != 1:
-        raise InputError(f"{words!r} is no kind: it is one of {', '.join(KINDS)}")
-    return found[0]
-
-
-def named(case: Case, line: int, kind: str, witness: str) -> Named:
-    """Check a line, a kind and a witness. Raises `InputError` for what cannot be read."""
-    kind = kind_named(kind)
-    right = {"line": line in case.lines, "kind": kind in case.kinds}
-    sentences = [
-        f"line {line}: {'that is the place' if right['line'] else 'not here'}",
-        f"{kind}: {'yes' if right['kind'] else 'no'}: {KINDS[kind]}",
-    ]
-    right["witness"], sentence = is_witness(case, witness)
-    return Named(right, [*sentences, f"witness: {sentence}"])
+        raise InputError(f"{text!r} is no kind: it is one of {', '.join(KINDS)}")
+    right = found[0] in case.kinds
+    return right, f"{found[0]}: {'yes' if right else 'no'}: {KINDS[found[0]]}"
 
 
 # ---------------------------------------------------------------- witnesses
 
 
-def is_witness(case: Case, witness: str) -> tuple[bool, str]:
-    """(whether it is one, a sentence). Raises `InputError` for what is no witness at all."""
-    threads = THREAD.findall(witness)
-    element = ELEMENT.match(witness.strip())
+def is_witness(case: Case, witness: str) -> Told:
+    threads, found = THREAD.findall(witness), ELEMENT.match(witness)
     sizes = {name: int(value) for name, value in SIZE.findall(witness)}
     if len(threads) == 2:
-        first, second = (Thread(whole(block), whole(thread)) for thread, block in threads)
-        return two_threads(case, first, second)
-    if element:
-        index = tuple(int(part) for part in element[2].split(",") if part.strip())
-        return one_element(case, element[1], index)
-    if sizes:
-        return smaller_input(case, sizes)
-    raise InputError(f"{witness!r} is no witness: give {HOW}")
+        right, told = two_threads(case, *((whole(block), whole(one)) for one, block in threads))
+    elif found:
+        right, told = one_element(case, found[1], index_of(found[2]))
+    elif sizes:
+        right, told = smaller_input(case, sizes)
+    else:
+        raise InputError(f"{witness!r} is no witness: give {HOW}")
+    return right, f"witness: {told}"
+
+
+def index_of(text: str) -> Index:
+    """The numbers of "3, 5". Raises `InputError` for other texts."""
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise InputError(f"{text!r} is no index: write it like 3, or like 3, 5") from None
+
+
+def has(shape: Index, index: Index) -> bool:
+    """Whether an array of a shape has an element."""
+    inside = (0 <= at < size for at, size in zip(index, shape, strict=False))
+    return len(shape) == len(index) and all(inside)
 
 
 def whole(text: str) -> Dim3:
-    numbers = [int(part) for part in text.split(",") if part.strip()]
+    numbers = index_of(text)
     if not 1 <= len(numbers) <= 3:
         raise InputError(f"{text!r} is no thread or block: write 3, or (3, 4)")
     return (*numbers, 0, 0)[:3]  # type: ignore[return-value]
 
 
-def two_threads(case: Case, first: Thread, second: Thread) -> tuple[bool, str]:
+def two_threads(case: Case, first: Thread, second: Thread) -> Told:
     """Of a race: both touch one element with no barrier between. Of a barrier: one never comes."""
     finding = case.finding
     if finding is None or not {RACE, LOST, BARRIER, DEADLOCK} & set(case.kinds):
         return False, "this is no matter between two threads"
     ran = case.run(case.wrong, record=True)
     report = ran.reports[-1]
-    one, other = (linear(which, report.grid, report.block) for which in (first, second))
-    if one is None or other is None:
-        return False, f"the launch has {report.grid} blocks of {report.block} threads"
-    if one == other:
+    for one in (first, second):
+        if np.greater_equal(one, (report.grid, report.block)).any():
+            return False, f"the launch has {report.grid} blocks of {report.block} threads"
+    reported = (finding.block, finding.thread), (finding.other_block, finding.other_thread)
+    if first == second:
         return False, "that is one thread"
-    reported = (
-        Thread(finding.block or ZERO, finding.thread or ZERO),
-        Thread(finding.other_block or ZERO, finding.other_thread or ZERO),
-    )
-    if {first, second} == set(reported):
+    if {first, second} == {*reported}:
         return True, "these two are seen to meet, or to wait for each other"
-    array = next(meeting_places(ran, one, other, case), "") if finding.kind == "race" else ""
-    if array:
-        return True, f"both touch {array}, one of them writes, and nothing is between them"
-    return False, "not these two"
+    counted = [(through(a, report.grid), through(b, report.block)) for a, b in (first, second)]
+    steps = report.recording.steps if report.recording and finding.kind == "barrier" else []
+    waiting = [step.thread.tolist() for step in steps if step.kind == "barrier"][-1:]
+    numbers = {block * math.prod(report.block) + thread for block, thread in counted}
+    if waiting and first[0] == second[0] and len(numbers & {*waiting[0]}) == 1:
+        return True, "one of them waits at the barrier, and the other never comes"
+    at = meeting_place(ran, finding, *counted) if finding.kind == "race" else None
+    if at is None:
+        return False, "not these two"
+    return True, (
+        f"both touch element {at} of {finding.array}, one of them writes, and nothing is between"
+    )
 
 
-def linear(one: Thread, grid: Dim3, block: Dim3) -> tuple[int, int] | None:
-    """(block, thread), counted through; None outside of the launch."""
-    parts = (one.block, grid), (one.thread, block)
-    if any(
-        number >= size for index, shape in parts for number, size in zip(index, shape, strict=True)
-    ):
-        return None
-    flat = [index[0] + shape[0] * (index[1] + shape[1] * index[2]) for index, shape in parts]
-    return flat[0], flat[1]
+def through(index: Dim3, shape: Dim3) -> int:
+    """A thread or a block, counted through."""
+    return index[0] + shape[0] * (index[1] + shape[1] * index[2])
 
 
-def meeting_places(
-    ran: Ran, first: tuple[int, int], second: tuple[int, int], case: Case
-) -> Iterator[str]:
-    """Elements that two threads touch, at lines of the race, with no barrier between the two."""
-    finding = case.finding
-    assert finding is not None
-    lines = {finding.line, finding.other_line or finding.line}
-    touched: dict[tuple[int, int], list[tuple[int, int, bool]]] = {first: [], second: []}
+def meeting_place(
+    ran: Ran, finding: Finding, first: tuple[int, int], second: tuple[int, int]
+) -> int | None:
+    """An element that two threads touch, at lines of the race, with no barrier between the two."""
+    touched: dict[tuple[int, int], set[tuple[int, int, str]]] = {first: set(), second: set()}
+    apart = first[0] != second[0]
     for event in ran.reports[-1].events:
-        if event.array == finding.array and event.line in lines:
-            who = np.stack([event.block, event.thread], axis=1)
-            for one, found in touched.items():
-                for place in np.flatnonzero((who == one).all(axis=1)):
-                    found.append((int(event.element[place]), event.phase, event.kind != "read"))
-    for element, phase, writes in touched[first]:
-        for other, other_phase, other_writes in touched[second]:
-            together = first[0] != second[0] or phase == other_phase
-            if element == other and together and (writes or other_writes):
-                yield f"element {element} of {finding.array}"
+        if event.array != finding.array or event.line not in (finding.line, finding.other_line):
+            continue
+        if event.kind == "outside" or (apart and event.space != "global"):
+            continue  # shared arrays: each block has its own
+        for one, found in touched.items():
+            own = (event.block == one[0]) & (event.thread == one[1])
+            found |= {(int(at), event.phase, event.kind) for at in event.element[own]}
+    for at, phase, kind in touched[first]:
+        for other, other_phase, other_kind in touched[second]:
+            together = at == other and (apart or phase == other_phase)
+            if together and {kind, other_kind} not in ({"read"}, {"atomic"}):
+                return at
+    return None
 
 
-def one_element(case: Case, name: str, index: tuple[int, ...]) -> tuple[bool, str]:
+def one_element(case: Case, name: str, index: Index) -> Told:
     """Outside of its array, read before it is written, or wrong, and not one that is shown."""
     ran = case.run(case.wrong, record=True)
     recordings = [report.recording for report in ran.reports if report.recording]
     arrays = {one.name for recording in recordings for one in recording.arrays}
     if name not in arrays | {*ran.arguments}:
         raise InputError(f"no array is called {name}: there are {', '.join(sorted(arrays))}")
-    for report in ran.reports:
-        for step in report.recording.steps if report.recording else ():
-            wanted = step.wanted
-            if wanted is not None and report.recording and step.array >= 0:
-                fits = report.recording.arrays[step.array].name == name
-                if fits and wanted.shape[1] == len(index) and (wanted == index).all(axis=1).any():
-                    return True, f"{name}{list(index)} is outside, and somebody asks for it"
+    for recording in recordings:
+        for step in recording.steps:
+            if step.wanted is None or recording.arrays[step.array].name != name:
+                continue
+            if index in map(tuple, step.wanted.tolist()):
+                return True, f"{name}{list(index)} is outside, and somebody asks for it"
     for finding in ran.findings:
         if finding.kind == "uninitialised" and (finding.array, finding.index) == (name, index):
             return True, f"{name}{list(index)} is read, and nobody has written it"
-    wrong = ran.wrong.get(name)
-    if wrong is None or len(index) != wrong.ndim:
-        return False, f"{name} has no such element that could be wrong"
-    if any(not 0 <= at < size for at, size in zip(index, wrong.shape, strict=True)):
-        return False, f"{name} has the shape {wrong.shape}, and nobody asks for that element"
-    shown = [tuple(one) for one in np.argwhere(wrong)[:SHOWN].tolist()]
-    if index in shown and wrong.sum() > SHOWN:
+    wrong = ran.wrong.get(name) if ran.ended else None
+    if wrong is None or not has(wrong.shape, index):
+        return False, f"{name} has no such element that could be wrong, and nobody asks for it"
+    shown = any(line.startswith(f"    {name}{[*index]} ") for line in seen(case))
+    if shown and wrong.sum() > SHOWN:
         return False, "that one is shown above: find another one, which you can foretell"
     return bool(wrong[index]), "it is wrong" if wrong[index] else "that one is right"
 
 
-def smaller_input(case: Case, sizes: dict[str, int]) -> tuple[bool, str]:
+def smaller_input(case: Case, sizes: dict[str, int]) -> Told:
     """Sizes of which none is larger than the shown one, with half the product, or less."""
     shown = case.sizes(0)
     if {RACE, LOST} & set(case.kinds):
@@ -196,12 +198,9 @@ def smaller_input(case: Case, sizes: dict[str, int]) -> tuple[bool, str]:
     if not set(sizes) <= set(shown):
         raise InputError(f"the sizes of this case are {', '.join(shown)}")
     chosen = {**shown, **sizes}
-    if any(chosen[name] > size for name, size in shown.items()) or 2 * np.prod(
-        list(chosen.values())
-    ) > np.prod(list(shown.values())):
-        return False, "take sizes none of which is larger, and their product at most half"
-    if min(chosen.values()) < 1:
-        return False, "take sizes from 1"
+    fits = all(1 <= size <= shown[name] for name, size in chosen.items())
+    if not fits or 2 * math.prod(chosen.values()) > math.prod(shown.values()):
+        return False, "take sizes from 1, none larger than those shown, and their product half"
     right, wrong = (case.run(text, 0, chosen) for text in (case.right, case.wrong))
     if not right.ok:
         return False, "the task means nothing at these sizes"
@@ -215,16 +214,14 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
     """Run a mended file as a student's file is graded: in a worker, on inputs drawn anew."""
     gathered = Gathered(case.subject.module, case.subject.launch, case.constants, {})
     parts = [
-        Part(
-            module.replace(".", "/") + ".py", sorted(set(file.functions) & set(gathered.functions))
-        )
+        Part(module.replace(".", "/") + ".py", sorted({*file.functions} & {*gathered.functions}))
         for module, file in gathered.files.items()
         if module.startswith("kernels.")
     ]
-    needs = [case.launch]
-    blank = [name for part in parts for name in part.functions]
-    reason = "rounding of float32 sums"
-    check = Check("mended", "the mended kernel", 4, SECONDS, TOLERANCE, reason, needs, [])
+    blank = [name for part in parts for name in part.functions]  # a mended file gets none of them
+    check = Check(
+        "mended", "the mended kernel", 4, SECONDS, TOLERANCE, "rounding of sums", [case.launch], []
+    )
     double = check._replace(name="doubles", doubles=True)  # so that doubles cost nothing here
     lesson = Lesson(
         case.subject.lesson, "detective", ROOT / "lessons" / "detective", "", 1.0, "", blank, [],
@@ -244,9 +241,27 @@ def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
 
 
 def shown_lines(case: Case) -> list[str]:
-    """What is known: the sizes, and what was seen."""
+    """What is known: how arrays lie, the sizes, and what was seen."""
     sizes = ", ".join(f"{name}={size}" for name, size in case.sizes(0).items())
-    return [f"Seen with {sizes}:", *(f"  {line}" for line in seen(case))]
+    return [*memory(case), f"Seen with {sizes}:", *(f"  {line}" for line in seen(case))]
+
+
+def memory(case: Case) -> list[str]:
+    """A table of the arrays that do not lie as the task names them."""
+    if not case.layouts:
+        return []
+    arguments, _ = case.inputs(0)
+    rows = [("in the task", "in memory", "its shape there")]
+    for own, layout in case.layouts.items():
+        one = arguments[case.names[own]]
+        rows.append((*layout.told(case.names[own]), str(getattr(one, "array", one).shape)))
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "How its arrays lie in memory (-1 is the last place of an axis: in code, its size - 1):",
+        *(f"  {task:{wide[0]}}   {lies:{wide[1]}}   {shape}" for task, lies, shape in rows),
+        "No other places are used. From here on, an element is named by its place in memory.",
+        "",
+    ]
 
 
 def seen(case: Case) -> list[str]:
@@ -254,28 +269,29 @@ def seen(case: Case) -> list[str]:
     ran = case.run(case.wrong)
     if ran.error:
         return [f"the host stops: {ran.error}"]
-    if ran.findings and ran.findings[0].kind in ("deadlock", "endless"):
-        return ["the launch does not end; somebody had to stop it"]
-    if ran.findings and ran.findings[0].kind == "barrier":
-        return ["it ends on some GPUs, and hangs on others"]
-    if ran.findings and ran.findings[0].kind == "out-of-bounds":
-        return ["now and then the driver reports an illegal address; else strange numbers come"]
-    if ran.findings and ran.findings[0].kind == "race":
-        return ["most runs are right; in some the result is another one"]
+    if ran.findings and ran.findings[0].kind in SEEN:
+        return [SEEN[ran.findings[0].kind]]
     lines = []
     for name, wrong in ran.wrong.items():
         if not wrong.any():
             lines.append(f"{name} is right")
             continue
-        got, right = ran.arguments[name].array, ran.expected[name]
         lines.append(f"{wrong.sum()} of {wrong.size} elements of {name} are wrong, such as")
         for index in np.argwhere(wrong)[:SHOWN].tolist():
-            value = got[tuple(index)]
-            told = (
-                "what was there before" if value == ran.arguments[name].sentinel else f"{value:.6g}"
-            )
-            place = ", ".join(map(str, index))
-            lines.append(
-                f"    {name}[{place}] is {told}; it should be {np.asarray(right)[tuple(index)]:.6g}"
-            )
+            lines.append(f"    {element(case, ran, name, tuple(index))}")
     return lines
+
+
+def element(case: Case, ran: Ran, name: str, place: Index) -> str:
+    """What an element is after a run, and what it should be. Raises `IndexError` outside."""
+    output = ran.arguments[name]
+    values = output.array if isinstance(output, Output) else output
+    told = f"{name}{list(place)}"
+    layout = next((one for own, one in case.layouts.items() if case.names[own] == name), None)
+    if layout and len(place) == values.ndim:
+        index = layout.index_of(place, values.shape)
+        told += f" (in the task {name}{list(index)})" if index else " (which is not used)"
+    untouched = isinstance(output, Output) and values[place] == output.sentinel
+    told += " is what was there before" if untouched else f" is {values[place]:.7g}"
+    right = ran.expected.get(name)
+    return told if right is None else f"{told}; it should be {np.asarray(right)[place]:.7g}"

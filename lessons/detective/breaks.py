@@ -4,7 +4,7 @@ import ast
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -50,28 +50,25 @@ MEETINGS = "threadfence", "atomic.exch", "atomic.cas"
 
 
 class Break(NamedTuple):
-    """cause: what the text tells of its kind. plain: a slip, and no line more than enough."""
+    """cause: what the text tells of its kind."""
 
     change: Change
     cause: str
-    plain: bool
 
 
 def breaks(source: Source, rng: Random) -> list[Break]:
     """Many changes of a right file, each of one place: drawn by `rng`, of all lines in turn."""
-    found = []
+    found: list[Break] = []
     for function in source.functions().values():
-        scope = Scope(function, names_of_the_file(source))
-        for change, cause in changes(function, scope, source, not function.decorator_list):
-            found.append(Break(change, cause, change.kind != "barrier"))
-    found = rng.sample(found, len(found))
+        found += changes(function, Scope(function, names_of_the_file(source)), source)
     before: Counter[int] = Counter()  # changes of a line, so that a long one is no likelier
-    turns = {}
-    for one in found:
-        turns[id(one)] = before[one.change.line]
+    turns = []
+    for one in rng.sample(found, len(found)):
+        turns.append((before[one.change.line], one))
         before[one.change.line] += 1
-    plain = rng.random() < 0.8
-    return sorted(found, key=lambda one: (plain and not one.plain, turns[id(one)]))
+    plain = rng.random() < 0.8  # slips first, and then what is a line more than enough
+    turns.sort(key=lambda pair: (plain and pair[1].change.kind == "barrier", pair[0]))
+    return [one for _, one in turns]
 
 
 def broken_text(source: Source, one: Break) -> str | None:
@@ -86,12 +83,10 @@ def broken_text(source: Source, one: Break) -> str | None:
     return None if text == right else text
 
 
-def changes(
-    function: ast.FunctionDef, scope: Scope, source: Source, host: bool
-) -> Iterator[tuple[Change, str]]:
-    """(change, cause) for one function."""
-    places = index_places(function, scope, source)
-    slots = slot_places(function, source)
+def changes(function: ast.FunctionDef, scope: Scope, source: Source) -> Iterator[Break]:
+    """What may be changed in one function."""
+    host = not function.decorator_list
+    places, slots = index_places(function, scope, source)
     for _, change in of_expressions(scope, source):
         if change.kind not in OF_INDICES or change.new in ("True", "False", "pass", "break"):
             continue
@@ -102,9 +97,11 @@ def changes(
         if len(NONSENSE.findall(line)) > len(NONSENSE.findall(source.between(start, end))):
             continue
         if host or is_in(change, places):
-            yield change, SHAPE if host else SLOT if is_in(change, slots) else INDEX
+            yield Break(change, SHAPE if host else SLOT if is_in(change, slots) else INDEX)
     for _, change in of_statements(function, source):
-        yield from ((change, cause) for cause in [cause_of_line(change, source, function)] if cause)
+        cause = cause_of_line(change, source, function)
+        if cause:
+            yield Break(change, cause)
     if not host:
         yield from without_guard(function, source)
         yield from fewer_digits(function, source)
@@ -128,39 +125,27 @@ def cause_of_line(change: Change, source: Source, function: ast.FunctionDef) -> 
         several = source.text_of(function).count("launch(") > 1
         return ORDER if "launch(" in old and several else ""
     if "syncthreads" in old + change.new:
-        return BARRIER if change.kind != "barrier" or any_branch(function) else ""
-    if any(word in old + change.new for word in MEETINGS):
-        return MEETING
-    return STALE if BEGINNING.search(old) else MEETING
+        branches = any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
+        return BARRIER if change.kind != "barrier" or branches else ""
+    meets = any(word in old + change.new for word in MEETINGS)
+    return STALE if BEGINNING.search(old) and not meets else MEETING
 
 
-def slot_places(function: ast.FunctionDef, source: Source) -> list[tuple[int, int]]:
-    """The first index of arrays that have few slots: of a ring, of two buffers in turns."""
-    few = {
-        ast.unparse(node.targets[0])
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign)
-        and re.match(r"cuda\.shared\.array\(\(", ast.unparse(node.value))
-    }
-    return [
-        source.span(node.slice.elts[0])
-        for node in ast.walk(function)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Tuple)
-        and ast.unparse(node.value) in few
-    ]
+def index_places(
+    function: ast.FunctionDef, scope: Scope, source: Source
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Where a text says which elements are meant: indices, bounds, and whole numbers for them.
 
-
-def any_branch(function: ast.FunctionDef) -> bool:
-    return any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(function))
-
-
-def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> list[tuple[int, int]]:
-    """Where a text says which elements are meant: indices, bounds, and whole numbers for them."""
+    Then those of them that are the first index of an array with few slots: a ring, two buffers.
+    """
     found: list[ast.expr] = []
+    slots: list[ast.expr] = []
+    few = re.findall(r"(\w+) = cuda\.shared\.array\(\(", source.text_of(function))
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript):
             found.append(node.slice)
+            if isinstance(node.slice, ast.Tuple) and source.text_of(node.value) in few:
+                slots.append(node.slice.elts[0])
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):
             found.append(node.test)
         if isinstance(node, ast.For):
@@ -169,10 +154,10 @@ def index_places(function: ast.FunctionDef, scope: Scope, source: Source) -> lis
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name) and scope.kinds.get(target.id) == WHOLE:
                 found.append(node.value)
-    return [source.span(node) for node in found]
+    return [source.span(node) for node in found], [source.span(node) for node in slots]
 
 
-def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[Break]:
     """The statements of a condition without it."""
     for node in ast.walk(function):
         if isinstance(node, ast.If) and not node.orelse and len(node.body) < 9:
@@ -180,27 +165,29 @@ def without_guard(function: ast.FunctionDef, source: Source) -> Iterator[tuple[C
                 start, end = source.lines_of(node)
                 inner = source.between(source.lines_of(node.body[0])[0], end).split("\n")
                 new = "\n".join(line[4:] for line in inner)
-                yield Change(start, end, new, node.lineno, "condition", ""), INDEX
+                yield Break(Change(start, end, new, node.lineno, "condition", ""), INDEX)
 
 
-def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[tuple[Change, str]]:
+def fewer_digits(function: ast.FunctionDef, source: Source) -> Iterator[Break]:
     """Sums and shared arrays of halves, fractions cut off, exponentials of large numbers."""
+    text_of = source.text_of
     for node in ast.walk(function):
+        place: ast.AST | None = None
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-            target, value = source.text_of(node.target), source.text_of(node.value)
-            new = f"{target} = float32(np.float16({target} + {value}))"
-            if isinstance(node.target, ast.Name):
-                yield source.change(node, new, "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "cuda.shared.array":
-            if source.text_of(node.args[1]) == "float32":
-                yield source.change(node.args[1], "np.float16", "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "math.exp":
-            inner = node.args[0]
-            if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
-                yield source.change(inner, source.text_of(inner.left), "digits", ""), PRECISION
-        if isinstance(node, ast.Call) and source.text_of(node.func) == "float32":
-            if not isinstance(node.args[0], ast.Constant):
-                yield source.change(node.func, "np.float16", "digits", ""), PRECISION
+            place = node if isinstance(node.target, ast.Name) else None
+            new = f"{text_of(node.target)} + {text_of(node.value)}"
+            new = f"{text_of(node.target)} = float32(np.float16({new}))"
+        elif isinstance(node, ast.Call) and node.args:
+            called, first, new = text_of(node.func), node.args[0], "np.float16"
+            if called == "cuda.shared.array" and text_of(node.args[1]) == "float32":
+                place = node.args[1]
+            if called == "float32" and not isinstance(first, ast.Constant):
+                place = node.func
+            if called == "math.exp" and isinstance(first, ast.BinOp):
+                place = first if isinstance(first.op, ast.Sub) else None
+                new = text_of(first.left)
+        if isinstance(place, (ast.expr, ast.stmt)):
+            yield Break(source.change(place, new, "digits", ""), PRECISION)
 
 
 # ---------------------------------------------------------------- what a run says of it
@@ -218,11 +205,11 @@ def kinds_of(ran: Ran, cause: str) -> tuple[str, ...]:
         return (cause, seen) if seen else (cause,)
     if seen == RACE:
         first_kinds = {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}
-        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT) else (RACE,))
+        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT, "") else (RACE,))
     if seen in (BARRIER, DEADLOCK):
         return (seen, DEADLOCK if seen == BARRIER else BARRIER)
     if seen in (BOUNDS, UNWRITTEN):
-        return (seen, INDEX) if cause in (INDEX, SLOT) else (seen,)
+        return (seen, INDEX) if cause in (INDEX, SLOT, "") else (seen,)
     if cause in (STALE, SLOT) or (cause == INDEX and leaves_garbage(ran)):
         return (UNWRITTEN, INDEX)
     return (cause,) if cause in (PRECISION, INDEX) else ()
@@ -240,11 +227,41 @@ def leaves_garbage(ran: Ran) -> bool:
 
 def changed_lines(right: str, wrong: str) -> set[int]:
     """Lines of the wrong text that are not as they should be; what is missing lies between two."""
-    old, new = right.splitlines(), wrong.splitlines()
-    found: set[int] = set()
-    for kind, _, _, begin, end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+    there: set[int] = set()
+    between: set[int] = set()
+    for kind, _, _, begin, end in differences(right, wrong):
         if kind == "delete":
-            found |= {begin, min(begin + 1, len(new))}
-        elif kind != "equal":
-            found |= set(range(begin + 1, end + 1))
+            between |= {begin, min(begin + 1, len(wrong.splitlines()))}
+        there |= {*range(begin + 1, end + 1)}
+    return there | between | only_uses(wrong, there)
+
+
+def differences(right: str, wrong: str) -> list[tuple[str, int, int, int, int]]:
+    """What `difflib` says of the lines that are not the same."""
+    match = difflib.SequenceMatcher(None, right.splitlines(), wrong.splitlines(), False)
+    return [one for one in match.get_opcodes() if one[0] != "equal"]
+
+
+def with_differences(
+    right: str, wrong: str, chosen: Sequence[tuple[str, int, int, int, int]]
+) -> str:
+    """The right text with some of its differences to the wrong one."""
+    old, new = right.splitlines(keepends=True), wrong.splitlines(keepends=True)
+    for _, start, stop, begin, end in reversed(chosen):
+        old[start:stop] = new[begin:end]
+    return "".join(old)
+
+
+def only_uses(text: str, lines: set[int]) -> set[int]:
+    """Lines that alone use a name which one of these lines alone sets: it may be mended there."""
+    found: set[int] = set()
+    for function in ast.parse(text).body:
+        own: dict[tuple[str, type], list[int]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name):
+                own.setdefault((node.id, type(node.ctx)), []).append(node.lineno)
+        for (name, kind), at in own.items():
+            uses = set(own.get((name, ast.Load), ()))
+            if kind is ast.Store and len(at) == len(uses) == 1 and lines & {*at}:
+                found |= uses
     return found

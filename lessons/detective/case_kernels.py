@@ -1,7 +1,6 @@
 """Right kernels for cases that the course has no kernel for: a ring of rows, fences, locks, flags.
 
-They are written as those of `kernels/` are, and nobody sees them as they stand here: a case is made
-of them as of the others, with other names, sizes and forms.
+Nobody sees them as they stand here: a case is made of them as of those of `kernels/`.
 """
 
 from numba import cuda, float32, int32

@@ -2,6 +2,8 @@
 
 import functools
 import hashlib
+import itertools
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
@@ -10,7 +12,7 @@ from kernels.plumbing.errors import InputError
 from lessons.course.lesson import find_lesson
 from lessons.course.mistakes import bare_functions, entries, patched
 from lessons.detective import breaks
-from lessons.detective.breaks import KINDS, changed_lines, kinds_of
+from lessons.detective.breaks import KINDS, kinds_of
 from lessons.detective.disguise import Disguise
 from lessons.detective.gather import Gathered, file_text
 from lessons.detective.layouts import Layout, laid_out, lay
@@ -25,11 +27,16 @@ LEVELS = {
     3: ("barrier", "race", "unwritten", "precision", "index", "host order", "deadlock"),
     4: ("race", "deadlock", "barrier", "unwritten", "index", "host order"),
 }
-RARE = "lost update", "deadlock", "host order", "race"
+CAUSES = {  # of changes that may be seen as a kind; of others, only what is called like it
+    "bounds": ("index", "slot", "stale"), "unwritten": ("index", "slot", "stale"),
+    "race": ("index", "slot", "meeting"),
+    "deadlock": ("meeting", "index", "stale", "barrier"),
+}  # fmt: skip
+RARE = "lost update", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
 SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
-MOST_KNOWN, MOST_LINES = 5, 4  # mistakes that are tried; lines in which one may differ
+MOST_KNOWN, MOST_CHANGES, MOST_LINES = 4, 6, 5  # mistakes that are tried; what may differ
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -57,10 +64,6 @@ class Case(NamedTuple):
     @property
     def task(self) -> str:
         sentence = self.subject.does
-        if self.layouts:
-            told = [one.told("{" + name + "}") for name, one in self.layouts.items()]
-            sentence += f" In memory, {'; '.join(told)}; what is left there is not used. "
-            sentence += "Below, elements are named as they lie."
         for old, new in self.names.items():
             sentence = sentence.replace("{" + old + "}", new)
         return sentence
@@ -79,11 +82,11 @@ class Case(NamedTuple):
         """(arguments, expected outputs) by the names that they have in the case."""
         draw = Draw(self.rng(f"values {number}").getrandbits(60), self.constants)
         made = self.subject.make(draw, **(sizes or self.sizes(number)))
-        arguments, expected = laid_out(*made, self.layouts)
-        return (
-            {self.names[name]: value for name, value in arguments.items()},
-            {self.names[name]: value for name, value in expected.items()},
+        arguments, expected = (
+            {self.names[name]: value for name, value in table.items()}
+            for table in laid_out(*made, self.layouts)
         )
+        return arguments, expected
 
     def run(
         self, text: str, number: int = 0, sizes: Mapping[str, int] | None = None, **options: Any
@@ -93,26 +96,22 @@ class Case(NamedTuple):
 
 def subjects_of(lesson: str | None, level: int | None) -> list[Subject]:
     """Raises `InputError` if there are none."""
-    found = [
-        one
-        for one in SUBJECTS.values()
-        if lesson in (None, one.lesson) and level in (None, one.level)
-    ]
-    if not found:
-        alike = [one for one in SUBJECTS.values() if one.lesson == lesson]
-        if alike:
-            levels = ", ".join(sorted({str(one.level) for one in alike}))
-            raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
-        known = sorted({one.lesson for one in SUBJECTS.values()},
-                       key=lambda n: (int(n.strip("b")), n))  # fmt: skip
-        raise InputError(
-            f"there are no cases of lesson {lesson}: choose a lesson of {', '.join(known)}"
+    alike = [one for one in SUBJECTS.values() if lesson in (None, one.lesson)]
+    if not alike:
+        known = sorted(
+            {one.lesson for one in SUBJECTS.values()}, key=lambda n: (int(n.strip("b")), n)
         )
+        raise InputError(f"there are no cases of lesson {lesson}: it is one of {', '.join(known)}")
+    found = [one for one in alike if level in (None, one.level)]
+    if not found:
+        levels = ", ".join(sorted({str(one.level) for one in alike}))
+        raise InputError(f"lesson {lesson} has no cases of level {level}, but of {levels}")
     return found
 
 
 def secret_seed(seed: str, secret: str | None) -> str:
     """A seed that only who knows the secret can make a case of."""
+    seed = unicodedata.normalize("NFC", seed)  # some computers write the name of a folder otherwise
     return hashlib.sha256(f"{secret} {seed}".encode()).hexdigest() if secret else seed
 
 
@@ -139,15 +138,9 @@ def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
         kinds.sort(key=lambda kind: kind not in RARE)
     source = Source(right.right)
     everything = breaks.breaks(source, rng)
-    if rng.random() < SHARE_OF_KNOWN:
-        known = next(of_known_mistakes(right, seed, rng), None)
-        if known is not None:
-            return known
-    for kind in kinds:
-        found = next(broken(right, kind, everything, source), None)
-        if found is not None:
-            return found
-    return None
+    known = of_known_mistakes(right, seed, rng) if rng.random() < SHARE_OF_KNOWN else ()
+    found = (one for kind in kinds for one in broken(right, kind, everything, source))
+    return next(itertools.chain(known, found), None)
 
 
 def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
@@ -155,7 +148,8 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
     gathered = Gathered(subject.module, subject.launch, constants, texts)
-    arguments = arguments_of(subject, constants)
+    least = {name: limits[0] for name, limits in subject.sizes.items()}
+    arguments = subject.make(Draw(0, constants), **least)[0]
     layouts = {}
     share = SHARE_OF_LAYOUTS if subject.level > 1 else 1
     for name, value in arguments.items():
@@ -163,20 +157,11 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
             layout = Layout.drawn(len(value.shape), rng)
             if lay(gathered.functions, subject.launch, name, layout):
                 layouts[name] = layout
-    disguise = Disguise(gathered.functions, gathered.constants, rng, subject.level == 1)
-    disguise.apply()
+    disguise = Disguise(gathered, f"{subject.name} {seed}", subject.level == 1)
     names, launch = disguise.rename(subject.launch, list(arguments))
     text = file_text(disguise.constants, disguise.functions)
-    return Case(
-        subject.level, seed, subject, launch, names, constants, layouts, text, text, (),
-        frozenset(), None,
-    )  # fmt: skip
-
-
-def arguments_of(subject: Subject, constants: Mapping[str, int]) -> dict[str, Any]:
-    """The arguments of the smallest launch."""
-    sizes = {name: limits[0] for name, limits in subject.sizes.items()}
-    return subject.make(Draw(0, constants), **sizes)[0]
+    given = subject.level, seed, subject, launch, names, constants, layouts
+    return Case(*given, text, text, (), frozenset(), None)
 
 
 def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
@@ -185,25 +170,45 @@ def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
     held = Gathered(subject.module, subject.launch, right.constants, {}).functions
     lesson = find_lesson(subject.lesson)
     ours = {name: lines for name, lines in bare_functions(lesson).items() if name in held}
-    fit = [
-        entry
-        for entry in entries(lesson)
-        if entry.kind == "wrong" and all(part.of in ours and not part.anew for part in entry.patch)
-    ]
+    wrong = [one for one in entries(lesson) if one.kind == "wrong"]
+    fit = [one for one in wrong if all(part.of in ours and not part.anew for part in one.patch)]
     for entry in rng.sample(fit, min(MOST_KNOWN, len(fit))):
         texts = {
             part.of: "\n".join(patched(lesson, entry, part, ours[part.of])) for part in entry.patch
         }
-        wrong = disguised(subject, seed, texts).right
-        lines = changed_lines(right.right, wrong)
-        if not 0 < len(lines) <= MOST_LINES:
+        text = only_harm(right, disguised(subject, seed, texts).right)
+        if text is None or len(breaks.changed_lines(right.right, text)) > MOST_LINES:
             continue  # the same steps have met other places: too much is different
         removed = {
             line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"
         }
         cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
         cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
-        yield from shown(right, wrong, cause, LEVELS[subject.level])
+        if all(part.of.startswith("launch_") for part in entry.patch):
+            cause = breaks.SHAPE
+        found = next(shown(right, text, cause, LEVELS[subject.level]), None)
+        if not found and not cause and touched(right, text) != touched(right, right.right):
+            found = next(shown(right, text, breaks.INDEX, LEVELS[subject.level]), None)
+        if found:
+            yield found
+
+
+def touched(right: Case, text: str) -> set[tuple[str, str, int]]:
+    """Which elements of which arrays a text reads and writes."""
+    reports = right.run(text, record=True).reports
+    events = [event for report in reports for event in report.events]
+    return {(one.array, one.kind, at) for one in events for at in one.element.tolist()}
+
+
+def only_harm(right: Case, text: str) -> str | None:
+    """The right text with those differences alone that do harm; None if there are too many."""
+    found = breaks.differences(right.right, text)
+    if len(found) < 2 or len(found) > MOST_CHANGES:
+        return text if len(found) == 1 else None
+    harm = [
+        one for one in found if not right.run(breaks.with_differences(right.right, text, [one])).ok
+    ]
+    return breaks.with_differences(right.right, text, harm or found)
 
 
 def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[Case]:
@@ -212,7 +217,7 @@ def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[
     told = kinds_of(ran, cause)
     if told and told[0] in kinds:
         finding = ran.findings[0] if ran.findings else None
-        lines = changed_lines(right.right, text)
+        lines = breaks.changed_lines(right.right, text)
         if finding is not None and finding.file == FILE:
             lines |= {finding.line, finding.other_line or finding.line}
         yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
@@ -222,20 +227,12 @@ def broken(
     right: Case, kind: str, everything: list[breaks.Break], source: Source
 ) -> Iterator[Case]:
     """Cases of one kind."""
-    for one in [one for one in everything if may_be(one, kind)][:MOST_RUNS]:
+    fit = [one for one in everything if one.cause in CAUSES.get(kind, (kind,))]
+    fit.sort(key=lambda one: one.cause == breaks.INDEX)  # a slip of an index comes last
+    for one in fit[:MOST_RUNS]:
         text = breaks.broken_text(source, one)
         if text is not None:
             yield from shown(right, text, one.cause, [kind])
-
-
-def may_be(one: breaks.Break, kind: str) -> bool:
-    """Whether the text of a change does not rule a kind out."""
-    causes = {
-        "bounds": ("index", "slot", "stale"), "unwritten": ("index", "slot", "stale"),
-        "race": ("index", "slot", "meeting"),
-        "deadlock": ("meeting", "index", "stale", "barrier"),
-    }  # fmt: skip
-    return one.cause in causes.get(kind, (kind,))
 
 
 assert {kind for kinds in LEVELS.values() for kind in kinds} == set(KINDS)

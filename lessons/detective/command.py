@@ -1,10 +1,7 @@
 """`python -m lessons detective`: find what is wrong with a kernel that nobody knows.
 
 python -m lessons detective 5 --seed 7                    the case: what it should do, what was seen
-python -m lessons detective 5 --seed 7 --look traffic     one of at most three looks
-python -m lessons detective 5 --seed 7 --name 21 index --witness out[3, 5]
-python -m lessons detective 5 --seed 7 --to my_case       files: the case, the kernel, the answers
-python -m lessons detective 5 --seed 7 --mend my_case/mended.py
+python -m lessons detective 5 --seed 7 --name 21 index --witness "out[3, 5]"
 """
 
 import ast
@@ -12,11 +9,9 @@ import re
 import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
-from kernels.files.atomic import make_output_folder, write_atomically
+from kernels.files.atomic import make_output_folder
 from kernels.plumbing.errors import InputError, OneLineParser
 from lessons.course.earlier import is_given
 from lessons.course.exercises import START
@@ -27,47 +22,41 @@ from lessons.detective.answers import HOW, POINTS
 from lessons.detective.breaks import KINDS
 from lessons.detective.cases import LEVELS, Case, make_case, secret_seed
 from lessons.detective.in_class import FORM
-from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record
+from lessons.detective.record import MOST_LOOKS, MOST_MENDS, Record, write_text
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 from lessons.terminal import width
 
 PROGRAM = "python -m lessons detective"
 DEFAULT_SEED = "1"
+WORDS = "look", "name", "to", "mend", "solution"
 EXIT_OK, EXIT_NOT_RIGHT = 0, 1
 
 
 def add_options(command: ArgumentParser) -> None:
-    add = command.add_argument
+    add, usual = command.add_argument, "(default: print the case)"
     add("lesson", nargs="?", help="cases of a lesson, such as 5 or 5b (default: of level 1)")
     levels = f"{', '.join(map(str, LEVELS))}: cases of all lessons (default: of the lesson)"
     add("--level", type=int, choices=sorted(LEVELS), help=levels)
-    add("--seed", metavar="NAME", help=f"which case: a number or a name (default: {DEFAULT_SEED})")
-    word = "for teachers: makes cases that nobody else can make (default: none)"
-    add("--secret", metavar="WORD", help=word)
-    looked = f"{looks.WAYS}; at most {MOST_LOOKS} (default: print the case)"
-    add("--look", nargs="+", metavar="WHAT", help=looked)
-    kinds = f"the line, and the kind: {', '.join(KINDS)} (default: print the case)"
-    add("--name", nargs="+", metavar="WORD", help=kinds)
-    add("--witness", nargs="+", metavar="WORD", help=f"with --name (default: none): {HOW}")
-    runs = f"run your mended kernel, at most {MOST_MENDS} times (default: print the case)"
-    add("--mend", metavar="FILE", help=runs)
-    end = "end the case, and write the page that tells it (default: go on)"
-    add("--solution", action="store_true", help=end)
-    paper = "write the case, and the kernel with a form for answers (default: print the case)"
-    add("--to", metavar="FOLDER", help=paper)
+    add("--solution", action="store_true", help=f"end the case, and write its page {usual}")
+    kinds = f"the line, and the kind: {', '.join(KINDS)} {usual}"
+    for name, metavar, count, told in (
+        ("--seed", "NAME", None, f"which case: a number or a name (default: {DEFAULT_SEED})"),
+        ("--secret", "WORD", None, "for teachers: cases that nobody else can make (default: none)"),
+        ("--look", "WHAT", "+", f"{looks.WAYS}; at most {MOST_LOOKS} {usual}"),
+        ("--name", "WORD", "+", kinds),
+        ("--witness", "WORD", "+", f"with --name (default: none): {HOW}"),
+        ("--mend", "FILE", None, f"run your mended kernel, at most {MOST_MENDS} times {usual}"),
+        ("--to", "FOLDER", None, f"write the case, and the kernel with a form {usual}"),
+    ):
+        add(name, metavar=metavar, nargs=count, help=told)
 
 
 def run(options: Namespace) -> int:
     """The command; returns its exit status. Raises `InputError` for what cannot be done."""
-    refuse_handout()
     require_open(options)
     case, record, page = opened(options)
-    if options.to:
-        print(hand_out(case, options, Path(options.to)))
-        return EXIT_OK
-    asks = options.look or options.name or options.mend or options.solution or options.witness
-    if not asks:
+    if not any(getattr(options, what) for what in (*WORDS, "witness")):
         print(f"{record.key}\n\n{case_text(case)}\n\n{record.left}")
         if sys.stdin.isatty() and sys.stdout.isatty():
             return ask(case, record, page)
@@ -76,21 +65,16 @@ def run(options: Namespace) -> int:
     return act(options, case, record, page)
 
 
-def refuse_handout() -> None:
-    if (find_lesson(1).folder / START).exists():
-        raise InputError("this copy of the course makes no cases: ask your instructor for one")
-
-
 def require_open(options: Namespace) -> None:
     """Cases of a lesson open after it; by --seed or --level, any time. Raises `InputError`."""
+    if (find_lesson(1).folder / START).exists():
+        raise InputError("this copy of the course makes no cases: ask your instructor for one")
     if options.lesson is None or options.seed is not None or options.level is not None:
         return
     lesson = find_lesson(options.lesson)
     if not CourseProgress().is_done(lesson) and not is_given(lesson):
-        raise InputError(
-            f"the cases of lesson {lesson.number} open when its checks have passed; "
-            "--seed 1 opens one now"
-        )
+        told = f"the cases of lesson {lesson.number} open when its checks have passed"
+        raise InputError(f"{told}; --seed 1 opens one now")
 
 
 def opened(options: Namespace) -> tuple[Case, Record, str]:
@@ -99,6 +83,7 @@ def opened(options: Namespace) -> tuple[Case, Record, str]:
     level = options.level if options.level or lesson else 1
     seed = options.seed or DEFAULT_SEED
     key = f"lesson {lesson or 'any'}, level {level or 'any'}, seed {seed}"
+    key += ", with a secret" if options.secret else ""
     case = make_case(secret_seed(seed, options.secret), lesson, level)
     return case, Record(key), re.sub(r"\W+", "-", key)
 
@@ -116,7 +101,9 @@ def case_text(case: Case) -> str:
 
 
 def act(options: Namespace, case: Case, record: Record, page: str) -> int:
-    """Look, name, mend, or end."""
+    """Look, name, write, mend, or end."""
+    if options.to:
+        print(hand_out(case, Path(options.to)))
     if options.look:
         known = looks.look(case, options.look, page)  # complains before it counts
         record.look(" ".join(options.look))
@@ -134,18 +121,16 @@ def act(options: Namespace, case: Case, record: Record, page: str) -> int:
 
 
 def name(options: Namespace, case: Case, record: Record) -> int:
-    record.open()
+    record.open(names=True)
     words = options.name or []
-    if len(words) < 2 or not words[0].isdigit() or not options.witness:
+    if len(words) < 2 or not options.witness:
         raise InputError(f"name all three: --name LINE KIND --witness ..., which is {HOW}")
-    last = len(case.wrong.splitlines())
-    if not 1 <= int(words[0]) <= last:
-        raise InputError(f"there is no line {words[0]}: the case has lines 1 to {last}")
-    named = answers.named(case, int(words[0]), " ".join(words[1:]), " ".join(options.witness))
-    record.name(named)
-    print("\n".join(named.sentences))
+    said = {"line": words[0], "kind": " ".join(words[1:]), "witness": " ".join(options.witness)}
+    told = {part: answers.named(case, part, text) for part, text in said.items()}
+    record.name({part: right for part, (right, _) in told.items()})
+    print("\n".join(sentence for _, sentence in told.values()))
     print(f"{record.points} of {sum(POINTS.values())} points")
-    return EXIT_OK if all(named.right.values()) else EXIT_NOT_RIGHT
+    return EXIT_OK if all(right for right, _ in told.values()) else EXIT_NOT_RIGHT
 
 
 def mend(path: Path, case: Case, record: Record, page: str) -> int:
@@ -156,9 +141,7 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
     try:
         compile(text, path, "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"{path} is no Python ({error}): mend that first; no run is lost"
-        ) from None
+        raise InputError(f"{path} is no Python ({error}): mend that; no run is lost") from None
     workers = WorkerPool()
     try:
         result = answers.mended(case, text, path, workers)
@@ -167,7 +150,8 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
     passed = result.status == "passed"
     record.mend(passed)
     lines = [one for one in result.message.splitlines() if not one.startswith("stuck?")]
-    print("right, and nothing is found" if passed else "\n".join(lines))
+    told = "\n".join(lines).replace("exercise.py", path.name)
+    print("right, and nothing is found" if passed else told)
     print(f"{record.points} of {sum(POINTS.values())} points")
     if record.over:
         print(f"solution: {looks.solution(case, page, record.points)}")
@@ -177,19 +161,22 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
 def ask(case: Case, record: Record, page: str) -> int:
     """In a terminal: line by line, until the case is over."""
     print("look replay | look traffic | look value NAME[INDEX]")
-    print("name LINE KIND witness ... | mend FILE | solution | quit")
+    print("name LINE KIND witness ... | to FOLDER | mend FILE | solution | quit")
     parser = OneLineParser(prog=PROGRAM)
     add_options(parser)
     while not record.over:
-        words = input("> ").split()
+        try:
+            words = input("> ").split()
+        except EOFError:  # Ctrl-D
+            return EXIT_OK
         if words[:1] in (["quit"], ["q"]):
-            break
+            return EXIT_OK
         options = ["--" + word if word in ("witness", *words[:1]) else word for word in words]
         try:
-            if words and words[0] in ("look", "name", "mend", "solution"):
+            if words and words[0] in WORDS:
                 act(parser.parse_args(options), case, record, page)
             elif words:
-                raise InputError(f"{words[0]!r} is none of look, name, mend, solution, quit")
+                raise InputError(f"{words[0]!r} is none of {', '.join(WORDS)}, quit")
         except InputError as error:
             print(error)
     return EXIT_OK
@@ -198,7 +185,7 @@ def ask(case: Case, record: Record, page: str) -> int:
 # ---------------------------------------------------------------- on paper
 
 
-def hand_out(case: Case, options: Namespace, folder: Path) -> str:
+def hand_out(case: Case, folder: Path) -> str:
     """Write the case's files. Raises `InputError` if one of them is there already."""
     make_output_folder(folder)
     form = FORM.format(kinds=", ".join(KINDS), how=HOW)
@@ -207,10 +194,5 @@ def hand_out(case: Case, options: Namespace, folder: Path) -> str:
         if (folder / file).exists():
             raise InputError(f"{folder / file} exists already: give the name of a new folder")
     for file, content in files.items():
-        data = content.encode("utf-8")
-        write_atomically(folder / file, partial(written, data), overwrite=False)
+        write_text(folder / file, content, overwrite=False)
     return f"{folder}: read case.txt; mend case.py, and answer at its end"
-
-
-def written(data: bytes, file: BinaryIO) -> None:
-    file.write(data)

@@ -1,20 +1,20 @@
 """Other but equal forms of a right kernel: nothing of it is where, or as, it stands in `kernels/`.
 
-A step looks at one statement, or at a whole function, and gives what may stand there as well. It is
-taken at some of the places, drawn by chance. None changes what is computed, but for the rounding of
-sums in another order. Whether that is so for a kernel is shown by running it: see `cases`.
+A step gives what may stand in the place of a statement, or changes a function. None changes what is
+computed, but for rounding; whether that is so for a kernel is shown by running it: see `cases`.
 """
 
 import ast
 import copy
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from lessons.detective.gather import Fill
+from lessons.detective.gather import Each, Gathered, fill
 from lessons.mutations.scope import WHOLE, Scope
 
 Body = list[ast.stmt]
@@ -30,8 +30,8 @@ MEETINGS = re.compile(r"cuda\.(atomic|sync|threadfence|shfl|shared|local)")
 ROUNDED_UP = re.compile(r"\((?P<n>\w+) \+ (?P<t>\w+) - 1\) // (?P=t)")
 WAYS_UP = "-(-{n} // {t})", "({n} - 1) // {t} + 1", "{n} // {t} + ({n} % {t} > 0)"
 BLOCKS_TOO_MANY = "{n} // {t} + 1", "{n} // {t} + 2"  # for threads that have guards
-NEVER_ZERO = re.compile(r"[A-Z][A-Z_]*|\d+|\w+\.shape\[\d\]")
 TYPES = "float32", "float64"  # with digits enough
+MOST_LETTERS = 80  # of a line, if a part of it can stand on one before
 MOST_ARGUMENTS = 5  # of a function that is put in the place of its calls
 # Names that say nothing: of arrays, numbers and constants, and of functions.
 WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
@@ -57,12 +57,8 @@ def names_in(node: ast.AST) -> set[str]:
 
 def written_by(node: ast.AST) -> set[str]:
     """The names and arrays that a statement may change."""
-    targets = [
-        part
-        for part in ast.walk(node)
-        if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Store)
-    ]
-    return {re.split(r"\W", text(target))[0] for target in targets}
+    parts = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Subscript))]
+    return {re.split(r"\W", text(part))[0] for part in parts if isinstance(part.ctx, ast.Store)}
 
 
 def bodies(node: ast.AST) -> Iterator[Body]:
@@ -75,6 +71,14 @@ def bodies(node: ast.AST) -> Iterator[Body]:
 
 def has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
     return any(isinstance(part, kinds) for part in ast.walk(node))
+
+
+def rename(node: ast.AST, names: Mapping[str, str]) -> None:
+    """Names of variables, arguments and functions, in their place."""
+    for part in ast.walk(node):
+        for field in ("id", "arg", "name"):
+            if getattr(part, field, None) in names:
+                setattr(part, field, names[getattr(part, field)])
 
 
 def negated(test: ast.expr) -> ast.expr:
@@ -90,55 +94,77 @@ def negated(test: ast.expr) -> ast.expr:
 
 def independent(first: ast.stmt, second: ast.stmt) -> bool:
     """Whether two statements may change places."""
-    both = first, second
-    if not all(isinstance(one, (ast.Assign, ast.AugAssign)) for one in both):
-        return False
-    if any(MEETINGS.search(text(one)) for one in both):
-        return False
+    for one in (first, second):
+        if not isinstance(one, (ast.Assign, ast.AugAssign)) or MEETINGS.search(text(one)):
+            return False
     return not (written_by(first) & names_in(second) or written_by(second) & names_in(first))
 
 
-class Disguise:
-    """functions, constants: those of a `Gathered`, which are changed.
+def can_inline(function: ast.FunctionDef) -> bool:
+    short = len(function.body) == 1 and isinstance(function.body[0], ast.Return)
+    return short and len(function.args.args) < MOST_ARGUMENTS
 
-    guarded: whether threads that have nothing to do are no matter.
+
+def inline(name: str, function: ast.FunctionDef, other: ast.AST) -> None:
+    """Calls of a function that is one expression become that expression."""
+    arguments = [one.arg for one in function.args.args]
+
+    def change(node: ast.AST) -> ast.AST:
+        if not isinstance(node, ast.Call) or text(node.func) != name:
+            return node
+        if any(has(one, ast.Call, ast.IfExp) for one in node.args):
+            return node
+        values = [*node.args, *function.args.defaults][: len(arguments)]
+        value: ast.expr = getattr(function.body[0], "value")  # noqa: B009 - of a return
+        return fill(copy.deepcopy(value), dict(zip(arguments, values, strict=True)))
+
+    Each(change).visit(other)
+
+
+class Disguise:
+    """gathered is changed. guarded: whether threads that have nothing to do are no matter.
+
+    What is drawn at a place follows from the seed and the text there: so a kernel with a mistake
+    gets the same disguise as the right one, but where the mistake is.
     """
 
-    def __init__(
-        self,
-        functions: dict[str, ast.FunctionDef],
-        constants: dict[str, ast.expr],
-        rng: Random,
-        guarded: bool,
-    ) -> None:
-        self.functions, self.constants, self.rng = functions, constants, rng
-        self.new = 0  # names so far
+    def __init__(self, gathered: Gathered, seed: str, guarded: bool) -> None:
+        self.functions, self.constants = gathered.functions, gathered.constants
+        self.seed, self.rng = seed, Random(seed)
+        self.new: set[str] = set()  # names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
+        self.apply()
 
-    def often(self, share: float) -> bool:
+    def at(self, *place: object) -> None:
+        """What is drawn from now on follows from this place."""
+        self.rng = Random(" ".join([self.seed, *map(str, place)]))
+
+    def often(self, share: float, node: ast.AST | None = None) -> bool:
+        if node is not None:
+            self.at(text(node))
         return self.rng.random() < share
 
-    def name(self) -> str:
-        """A new name, which is replaced like all others at the end."""
-        self.new += 1
-        return f"new_{self.new}"
-
-    @property
-    def kernels(self) -> list[ast.FunctionDef]:
-        """The functions that run on a GPU."""
-        return [function for function in self.functions.values() if function.decorator_list]
+    def name(self, what: str) -> str:
+        """A new name for something, which is replaced like all others at the end."""
+        name = f"new_{zlib.crc32(what.encode())}"
+        while name in self.new:
+            name += "_"
+        self.new.add(name)
+        return name
 
     def apply(self) -> None:
         for function in self.functions.values():
+            self.at("rounded up", function.name)
             value = getattr(function.body[-1], "value", None)
             found = ROUNDED_UP.fullmatch(text(value)) if value else None
             if found and self.often(0.7):
                 new = expression(self.rng.choice(self.ways_up).format(**found.groupdict()))
                 function.body[-1] = ast.Return(new)
         for name, function in list(self.functions.items()):
-            if self.often(0.6) and Inline.fits(function):
+            self.at("inline", name)
+            if self.often(0.6) and can_inline(function):
                 for other in self.functions.values():
-                    Inline(name, function).visit(other)
+                    inline(name, function, other)
                 if not any(name in names_in(other) for other in self.functions.values()):
                     del self.functions[name]
         self.block_sizes()
@@ -147,67 +173,107 @@ class Disguise:
                 if function.decorator_list or step in OF_HOSTS:
                     self.take(step, share, function)
         for function in self.functions.values():
-            Expressions(self).visit(function)
+            function.body = [Each(self.other_form).visit(one) for one in function.body]
+            self.short_lines(function)
 
     def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
         """One step, for a function, or for each of its statements."""
         if not share:
+            self.at(step.__name__, function.name)
             step(self, function)
-            return
-        for body in list(bodies(function)):
+        for body in list(bodies(function)) if share else ():
             for place in reversed(range(len(body))):
+                self.at(step.__name__, text(body[place]))
                 new = step(self, body[place]) if self.often(share) else None
                 if new is not None:
                     body[place : place + 1] = new
 
     def block_sizes(self) -> None:
         """A constant that is the size of a block, as the size of a block."""
-        calls = [node for function in self.functions.values() for node in ast.walk(function)]
-        threads = {
-            text(node.args[2])
-            for node in calls
-            if isinstance(node, ast.Call) and text(node.func) == "launch"
-        }
+        nodes = [node for function in self.functions.values() for node in ast.walk(function)]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        threads = {text(node.args[2]) for node in calls if text(node.func) == "launch"}
         axes = re.findall(r"\w+", threads.pop()) if len(threads) == 1 else []
-        for function in self.kernels:
-            for axis, size in zip("xyz", axes, strict=False):
-                BlockSize(self, size, f"cuda.blockDim.{axis}").visit(function)
+        arrays = [node for node in calls if text(node.func).endswith(".array")]
+        fixed = {id(part) for node in arrays for part in ast.walk(node)}  # compilers want a number
+        for axis, size in zip("xyz", axes, strict=False):
 
-    # ---------------------------------------------------------------- names
+            def change(node: ast.AST, axis: str = axis, size: str = size) -> ast.AST:
+                own = isinstance(node, ast.Name) and node.id == size and id(node) not in fixed
+                return expression(f"cuda.blockDim.{axis}") if own and self.often(0.4) else node
+
+            for function in self.functions.values():
+                self.at("block", axis, function.name)
+                if function.decorator_list:
+                    Each(change).visit(function)
+
+    def other_form(self, node: ast.AST) -> ast.AST:
+        """Other orders of operands, comparisons turned round, constants as numbers."""
+        if isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Name)):
+            self.at(text(node))
+        if isinstance(node, ast.BinOp):
+            sums = isinstance(node.op, (ast.Add, ast.Mult))
+            if sums and not MEETINGS.search(text(node)) and self.often(0.45):
+                node.left, node.right = node.right, node.left
+            value = getattr(node.right, "value", None)
+            if isinstance(value, int) and value > 1 and value & (value - 1) == 0:
+                if isinstance(node.op, ast.FloorDiv) and self.often(0.4):
+                    return ast.BinOp(node.left, ast.RShift(), ast.Constant(value.bit_length() - 1))
+                if isinstance(node.op, ast.Mod) and self.often(0.4):
+                    return ast.BinOp(node.left, ast.BitAnd(), ast.Constant(value - 1))
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in FLIPPED:
+            if self.often(0.4):
+                flipped = FLIPPED[type(node.ops[0])]()
+                node = ast.Compare(node.comparators[0], [flipped], [node.left])
+            return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.15) else node
+        if isinstance(node, ast.BoolOp):
+            if "[" not in text(node).replace(".shape[", "") and self.often(0.4):
+                self.rng.shuffle(node.values)
+            return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.2) else node
+        if isinstance(node, ast.Name) and self.often(0.4):
+            value = self.constants.get(node.id)
+            return copy.deepcopy(value) if isinstance(value, ast.Constant) else node
+        return node
+
+    def short_lines(self, function: ast.FunctionDef) -> None:
+        """Of a line that is too long to read, parts get names of their own."""
+        for body in bodies(function):
+            for place in reversed(range(len(body))):
+                while len(text(body[place]).split("\n", 1)[0]) > MOST_LETTERS:
+                    new = named_part(self, body[place], MOST_LETTERS)
+                    if new is None:
+                        break
+                    body[place : place + 1] = new
+                    place += 1
 
     def rename(self, launch: str, arguments: Sequence[str]) -> tuple[dict[str, str], str]:
         """Give everything another name. Returns those of arguments, and of the launch function."""
-        pool = self.rng.sample(LOCALS, len(LOCALS))
-        calls = self.rng.sample(FUNCTIONS, len(FUNCTIONS))
-        renamed = {name: calls.pop() for name in self.functions}
-        renamed |= {name: pool.pop().upper() for name in self.constants}
+        renamed: dict[str, str] = {}
+        self.choose(FUNCTIONS, self.functions, renamed)
+        self.choose([word.upper() for word in LOCALS], self.constants, renamed)
         local = [*arguments]
         for function in self.functions.values():
             local += [one.arg for one in function.args.args] + sorted(written_by(function))
-        for name in local:
-            if name not in renamed and name != "launch":
-                renamed[name] = pool.pop()
+        self.choose(LOCALS, [name for name in local if name != "launch"], renamed)
         renamed[launch] = "launch_" + renamed[launch]
-        change = Rename(renamed, {})
-        self.functions = {renamed[n]: change.visit(node) for n, node in self.functions.items()}
-        self.constants = {renamed[n]: change.visit(node) for n, node in self.constants.items()}
+        for node in (*self.functions.values(), *self.constants.values()):
+            rename(node, renamed)
+        self.functions = {renamed[n]: node for n, node in self.functions.items()}
+        self.constants = {renamed[n]: node for n, node in self.constants.items()}
         return {name: renamed[name] for name in arguments}, renamed[launch]
 
+    def choose(self, words: Sequence[str], names: Iterable[str], renamed: dict[str, str]) -> None:
+        """A word that is still free for each name."""
+        taken = {word.lower() for word in renamed.values()}
+        for name in names:
+            if name not in renamed:
+                self.at("name", name)
+                shuffled = self.rng.sample(words, len(words))
+                renamed[name] = next(word for word in shuffled if word.lower() not in taken)
+                taken.add(renamed[name].lower())
 
-# ---------------------------------------------------------------- steps
 
-
-def strides(self: Disguise, function: ast.FunctionDef) -> None:
-    """A thread per element as threads that go on, in steps of the whole grid."""
-    for place, (first, guard) in enumerate(itertools.pairwise(function.body)):
-        at = text(first).removesuffix(" = cuda.grid(1)")
-        rest = function.body[place + 2 :]
-        found = re.fullmatch(rf"if {re.escape(at)} >= (.*):\n    return", text(guard))
-        busy = any(MEETINGS.search(text(one)) or has(one, ast.Return) for one in rest)
-        if found and at.isidentifier() and not busy and self.often(0.5):
-            loop = expression(f"range(cuda.grid(1), {found[1]}, cuda.gridsize(1))")
-            function.body[place:] = [ast.For(ast.Name(at, ast.Store()), loop, rest, [], lineno=0)]
-            return
+# ---------------------------------------------------------------- steps of a statement
 
 
 def split_tuple(self: Disguise, node: ast.stmt) -> Body | None:
@@ -233,79 +299,26 @@ def guard(self: Disguise, node: ast.stmt) -> Body | None:
     if not isinstance(node, ast.If) or not isinstance(node.test, ast.BoolOp) or node.orelse:
         return None
     first, *others = node.test.values
-    rest = ast.BoolOp(node.test.op, others) if len(others) > 1 else others[0]
+    rest = ast.If(ast.BoolOp(node.test.op, others) if others[1:] else others[0], node.body, [])
     if isinstance(node.test.op, ast.And):
-        return [ast.If(first, [ast.If(rest, node.body, [])], [])]
-    if text(node.body[0]) == "return":
-        return [ast.If(first, [ast.Return()], []), ast.If(rest, node.body, [])]
-    return None
-
-
-def returns(self: Disguise, function: ast.FunctionDef) -> None:
-    """An early return becomes a condition around the rest, and the other way round."""
-    body = function.body
-    for place, node in enumerate(body[:-1]):
-        if text(node).endswith(":\n    return") and isinstance(node, ast.If) and self.often(0.5):
-            body[place:] = [ast.If(negated(node.test), body[place + 1 :], [])]
-            return
-    last = body[-1]
-    if isinstance(last, ast.If) and not last.orelse and self.often(0.5):
-        body[-1:] = [ast.If(negated(last.test), [ast.Return()], []), *last.body]
-
-
-def value_by_condition(self: Disguise, node: ast.stmt) -> Body | None:
-    """`x = a if c else b` as a condition with two statements, or one."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.IfExp):
-        return None
-    test, value, other = node.value.test, node.value.body, node.value.orelse
-    if self.often(0.5):
-        test, value, other = negated(test), other, value
-    first, second = assigned(node.targets[0], value), assigned(node.targets[0], other)
-    if not has(other, ast.Subscript) and self.often(0.6):
-        return [second, ast.If(test, [first], [])]
-    return [ast.If(test, [first], [second])]
-
-
-def bounds(self: Disguise, function: ast.FunctionDef) -> None:
-    """Equal forms of comparisons of whole numbers."""
-    (again,) = statements(text(function))  # with lines, which a scope looks at
-    assert isinstance(again, ast.FunctionDef)
-    Bounds(self, Scope(again, set(self.constants))).visit(function)
-
-
-def cut_loop(self: Disguise, node: ast.stmt) -> Body | None:
-    """A sum in two parts: its first round, or its first half, and what is left."""
-    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
-        return None
-    if len(node.iter.args) != 1 or [type(one) for one in node.body] != [ast.AugAssign]:
-        return None
-    end, again = text(node.iter.args[0]), copy.deepcopy(node)
-    if self.often(0.5) and NEVER_ZERO.fullmatch(end):
-        first = Fill({text(node.target): ast.Constant(0)}).visit(again.body[0])
-        node.iter = expression(f"range(1, {end})")
-        return [first, node]
-    node.iter, again.iter = (
-        expression(f"range(({end}) // 2)"),
-        expression(f"range(({end}) // 2, {end})"),
-    )
-    return [node, again]
+        return [ast.If(first, [rest], [])]
+    return [ast.If(first, [ast.Return()], []), rest] if text(node.body[0]) == "return" else None
 
 
 def loop(self: Disguise, node: ast.stmt) -> Body | None:
     """A `for` loop as `while`, or counted from elsewhere, or backwards if it only adds up."""
     if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
         return None
-    i = text(node.target) if text(node.target) != "_" else self.name()
+    given = [text(one) for one in node.iter.args]
+    start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
+    i = text(node.target) if text(node.target) != "_" else self.name(text(node.iter))
     inner = set().union(*map(written_by, node.body))
     if not i.isidentifier() or inner & {i, *names_in(node.iter)}:
         return None
-    given = [text(one) for one in node.iter.args]
-    start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
-    kind, new = self.rng.choice("while while shifted backwards".split()), self.name()
+    kind, new = self.rng.choice("while while shifted backwards".split()), self.name(text(node.iter))
     if kind == "while":
-        rounds = ast.While(expression(f"{i} < {end}"), node.body, [])
-        rounds.body = [*node.body, *statements(f"{i} += {step}")]
-        return [*statements(f"{i} = {start}"), rounds]
+        rounds = [*node.body, *statements(f"{i} += {step}")]
+        return [*statements(f"{i} = {start}"), ast.While(expression(f"{i} < {end}"), rounds, [])]
     if step != "1":
         return None
     adds = all(isinstance(one, (ast.AugAssign, ast.For)) for one in node.body)
@@ -326,30 +339,96 @@ def sum_in_full(self: Disguise, node: ast.stmt) -> Body | None:
     return [assigned(node.target, ast.BinOp(expression(text(node.target)), node.op, node.value))]
 
 
-def named_part(self: Disguise, node: ast.stmt) -> Body | None:
-    """A part of an expression, such as an index, gets a name of its own on the line before."""
+def named_part(self: Disguise, node: ast.stmt, most: int = 0) -> Body | None:
+    """A part of an expression, such as an index, gets a name of its own on the line before.
+
+    most: letters of the part, which is then the longest one, or a call. 0: any, without calls.
+    """
     lazy = has(node, ast.IfExp, ast.BoolOp) or "cuda.shared" in text(node)
-    if lazy or not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
+    kinds = (ast.Assign, ast.AugAssign, ast.Expr, *([ast.Return] if most else []))
+    if lazy or not isinstance(node, kinds):
         return None
-    parts = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
-    parts = [part for part in parts if part is not node.value and not has(part, ast.Call)]
+    inner = [part for part in ast.walk(node) if part is not getattr(node, "value", None)]
+    parts: list[ast.AST] = [part for part in inner if isinstance(part, ast.BinOp)]
+    if most:
+        parts += [part for part in inner if isinstance(part, ast.Call)]
+        parts = [one for one in parts if len(text(one)) <= most and not MEETINGS.search(text(one))]
+        longest = max((len(text(one)) for one in parts), default=0)
+        parts = [part for part in parts if len(text(part)) == longest]
+    else:
+        parts = [part for part in parts if not has(part, ast.Call)]
     if not parts:
         return None
-    chosen, name = self.rng.choice(parts), self.name()
-    before = assigned(ast.Name(name, ast.Store()), copy.deepcopy(chosen))
-    Replace(chosen, ast.Name(name, ast.Load())).visit(node)
-    return [before, node]
+    chosen = self.rng.choice(parts)
+    name = self.name(text(chosen))
+    before = statements(f"{name} = {text(chosen)}")
+    Each(lambda part: ast.Name(name, ast.Load()) if part is chosen else part).visit(node)
+    return [*before, node]
+
+
+# ---------------------------------------------------------------- steps of a function
+
+
+def strides(self: Disguise, function: ast.FunctionDef) -> None:
+    """A thread per element as threads that go on, in steps of the whole grid."""
+    for place, (first, guard) in enumerate(itertools.pairwise(function.body)):
+        at = text(first).removesuffix(" = cuda.grid(1)")
+        rest = function.body[place + 2 :]
+        found = re.fullmatch(rf"if {re.escape(at)} >= (.*):\n    return", text(guard))
+        busy = any(MEETINGS.search(text(one)) or has(one, ast.Return) for one in rest)
+        if found and at.isidentifier() and not busy and self.often(0.5):
+            loop = expression(f"range(cuda.grid(1), {found[1]}, cuda.gridsize(1))")
+            function.body[place:] = [ast.For(ast.Name(at, ast.Store()), loop, rest, [], lineno=0)]
+            return
+
+
+def returns(self: Disguise, function: ast.FunctionDef) -> None:
+    """An early return becomes a condition around the rest, and the other way round."""
+    body = function.body
+    for place, node in enumerate(body[:-1]):
+        if (
+            text(node).endswith(":\n    return")
+            and isinstance(node, ast.If)
+            and self.often(0.5, node.test)
+        ):
+            body[place:] = [ast.If(negated(node.test), body[place + 1 :], [])]
+            return
+    last = body[-1]
+    if isinstance(last, ast.If) and not last.orelse and self.often(0.5, last.test):
+        body[-1:] = [ast.If(negated(last.test), [ast.Return()], []), *last.body]
+
+
+def bounds(self: Disguise, function: ast.FunctionDef) -> None:
+    """`a < b` of whole numbers as `a <= b - 1`, and the like."""
+    (again,) = statements(text(function))  # with lines, which a scope looks at
+    assert isinstance(again, ast.FunctionDef)
+    scope = Scope(again, set(self.constants))
+
+    def change(node: ast.AST) -> ast.AST:
+        if not isinstance(node, ast.Compare) or len(node.ops) > 1:
+            return node
+        sides = node.left, node.comparators[0]
+        whole = all(scope.kind_of(side) == WHOLE or text(side).isupper() for side in sides)
+        forms = BOUNDS.get(type(node.ops[0])) if whole else None
+        if not forms or self.often(0.5, node):
+            return node
+        return expression(forms[self.often(0.5)].format(*map(text, sides)))
+
+    Each(change).visit(function)
 
 
 def sizes(self: Disguise, function: ast.FunctionDef) -> None:
     """A size of an array gets a name at the beginning."""
     arguments = "|".join(one.arg for one in function.args.args)
     found = re.findall(rf"\b(?:{arguments})\.shape\[\d\]", text(function)) if arguments else []
-    for shape in sorted(set(found)):
-        if self.often(0.5):
-            name = self.name()
-            Rename({}, {shape: name}).visit(function)
-            function.body[:0] = statements(f"{name} = {shape}")
+    names = {one: self.name(one) for one in sorted(set(found)) if self.often(0.5, expression(one))}
+
+    def change(node: ast.AST) -> ast.AST:
+        new = names.get(text(node)) if isinstance(node, ast.Subscript) else None
+        return ast.Name(new, ast.Load()) if new else node
+
+    Each(change).visit(function)
+    function.body[:0] = statements("\n".join(f"{name} = {shape}" for shape, name in names.items()))
 
 
 def barriers(self: Disguise, function: ast.FunctionDef) -> None:
@@ -367,7 +446,7 @@ def order(self: Disguise, function: ast.FunctionDef) -> None:
     """Neighbours that have nothing to do with each other, in another order."""
     for body in bodies(function):
         for place in self.rng.sample(range(1, len(body)), len(body) - 1):
-            if self.often(0.7) and independent(body[place - 1], body[place]):
+            if self.often(0.7, body[place]) and independent(body[place - 1], body[place]):
                 body[place - 1 : place + 1] = [body[place], body[place - 1]]
 
 
@@ -378,8 +457,10 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
         if not isinstance(node, ast.Subscript) or text(node.value) not in arrays:
             continue
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        self.at("guards", text(node))
         axis = self.rng.randrange(len(parts))
-        if isinstance(node.ctx, ast.Load) and not has(parts[axis], ast.Call) and self.often(0.25):
+        plain = names_in(parts[axis]) and not has(parts[axis], ast.Call)
+        if isinstance(node.ctx, ast.Load) and plain and self.often(0.25):
             inside = f"min({text(parts[axis])}, {text(node.value)}.shape[{axis}] - 1)"
             parts[axis] = expression(self.rng.choice((inside, f"max({text(parts[axis])}, 0)")))
             node.slice = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
@@ -387,15 +468,19 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
 
 def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
     """Sums, and what a block shares, with more digits than are needed, or cut to enough."""
-    assigns = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    nodes = list(ast.walk(function))
+    assigns = [node for node in nodes if isinstance(node, (ast.Assign, ast.AugAssign))]
     sums = {text(one).split(" ")[0] for one in assigns if text(one).endswith(" = float32(0)")}
     for one in assigns:
         name, _, value = text(one).partition(" ")
-        if name in sums and name.isidentifier() and value != "= float32(0)" and self.often(0.4):
+        if (
+            name in sums
+            and name.isidentifier()
+            and value != "= float32(0)"
+            and self.often(0.4, one)
+        ):
             one.value = ast.Call(ast.Name(self.rng.choice(TYPES), ast.Load()), [one.value], [])
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Call):
-            continue
+    for node in (node for node in nodes if isinstance(node, ast.Call)):
         array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
         if array and self.often(0.4) and len(getattr(node.args[0], "elts", "")) < 3:
             node.args[1] = ast.Name("float64", ast.Load())
@@ -406,135 +491,7 @@ def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
 # In their order; share: of the statements at which a step is taken, 0 for steps of functions.
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0), (spare_guards, 0),
-    (value_by_condition, 0.6), (bounds, 0), (cut_loop, 0.4), (loop, 0.8), (sum_in_full, 0.5),
+    (bounds, 0), (loop, 0.8), (sum_in_full, 0.5),
     (named_part, 0.45), (sizes, 0), (barriers, 0), (more_digits, 0), (order, 0),
 )  # fmt: skip
 OF_HOSTS = split_tuple, named_part, sizes, order
-
-
-# ---------------------------------------------------------------- changes of expressions
-
-
-class Replace(ast.NodeTransformer):
-    """One node by another."""
-
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else self.generic_visit(node)
-
-
-class Rename(ast.NodeTransformer):
-    """Names, and whole expressions by their text."""
-
-    def __init__(self, names: Mapping[str, str], texts: Mapping[str, str]) -> None:
-        self.names, self.texts = names, texts
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        new = self.texts.get(text(node)) if self.texts else None
-        return ast.Name(new, ast.Load()) if new else self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        return ast.arg(self.names.get(node.arg, node.arg))
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = self.names.get(node.name, node.name)
-        return self.generic_visit(node)
-
-
-class Inline(ast.NodeTransformer):
-    """Calls of a function that is one expression become that expression."""
-
-    def __init__(self, name: str, function: ast.FunctionDef) -> None:
-        self.name = name
-        self.value: ast.expr = getattr(function.body[0], "value")  # noqa: B009 - of a return
-        self.arguments = [one.arg for one in function.args.args]
-        self.defaults = function.args.defaults
-
-    @staticmethod
-    def fits(function: ast.FunctionDef) -> bool:
-        short = len(function.body) == 1 and isinstance(function.body[0], ast.Return)
-        return short and len(function.args.args) < MOST_ARGUMENTS
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if text(node.func) != self.name or any(has(one, ast.Call, ast.IfExp) for one in node.args):
-            return node
-        values = [*node.args, *self.defaults][: len(self.arguments)]
-        given = dict(zip(self.arguments, values, strict=True))
-        return Fill(given).visit(copy.deepcopy(self.value))
-
-
-class BlockSize(ast.NodeTransformer):
-    """A constant as the size of a block, but for sizes of arrays."""
-
-    def __init__(self, disguise: Disguise, name: str, size: str) -> None:
-        self.disguise, self.name, self.size = disguise, name, size
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        return node if text(node.func).endswith(".array") else self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return expression(self.size) if node.id == self.name and self.disguise.often(0.4) else node
-
-
-class Bounds(ast.NodeTransformer):
-    """`a < b` of whole numbers as `a <= b - 1`, and the like."""
-
-    def __init__(self, disguise: Disguise, scope: Scope) -> None:
-        self.often, self.scope = disguise.often, scope
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        sides = node.left, node.comparators[0]
-        whole = all(self.scope.kind_of(side) == WHOLE or text(side).isupper() for side in sides)
-        forms = BOUNDS.get(type(node.ops[0])) if whole and len(node.ops) == 1 else None
-        if not forms or self.often(0.5):
-            return node
-        return expression(forms[self.often(0.5)].format(*map(text, sides)))
-
-
-class Expressions(ast.NodeTransformer):
-    """Other orders of operands, comparisons turned round, constants as numbers."""
-
-    def __init__(self, disguise: Disguise) -> None:
-        self.disguise, self.often = disguise, disguise.often
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.body = [self.visit(one) for one in node.body]
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.op, (ast.Add, ast.Mult)) and not MEETINGS.search(text(node)):
-            if self.often(0.45):
-                node.left, node.right = node.right, node.left
-        value = getattr(node.right, "value", None)
-        if isinstance(value, int) and value > 1 and value & (value - 1) == 0 and self.often(0.4):
-            if isinstance(node.op, ast.FloorDiv):
-                return ast.BinOp(node.left, ast.RShift(), ast.Constant(value.bit_length() - 1))
-            if isinstance(node.op, ast.Mod):
-                return ast.BinOp(node.left, ast.BitAnd(), ast.Constant(value - 1))
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        if len(node.ops) != 1 or type(node.ops[0]) not in FLIPPED:
-            return node
-        if self.often(0.4):
-            flipped = FLIPPED[type(node.ops[0])]()
-            node = ast.Compare(node.comparators[0], [flipped], [node.left])
-        return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.15) else node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        if "[" not in text(node).replace(".shape[", "") and self.often(0.4):
-            self.disguise.rng.shuffle(node.values)
-        return ast.UnaryOp(ast.Not(), negated(node)) if self.often(0.2) else node
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        value = self.disguise.constants.get(node.id)
-        return copy.deepcopy(value) if isinstance(value, ast.Constant) and self.often(0.4) else node

@@ -6,7 +6,8 @@ All of it is a syntax tree without comments and docstrings, constants first, cal
 import ast
 import copy
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from lessons.course.exercises import SourceFile
 from lessons.course.lesson import ROOT
@@ -34,21 +35,18 @@ class Gathered:
         called = self.functions.get(ast.unparse(call.func)) if isinstance(call, ast.Call) else None
         if called and isinstance(call, ast.Call):  # it only calls another launch function
             names = [one.arg for one in called.args.args]
-            fill = Fill(dict(zip(names, call.args, strict=False)))
-            self.functions[launch].body = [fill.visit(one) for one in called.body]
+            given = dict(zip(names, call.args, strict=False))
+            self.functions[launch].body = [fill(one, given) for one in called.body]
             del self.functions[called.name]
-
-    def file(self, module: str) -> SourceFile:
-        if module not in self.files:
-            path = ROOT / (module.replace(".", "/") + ".py")
-            self.files[module] = SourceFile(path.read_text(encoding="utf-8"), module)
-        return self.files[module]
 
     def add(self, name: str, module: str) -> None:
         """A function or a constant of a module, and what that needs in turn."""
         if name in self.functions or name in self.constants or name == "on_gpu":
             return
-        file = self.file(module)
+        if module not in self.files:
+            path = ROOT / (module.replace(".", "/") + ".py")
+            self.files[module] = SourceFile(path.read_text(encoding="utf-8"), module)
+        file = self.files[module]
         if name in file.functions:
             own = file.functions[name]
             function = bare(ast.parse(self.texts[name]).body[0] if name in self.texts else own)
@@ -64,7 +62,7 @@ class Gathered:
     def constant(self, name: str, module: str) -> ast.expr:
         if name in self.changed:
             return ast.Constant(self.changed[name])
-        for node in self.file(module).tree.body:
+        for node in self.files[module].tree.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
                 self.needs(node.value, module)
                 return node.value
@@ -77,14 +75,23 @@ class Gathered:
                 self.add(part.id, module)
 
 
-class Fill(ast.NodeTransformer):
-    """Names by expressions."""
+class Each(ast.NodeTransformer):
+    """What `change` makes of each node, of inner ones first."""
 
-    def __init__(self, given: Mapping[str, ast.expr]) -> None:
-        self.given = given
+    def __init__(self, change: Callable[[ast.AST], ast.AST]) -> None:
+        self.change = change
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copy.deepcopy(self.given.get(node.id, node))
+    def visit(self, node: ast.AST) -> Any:
+        return self.change(self.generic_visit(node))
+
+
+def fill(node: ast.AST, given: Mapping[str, ast.expr]) -> Any:
+    """The node with names replaced by expressions."""
+
+    def change(part: ast.AST) -> ast.AST:
+        return copy.deepcopy(given.get(part.id, part)) if isinstance(part, ast.Name) else part
+
+    return Each(change).visit(node)
 
 
 def bare(function: ast.stmt) -> ast.FunctionDef:
@@ -106,7 +113,7 @@ def file_text(constants: Mapping[str, ast.expr], functions: Mapping[str, ast.Fun
     assigned = [ast.Assign([ast.Name(name)], value, lineno=0) for name, value in constants.items()]
     tree = ast.Module([*assigned, *functions.values()], [])
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    lines = [f"import {name}" for name in ("math",) if name in used]
-    lines.append("import numpy as np")  # for np.float16, with which digits are lost, or not
-    lines += [f"from numba import {', '.join(sorted(used & IMPORTS))}", ""]
-    return "\n".join(lines) + "\n" + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    head = "import math\n" if "math" in used else ""
+    head += "import numpy as np\n"  # for np.float16, with which digits are lost, or not
+    head += f"from numba import {', '.join(sorted(used & IMPORTS))}\n\n"
+    return head + ast.unparse(ast.fix_missing_locations(tree)) + "\n"

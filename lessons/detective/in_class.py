@@ -1,7 +1,7 @@
 """`python -m lessons grade SUBMISSIONS --cases 5`: grade the cases that a class has handed in.
 
-A student's case follows from the lesson (or level), the name of the student's folder, and the
-teacher's secret: nothing that is handed in decides which case it is.
+A student's case follows from the lesson (or level), the folder's name, and the teacher's secret:
+nothing that is handed in decides which case it is.
 """
 
 import re
@@ -16,12 +16,13 @@ from lessons.course.lesson import find_lesson
 from lessons.course.source_text import as_utf8
 from lessons.detective.answers import POINTS, mended, named
 from lessons.detective.cases import LEVELS, Case, make_case, secret_seed
+from lessons.grading.classroom.intake import entries_of
 from lessons.grading.classroom.outputs import write_table
 from lessons.grading.classroom.sources import items_of
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.worker.text import one_line
 
-TABLE = "cases.csv"
+TABLE, MARK = "cases.csv", '"witness","mend"'  # which every table of ours begins with
 FORM = """
 # Your answers. The lines are numbered as in case.txt; the kind is one of
 # {kinds}.
@@ -30,7 +31,7 @@ FORM = """
 # kind:
 # witness:
 """
-ANSWER = re.compile(r"^# (line|kind|witness):(.*)$", re.MULTILINE)
+ANSWER = re.compile(r"^#\s*(line|kind|witness)\s*:(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -45,10 +46,10 @@ class Row(NamedTuple):
 
 def add_options(parser: ArgumentParser) -> None:
     """What `grade` has more for cases."""
+    add = parser.add_argument
     cases = "grade cases, of a lesson such as 5, or level-1 to level-4 (default: exercises)"
-    parser.add_argument("--cases", metavar="WHICH", help=cases)
-    secret = "with --cases: the word with which they were handed out (default: none)"
-    parser.add_argument("--secret", metavar="WORD", help=secret)
+    add("--cases", metavar="WHICH", help=cases)
+    add("--secret", metavar="WORD", help="with --cases: the word of their hand-out (default: none)")
 
 
 def grade(options: Namespace) -> int:
@@ -59,14 +60,22 @@ def grade(options: Namespace) -> int:
     lesson, level = which(options.cases)
     out = make_output_folder(options.out)
     with locked(out):
-        require_own(out / TABLE)
+        there = (out / TABLE).read_text("utf-8", "replace") if (out / TABLE).exists() else MARK
+        if MARK not in there[:99]:
+            raise InputError(f"{out / TABLE} was made by something else: give another --out")
         rows, workers = [], WorkerPool()
         try:
-            for path in sorted(folder.iterdir()):
+            for path in entries_of(folder):
+                if path.name.startswith(".") or path.resolve() == out.resolve():
+                    continue
                 student = path.name if path.is_dir() else path.stem
-                case = make_case(secret_seed(student, options.secret), lesson, level)
-                rows.append(row_of(student, case, path, workers))
-                print(f"{one_line(student)}: {rows[-1].points} of {sum(POINTS.values())} points")
+                try:
+                    case = make_case(secret_seed(student, options.secret), lesson, level)
+                    rows.append(row_of(student, case, path, workers))
+                except InputError as error:
+                    rows.append(Row(student, note=str(error)))
+                told = f"{rows[-1].points} of {sum(POINTS.values())} points; {rows[-1].note}"
+                print(one_line(f"{student}: {told.removesuffix('; ')}"))
         finally:
             workers.stop()
         write_table(out / TABLE, [Row._fields, *rows])
@@ -76,11 +85,10 @@ def grade(options: Namespace) -> int:
 
 def which(text: str) -> tuple[str | None, int | None]:
     """(lesson, level) of "5" or "level-2". Raises `InputError` for another text."""
-    if text.startswith("level-"):
-        if text.removeprefix("level-") not in map(str, LEVELS):
-            raise InputError(f"--cases {text}: levels are level-1 to level-{max(LEVELS)}")
-        return None, int(text.removeprefix("level-"))
-    return find_lesson(text).number, None
+    levels = {f"level-{level}": level for level in LEVELS}
+    if text.startswith("level-") and text not in levels:
+        raise InputError(f"--cases {text}: levels are level-1 to level-{max(LEVELS)}")
+    return (None, levels[text]) if text in levels else (find_lesson(text).number, None)
 
 
 def row_of(student: str, case: Case, path: Path, workers: WorkerPool) -> Row:
@@ -89,24 +97,22 @@ def row_of(student: str, case: Case, path: Path, workers: WorkerPool) -> Row:
     texts = [text for text in texts if ANSWER.search(text.decode("utf-8", "replace"))]
     if len(texts) != 1:
         return Row(student, note=f"{len(texts)} files with answers: one case.py is expected")
-    given = dict(ANSWER.findall(texts[0].decode("utf-8", "replace")))
-    points = dict.fromkeys(POINTS, 0)
-    note = ""
-    try:
-        line = given["line"].strip()
-        answer = named(case, int(line) if line.isdigit() else 0, given["kind"], given["witness"])
-        points |= {part: POINTS[part] for part, right in answer.right.items() if right}
-    except (InputError, KeyError) as error:
-        note = f"answers: {error}"
+    text = texts[0].decode("utf-8", "replace")
+    if case.launch not in text:
+        note = f"no file of this student's case: there is no {case.launch}"
+        return Row(student, note=f"{note}. Is it another one's, or another --secret?")
+    given = {part.lower(): said for part, said in ANSWER.findall(text)}
+    points, notes = dict.fromkeys(POINTS, 0), []
+    for part in ("line", "kind", "witness"):
+        try:
+            if not given.get(part, "").strip():
+                raise InputError("no answer")
+            points[part] = POINTS[part] * named(case, part, given[part])[0]
+        except InputError as error:
+            notes.append(f"{part}: {error}")
     result = mended(case, texts[0], Path("case.py"), workers)
     if result.status == "passed":
         points["mend"] = POINTS["mend"]
     else:
-        note = "; ".join(filter(None, [note, f"mended: {result.diagnosis}"]))
-    return Row(student, **points, points=sum(points.values()), note=note)
-
-
-def require_own(path: Path) -> None:
-    """Raises `InputError` if the table is there, and no such table."""
-    if path.exists() and '"witness","mend"' not in path.read_text("utf-8", "replace")[:99]:
-        raise InputError(f"{path} was made by something else: give another --out")
+        notes.append(f"mended: {result.diagnosis}")
+    return Row(student, **points, points=sum(points.values()), note="; ".join(notes))

@@ -1,19 +1,19 @@
 """Arrays that lie otherwise than in the course: so a line that is right differs from ours, too.
 
-An array of a case may have its axes in another order, be counted from its end, or begin later. The
-task says so, and each index, guard and launch follows. What is compared with the course differs in
-most lines then, and only the task tells which of them is wrong.
+An array of a case may have its axes in another order, be counted from its end, or begin later. A
+table says so, and each index, guard and launch follows.
 """
 
 import ast
 import copy
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lessons.detective.disguise import Rename, expression, text
+from lessons.detective.disguise import expression, rename, text
 from lessons.grading.worker.output import Output
 
 MOST_BEFORE = 3  # elements with which an axis begins that nobody uses
@@ -51,9 +51,19 @@ class Layout(NamedTuple):
             found.append(last if self.backwards[at] else forwards or "0")
         return f"{name}[{', '.join(found)}]"
 
-    def told(self, name: str) -> str:
+    def told(self, name: str) -> tuple[str, str]:
+        """(an element as the task names it, as it lies): ("a[i, j]", "a[-1 - j, i + 2]")."""
         letters = list("ijklm"[: len(self.order)])
-        return f"`{name}[{', '.join(letters)}]` lies at `{self.place(name, letters)}`"
+        lies = re.sub(r"\w+\.shape\[\d\] - ", "-", self.place(name, letters))
+        return f"{name}[{', '.join(letters)}]", lies
+
+    def index_of(self, place: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
+        """The index in the task of an element that lies at a place; None if it has none there."""
+        found = [
+            (shape[at] - 1 - place[at] if self.backwards[at] else place[at]) - self.before[at]
+            for at in np.argsort(self.order)
+        ]
+        return None if min(found) < 0 else tuple(found)
 
     def stored(self, values: np.ndarray, unused: np.ndarray) -> np.ndarray:
         """The array as it lies; unused: values for what nobody uses."""
@@ -73,7 +83,7 @@ def laid_out(
     given, right = dict(arguments), dict(expected)
     for name, layout in layouts.items():
         one = given[name]
-        held = one.array if isinstance(one, Output) else one
+        held = getattr(one, "array", one)
         given[name] = lies = layout.stored(held, held)
         if isinstance(one, Output):
             begun = one.initial is not None or any(layout.before)
@@ -101,7 +111,7 @@ def lay(functions: Functions, launch: str, array: str, layout: Layout) -> bool:
         changed[name] = Use(arrays, layout, functions).visit(copy.deepcopy(functions[name]))
         if any(isinstance(n, ast.Name) and n.id in arrays for n in ast.walk(changed[name])):
             return False  # a use that is no element and no size
-        Rename({MARK + array: array for array in arrays}, {}).visit(changed[name])
+        rename(changed[name], {MARK + array: array for array in arrays})
     functions.update(changed)
     return True
 
@@ -124,6 +134,9 @@ class Use(ast.NodeTransformer):
     def __init__(self, arrays: Collection[str], layout: Layout, functions: Functions) -> None:
         self.arrays, self.layout, self.called = arrays, layout, {"launch", *functions}
 
+    def sizes(self, array: str) -> list[str]:
+        return [self.layout.size(MARK + array, axis) for axis in range(len(self.layout.order))]
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         array, _, shape = text(node.value).partition(".")
@@ -131,7 +144,7 @@ class Use(ast.NodeTransformer):
         if array not in self.arrays or (not shape and len(parts) != len(self.layout.order)):
             return node
         if shape:
-            return expression(self.layout.size(MARK + array, int(text(node.slice))))
+            return expression(self.sizes(array)[int(text(node.slice))])
         new = expression(self.layout.place(MARK + array, [f"({text(part)})" for part in parts]))
         assert isinstance(new, ast.Subscript)
         return ast.Subscript(new.value, new.slice, node.ctx)
@@ -140,8 +153,7 @@ class Use(ast.NodeTransformer):
         array, _, rest = text(node).partition(".")
         if array not in self.arrays or rest != "size":
             return self.generic_visit(node)
-        sizes = [f"({self.layout.size(MARK + array, a)})" for a in range(len(self.layout.order))]
-        return expression(" * ".join(sizes))
+        return expression(" * ".join(f"({size})" for size in self.sizes(array)))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if text(node.func).startswith("cuda.atomic."):
@@ -157,6 +169,5 @@ class Use(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         array, _, shape = text(node.value).partition(".")
         if array in self.arrays and shape == "shape":
-            sizes = [self.layout.size(MARK + array, a) for a in range(len(self.layout.order))]
-            node.value = expression(f"({', '.join(sizes)},)")
+            node.value = expression(f"({', '.join(self.sizes(array))},)")
         return self.generic_visit(node)

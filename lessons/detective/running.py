@@ -21,7 +21,7 @@ class Ran(NamedTuple):
     """What came of a run.
 
     reports: of the launches, up to the first with a finding. wrong: output -> which elements are.
-    error: of the host, such as a launch of no blocks.
+    error: of the host, such as a launch of no blocks. ended: whether no launch was left out.
     """
 
     reports: list[Report]
@@ -29,6 +29,7 @@ class Ran(NamedTuple):
     expected: dict[str, np.ndarray]
     wrong: dict[str, np.ndarray]
     error: str = ""
+    ended: bool = True
 
     @property
     def findings(self) -> list[Finding]:
@@ -66,20 +67,20 @@ def run(
     options = {"measure": False, "budget": BUDGET, "ask_numba": False, "negative": False, **options}
 
     def launcher(kernel: Callable, blocks: Any, threads: Any, *values: object) -> None:
-        reports.append(checked_run(kernel, blocks, threads, *values, **options))
-        if not reports[-1].ok:
+        if reports and not reports[-1].ok:
             raise Stopped
+        reports.append(checked_run(kernel, blocks, threads, *values, **options))
 
     given = [one.array if isinstance(one, Output) else one for one in arguments.values()]
-    error = ""
+    error, ended = "", True
     try:
         getattr(loaded(text), launch)(*given, launch=launcher)
     except Stopped:
-        pass
+        ended = False
     except Exception as problem:  # whatever a broken launch function may raise
         error = f"{type(problem).__name__}: {problem}"
     wrong = {name: differing(arguments[name], right) for name, right in expected.items()}
-    return Ran(reports, dict(arguments), dict(expected), wrong, error)
+    return Ran(reports, dict(arguments), dict(expected), wrong, error, ended)
 
 
 def differing(got: Output, right: np.ndarray) -> np.ndarray:

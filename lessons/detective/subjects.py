@@ -1,8 +1,8 @@
 """The kernels that cases are made of: a small launch of each, and what is right.
 
-A subject is a function. It gets `draw`, which makes arrays of random float32 in [-1, 1), and the
-sizes of a launch. It returns the arguments of the launch function in their order, and what outputs
-should hold, from `lessons.reference` or from NumPy. Its docstring begins with a line
+A subject is a function of `draw`, which makes arrays of random float32 in [-1, 1), and of sizes. It
+returns the arguments of the launch function in their order, and what outputs should hold, from
+`lessons.reference` or from NumPy. Its docstring begins with a line
 
     lesson level module launch function | sizes, least-most | constants with other values
 
@@ -29,6 +29,7 @@ from lessons.reference import (
 )
 
 OWN = "lessons.detective.case_kernels"
+TYPES = {"f": np.float32, "i": np.int32, "u": np.uint32}  # of outputs
 Made = tuple[dict[str, Any], dict[str, Any]]  # name -> argument, and name -> what it should hold
 
 
@@ -84,6 +85,13 @@ def zeros(count: int) -> Output:
     return begun(np.zeros(count, np.int32))
 
 
+def made(right: Mapping[str, Any], **inputs: Any) -> Made:
+    """A launch whose last arguments are outputs that nobody has written yet, and what is right."""
+    types = {name: TYPES[np.asarray(value).dtype.kind] for name, value in right.items()}
+    outputs = {name: empty(*np.shape(value), dtype=types[name]) for name, value in right.items()}
+    return {**inputs, **outputs}, dict(right)
+
+
 # ---------------------------------------------------------------- level 1: a thread by itself
 
 
@@ -92,7 +100,7 @@ def grayscale(draw: Draw, height: int, width: int) -> Made:
     `{gray}` (height, width): the brightness 0.2126 red + 0.7152 green + 0.0722 blue of each pixel
     of `{image}` (height, width, 3)."""
     image = draw(height, width, 3)
-    return {"image": image, "gray": empty(height, width)}, {"gray": reference.grayscale(image)}
+    return made({"gray": reference.grayscale(image)}, image=image)
 
 
 def upsample(draw: Draw, height: int, width: int, rows: int, columns: int) -> Made:
@@ -100,8 +108,7 @@ def upsample(draw: Draw, height: int, width: int, rows: int, columns: int) -> Ma
     `{large}` (height, width, 3): `{small}` (rows, columns, 3) between its pixels' centres,
     bilinearly, at each pixel centre of the large picture."""
     small = draw(rows, columns, 3)
-    right = reference.bilinear_upsample(small, width, height)
-    return {"small": small, "large": empty(height, width, 3)}, {"large": right}
+    return made({"large": reference.bilinear_upsample(small, width, height)}, small=small)
 
 
 def pixel_centres(draw: Draw, first: int, height: int, width: int, n: int) -> Made:
@@ -112,15 +119,14 @@ def pixel_centres(draw: Draw, first: int, height: int, width: int, n: int) -> Ma
     pixel = first + np.arange(n)
     row = np.minimum(pixel // width, height - 1)
     right = np.stack([(pixel % width + 0.5) / width, (row + 0.5) / height], axis=1)
-    given = {"first_pixel": first, "width": width, "height": height, "uv": empty(n, 2)}
-    return given, {"uv": right}
+    return made({"uv": right}, first_pixel=first, width=width, height=height)
 
 
 def matmul_naive(draw: Draw, m: int, k: int, n: int) -> Made:
     """5 1 matmul matmul_naive | m 9-24, k 5-20, n 9-24 | TILE 8 16:
     `{c}` (m, n) = `{a}` (m, k) @ `{b}` (k, n), the product of two matrices."""
     a, b = draw(m, k), draw(k, n)
-    return {"a": a, "b": b, "c": empty(m, n)}, {"c": a.astype(float) @ b}
+    return made({"c": a.astype(float) @ b}, a=a, b=b)
 
 
 def histogram_global(draw: Draw, n: int, bins: int) -> Made:
@@ -139,8 +145,7 @@ def bias_gelu(draw: Draw, samples: int, units: int) -> Made:
     `{hidden}` (samples, units) = gelu(`{sums}` (samples, units) + `{bias}` (units,)), with
     gelu(x) = x / 2 * (1 + tanh(0.797885 * (x + 0.044715 x^3)))."""
     sums, bias = 3 * draw(samples, units), draw(units)
-    right = classifier.gelu(sums.astype(float) + bias)
-    return {"sums": sums, "bias": bias, "hidden": empty(samples, units)}, {"hidden": right}
+    return made({"hidden": classifier.gelu(sums.astype(float) + bias)}, sums=sums, bias=bias)
 
 
 def average_pool(draw: Draw, batch: int, height: int, width: int, c: int) -> Made:
@@ -149,8 +154,7 @@ def average_pool(draw: Draw, batch: int, height: int, width: int, c: int) -> Mad
     `{pooled}` (batch, height // 2, width // 2, c): the mean of each window of 2 x 2 numbers of
     `{images}` (batch, height, width, c)."""
     images = draw(batch, height, width, c)
-    right = neighbours.windows(images).mean(axis=-1)
-    return {"images": images, "pooled": empty(*right.shape)}, {"pooled": right}
+    return made({"pooled": neighbours.windows(images).mean(axis=-1)}, images=images)
 
 
 def pack_cells(draw: Draw, n: int, width: int) -> Made:
@@ -158,9 +162,8 @@ def pack_cells(draw: Draw, n: int, width: int) -> Made:
     `{words}` (m,): the levels of `{values}` (n,), from -1 to 1, as whole numbers of `{bits}` bits
     each, one behind the other in words of 32 bits, the first one lowest."""
     values = draw(n)
-    right = bits.packed(bits.levels_of(values, width), width)
-    words = empty(len(right), dtype=np.uint32)
-    return {"values": values, "bits": width, "words": words}, {"words": right}
+    right = bits.packed(bits.levels_of(values, width), width).astype(np.uint32)
+    return made({"words": right}, values=values, bits=width)
 
 
 # ---------------------------------------------------------------- level 2: a block together
@@ -176,7 +179,7 @@ def transpose(draw: Draw, m: int, n: int) -> Made:
     """5 2 own transpose | m 9-30, n 9-30 | SIDE 4 8:
     `{turned}` (n, m): the rows of `{matrix}` (m, n) are its columns."""
     matrix = draw(m, n)
-    return {"matrix": matrix, "turned": empty(n, m)}, {"turned": matrix.T}
+    return made({"turned": matrix.T}, matrix=matrix)
 
 
 def histogram_shared(draw: Draw, n: int, bins: int) -> Made:
@@ -198,8 +201,7 @@ def relu_unit(draw: Draw, batch: int) -> Made:
     """6 2 warm_ups.layers relu_unit | batch 20-90 |:
     `{outputs}` (batch,) = max(0, `{sums}`) (batch, 16) @ `{weights}` (16,)."""
     sums, weights = draw(batch, 16), draw(16)
-    right = warm_ups.relu_unit(sums, weights)
-    return {"sums": sums, "weights": weights, "outputs": empty(batch)}, {"outputs": right}
+    return made({"outputs": warm_ups.relu_unit(sums, weights)}, sums=sums, weights=weights)
 
 
 def add_weight_gradients(draw: Draw, batch: int) -> Made:
@@ -216,7 +218,7 @@ def column_sums(draw: Draw, rows: int, columns: int) -> Made:
     """16 2 classifier.column_sums column_sums | rows 9-60, columns 20-70 | STRIP_WARPS 4 6:
     `{sums}` (columns,): the sums of the columns of `{values}` (rows, columns)."""
     values = draw(rows, columns)
-    return {"values": values, "sums": empty(columns)}, {"sums": values.sum(axis=0, dtype=float)}
+    return made({"sums": values.sum(axis=0, dtype=float)}, values=values)
 
 
 def assign(draw: Draw, n: int, k: int, d: int) -> Made:
@@ -225,9 +227,7 @@ def assign(draw: Draw, n: int, k: int, d: int) -> Made:
     `{distances}` (n,): the squared distance."""
     points, centres = draw(n, d), draw(k, d)
     labels, distances = palette.nearest(points, centres)
-    outputs = {"labels": empty(n, dtype=np.int32), "distances": empty(n)}
-    right = {"labels": labels, "distances": distances}
-    return {"points": points, "centres": centres, **outputs}, right
+    return made({"labels": labels, "distances": distances}, points=points, centres=centres)
 
 
 # ---------------------------------------------------------------- level 3: warps, rounds, stages
@@ -239,7 +239,7 @@ def mix_units(draw: Draw, batch: int, layers: int) -> Made:
     u becomes max(0, unit u - unit u + 1); after the last unit comes unit 0."""
     features = draw(batch, 16)
     right = warm_ups.mix_units(features, layers)
-    return {"features": features, "layers": layers, "outputs": empty(batch, 16)}, {"outputs": right}
+    return made({"outputs": right}, features=features, layers=layers)
 
 
 def column_sums_of_blocks(draw: Draw, rows: int, columns: int, blocks: int) -> Made:
@@ -248,8 +248,8 @@ def column_sums_of_blocks(draw: Draw, rows: int, columns: int, blocks: int) -> M
     `{sums}` (1, columns): the sums of the columns of `{gradient}` (rows, columns), in two stages;
     `{partials}` (blocks, columns) is room for the first."""
     gradient = draw(rows, columns)
-    given = {"gradient": gradient, "partials": empty(blocks, columns), "sums": empty(1, columns)}
-    return given, {"sums": gradient.sum(axis=0, keepdims=True, dtype=float)}
+    right = gradient.sum(axis=0, keepdims=True, dtype=float)
+    return made({"sums": right}, gradient=gradient, partials=empty(blocks, columns))
 
 
 def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
@@ -259,7 +259,7 @@ def chunk_sums(draw: Draw, samples: int, ins: int, units: int) -> Made:
     """
     inputs, deltas = draw(samples, ins), draw(samples, units)
     right = siren.chunk_sums(inputs, deltas, draw.constants["CHUNK_SAMPLES"])
-    return {"inputs": inputs, "deltas": deltas, "partial": empty(*right.shape)}, {"partial": right}
+    return made({"partial": right}, inputs=inputs, deltas=deltas)
 
 
 def softmax_cross_entropy(draw: Draw, samples: int, classes: int) -> Made:
@@ -274,8 +274,7 @@ def softmax_cross_entropy(draw: Draw, samples: int, classes: int) -> Made:
     probabilities, losses = classifier.softmax(z), classifier.cross_entropy(z, labels)
     right = {"probabilities": probabilities, "delta": probabilities.copy(), "losses": losses}
     right["delta"][np.arange(samples), labels] -= 1
-    outputs = {name: empty(*value.shape) for name, value in right.items()}
-    return {"logits": logits, "bias": bias, "labels": labels, **outputs}, right
+    return made(right, logits=logits, bias=bias, labels=labels)
 
 
 def layer_norm(draw: Draw, rows: int, width: int) -> Made:
@@ -286,8 +285,7 @@ def layer_norm(draw: Draw, rows: int, width: int) -> Made:
     x, gain = draw(rows, width) + 90 * draw(rows, 1), draw(width)
     means, scales = attention.statistics(x)
     right = {"out": attention.layer_norm(x, gain), "means": means, "scales": scales}
-    outputs = {name: empty(*value.shape) for name, value in right.items()}
-    return {"x": x, "gain": gain, **outputs}, right
+    return made(right, x=x, gain=gain)
 
 
 # ---------------------------------------------------------------- level 4: fences, rings, locks
@@ -299,8 +297,8 @@ def prefix_sum(draw: Draw, n: int) -> Made:
     the sum of each part."""
     counts = (np.abs(draw(n)) * 9).astype(np.int32)
     parts = -(-n // (draw.constants["BLOCK_THREADS"] * draw.constants["VALUES_PER_THREAD"]))
-    outputs = {"part_sums": empty(parts, dtype=np.int32), "running": empty(n, dtype=np.int32)}
-    return {"counts": counts, **outputs}, {"running": reductions.running_sums(counts)}
+    room = empty(parts, dtype=np.int32)
+    return made({"running": reductions.running_sums(counts)}, counts=counts, part_sums=room)
 
 
 def blur_by_rows(draw: Draw, height: int, width: int) -> Made:
@@ -309,7 +307,7 @@ def blur_by_rows(draw: Draw, height: int, width: int) -> Made:
     it, zeros beyond the edges. A block keeps the last rows that it has read."""
     image = draw(height, width)
     right = neighbours.convolve(image[np.newaxis, :, :, np.newaxis], np.ones((3, 3, 1, 1)), [0])
-    return {"image": image, "blurred": empty(height, width)}, {"blurred": right[0, :, :, 0]}
+    return made({"blurred": right[0, :, :, 0]}, image=image)
 
 
 def sum_by_last_block(draw: Draw, n: int, blocks: int) -> Made:
@@ -317,8 +315,8 @@ def sum_by_last_block(draw: Draw, n: int, blocks: int) -> Made:
     `{total}` (1,): the sum of `{values}` (n,) in one launch: each block leaves its sum in
     `{partials}` (blocks,), and the one that comes last adds them up; `{finished}` (1,) counts."""
     values = draw(n)
-    given = {"values": values, "partials": empty(blocks), "finished": zeros(1), "total": empty(1)}
-    return given, {"total": values.sum(keepdims=True, dtype=float)}
+    right = {"total": values.sum(keepdims=True, dtype=float)}
+    return made(right, values=values, partials=empty(blocks), finished=zeros(1))
 
 
 def best_under_lock(draw: Draw, n: int) -> Made:
@@ -336,13 +334,12 @@ def running_sums_in_a_chain(draw: Draw, n: int) -> Made:
     `{running}` (n,): the sums of `{values}` (n,) up to each, in one launch: a block leaves the sum
     up to its end in `{carries}`, and says so in `{flags}`, for which the next one waits."""
     values, blocks = draw(n), -(-n // draw.constants["GROUP"])
-    given = {"values": values, "carries": empty(blocks), "flags": zeros(blocks)}
-    return {**given, "running": empty(n)}, {"running": np.cumsum(values, dtype=float)}
+    right = {"running": np.cumsum(values, dtype=float)}
+    return made(right, values=values, carries=empty(blocks), flags=zeros(blocks))
 
 
 SUBJECTS = {
     name: subject(made)
     for name, made in list(vars().items())
-    if isinstance(made, FunctionType) and made.__annotations__.get("return") is Made
-    if name != "subject"
+    if isinstance(made, FunctionType) and "|" in (made.__doc__ or "")
 }

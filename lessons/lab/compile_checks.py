@@ -25,6 +25,7 @@ from .compile_words import (
 )
 from .names import CudaName, is_known, object_at, resolve
 from .numba_types import COMPILED_NUMPY
+from .overloads import templates_of
 from .source import MISSING, Source, called_source, is_raw_instruction, python_function
 
 
@@ -126,6 +127,8 @@ def problems_of_call(source: Source, call: ast.Call) -> Iterator[Problem]:
         yield call, no_random(ast.unparse(call.func))
     elif isinstance(function, CudaName) and function.path in POSITIONS:
         yield call, DIM3
+    elif isinstance(function, FunctionType) and templates_of(function):
+        return  # it depends on the types
     elif isinstance(function, FunctionType) and not is_compiled(function):
         yield call, refusal_of_value(ast.unparse(call.func), function)
     elif hasattr(function, "py_func") or isinstance(function, FunctionType):

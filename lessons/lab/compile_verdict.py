@@ -60,7 +60,7 @@ def new_verdict(
     reached = sources_reached(source)
     for function in reached:
         put_back(function)
-    successor = any(map(is_for_successor, reached))
+    successor = is_of_successor(kernel) or any(map(is_for_successor, reached))
     try:
         error = compile_error(kernel, source.function, arguments, types, successor)
     except CannotAsk as reason:

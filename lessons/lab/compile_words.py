@@ -411,6 +411,11 @@ TRANSLATIONS: list[tuple[str, str | Callable[[Match, Source], str]]] = [
         "exceptions cannot be caught in kernels: test for the case with an if",
     ),
     (
+        r"has triggered a compiler bug",
+        "numba-cuda-mlir's compiler fails at this line, by a mistake of its own: the line may be "
+        "right, and has to be written in another way",
+    ),
+    (
         r"has no attribute 'insert_unresolved_ref'",
         "a function calls itself here, with other types than before or with no end that Numba sees "
         "(`n - 1` of an int32 is an int64: write int32(n - 1)); a loop has no such limits",

@@ -71,7 +71,12 @@ def configuration(given: object) -> Configuration:
 def forall_configuration(
     tasks: int, threads: int = 0, stream: object = 0, shared_bytes: int = 0
 ) -> Configuration:
-    """One thread per task, in as many blocks as that takes. threads: per block; 0: 128."""
+    """One thread per task, in as many blocks as that takes. threads: per block; 0: 128.
+
+    Raises `ValueError` for fewer than no tasks.
+    """
+    if tasks < 0:
+        raise ValueError(f"Can't create ForAll with negative task count: {tasks}")  # as Numba says
     threads = threads or FORALL_THREADS
     blocks = max(1, -(-int(tasks) // threads))
     return configuration((blocks, threads, stream, shared_bytes))

@@ -41,7 +41,7 @@ FUNCTIONS = (
 KINDS_OF_VECTORS = {  # of numbers, and what CUDA C calls them
     "int8": ("char",), "int16": ("short",), "int32": ("int",), "int64": ("long", "longlong"),
     "uint8": ("uchar",), "uint16": ("ushort",), "uint32": ("uint",),
-    "uint64": ("ulong", "ulonglong"), "float32": ("float",), "float64": ("double",),
+    "uint64": ("ulong", "ulonglong"), "float16": (), "float32": ("float",), "float64": ("double",),
 }  # fmt: skip
 # "float32x4" -> "float32x4", "float4" -> "float32x4"
 VECTORS = {
@@ -55,6 +55,7 @@ BF16 = tuple(f"bf16.{name}" for name in FUNCTIONS_OF_BF16)
 LIBDEVICE = tuple(f"libdevice.{name}" for name in names_of_libdevice())
 KNOWN_PATHS = (*POSITIONS, *HOLDERS, *FUNCTIONS, *VECTORS, *FP16, *BF16, *LIBDEVICE)
 KNOWN = frozenset(KNOWN_PATHS) | {path.partition(".")[0] for path in KNOWN_PATHS}
+OVER_NAN = {f"atomic.{name}": f"atomic.nan{name}" for name in ("max", "min")}
 UNROLL = tuple(  # marks a loop for the compiler, and is its argument to everyone else
     function
     for function in (getattr(cuda, "literal_unroll", None), numba.literal_unroll)
@@ -63,10 +64,15 @@ UNROLL = tuple(  # marks a loop for the compiler, and is its argument to everyon
 
 
 class CudaName:
-    """A name below `cuda`, such as "threadIdx.x" or "atomic.add"."""
+    """A name below `cuda`, such as "threadIdx.x" or "atomic.add".
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    of_successor: whether it is numba-cuda-mlir's, whose atomic max and min pass over what is no
+    number, as numba-cuda's nanmax and nanmin do.
+    """
+
+    def __init__(self, path: str, of_successor: bool = False) -> None:
+        self.path = OVER_NAN.get(path, path) if of_successor else path
+        self.of_successor = of_successor
 
 
 def recognise(value: object) -> CudaName | None:
@@ -75,8 +81,12 @@ def recognise(value: object) -> CudaName | None:
         return recognise_module(value)
     if isinstance(value, type) and issubclass(value, np.generic) and is_bfloat16(np.dtype(value)):
         return CudaName("bf16.bfloat16")  # of ml_dtypes
+    if str(getattr(value, "__module__", "")).endswith("_internal.cuda_bf16"):
+        name = getattr(value, "__name__", "").lstrip("_")  # as in CUDA C
+        return CudaName(f"bf16.{name}") if name in FUNCTIONS_OF_BF16 else None
     path, known = known_objects(loaded_modules()).get(id(value), ("", None))
-    return CudaName(path) if known is value and known is not None else None
+    found = known is value and known is not None
+    return CudaName(path, is_of_successor(value)) if found else None
 
 
 def loaded_modules() -> tuple[str, ...]:
@@ -105,7 +115,7 @@ def recognise_module(module: types.ModuleType) -> CudaName | None:
     # With the package numba-cuda installed, `numba.cuda` is a module of that package.
     name = module.__name__
     if module is cuda or name in ("numba.cuda", "numba_cuda.numba.cuda", *SUCCESSORS):
-        return CudaName("")
+        return CudaName("", name in SUCCESSORS)
     package, _, last = name.rpartition(".")
     if package.startswith(("numba.cuda", "numba_cuda")) and last in MODULES:
         return CudaName(last)
@@ -144,10 +154,9 @@ def resolve(source: Source, node: ast.AST) -> object:
 def below(owner: CudaName, name: str) -> object:
     """What `owner.name` stands for: a name of cuda, or one of the types that cuda repeats."""
     path = f"{owner.path}.{name}" if owner.path else name
-    if owner.path or is_known(path):
-        return CudaName(path)
-    value = object_at(path)
-    return value if isinstance(value, numba.types.Number) else CudaName(path)
+    value = None if owner.path or is_known(path) else object_at(path)
+    is_type = isinstance(value, numba.types.Number)
+    return value if is_type else CudaName(path, owner.of_successor)
 
 
 def type_of_numba(value: object) -> object | None:
@@ -158,9 +167,14 @@ def type_of_numba(value: object) -> object | None:
 
 
 def is_of_successor(value: object) -> bool:
-    """Whether a module, a type or a function belongs to numba-cuda-mlir."""
+    """Whether a module, a type, a function or a kernel belongs to numba-cuda-mlir."""
     homes = type(value).__module__, getattr(value, "__module__", ""), getattr(value, "__name__", "")
     return any(str(home).startswith(SUCCESSOR) for home in homes)
+
+
+def package_of(value: object) -> str:
+    """The package in which the compiler of a kernel, a type or a function has its parts."""
+    return f"{SUCCESSOR}.numba_cuda" if is_of_successor(value) else "numba.cuda"
 
 
 def is_known(path: str) -> bool:

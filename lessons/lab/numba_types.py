@@ -11,7 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numba.core import types
@@ -301,7 +301,8 @@ def dtype_of_type(kind: object) -> np.dtype | None:
     if isinstance(kind, types.NumberClass):
         return dtype_or_none(kind.instance_type)
     if type(kind).__module__.startswith("numba_cuda_mlir"):
-        return dtype_named(str(kind))
+        found: Any = kind
+        return found.dtype if hasattr(found, "fields") else dtype_named(str(found))
     return None
 
 
@@ -309,7 +310,7 @@ def dtype_named(name: str) -> np.dtype | None:
     """Of a type of numba-cuda-mlir, which has classes of its own for types of the same names."""
     try:
         return np.dtype({"boolean": "bool"}.get(name, name))
-    except TypeError:
+    except (TypeError, ValueError):
         return None
 
 

@@ -3,15 +3,18 @@
 import ast
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 from numba.core import sigutils, types
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype
 
 from .errors import InputError
-from .names import is_of_successor
+from .numba_types import typing_context
+from .overloads import in_types_of
 from .source import read_source
 
 ATTRIBUTE = "signatures_of_launch"  # of a kernel: a list of `Signature`
@@ -36,12 +39,11 @@ def keep_signatures(kernel: Callable, signatures: Sequence[Any]) -> None:
 def of_numba(signature: Any) -> Any:
     """A signature of the types of Numba's successor, which are written alike, in Numba's own."""
     listed = getattr(signature, "args", signature)
-    if not isinstance(listed, tuple) or not any(map(is_of_successor, listed)):
+    if not isinstance(listed, tuple):
         return signature
-    try:
-        return eval(repr(listed), dict(vars(types)))
-    except (SyntaxError, NameError):
-        return signature
+    arguments = tuple(in_types_of(types, kind) for kind in listed)
+    result = getattr(signature, "return_type", None)
+    return arguments if result is None else in_types_of(types, result)(*arguments)
 
 
 def signatures_of(kernel: Any) -> list[Signature]:
@@ -90,15 +92,33 @@ def converted(
     signatures = signatures_of(kernel)
     if not signatures:
         return tuple(values), None
-    problem = ""
-    for signature in signatures:
-        wanted = signature.arguments
-        problem = next(problems(wanted, values), "")
-        if not problem:
-            fitting = (convert(kind, value) for kind, value in zip(wanted, values, strict=True))
-            return tuple(fitting), wanted
-    name = getattr(kernel, "__name__", "the kernel")
-    raise TypeError(f"{name}: {problem} (in Numba's words: No matching definition)")
+    found = [next(problems(signature.arguments, values), "") for signature in signatures]
+    pairs = zip(signatures, found, strict=True)
+    fitting = list(dict.fromkeys(one for one, problem in pairs if not problem))
+    if not fitting:
+        name = getattr(kernel, "__name__", "the kernel")
+        raise TypeError(f"{name}: {found[-1]} (in Numba's words: No matching definition)")
+    if len(fitting) > 1:
+        with suppress(ValueError):  # of what has no type in Numba
+            kinds = tuple(map(typeof, values))
+            fitting = [best(fitting, kinds, getattr(kernel, "py_func", kernel)) or fitting[0]]
+    wanted = fitting[0].arguments
+    return tuple(map(convert, wanted, values)), wanted
+
+
+def best(
+    signatures: Sequence[Signature], kinds: tuple[types.Type, ...], function: object = None
+) -> Signature | None:
+    """The signature to whose types arguments of these types are converted best; None if none.
+
+    function: for which two must not be equally good. Raises `TypeError` if they are.
+    """
+    cases = [types.void(*signature.arguments) for signature in signatures]
+    strict = function is not None
+    found = typing_context().resolve_overload(
+        function, cases, kinds, {}, allow_ambiguous=not strict
+    )
+    return None if found is None else signatures[cases.index(found)]
 
 
 def problems(wanted: Sequence[types.Type], values: Sequence[Any]) -> Iterator[str]:
@@ -122,7 +142,7 @@ def convert(kind: types.Type, value: Any) -> Any:
     if isinstance(value, (np.ndarray, tuple)):
         return value
     dtype = dtype_of(kind)
-    if dtype is None:
+    if dtype is None or (isinstance(value, np.generic) and value.dtype == dtype):
         return value
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]

@@ -1,6 +1,7 @@
 """What all commands of lessons share, tried on the example of their README."""
 
 import csv
+import importlib
 import json
 import re
 import shlex
@@ -13,7 +14,7 @@ import pytest
 
 from kernels.files.images import save_image
 from kernels.plumbing.errors import InputError
-from lessons.capstones import device, stages
+from lessons.capstones import device, run, stages
 from lessons.capstones.device import native_device
 from lessons.capstones.run import MOST_FRAMES
 from lessons.course.lesson import LESSONS, find_lesson
@@ -270,3 +271,18 @@ def test_the_fastest_kernels_of_a_gpu_are_taken_unless_the_readable_ones_are_nam
     monkeypatch.setattr(device, "why_no_gpu", lambda: "")
     monkeypatch.setattr(device, "cuda_device", device.native_device)
     assert device.choose_device(name).fused == fused
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
+@pytest.mark.parametrize("lesson", ["17_neighbours", "19_attention"])
+def test_tensor_cores_are_used_where_there_are_any(
+    lesson, capability, monkeypatch, tmp_path, capsys
+):
+    command = importlib.import_module(f"lessons.{lesson}.__main__")
+    monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=True))
+    monkeypatch.setattr(run, "compute_capability", lambda: capability)
+    one = run.Run(lesson, lesson[:2], command.COMMAND.parse([]), tmp_path)
+    functions = command.stages_of(one)
+    on_tensor_cores = [function.__module__.endswith("tensor_cores") for function in functions]
+    assert any(on_tensor_cores) == (capability == (8, 0))
+    assert ("tensor cores" in capsys.readouterr().out) == (capability == (7, 5))

@@ -32,7 +32,9 @@ class Launches:
         function = kernel.py_func
         name = f"{function.__qualname__}:{function.__code__.co_firstlineno}"
         try:
-            problem = self.run_kernel(function, arguments, grid, block, shared)
+            # A kernel of numba-cuda-mlir tells by what it is which compiler to ask.
+            run = kernel if hasattr(kernel, "targetoptions") else function
+            problem = self.run_kernel(run, arguments, grid, block, shared)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             self.launched.append(Launched(name, problem))

@@ -448,6 +448,7 @@ def test_a_class_report_shows_who_has_learned_to_foretell(tmp_path, capsys):
     hand_in(handed, "ann", (8, 2), (6, 1), (2, 1), (1, 1))
     hand_in(handed, "bob", (1, 1), (2, 1), (6, 1), (8, 1))
     hand_in(handed, "<i>", (4, 1))
+    hand_in(handed, "dan", (1, 1), (1, 1), (1, 1), (1, 1))
     (handed / "none").mkdir()
     (handed / "strange").mkdir()
     (handed / "strange" / "predictions.json").write_text('{"predictions": {"a": {"b": 3}}}')
@@ -459,7 +460,8 @@ def test_a_class_report_shows_who_has_learned_to_foretell(tmp_path, capsys):
     assert "strange/predictions.json cannot be read" in capsys.readouterr().out.replace("\\", "/")
     rows = (grades / "predictions.csv").read_text("utf-8-sig").splitlines()
     assert '"ann",4,7.0,1.5,1.0,"yes"' in rows and '"bob",4,1.5,7.0,1.0,"no"' in rows
-    assert '"strange",0,"","","","too few"' in rows
+    assert '"strange",0,"","","","cannot be read"' in rows and '"none",0,"","","","no file"' in rows
+    assert '"dan",4,1.0,1.0,1.0,"from the start"' in rows
     summary = (grades / "summary.html").read_text()
     (grades / "predictions.csv").write_text("mine")
     assert tool.main(command) == 2 and (grades / "predictions.csv").read_text() == "mine"

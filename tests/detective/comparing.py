@@ -2,10 +2,10 @@
 
     python -m tests.detective.comparing 25      cases per level; prints its rate beside guessing
 
-It undoes what it can: names, the order of operands, comparisons, temporary names, constants, forms
-of sums, loops and divisions, guards of an index, short helpers. Each statement is then compared
-with those of the most similar function of the course. It names the line that fits worst, or the one
-that fits best of those that do not quite; a line that is like a known mistake is more suspicious.
+It undoes what it can: names, orders, temporary names, constants, forms of sums, loops, divisions,
+guards of an index, short helpers. Each statement is then compared with those of the most similar
+function of the course. It names the line that fits worst, or the one that fits best of those that
+do not quite; a line that is like a known mistake is more suspicious.
 """
 
 import ast
@@ -19,8 +19,8 @@ from difflib import SequenceMatcher
 from lessons.course.lesson import lessons
 from lessons.course.mistakes import entries
 from lessons.detective.cases import make_case
-from lessons.detective.disguise import Inline, expression, negated, statements, text
-from lessons.detective.gather import Gathered, file_text
+from lessons.detective.disguise import can_inline, expression, inline, negated, statements, text
+from lessons.detective.gather import Each, Gathered, file_text
 from lessons.detective.subjects import SUBJECTS
 
 BLOCK = r"cuda\.block(?:Dim|Idx)\."
@@ -39,50 +39,36 @@ def blind(node):
     return re.sub(r"\b(?!cuda|shape)[a-zA-Z_]\w*\b", "N", re.sub(r"\b\d+\b", "C", text(node)))
 
 
-class Plain(ast.NodeTransformer):
+def plain(node, values):
     """The same form for equal expressions. values: name -> what it stands for, if once."""
 
-    def __init__(self, values):
-        self.values = values
-
-    def visit_Name(self, node):
-        if not isinstance(node.ctx, ast.Load) or node.id not in self.values:
-            return node
-        others = {name: value for name, value in self.values.items() if name != node.id}
-        return Plain(others).visit(copy.deepcopy(self.values[node.id]))
-
-    def visit_UnaryOp(self, node):
-        self.generic_visit(node)
-        undone = negated(node.operand) if isinstance(node.op, ast.Not) else node
-        return node if isinstance(undone, ast.UnaryOp) else self.visit(undone)
-
-    def visit_Call(self, node):
-        self.generic_visit(node)
-        guards = text(node.func) in ("min", "max") and len(node.args) == 2
-        return node.args[0] if guards else node  # whether it is needed or not
-
-    def visit_Compare(self, node):
-        self.generic_visit(node)
-        flipped = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}.get(type(node.ops[0]))
-        return ast.Compare(node.comparators[0], [flipped()], [node.left]) if flipped else node
-
-    def visit_BoolOp(self, node):
-        self.generic_visit(node)
-        node.values.sort(key=blind)
+    def change(node):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in values:
+            others = {name: value for name, value in values.items() if name != node.id}
+            return plain(copy.deepcopy(values[node.id]), others)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            undone = negated(node.operand)
+            return node if isinstance(undone, ast.UnaryOp) else plain(undone, {})
+        if isinstance(node, ast.Call) and text(node.func) in ("min", "max") and len(node.args) == 2:
+            return node.args[0]  # a guard, whether it is needed or not
+        if isinstance(node, ast.Compare) and type(node.ops[0]) in (ast.Gt, ast.GtE):
+            flipped = ast.Lt() if isinstance(node.ops[0], ast.Gt) else ast.LtE()
+            return ast.Compare(node.comparators[0], [flipped], [node.left])
+        if isinstance(node, ast.BoolOp):
+            node.values.sort(key=blind)
+        if isinstance(node, ast.BinOp):
+            value = getattr(node.right, "value", None)
+            if isinstance(node.op, ast.RShift) and isinstance(value, int):
+                node = ast.BinOp(node.left, ast.FloorDiv(), ast.Constant(2**value))
+            if isinstance(node.op, ast.BitAnd) and isinstance(value, int):
+                node = ast.BinOp(node.left, ast.Mod(), ast.Constant(value + 1))
+            if all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
+                return ast.Constant(eval(text(node)))
+            if isinstance(node.op, (ast.Add, ast.Mult)):
+                node.left, node.right = sorted((node.left, node.right), key=blind)
         return node
 
-    def visit_BinOp(self, node):
-        self.generic_visit(node)
-        value = getattr(node.right, "value", None)
-        if isinstance(node.op, ast.RShift) and isinstance(value, int):
-            node = ast.BinOp(node.left, ast.FloorDiv(), ast.Constant(2**value))
-        if isinstance(node.op, ast.BitAnd) and isinstance(value, int):
-            node = ast.BinOp(node.left, ast.Mod(), ast.Constant(value + 1))
-        if all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
-            return ast.Constant(eval(text(node)))
-        if isinstance(node.op, (ast.Add, ast.Mult)):
-            node.left, node.right = sorted((node.left, node.right), key=blind)
-        return node
+    return Each(change).visit(node)
 
 
 def pairs_of(node):
@@ -109,8 +95,8 @@ def as_whiles(node):
         return [min(node.test, negated(copy.deepcopy(node.test)), key=blind)]
     if isinstance(node, ast.AugAssign):
         return [ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0)]
-    if isinstance(node, ast.Return):
-        return [node.value] if node.value else []
+    if isinstance(node, ast.Return) and node.value:
+        return [node.value]
     return [node] if isinstance(node, (ast.Assign, ast.Expr)) else []
 
 
@@ -128,8 +114,7 @@ def statements_of(function, constants):
         if pairs and all(text(name) in values for name, _ in pairs):
             continue
         for part in as_whiles(node):
-            line = text(Plain(values).visit(copy.deepcopy(part)))
-            line = line.replace("cuda.grid(1)", "cuda.grid.x")
+            line = text(plain(copy.deepcopy(part), values)).replace("cuda.grid(1)", "cuda.grid.x")
             yield node.lineno, GRID.sub(lambda m: f"cuda.grid.{m['a'] or m['b']}", line)
 
 
@@ -141,9 +126,9 @@ def functions_of(file):
     constants = {text(node.targets[0]): node.value for node in assigns}
     constants = {n: value for n, value in constants.items() if isinstance(value, ast.Constant)}
     for name, function in functions.items():
-        if Inline.fits(function):
+        if can_inline(function):
             for other in functions.values():
-                Inline(name, function).visit(other)
+                inline(name, function, other)
     return [list(statements_of(function, constants)) for function in functions.values()]
 
 
@@ -169,9 +154,8 @@ def tokens(line, names):
 
 
 def shape(line):
-    return tuple(
-        "N" if re.match(NAME, word) and word not in OURS else word for word in tokens(line, {})
-    )
+    words = tokens(line, {})
+    return tuple("N" if re.match(NAME, one) and one not in OURS else one for one in words)
 
 
 def suspicions(case):
@@ -191,10 +175,8 @@ def suspicions(case):
                 votes.setdefault(mine, Counter())[theirs] += 1
         names = {name: counted.most_common(1)[0][0] for name, counted in votes.items()}
         for line, one in ours:
-            fits = [
-                SequenceMatcher(None, tokens(one, names), tokens(o, {}), False) for _, o in best
-            ]
-            fit = max(match.ratio() for match in fits)
+            mine = tokens(one, names)
+            fit = max(SequenceMatcher(None, mine, tokens(o, {}), False).ratio() for _, o in best)
             written = re.sub(NAME, "N", case.wrong.splitlines()[line - 1].strip())
             fit -= 0.3 * (fit < FITS and written in known_mistakes())
             found[line] = min(fit, found.get(line, 1.0))

@@ -25,6 +25,7 @@ from kernels.attention import forward as attention_forward
 from kernels.attention import layer_norm as attention_norm
 from kernels.attention import network as attention_network
 from kernels.attention import recall
+from kernels.attention import tensor_cores as attention_tiles
 from kernels.bits import cells as bits_cells
 from kernels.bits import quantise as bits_quantise
 from kernels.bits import texel as bits_texel
@@ -51,6 +52,7 @@ from kernels.inline import paint as inline_paint
 from kernels.inline import scatter as inline_scatter
 from kernels.neighbours import convolve, pool
 from kernels.neighbours import gradients as convolution_gradients
+from kernels.neighbours import tensor_cores as taps
 from kernels.neighbours.product import convolve_as_product
 from kernels.palette import accumulate as palette_accumulate
 from kernels.palette import assign as palette_assign
@@ -69,13 +71,11 @@ from kernels.siren import positions as siren_positions
 from kernels.siren import sums as siren_sums
 from kernels.siren.network import layer_shapes
 from kernels.state import initial_state
+from kernels.training.devices import TENSOR_CORES_SINCE, VECTOR_ATOMICS_SINCE
 from kernels.training.kernel_arrays import fused_arrays, one_barrier_arrays, settings_of
 from kernels.transfers import block_shapes
 from kernels.warm_ups import gradients as warm_up_gradients
 from kernels.warm_ups import layers as warm_up_layers
-
-TENSOR_CORES_SINCE = (8, 0)
-VECTOR_ATOMICS_SINCE = (9, 0)
 
 heads = float32[:, :, :, ::1]
 vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
@@ -173,6 +173,7 @@ SIGNATURES = {
     attention_backward.flash_backward_keys: (*[heads] * 4, cube, cube, heads, heads),
     recall.draw_rows: (clock, uint64, counts, bins),
     attention_network.embed: (counts, matrix, matrix, matrix),
+    attention_network.embed_backward: (counts, matrix, matrix),
     attention_network.add: (matrix, matrix, matrix),
     attention_network.take_last: (matrix, matrix),
     attention_network.put_last: (matrix, matrix),
@@ -235,6 +236,15 @@ words = uint32[:, ::1]
 TENSOR_CORE_SIGNATURES = {
     tensor_core_forward: (matrix, vector, matrix),
     product_halves: (words, words, matrix),
+    attention_tiles.attention_tiles: (*[matrix] * 3, int64, matrix, vector),
+    attention_tiles.slopes_of_queries: (*[matrix] * 4, int64, matrix, vector, vector),
+    attention_tiles.slopes_of_keys: (*[matrix] * 4, int64, matrix, matrix, vector, vector),
+    attention_tiles.chunk_products: (matrix, matrix, cube),
+    taps.convolve_taps: (matrix, pictures, vector, int64, int64, matrix),
+    taps.gradients_by_taps: (matrix, pictures, int64, int64, matrix),
+    taps.one_place: (matrix, matrix, vector, matrix),
+    taps.gradients_of_one_place: (matrix, matrix, matrix),
+    taps.filter_parts: (matrix, matrix, int64, int64, int64, cube),
 }
 
 

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
-from kernels.attention import backward, forward, layer_norm, network, recall
-from lessons.capstones.device import choose_device
+from kernels.attention import backward, forward, layer_norm, network, recall, tensor_cores
+from lessons.capstones.device import choose_device, cuda_device, native_device
+from lessons.lab.errors import ProblemsFound
 from lessons.reference import attention as reference
+from tests.engines import ENGINES, launch_mixed
+from tests.kernels.test_few_samples import without_barriers
 
 pytestmark = pytest.mark.gpu
 thorough = pytest.mark.thorough
@@ -56,32 +59,79 @@ def test_layer_norm(engine, rows, width, mean):
 @pytest.mark.thorough_on("native")
 @pytest.mark.parametrize("sizes", SIZES)
 def test_attention(engine, sizes):
-    q, k, v, grad_out = (random(*sizes, seed=seed) for seed in range(4))
+    q, k, v = (random(*sizes, seed=seed) for seed in range(3))
     count = sizes[2]
     arrays = [engine.array(array) for array in (q, k, v)]
-    out, weights, log_sums = reference.attention(q, k, v)
+    out, weights, _ = reference.attention(q, k, v)
 
     naive, kept = engine.output(sizes), engine.output((*sizes[:3], count))
     forward.launch_attention_naive(*arrays, kept.array, naive.array, launch=engine.launch)
     np.testing.assert_allclose(kept.read(), weights, atol=1e-6)
     np.testing.assert_allclose(naive.read(), out, atol=1e-6)
 
-    flash, sums = engine.output(sizes), engine.output(sizes[:3])
-    forward.launch_flash_attention(*arrays, flash.array, sums.array, launch=engine.launch)
-    np.testing.assert_allclose(flash.read(), out, atol=1e-6)
-    np.testing.assert_allclose(sums.read(), log_sums, atol=1e-5)
+    compare(engine, sizes, forward, backward, 1e-6, 1e-5)
 
-    slopes, products = engine.array(grad_out), engine.output(sizes[:3])
-    backward.launch_output_products(flash.array, slopes, products.array, launch=engine.launch)
-    np.testing.assert_allclose(products.read(), (grad_out * out).sum(axis=3), atol=1e-5)
+
+def compare(engine, sizes, forward_module, backward_module, tolerance, tolerance_back):
+    """Flash attention, forward and back, with float64; of the largest number if that is above 1."""
+    given = [random(*sizes, seed=seed, reach=2) for seed in range(4)]
+    q, k, v, grad_out = map(engine.array, given)
+    out, _, log_sums = reference.attention(*given[:3])
+    flash, sums = engine.output(sizes), engine.output(sizes[:3])
+    forward_module.launch_flash_attention(q, k, v, flash.array, sums.array, launch=engine.launch)
+    close(flash.read(), out, tolerance)
+    close(sums.read(), log_sums, 10 * tolerance)
+
+    products = engine.output(sizes[:3])
+    backward.launch_output_products(flash.array, grad_out, products.array, launch=engine.launch)
+    close(products.read(), (given[3] * out).sum(axis=3), 10 * tolerance)
     found = [engine.output(sizes) for _ in range(3)]
-    given = *arrays, slopes, sums.array, products.array
-    backward.launch_flash_backward_queries(*given, found[0].array, launch=engine.launch)
-    backward.launch_flash_backward_keys(
-        *given, found[1].array, found[2].array, launch=engine.launch
+    arrays = q, k, v, grad_out, sums.array, products.array
+    backward_module.launch_flash_backward_queries(*arrays, found[0].array, launch=engine.launch)
+    backward_module.launch_flash_backward_keys(
+        *arrays, found[1].array, found[2].array, launch=engine.launch
     )
-    for one, right in zip(found, reference.attention_gradients(q, k, v, grad_out), strict=True):
-        np.testing.assert_allclose(one.read(), right, atol=1e-5)
+    for one, right in zip(found, reference.attention_gradients(*given), strict=True):
+        close(one.read(), right, tolerance_back)
+
+
+def close(got, right, tolerance):
+    np.testing.assert_allclose(got, right, atol=tolerance * max(1, np.abs(right).max()), rtol=0)
+
+
+# Some rows of a block; a head that ends within a tile, and several blocks.
+TILES = [(1, 2, 40, 12), pytest.param((1, 1, 131, 64), marks=thorough)]
+
+
+@pytest.mark.parametrize("sizes", TILES)
+def test_attention_on_tensor_cores(instruction_engine, sizes):
+    compare(instruction_engine, sizes, tensor_cores, tensor_cores, 1e-3, 2e-3)
+
+
+@pytest.mark.parametrize(("samples", "units"), [(70, 10), (64, 32)])
+def test_gradients_of_weights_on_tensor_cores(instruction_engine, samples, units):
+    engine, inputs, deltas = instruction_engine, random(samples, 32), random(samples, units, seed=1)
+    partial = engine.output(((samples + 63) // 64, 33, units))
+    tensor_cores.launch_chunk_products(
+        engine.array(inputs), engine.array(deltas), partial.array, launch=engine.launch
+    )
+    right = inputs.astype(np.float64).T @ deltas
+    close(partial.read().sum(axis=0)[:-1], right, 1e-3)
+
+
+def test_heads_that_do_not_fit_into_a_tile_are_refused():
+    q = np.zeros((1, 1, 2, 6), np.float32)
+    with pytest.raises(ValueError, match="multiple of four"):
+        tensor_cores.launch_flash_attention(q, q, q, q, q[..., 0])
+
+
+@thorough
+def test_the_lab_notices_every_barrier_that_is_missing():
+    changed = [*without_barriers(tensor_cores)]
+    for module in changed:
+        with pytest.raises(ProblemsFound, match="race"):
+            compare(ENGINES["checked"](), (1, 1, 70, 4), module, module, 1e-3, 2e-3)
+    assert len(changed) == 3
 
 
 def test_rows_ask_for_a_letter_that_they_hold(engine):
@@ -97,6 +147,23 @@ def test_rows_ask_for_a_letter_that_they_hold(engine):
     assert set(digits.ravel()) == set(range(recall.DIGITS))
     asked = letters == tokens.read()[:, -1:]
     assert (digits[asked] == answers.read()).all() and set(asked.argmax(axis=1)) == set(range(8))
+
+
+@thorough
+def test_a_step_on_tensor_cores_is_nearly_that_of_the_lesson(request):
+    on_gpu = request.config.getoption("--require-gpu")
+    device = cuda_device() if on_gpu else native_device()._replace(launch=launch_mixed)
+    gradients = []
+    for stages in (network.Stages(), tensor_cores.on_tensor_cores(network.Stages())):
+        reader = network.Reader(3, 5, device, stages=stages)
+        clock = reader.numbers.clock
+        recall.launch_draw_rows(clock, reader.seed, reader.tokens, reader.answers, device.launch)
+        reader.forward(device.launch)
+        reader.backward(device.launch)
+        gradients.append(device.to_host(reader.gradients))
+    right, found = gradients
+    close(found, right, 0.01)
+    assert (found != right).any()
 
 
 @thorough

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from kernels.neighbours import convolve, gradients, pool, product
+from kernels.neighbours import convolve, gradients, learner, pool, product, tensor_cores
+from lessons.capstones.device import cuda_device, native_device
+from lessons.lab.errors import ProblemsFound
 from lessons.reference import neighbours as reference
+from tests.engines import ENGINES, launch_mixed
+from tests.kernels.test_few_samples import without_barriers
 
 pytestmark = pytest.mark.gpu
 # Images, height, width, channels; filters, their side, stride, padding.
@@ -75,6 +79,63 @@ def test_a_tiled_convolution_of_several_pieces(engine, shape):
     np.testing.assert_allclose(out.read(), reference.convolve(images, filters, bias), atol=1e-4)
 
 
+# A piece and a bit each way, so of channels and filters; a bit less; what does not fit.
+LESS = (1, 17, 16, 8, 16), (3, 5, 6, 4, 4), (1, 5, 6, 1, 8)
+PIECES = [(2, 7, 19, 12, 20), *(pytest.param(s, marks=pytest.mark.thorough) for s in LESS)]
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_convolution_on_tensor_cores(instruction_engine, shape):
+    convolve_there_and_back(instruction_engine, tensor_cores, *shape)
+
+
+def convolve_there_and_back(engine, module, count, height, width, channels, number):
+    images, filters = random(count, height, width, channels), random(3, 3, channels, number)
+    bias, deltas = random(number, seed=2), random(count, height, width, number, seed=1)
+    x, w, b, slopes = [engine.array(array) for array in (images, filters, bias, deltas)]
+    out, back = engine.output(deltas.shape), engine.output(images.shape)
+    module.launch_convolve(x, w, b, 1, 1, out.array, launch=engine.launch)
+    module.launch_image_gradients(slopes, w, 1, 1, back.array, launch=engine.launch)
+    fits = module.fits(3, 1, 1, channels)
+    # Fewer blocks than there are pieces, or more.
+    chunks = 3 if fits else gradients.chunks_of(count, height, width)
+    parts = engine.output((chunks, 9 * channels + 1, number))
+    module.launch_filter_gradients(x, slopes, 3, 1, 1, parts.array, launch=engine.launch)
+
+    right = reference.filter_gradients(images, deltas, 3, 1, 1)
+    total = parts.read().sum(axis=0).reshape(right.shape)
+    pairs = [
+        (total, right),
+        (out.read(), reference.convolve(images, filters, bias)),
+        (back.read(), reference.image_gradients(deltas, filters, 1, 1, images.shape)),
+    ]
+    for found, right in pairs:
+        np.testing.assert_allclose(found, right, atol=1e-3 * max(1, np.abs(right).max()), rtol=0)
+
+
+def test_filters_as_large_as_the_images(instruction_engine):
+    engine, images, filters = instruction_engine, random(3, 4, 4, 5), random(4, 4, 5, 6)
+    bias, deltas = random(6, seed=2), random(3, 1, 1, 6, seed=1)
+    out, back = engine.output(deltas.shape), engine.output(images.shape)
+    x, w, b, slopes = [engine.array(array) for array in (images, filters, bias, deltas)]
+    tensor_cores.launch_convolve(x, w, b, 1, 0, out.array, launch=engine.launch)
+    tensor_cores.launch_image_gradients(slopes, w, 1, 0, back.array, launch=engine.launch)
+    right = reference.image_gradients(deltas, filters, 1, 0, images.shape)
+    np.testing.assert_allclose(
+        out.read(), reference.convolve(images, filters, bias, 1, 0), atol=1e-5
+    )
+    np.testing.assert_allclose(back.read(), right, atol=1e-5)
+
+
+@pytest.mark.thorough
+def test_the_lab_notices_every_barrier_that_is_missing():
+    changed = [*without_barriers(tensor_cores)]
+    for module in changed:
+        with pytest.raises(ProblemsFound, match="race"):
+            convolve_there_and_back(ENGINES["checked"](), module, 2, 7, 19, 12, 8)
+    assert len(changed) == 5
+
+
 @pytest.mark.slow_on("native")
 @pytest.mark.parametrize("least", [-np.inf, 0])
 @pytest.mark.parametrize("shape", [(2, 7, 6, 3), (1, 2, 3, 1)])
@@ -111,3 +172,21 @@ def test_the_way_back_is_the_transposed_of_the_way_there(sizes):
     assert (x * back).sum() == pytest.approx(product_there)
     by_filters = reference.filter_gradients(x, deltas, side, stride, padding)[:-1]
     assert (filters.reshape(by_filters.shape) * by_filters).sum() == pytest.approx(product_there)
+
+
+@pytest.mark.slow
+def test_a_step_on_tensor_cores_is_nearly_that_of_the_lesson(request):
+    on_gpu = request.config.getoption("--require-gpu")
+    device = cuda_device() if on_gpu else native_device()._replace(launch=launch_mixed)
+    shapes = learner.shapes_of(16, 10)
+    begin = learner.initial_parameters(shapes, 2)
+    images, labels = random(3, 16, 16, 1), np.array([3, 0, 9], np.int32)
+    gradients = []
+    for stages in (learner.Stages(), tensor_cores.on_tensor_cores(learner.Stages())):
+        made = learner.new_network(begin, shapes, 16, 3, device.to_device)
+        given = device.to_device(images), device.to_device(labels), device.empty(3)
+        learner.training_step(stages, *given, made, 0.0, device.launch)
+        gradients.append(device.to_host(made.gradients))
+    right, found = gradients
+    np.testing.assert_allclose(found, right, atol=0.01 * np.abs(right).max(), rtol=0)
+    assert (found != right).any()

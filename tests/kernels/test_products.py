@@ -82,15 +82,10 @@ def test_epilogue(engine):
     close(c.read(), reference.product_bias_gelu(a, b, bias), tolerance(k))
 
 
-def one_launch(request):
-    """Where tensor cores are: a GPU, or the checked simulator, which emulates them."""
-    return ENGINES["cuda" if request.config.getoption("--require-gpu") else "checked"]()
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [(5, 3, 9), (130, 75, 133)], ids=str)
-def test_tensor_cores(request, size):
-    engine = one_launch(request)
+def test_tensor_cores(instruction_engine, size):
+    engine = instruction_engine
     m, k, n = size
     a, b, c = numbers(m, k), numbers(n, k), engine.output((m, n))
     words = engine.array(words_of_halves(a), np.uint32), engine.array(words_of_halves(b), np.uint32)

@@ -9,16 +9,14 @@ from numba import cuda, int32, uint32
 
 from kernels.fast import ptx
 from kernels.fast.ptx import begin_copy, wait_for_copies
-from tests.engines import ENGINES
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture
-def run(request):
+def run(instruction_engine):
     """run(kernel, *arrays): launch one warp; returns what each array holds afterwards."""
-    name = "cuda" if request.config.getoption("--require-gpu") else "checked"
-    engine = ENGINES[name]()
+    engine = instruction_engine
 
     def launch(kernel, *arrays, threads=32):
         there = [engine.to_device(array.copy()) for array in arrays]
@@ -144,6 +142,44 @@ def test_tensor_cores_multiply_matrices(run):
     np.testing.assert_allclose(with_halves, exact, atol=1e-5)
     np.testing.assert_allclose(with_bfloat16, bfloat16(a) @ bfloat16(b) + c, atol=1e-5)
     assert abs(with_halves - (a.astype(np.float64) @ b + c)).max() < 0.01
+
+
+@cuda.jit
+def multiply_in_tf32(a, b, c, result):
+    lane = cuda.threadIdx.x
+    r, k = lane // 4, lane % 4
+    w0, w1 = ptx.round_to_tf32(a[r, k]), ptx.round_to_tf32(a[r + 8, k])
+    w2, w3 = ptx.round_to_tf32(a[r, k + 4]), ptx.round_to_tf32(a[r + 8, k + 4])
+    b0, b1 = ptx.round_to_tf32(b[k, r]), ptx.round_to_tf32(b[k + 4, r])
+    c0, c1, c2, c3 = c[r, 2 * k], c[r, 2 * k + 1], c[r + 8, 2 * k], c[r + 8, 2 * k + 1]
+    d0, d1, d2, d3 = ptx.multiply_tf32(w0, w1, w2, w3, b0, b1, c0, c1, c2, c3)
+    result[r, 2 * k], result[r, 2 * k + 1] = d0, d1
+    result[r + 8, 2 * k], result[r + 8, 2 * k + 1] = d2, d3
+
+
+def test_tf32_has_eleven_significant_bits(run):
+    a, b, c = numbers(16, 8), numbers(24, 8)[16:], numbers(40, 8)[24:]
+    *_, result = run(multiply_in_tf32, a, b, c, np.full((16, 8), np.nan, np.float32))
+    exact = a.astype(np.float64) @ b.astype(np.float64) + c
+
+    def rounded(values):
+        mantissas, exponents = np.frexp(values.astype(np.float64))
+        return np.ldexp(np.round(mantissas * 2048) / 2048, exponents)
+
+    np.testing.assert_allclose(result, rounded(a) @ rounded(b) + c, atol=1e-5)
+    assert 1e-5 < abs(result - exact).max() < 0.01
+
+
+@cuda.jit
+def raise_two(exponents, powers):
+    lane = cuda.threadIdx.x
+    powers[lane] = ptx.power_of_two(exponents[lane])
+
+
+def test_powers_of_two(run):
+    exponents = np.concatenate([[-np.inf, 0, 1, -100], numbers(28, spread=20)]).astype(np.float32)
+    _, powers = run(raise_two, exponents, np.zeros(32, np.float32))
+    np.testing.assert_allclose(powers, np.exp2(exponents.astype(np.float64)), rtol=1e-6)
 
 
 @cuda.jit

@@ -29,12 +29,6 @@ pytestmark = pytest.mark.gpu
 HALF_ROUNDING = 2.0**-11  # relative, at most, of a number that is rounded to a half
 
 
-@pytest.fixture
-def instruction_engine(request):
-    """An engine that runs raw instructions, or emulates them."""
-    return ENGINES["cuda" if request.config.getoption("--require-gpu") else "checked"]()
-
-
 def network(batch):
     weights = random_weights(32, 2)
     return random(batch, 16), weights, reference.split_weights(weights, 32, 2)

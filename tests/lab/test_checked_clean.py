@@ -450,3 +450,34 @@ def test_a_function_that_no_thread_calls_has_a_type():
     out = np.zeros(8)
     clean(checked_run(calls_for_nobody, 1, 8, out))
     np.testing.assert_array_equal(out, 2 + np.arange(8) // 2)
+
+
+@cuda.jit(device=True)
+def sum_of_pair(row):
+    first, second = row
+    return first + second
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+
+@cuda.jit
+def rows_for_nobody(rows, out):
+    i = cuda.grid(1)
+    row = rows[i]
+    while i > 900 and sum_of_pair(row) > 0:
+        out[i] = 1
+    if i > 900 and (row.sum() > 0 or max(row[0], row[1]) > 0):
+        out[i] = 2
+    out[i] += 1 if i < 900 or sum_of_pair(row) == 3 else factorial(i)
+    out[i] += sum_of_pair(rows[i])
+
+
+def test_arrays_of_which_no_thread_takes_an_element():
+    out = np.zeros(8)
+    clean(checked_run(rows_for_nobody, 1, 8, np.ones((8, 2), np.float32), out))
+    assert (out == 3).all()

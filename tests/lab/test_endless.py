@@ -7,6 +7,7 @@ import pytest
 from numba import cuda
 
 from lessons.lab import checked_run
+from lessons.lab.simulator import loops
 
 # A kernel per line: its body with `;` for a new line; `i` is the thread's number, `x` and `y` hold
 # 64 zeros, `n` is 5. One thread, but for those that say otherwise.
@@ -49,12 +50,26 @@ x[9] = 0; k = 0; while x[k] == 0: k = 1 - k
 k = 0; while k < n: k = min(k + 1, n - 1); x[k] = 1
 k = 0; while k < math.ceil(n / 2): k = k ^ 1; y[k] = 1
 32: k = 0; while k < n: cuda.syncthreads(); x[i] = k
+k = 0; m = n; while k < m - 1: k += 1; m += 1; y[0] = k
+t = 0.0; while t != 1.0: t += 0.1; y[0] = 1
+t = np.float32(0); while t != np.float32(0.7): t += np.float32(0.1); y[0] = 1
+k = 0; while not k == n: k = k + 2; y[0] = 1
+k = 9; while k > n and k: k += 1; y[0] = k
+k = 0; while True: y[0] = 1; k += 2; if k == n: break
+32: k = i; m = i + n; while k < m: k += 1; m += 1; y[i] = k
 """
 ENDS = """
 k = 0; while k < 3000: k += 1; y[0] = k
 k = 0; while k < 3000: k += 1; y[0] = 1
 while x[0] < 2000: x[0] += 1
 while x[0] < 700: x[0] += 1; y[i] = 1
+k = 0; m = 500; while k < m: k += 2; m += 1; y[0] = k
+t = 0.0; while t != 100.0: t += 0.5; y[0] = 1
+k = np.int16(1); while k > 0: k = np.int16(k + 200); y[0] = k
+k = 9223372036854775000; while k > 0: k += 1; y[0] = 1
+k = 0; d = 1; while k != -50: k += d; y[0] = 1; if k == 200: d = -1
+k = 0; while k < n: k -= 1; y[0] = k; if y[0] == -300: break
+k = 300; j = 0; while k > j: k -= 1; j += 1; y[0] = 1
 """
 
 
@@ -98,6 +113,12 @@ def kinds(report):
 def test_an_endless_loop_is_told_long_before_its_budget_ends(text):
     report = run(text)
     assert kinds(report) == ({"endless"}, False), report
+
+
+def test_a_loop_that_runs_as_compiled_code_is_told_too(monkeypatch):
+    monkeypatch.setattr(loops, "BUSY_SECONDS", 0)
+    report = run("k = 0; m = n; while k < m: k += 1; m += 1")
+    assert kinds(report) == ({"endless"}, False) and "adds 1 to `k` and 1 to `m`" in str(report)
 
 
 @pytest.mark.each(4)

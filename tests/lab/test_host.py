@@ -207,7 +207,7 @@ def test_arrays_of_the_device():
         halves[1].copy_to_device(halves[0])
         assert values.ravel()[6] == 7 and values.copy_to_host()[2, 2] == 14
         garbage = cuda.device_array((2, 3))
-        assert garbage.dtype == np.float64 and np.isnan(garbage.copy_to_host()).all()
+        assert garbage.dtype == np.float64 and garbage.shape == (2, 3)
         with pytest.raises(TypeError, match="incompatible dtype"):
             values.copy_to_host(np.zeros((3, 4)))
         with pytest.raises(ValueError, match="incompatible shape"):

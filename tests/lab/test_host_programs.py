@@ -129,9 +129,9 @@ def test_what_a_kernel_is_asked_about_its_code():
         assert kernel.overloads[signature].max_cooperative_grid_blocks(256) == 128
         assert ".entry" in kernel.inspect_asm(signature)
         assert list(kernel.inspect_asm()) == [signature]
-        for ask in (kernel.inspect_llvm, kernel.inspect_sass):
-            with pytest.raises(InputError, match="inspect_asm"):
-                ask(signature)
+        assert "define" in kernel.inspect_llvm(signature)
+        with pytest.raises(InputError, match="inspect_asm"):
+            kernel.inspect_sass(signature)
         text, kind = cuda.compile_ptx_for_current_device(lambda x: x + x, (float32,), device=True)
         assert ".func" in text and kind == float32
 
@@ -160,16 +160,43 @@ def test_the_interface_of_arrays_both_ways():
     assert session.ok, session
 
 
+@pytest.mark.parametrize("native", [False, True])
+def test_a_kernel_knows_memory_of_others_by_a_name(native):
+    with instead_of_gpu(native=native) as session:
+        array = ones()
+        other = Described(array.__cuda_array_interface__)
+
+        @cuda.jit
+        def doubles():
+            other[cuda.grid(1)] *= 2
+
+        doubles[1, 8]()
+        assert array.copy_to_host().tolist() == [2] * 8
+    assert session.ok, session
+
+
+def test_for_all_of_nothing_is_no_launch():
+    with instead_of_gpu() as session:
+        add.forall(0)(ones(), 1)
+        with pytest.raises(ValueError, match="negative"):
+            add.forall(-1)
+    assert not session.launches
+
+
 @cuda.jit
 def fill(values):
     values[cuda.grid(1)] = cuda.grid(1)
 
 
+FOREIGN = np.ones(8)  # kept: memory that is freed may become an array of the lab
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"data": (0x7F0000001000, False)}, {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)},
-        {"typestr": "|O"}, {"data": (np.ones(8).__array_interface__["data"][0], False)},
+        {"data": (None, False)}, {"data": (0x7F0000001000, False)}, {"typestr": "|O"},
+        {"shape": (9,)}, {"strides": (16,)}, {"strides": (-8,)},
+        {"data": (FOREIGN.__array_interface__["data"][0], False)},
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
@@ -314,3 +341,47 @@ def test_stand_ins_for_what_is_missing():
     assert session.ok and session.launches["add"] == 4
     with pytest.raises(ImportError):
         import cupy  # noqa: F401
+
+
+PYTORCH = """
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.detach() * 2
+        add[1, 8](cuda.as_cuda_array(out), 0)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.contiguous() + torch.zeros(8, device=gradient.device)
+        add[1, 8](gradient, 1)
+        return 2 * gradient
+
+place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x = torch.ones(8, device=place, requires_grad=True)
+assert x.is_cuda and x.device == torch.device("cuda:0") and x.cpu().detach().numpy().sum() == 8
+Twice.apply(x.cuda()).sum().backward()
+assert x.grad.tolist() == [4] * 8
+layer = torch.nn.Linear(8, 1).to("cuda", dtype=torch.float64)
+assert layer(x.double()).dtype == torch.float64
+add[1, 8](torch.cuda.FloatTensor([1] * 8), 1)
+kept = cuda.to_device(np.ones(8, np.float32))
+assert torch.as_tensor(kept, device="cuda").sum() == 8
+"""
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="it is not there")
+def test_pytorch_that_finds_no_gpu():
+    torch = importlib.import_module("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    former = torch.cuda.FloatTensor, torch.autograd.function.BackwardCFunction.apply
+    with instead_of_gpu(quiet=True) as session:
+        exec(PYTORCH, {"np": np, "cuda": cuda, "add": add})
+        with pytest.raises(RuntimeError, match="detach"):
+            add[1, 8](torch.ones(8, requires_grad=True), 1)
+    assert session.ok and session.launches["add"] == 3, session
+    assert not torch.ones(1).is_cuda and not torch.cuda.is_available()
+    assert former == (torch.cuda.FloatTensor, torch.autograd.function.BackwardCFunction.apply)

@@ -1,6 +1,7 @@
 """The native engine: every index is looked at, whatever it indexes; `raise`; what is passed on."""
 
 import operator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from numba import cuda, float32, int32, types
 from numba.extending import register_jitable
 
-from lessons.lab import instead_of_gpu, native
+from lessons.lab import checked_run, instead_of_gpu, native
 from lessons.lab.compiled.messages import NativeRefusal
 from tests.lab.helpers import line_of_comment, needs_numba_cuda
 
@@ -222,6 +223,10 @@ def scaled(x, factor):
     """Gets its meaning below."""
 
 
+def item(x, i):
+    pass
+
+
 @cuda.jit(device=True)
 def scaled_twice(x):
     return scaled(scaled(x, 2), 3)
@@ -249,3 +254,30 @@ def test_functions_with_overload_are_chosen_by_type_and_their_indices_checked():
     assert out.tolist() == [6, 103]
     with pytest.raises(IndexError, match="index 4 of x"):
         native(calls_overloaded)[1, 1](x, 4, out)
+
+
+@cuda.jit
+def calls_with_numbers(x, i, out):
+    out[0] = item(x, 1)
+    out[1] = item(x, i)
+
+
+@needs_numba_cuda
+@pytest.mark.slow
+def test_an_overload_may_ask_for_a_number_that_is_known():
+    from numba.cuda.extending import overload
+
+    @overload(item, target="cuda", prefer_literal=True)
+    def item_by_number(x, i):
+        if not isinstance(i, types.IntegerLiteral):
+            return lambda x, i: -1.0
+        number = i.literal_value
+        return lambda x, i: x[number] * 100
+
+    for engine in (
+        native(calls_with_numbers)[1, 1],
+        partial(checked_run, calls_with_numbers, 1, 1),
+    ):
+        out = np.zeros(2)
+        engine(np.arange(4.0), 2, out)
+        assert out.tolist() == [100, -1]

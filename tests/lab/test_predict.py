@@ -1,7 +1,7 @@
 """`report.predict` foretells times from counts: properties, and what calibration has measured.
 
-Most tests do as if no compiler could be asked, so that they say the same everywhere: instructions
-and registers are then guessed. The compiler's text is a short one here, written by hand.
+Most tests do as if no compiler could be asked, so that they say the same everywhere. Its text is a
+short one here, written by hand.
 """
 
 import json
@@ -15,9 +15,10 @@ from benchmarks.machine import RESULTS
 from kernels import histogram
 from lessons.lab import checked_run
 from lessons.lab.errors import InputError
-from lessons.lab.numba_compiler import why_not_asked
+from lessons.lab.numba_compiler import assembled, why_not_asked
 from lessons.lab.simulator.foretell import model
-from lessons.lab.simulator.foretell.program import program_of, read_ptx, times_of, waits_of
+from lessons.lab.simulator.foretell.program import chain_of, read_ptx, times_of
+from lessons.lab.simulator.work import Work
 
 MEASURED = json.loads((RESULTS / "h200-calibration.json").read_text())
 ROWS = {row["what"]: row for row in MEASURED["rows"]}
@@ -26,7 +27,7 @@ QUICK = {"without": ("slow",), "unwritten": False, "negative": False}
 
 @pytest.fixture(autouse=True)
 def no_compiler(monkeypatch):
-    monkeypatch.setattr(model, "program_of", lambda *_: None)
+    monkeypatch.setattr(model, "assembled", lambda *_: None)
 
 
 @cuda.jit
@@ -124,7 +125,6 @@ def test_private_counts_pay(colour):
         found[name] = report.predict(grid=blocks * 64)
     assert found["global"].us > 5 * found["shared"].us
     assert found["global"].bound == "atomics"
-    assert found["global"].line in {line for _, line in report.traffic} | {found["global"].line}
 
 
 def test_the_whole_is_at_least_each_part_and_at_most_all():
@@ -136,11 +136,14 @@ def test_the_whole_is_at_least_each_part_and_at_most_all():
         assert found.sentence in str(found) and "guessed" in str(found)
 
 
-def test_a_gpu_that_is_not_known_and_a_run_that_was_not_counted():
+def test_a_gpu_that_is_not_known_and_runs_that_were_not_counted_to_their_end():
     report = checked_run(copy_strided, 1, 32, *(np.zeros(32, np.float32),) * 2, 1, measure=False)
     with pytest.raises(InputError, match="no GPU 'H3000' has been measured: take one of H200"):
         report.predict("H3000")
-    with pytest.raises(InputError, match="nothing was counted"):
+    with pytest.raises(InputError, match="counted in a run with measure=True"):
+        report.predict()
+    report = checked_run(copy_strided, 1, 64, *(np.zeros(32, np.float32),) * 2, 1)
+    with pytest.raises(InputError, match="counted in a run without problems, to its end"):
         report.predict()
 
 
@@ -148,18 +151,17 @@ def test_a_gpu_that_is_not_known_and_a_run_that_was_not_counted():
 
 
 def test_the_constants_are_those_of_the_calibration():
-    assert model.gpu_named("H200") == calibrate.constants_of(MEASURED, "H200")
+    assert model.gpu_named("H200") == {"name": "H200", **calibrate.constants_of(MEASURED)}
 
 
 @pytest.mark.parametrize("what", ["shared 8", "shared 32", "small 8", "small 32"])
 def test_what_was_measured_is_foretold(what):
     """Of kernels that one roof binds, whatever the compiler does with the rest."""
     name, stride = what.split()
-    out = np.zeros(32, np.float32)
-    if name == "shared":
-        kernel, given = calibrate.read_shared, (out, 10, int(stride))
-    else:
-        kernel, given = calibrate.read_small, (np.zeros(4608, np.float32), out, 10, int(stride))
+    given = np.zeros(32, np.float32), 10, int(stride)
+    if name == "small":
+        given = np.zeros(4608, np.float32), *given
+    kernel = calibrate.read_shared if name == "shared" else calibrate.read_small
     row = ROWS[what]
     report = checked_run(
         kernel, row["grid"], 1024, *given, only_blocks=range(1), **{**QUICK, "without": ("race",)}
@@ -171,11 +173,7 @@ def test_what_was_measured_is_foretold(what):
 # ---------------------------------------------------------------- the compiler's text
 
 PTX = """
-.visible .entry sum_up(
-    .param .u64 out
-)
-{
-    .reg .f32 %f<9>;
+.visible .entry sum_up()
     .loc 1 {first} 1
     ld.param.u64 %rd1, [out];
     setp.lt.s64 %p1, %rd1, 4;
@@ -200,39 +198,46 @@ $L__BB0_2:
     @%p3 bra $L__BB0_2;
     .loc 1 {last} 1
     st.global.f32 [%rd1], %f3;
-    ret;
-}
 """
 
 
 def test_the_rounds_of_a_loop_are_shared_out_among_its_copies():
     source, out = np.zeros((12, 64), np.float32), np.zeros(64, np.float32)
     report = checked_run(read_rows, 1, 64, source, out, 12, **QUICK)
-    body = report.source.tree.body
-    lines = {
-        "first": body[0].lineno, "loop": body[2].lineno, "inner": body[2].body[0].lineno,
-        "last": body[3].lineno,
-    }  # fmt: skip
-    text = PTX
-    for name, line in lines.items():
-        text = text.replace(f"{{{name}}}", str(line))
-    program = read_ptx(text, registers=24)
-    assert program.loops == [(1, 1), (2, 2)]
-    times = times_of(program, report.work, warps=2)
+    first, _, loop, last = report.source.tree.body
+    lines = {"first": first, "loop": loop, "inner": loop.body[0], "last": last}
+    program = read_ptx(PTX.format(**{name: one.lineno for name, one in lines.items()}))
+    assert [sum(one.slots > 0 for one in part) for part in program] == [3, 7, 4]
     # Two warps with twelve rounds each: 24 reads, of which a text reads three.
-    assert times[:4] == [2, 8, 8, 2]
-    waits = waits_of(program, lambda one: 100 if one.space else 4)
-    assert 100 <= waits[1] <= 120
+    assert times_of(program, report.work, warps=2) == [2, 8, 8]
+    assert 100 <= chain_of(program[1], lambda one: 100 if one.kind == "global" else 4) <= 120
 
 
-def test_each_round_of_a_chain_waits_for_the_last_one():
-    chain = ".entry follow(\n$L1:\nld.global.u64 %rd1, [%rd1];\n@%p1 bra $L1;\nret;"
-    assert waits_of(read_ptx(chain, registers=24), lambda one: 500 if one.space else 4)[0] >= 490
+def test_a_loop_that_asks_for_nothing_is_counted_by_its_lines():
+    work = Work()
+    work.executed[7, None] = 200
+    once = ".loc 1 7 1\nfma.rn.f32 %f1, %f1, %f2, %f3;\n.loc 1 6 1\nadd.s64 %rd1, %rd1, 1;\n"
+    for copies in (1, 4):
+        text = f".entry count_down(\n$L1:\n{once * copies}@%p1 bra $L1;\nret;"
+        assert times_of(read_ptx(text), work, warps=2) == [2, 200 / copies]
+
+
+def test_a_chain_waits_for_each_result_and_at_each_barrier():
+    read, add = "ld.global.u64 %rd{}, [%rd{}];\n", "add.s64 %rd9, %rd8, %rd7;\n"
+
+    def cycles(*lines):
+        loop = read_ptx(f".entry follow(\n$L1:\n{''.join(lines)}@%p1 bra $L1;")[1]
+        return chain_of(loop, lambda one: {"global": 500, "bar": 50}.get(one.kind, 4))
+
+    assert cycles(read.format(2, 1), read.format(4, 3)) == 500
+    assert cycles(read.format(2, 1), read.format(3, 2)) == 1000
+    assert cycles(read.format(2, 1), "bar.sync 0;\n", read.format(4, 3)) == 1050
+    assert cycles(*[add] * 10) == 21  # two instructions each, and a jump: one per cycle
 
 
 @pytest.mark.skipif(why_not_asked() is not None, reason="no compiler for GPUs")
 def test_the_compiler_says_registers_and_instructions(monkeypatch):
-    monkeypatch.setattr(model, "program_of", program_of)
+    monkeypatch.setattr(model, "assembled", assembled)
     found = rows_read(64)
     assert found.by_compiler and 8 <= found.registers <= 40 and "guessed" not in str(found)
     # A block has four warps, and a processor issues four instructions per cycle.

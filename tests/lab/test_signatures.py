@@ -48,6 +48,43 @@ def test_arrays_must_have_the_type_of_the_signature():
         checked_run(stores, 1, 1, np.zeros(2), 1, 1)
 
 
+@with_signature("(float64[::1], float32, float64)", "(float64[::1], int64, int64)")
+def adds(out, a, b):
+    out[0] = a + b
+
+
+def test_the_best_of_several_signatures():
+    out = np.zeros(1)
+    for a, b, total in ((2**24 + 1, 1, 2**24 + 2), (np.float32(0.5), 0.25, 0.75)):
+        clean(checked_run(adds, 1, 1, out, a, b))
+        assert out[0] == total
+    keep_signatures(adds, ["(float64[::1], float32, float64)", "(float64[::1], float64, float32)"])
+    with pytest.raises(TypeError, match="Ambiguous overloading for <function adds"):
+        checked_run(adds, 1, 1, out, 1.0, 2.0)
+
+
+with lab.instead_of_gpu():
+
+    @cuda.jit(["float32(float32, float32)", "float64(float64, float64)"], device=True)
+    def sum_of(a, b):
+        return a + b
+
+    @cuda.jit
+    def calls_sum_of(out, a, b):
+        out[0] = sum_of(a, b)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_device_function_is_called_by_the_best_of_its_signatures(native):
+    small, out = 2.0**-25, np.zeros(1)
+    with lab.instead_of_gpu(native=native) as session:
+        calls_sum_of[1, 1](out, 1, small)
+        assert out[0] == 1 + small
+        calls_sum_of[1, 1](out, np.float32(1), np.float32(small))
+        assert out[0] == 1
+    assert session.ok, session
+
+
 with lab.instead_of_gpu():
 
     @cuda.jit("float32(float32, int32)", device=True)

@@ -84,6 +84,16 @@ def test_the_host_reads_what_no_thread_has_written(read):
     assert READS[read] in str(session)
 
 
+@pytest.mark.parametrize("target", [None, np.zeros(8, np.float32)])
+@pytest.mark.parametrize("n", [0, 1, 8])
+def test_an_array_of_which_nothing_is_written(n, target):
+    with instead_of_gpu(quiet=True) as session:
+        array = cuda.device_array(8, np.float32)
+        fill[1, 8](array, n)
+        array.copy_to_host(target)[: max(n, 1)].sum()
+    assert [finding.kind for finding in session.problems] == ["unwritten"] * (n == 0), session
+
+
 @pytest.mark.parametrize("size, told", [(8, False), (12, True)])
 def test_a_reduction_of_what_nobody_has_written(size, told):
     with instead_of_gpu(quiet=True) as session:

@@ -7,7 +7,6 @@ import ast
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba.core import types
 from numba.core.errors import TypingError
 
 from ..overloads import implementation_of
@@ -110,9 +109,8 @@ class OverloadedPart(Part):
         self.parts: dict[Any, Part] = {}
 
     def get_call_template(self, args, kws):
-        kinds = [types.unliteral(kind) for kind in args[1:]]  # without the thread
-        named = {name: types.unliteral(kind) for name, kind in kws.items()}
-        implementation = implementation_of(self.py_func, kinds, named)
+        kinds = args[1:]  # without the thread
+        implementation = implementation_of(self.py_func, kinds, kws)
         if implementation is None:
             raise TypingError(f"{self.py_func.__name__} has no implementation for {kinds}")
         code = implementation.__code__

@@ -1,12 +1,15 @@
 """What a launch is given, as an engine takes it: NumPy arrays and numbers of the right type."""
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
 
+from ..names import package_of
+from ..numba_compiler import MASKED_ARRAYS, absent
 from ..signatures import converted
 from ..simulator.arguments import names_of_parameters, rebuild
 from ..source import read_source
@@ -83,21 +86,22 @@ def extended(
     when_done: list[Callable] = []
     values = list(arguments)
     for place, value in enumerate(values if extensions else ()):
-        kind = typed(value)
+        kind = typed(kernel, value)
         for extension in reversed(extensions):
             kind, value = extension.prepare_args(kind, value, stream=stream, retr=when_done)
         values[place] = value
     return values, when_done
 
 
-def typed(value: Any) -> Any:
-    """Numba's type of an argument; numba-cuda has a list of its own of what has which type."""
+def typed(kernel: Any, value: Any) -> Any:
+    """The type of an argument; each package has a list of its own of what has which type."""
+    memory = plain_array(plain(value))
     try:
-        from numba.cuda.typing.typeof import Purpose
-        from numba.cuda.typing.typeof import typeof as typeof_on_gpu
+        types = importlib.import_module(f"{package_of(kernel)}.typing.typeof")
     except ImportError:
-        return typeof(plain_array(plain(value)))
-    return typeof_on_gpu(plain_array(plain(value)), Purpose.argument)
+        return typeof(memory)
+    with absent(np, MASKED_ARRAYS):
+        return types.typeof(memory, types.Purpose.argument)
 
 
 def types_of(values: Iterable[Any]) -> str:

@@ -2,11 +2,13 @@
 
 import argparse
 import contextlib
+import gc
 import os
 import runpy
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from io import BufferedWriter, TextIOWrapper
 from pathlib import Path
 
 from ..dimensions import dim3_text
@@ -178,6 +180,15 @@ def command_line(options: argparse.Namespace) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:] = argv, path
+        write_open_files()
+
+
+def write_open_files() -> None:
+    """What a script has not closed is written, as at the end of Python: later it would be lost."""
+    for one in gc.get_objects():
+        if type(one) in (TextIOWrapper, BufferedWriter) and not one.closed:
+            with contextlib.suppress(OSError, ValueError):
+                one.flush()
 
 
 def exit_status(end: SystemExit) -> int:

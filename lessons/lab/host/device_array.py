@@ -26,7 +26,9 @@ class Copies(Protocol):
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
 
-    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray: ...
+    def watch_unwritten(
+        self, array: np.ndarray, missing: np.ndarray, told_now: bool
+    ) -> np.ndarray: ...
 
     def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
 
@@ -165,9 +167,9 @@ class DeviceArray(metaclass=Fixed):
         result = self._lab_session.copy_to_host(self._lab_data, ary, stream)
         written = self._lab_written
         ordinary = ary is not None and type(ary) is np.ndarray  # which does not tell who reads it
-        if ordinary or written is None or written.all() or not written.any():
+        if written is None or written.all() or (ordinary and written.any()):
             return result
-        return self._lab_session.watch_unwritten(result, ~written)
+        return self._lab_session.watch_unwritten(result, ~written, told_now=ordinary)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy from a NumPy array or from another one on the device."""
@@ -210,7 +212,7 @@ def adopted(session: Copies, description: Any) -> DeviceArray:
     dtype = np.dtype(str(description["typestr"]) if descr[0][0] == "" else list(descr))
     steps = description.get("strides")
     steps = None if steps is None else tuple(map(int, steps))
-    address = int(description["data"][0])
+    address = int(description["data"][0] or 0)  # None: a library that found no GPU
     first, end = extent(shape, dtype, steps)
     for room in list(session.rooms):
         flat = room.memory.ravel(order="K")

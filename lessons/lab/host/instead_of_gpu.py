@@ -11,7 +11,8 @@ from numba import cuda
 from numba.core import config
 
 from .. import AfterImport
-from ..names import SUCCESSORS
+from ..frozen_globals import adopters
+from ..names import SUCCESSORS, package_of
 from ..simulator.accepted import Acceptances
 from ..simulator.options import BUDGET
 from .device_array import DeviceArray
@@ -73,8 +74,11 @@ def replaced(session: Session) -> Iterator[None]:
     patches = Patches()
 
     def put_in(front: Any) -> None:
+        inner = importlib.import_module(package_of(front))  # where a package's own functions look
         for name, value in host_functions(session).items():
             patches.replace(front, name, value)
+            if inner is not front and hasattr(inner, name):
+                patches.set(inner, name, value)
         patches.replace(front, "jit", jit_replacement(front.jit))
         for name, method in kernel_methods(session).items():
             patches.set(class_of_kernels(front), name, method)
@@ -95,8 +99,11 @@ def replaced(session: Session) -> Iterator[None]:
         if driver is not None and hasattr(driver, "Driver"):  # Numba's own simulator has none
             patches.set(driver.Driver, "get_version", lambda self: RUNTIME_VERSION)
         patches.everywhere()
+        adopters.append(session.adopted)
         yield
     finally:
+        if session.adopted in adopters:
+            adopters.remove(session.adopted)
         session.end()
         if later in sys.meta_path:
             sys.meta_path.remove(later)
@@ -105,7 +112,7 @@ def replaced(session: Session) -> Iterator[None]:
 
 def inner_modules(session: Session, front: Any) -> dict[str, dict[str, Any]]:
     """Modules that a program may ask in place of `numba.cuda`: what is replaced in each."""
-    drivers = ("numba.cuda" if front is cuda else "numba_cuda_mlir.numba_cuda") + ".cudadrv"
+    drivers = f"{package_of(front)}.cudadrv"
     return {
         f"{drivers}.devicearray": {
             "DeviceNDArray": DeviceArray,

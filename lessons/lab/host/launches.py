@@ -1,5 +1,6 @@
 """What replaces the methods of a kernel: its launches go to a session instead of a GPU."""
 
+import functools
 import importlib
 import inspect
 import warnings
@@ -8,12 +9,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from numba.core.types import void
+import numba.cuda
 
 from ..dimensions import MAX_THREADS, Configuration, configuration, forall_configuration
 from ..errors import InputError, refuse_names
-from ..names import SUCCESSOR
+from ..names import SUCCESSOR, is_of_successor
 from ..numba_compiler import any_device
+from ..overloads import in_types_of, types_of
 from ..signatures import keep_signatures, signatures_of
 from ..source import python_function
 from .arguments import typed
@@ -41,9 +43,10 @@ class Launcher(metaclass=Fixed):
     def __call__(self, *arguments: Any, **by_name: Any) -> None:
         refuse_names(by_name)
         self._lab_session.launch(self._lab_kernel, self._lab_chosen, arguments)
-        if not signatures_of(self._lab_kernel):
+        kernel = self._lab_kernel
+        if not signatures_of(kernel):
             with suppress(TypeError, ValueError):  # of what has no type of its own, as cuda.In(...)
-                remember_types(self._lab_kernel, [tuple(map(typed, arguments))])
+                remember_types(kernel, [tuple(typed(kernel, value) for value in arguments)])
 
 
 class Overloads(dict, metaclass=Fixed):
@@ -74,24 +77,41 @@ class WithoutCode(metaclass=Fixed):
 
     @property
     def signature(self) -> Any:
-        return void(*self._lab_types)
+        return types_of(self._lab_kernel).void(*self._lab_types)
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks a GPU could hold at once: that of `devices.Device`."""
         return MULTIPROCESSORS * blocks_at_once(blockdim)
 
-    def inspect_asm(self, cc: Any = None) -> str:
-        """PTX, which numba-cuda makes without a GPU, for the capability of the lab's device."""
-        kernel, cc = self._lab_kernel, cc or Device.compute_capability
-        package = SUCCESSOR if type(kernel).__module__.startswith(SUCCESSOR) else "numba"
-        front = importlib.import_module(f"{package}.cuda")
+    @functools.cached_property
+    def _lab_code(self) -> Any:
+        """What the compiler makes of the kernel, for which it needs no GPU."""
+        kernel, types = self._lab_kernel, self._lab_types
         with any_device():
-            return str(front.compile_ptx(kernel.py_func, self._lab_types, cc=cc)[0])
+            if is_of_successor(kernel):
+                anew = type(kernel)(kernel.py_func, targetoptions=dict(kernel.targetoptions))
+                return anew.compile(types, output="ptx")
+            dispatcher = importlib.import_module("numba.cuda.dispatcher")
+            return dispatcher._Kernel(kernel.py_func, types, **kernel.targetoptions)
+
+    metadata = property(lambda self: self._lab_code.metadata)  # what numba-cuda-mlir keeps
+
+    def inspect_asm(self, cc: Any = None) -> str:
+        """PTX, for the capability of the lab's device."""
+        kernel, cc = self._lab_kernel, cc or Device.compute_capability
+        if is_of_successor(kernel):
+            return str(self.metadata["ptx"])
+        with any_device():
+            return str(numba.cuda.compile_ptx(kernel.py_func, self._lab_types, cc=cc)[0])
 
     def inspect_llvm(self) -> str:
-        raise InputError(
-            "inspect_llvm: the lab keeps no intermediate code; inspect_asm gives a kernel's PTX"
-        )
+        """The intermediate language from which PTX is made."""
+        code = self._lab_code
+        if not is_of_successor(self._lab_kernel):
+            return str(code.inspect_llvm())
+        make = importlib.import_module(f"{SUCCESSOR}.mlir_optimization").get_llvmir
+        with any_device():
+            return str(make(code))
 
     def inspect_sass(self) -> str:
         raise InputError(
@@ -122,9 +142,9 @@ def kernel_methods(session: "Session") -> dict[str, Callable]:
 
     def forall(
         kernel: Callable, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
-    ) -> Launcher:
+    ) -> Callable[..., None]:
         chosen = forall_configuration(ntasks, tpb, stream, sharedmem)
-        return Launcher(session, kernel, chosen)
+        return Launcher(session, kernel, chosen) if ntasks else lambda *arguments: None
 
     def specialize(kernel: Callable, *arguments: Any) -> Callable:
         return kernel  # each launch looks at its arguments anyway
@@ -165,7 +185,11 @@ def unknown_without_gpu(name: str) -> Callable:
 def without_code(kernel: Any) -> Any:
     options = getattr(kernel, "targetoptions", None)  # kernels of Numba's simulator have none
     if options is not None and hasattr(kernel, "overloads") and not options.get("device"):
+        annotated = list(kernel.overloads)  # numba-cuda-mlir compiles for the types of annotations
         kernel.overloads = Overloads(kernel)
+        if annotated:
+            keep_signatures(kernel, annotated)
+            remember_types(kernel, annotated)
     return kernel
 
 
@@ -174,7 +198,8 @@ def remember_types(kernel: Any, launched: Iterable[tuple]) -> None:
     code = getattr(kernel, "overloads", None)
     if not isinstance(code, Overloads):
         return
-    for types in launched:
+    for given in launched:
+        types = tuple(in_types_of(types_of(kernel), kind) for kind in given)
         if types not in code:
             code[types] = WithoutCode(kernel, types)
 

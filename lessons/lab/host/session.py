@@ -177,10 +177,16 @@ class Session(Found):
 
     # ---------------------------------------------------------------- who may use what
 
-    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """A copy from the device of which no thread has written some elements: who reads those?"""
+    def watch_unwritten(self, array: np.ndarray, missing: np.ndarray, told_now: bool) -> np.ndarray:
+        """A copy from the device of which no thread has written some elements: who reads those?
+
+        told_now: the copy is told itself, since of its target nobody will know who reads it.
+        """
         memory = array.base if isinstance(array, HostArray) else array
         if not self.options.unwritten or memory is None or memory.shape != missing.shape:
+            return array
+        if told_now:
+            self.find_unwritten("copies", missing.size, missing.size, [0] * missing.ndim)
             return array
         numbers = np.empty_like(memory, dtype=np.int64)
         numbers[...] = np.where(missing, np.arange(1, missing.size + 1).reshape(missing.shape), 0)
@@ -198,14 +204,18 @@ class Session(Found):
             if writes or len(found):
                 numbers[...] = 0  # told once; or not known any more
             if len(found):
-                place, count = host_place(), len(found)
                 first = [int(i) for i in np.unravel_index(found[0] - 1, whole.shape)]
-                message = (
-                    f"the host reads {'an element' if count == 1 else f'{count:,} elements'} of an "
-                    f"array of the device that no thread has written, the first at {first}: is "
-                    "the grid too small, or a guard too strict?"
-                )
-                self.add(Finding("unwritten", place.line, message, file=place.file))
+                self.find_unwritten("reads", len(found), whole.size, first)
+
+    def find_unwritten(self, does: str, count: int, size: int, first: list[int]) -> None:
+        some = "an element" if count == 1 else f"{count:,} elements"
+        where = f", the first at {first}: is the grid too small, or a guard too strict?"
+        if count == size:
+            some = f"all {some}" if count > 1 else some
+            where = ": was it given to a launch, and does a guard let any thread of it write?"
+        message = f"the host {does} {some} of an array of the device that no thread has written"
+        place = host_place()
+        self.add(Finding("unwritten", place.line, message + where, file=place.file))
 
     def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None:
         """The host reads or writes memory that the device uses, too. item: of it, this part."""

@@ -2,6 +2,7 @@
 
 They are found only where the real package is missing, while the lab is in the place of
 `numba.cuda`. What is computed with their arrays NumPy computes, at once, and nothing checks it.
+A PyTorch that is there, but finds no GPU, goes on itself, with all tensors in the host's memory.
 """
 
 import contextlib
@@ -9,12 +10,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from time import perf_counter
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
+from .. import AfterImport
 from .device_array import DeviceArray, plain
 
 METHODS = (
@@ -144,7 +147,9 @@ def module_of(name: str, near: Array, ours: dict[str, Any]) -> ModuleType:
     module.__dict__.update(ours, cuda=CUDA)
 
     def from_numpy(wanted: str) -> Any:
-        value = getattr(np, wanted)
+        value = getattr(np, wanted, None)
+        if value is None or wanted.startswith("__"):
+            raise AttributeError(no_such_part(f"{name}.{wanted}"))
         return by_numpy(value, near) if callable(value) and not isinstance(value, type) else value
 
     module.__getattr__ = from_numpy  # type: ignore[method-assign]
@@ -163,8 +168,22 @@ class Stream(contextlib.nullcontext):
         """Nothing is under way."""
 
 
+class Event(Stream):
+    """A point in time of the host's."""
+
+    def __init__(self, *ignored: Any, **options: Any) -> None:
+        super().__init__()
+        self.time = perf_counter()
+
+    def record(self, stream: Any = None) -> None:
+        self.time = perf_counter()
+
+    def elapsed_time(self, later: "Event") -> float:
+        return (later.time - self.time) * 1000
+
+
 CUDA = SimpleNamespace(
-    Stream=Stream, Device=contextlib.nullcontext, is_available=lambda: True,
+    Stream=Stream, Event=Event, Device=contextlib.nullcontext, is_available=lambda: True,
     current_device=lambda: 0, synchronize=lambda *ignored: cuda.synchronize(),
     runtime=SimpleNamespace(deviceSynchronize=lambda: cuda.synchronize()),
 )  # fmt: skip
@@ -210,17 +229,36 @@ def torch() -> ModuleType:
     return module_of("torch", host, ours)
 
 
-MAKES: dict[str, Callable[[], ModuleType]] = {"cupy": cupy, "torch": torch}
+def part_of_cuda() -> ModuleType:
+    module = ModuleType("cuda")
+    module.__dict__.update(vars(CUDA))
+    return module
+
+
+MAKES: dict[str, Callable[[], ModuleType]] = {
+    "cupy": cupy, "torch": torch, "cupy.cuda": part_of_cuda, "torch.cuda": part_of_cuda,
+}  # fmt: skip
+
+
+def no_such_part(name: str) -> str:
+    remedy = "install CuPy" if name.startswith("cupy") else "install PyTorch; one for CPUs will do"
+    return f"what the lab has in the place of {name.partition('.')[0]} has no {name}: {remedy}"
 
 
 class StandIns(MetaPathFinder, Loader):
     """The last that is asked for a module."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
-        return ModuleSpec(name, self) if name in MAKES else None
+        whole = sys.modules.get(name.partition(".")[0])
+        if name in MAKES:
+            return ModuleSpec(name, self, is_package="." not in name)
+        if getattr(getattr(whole, "__spec__", None), "loader", None) is self:
+            raise ModuleNotFoundError(no_such_part(name), name=name)
+        return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        print(f"{spec.name} is not installed: the lab stands in for it", file=sys.stderr)
+        if "." not in spec.name:
+            print(f"{spec.name} is not installed: the lab stands in for it", file=sys.stderr)
         return MAKES[spec.name]()
 
     def exec_module(self, module: ModuleType) -> None:
@@ -231,11 +269,80 @@ class StandIns(MetaPathFinder, Loader):
 def stand_ins() -> Iterator[None]:
     """While this block runs, `import cupy` and `import torch` find something."""
     finder = StandIns()
-    sys.meta_path.append(finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-        for name in MAKES:
-            if getattr(getattr(sys.modules.get(name), "__spec__", None), "loader", None) is finder:
-                del sys.modules[name]
+    with contextlib.ExitStack() as stack:
+        later = AfterImport("torch", lambda module: without_gpu(module, stack))
+        sys.meta_path.append(finder)
+        if "torch" in sys.modules:
+            without_gpu(sys.modules["torch"], stack)
+        else:
+            sys.meta_path.insert(0, later)
+        try:
+            yield
+        finally:
+            sys.meta_path[:] = [one for one in sys.meta_path if one not in (finder, later)]
+            for name in MAKES:
+                spec = getattr(sys.modules.get(name), "__spec__", None)
+                if getattr(spec, "loader", None) is finder:
+                    del sys.modules[name]
+
+
+# ---------------------------------------------------------------- PyTorch that finds no GPU
+
+
+def without_gpu(torch: Any, stack: contextlib.ExitStack) -> None:
+    """Until the stack is closed, tensors say that they are on a GPU, and stay where they are."""
+    if not hasattr(torch, "overrides") or torch.cuda.is_available():
+        return
+    on_gpu, tensor = torch.device("cuda:0"), torch.Tensor
+    answers = {tensor.is_cuda.__get__: True, tensor.device.__get__: on_gpu}
+
+    def on_host(value: Any) -> Any:
+        if isinstance(value, DeviceArray):
+            value._lab_assume_written()
+            return torch.from_numpy(value._lab_data)
+        is_gpu = isinstance(value, (str, torch.device)) and str(value).startswith("cuda")
+        return "cpu" if is_gpu else value
+
+    class OnHost(torch.overrides.TorchFunctionMode):
+        def __torch_function__(
+            self, function: Any, types: Any, arguments: Any = (), options: Any = None
+        ) -> Any:
+            if function in answers:
+                return answers[function]
+            if function == tensor.cuda:
+                return arguments[0]
+            if function == tensor.__cuda_array_interface__.__get__:
+                return interface(arguments[0])
+            options = {name: on_host(value) for name, value in (options or {}).items()}
+            if function != torch.device:
+                arguments = tuple(map(on_host, arguments))
+            return function(*arguments, **options)
+
+    def interface(array: Any) -> dict[str, Any]:
+        if array.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on a Variable: call .detach()")
+        with cuda.mapped(array.numpy()) as there:
+            array._lab_memory = there
+        answer: dict[str, Any] = there.__cuda_array_interface__
+        return answer
+
+    print("PyTorch finds no GPU: its tensors stay in the host's memory", file=sys.stderr)
+    kinds = "Float Double Half Byte Char Short Int Long Bool".split()
+    ours = {f"{kind}Tensor": getattr(torch, f"{kind}Tensor") for kind in kinds} | vars(CUDA)
+    ours |= {"device_count": lambda: 1, "current_stream": Stream, "_lazy_init": lambda: None}
+    ours |= {"get_device_name": lambda *which: "the lab's simulator"}
+    ours |= {"set_device": lambda which: None, "empty_cache": lambda: None}
+    backward = torch.autograd.function.BackwardCFunction
+
+    def apply(self: Any, *gradients: Any) -> Any:
+        with OnHost():  # PyTorch lays a mode aside while it goes backward
+            return run_backward(self, *gradients)
+
+    run_backward = backward.apply
+    for owner, name, value in [
+        *((torch.cuda, *our) for our in ours.items()),
+        (backward, "apply", apply),
+    ]:
+        stack.callback(setattr, owner, name, getattr(owner, name, None))
+        setattr(owner, name, value)
+    stack.enter_context(OnHost())

@@ -263,7 +263,7 @@ def expected_outputs(
 ) -> tuple[str, ...]:
     """The names, each of an array. Raises `ValueError`."""
     names = (names,) if isinstance(names, str) else tuple(names)
-    arrays = arrays_of(source, arguments)
+    arrays = arrays_of(source, arguments) if names else {}
     for name in names:
         if name not in arrays:
             raise ValueError(
@@ -280,7 +280,7 @@ def garbage_arrays(
 ) -> dict[str, np.ndarray]:
     """name -> which elements are written already. Raises `ValueError`."""
     names = expected_outputs(source, arguments, arrays)
-    here = arrays_of(source, arguments)
+    here = arrays_of(source, arguments) if names else {}
     if not isinstance(arrays, Mapping):
         return {name: np.zeros(here[name].shape, bool) for name in names}
     for name, written in arrays.items():

@@ -4,12 +4,14 @@ import ast
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from ..source import Source
 from ..uninterrupted import uninterrupted
 from .assignments import Assignments
 from .context import Context
@@ -93,10 +95,25 @@ class LoopWatch:
             self.compare(node, running, last)
         waits = looked and not changed
         power = last.rounds & (last.rounds - 1) == 0
+        if power and last.rounds >= FIRST_REMEMBERED:
+            held = ((name, held.value) for name, held in self.stack.frame.variables.items())
+            values = {n: v[running] if isinstance(v, np.ndarray) else v for n, v in held}
+            self.look_ahead(node, running, last.rounds, values)
         if waits and (power or last.changed or not last.since):
             self.remember(node, running, last, with_memory=False)
         elif not waits and power and last.rounds >= FIRST_REMEMBERED:
             self.remember(node, running, last, with_memory=True)
+
+    def look_ahead(
+        self, node: ast.While, running: Mask, rounds: int, values: Mapping[str, Any]
+    ) -> None:
+        """Raises `Stop` if each round leads away from the end. values: of these threads."""
+        steps = Ahead(node, self.stack.source, values).steps
+        if steps:
+            added = " and ".join(f"{np.ravel(steps[n])[0]} to `{n}`" for n in sorted(steps))
+            why = f"each adds {added}, which does not bring the end nearer"
+            self.report_endless(node, running, rounds, why)
+            raise Stop
 
     def compare(self, node: ast.While, running: Mask, last: Waiting) -> None:
         """Is this round as the one that is remembered? Raises `Stop` or `Stuck` if none ends it."""
@@ -284,7 +301,10 @@ def names_in(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
-PURE = ("min", "max", "abs", "len", "range", "int", "float", "bool", "round", "divmod", "pow")
+PURE = (
+    "min", "max", "abs", "len", "range", "int", "float", "bool", "round", "divmod", "pow",
+    "int32", "int64", "uint32", "uint64", "float32", "float64",
+)  # fmt: skip
 
 
 @functools.lru_cache(maxsize=1024)
@@ -321,9 +341,16 @@ def asks(loop: ast.While) -> tuple[bool, bool]:
     """Whether what decides comes from memory; whether from other threads, without memory."""
     parts = [part for test in deciding(loop) for part in ast.walk(test)]
     calls = [ast.unparse(part.func) for part in parts if isinstance(part, ast.Call)]
-    pure = all(call in PURE or call.startswith(("math.", "cuda.grid")) for call in calls)
     others = any("sync" in call or "activemask" in call for call in calls)
-    return not pure or any(map(is_element, parts)), others
+    return not all(map(is_pure, parts)), others
+
+
+def is_pure(node: ast.AST) -> bool:
+    """Whether what a node stands for depends on nothing but the variables in it."""
+    if isinstance(node, ast.Call):
+        call = ast.unparse(node.func)
+        return call.removeprefix("np.") in PURE or call.startswith(("math.", "cuda.grid"))
+    return not is_element(node)
 
 
 def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
@@ -336,6 +363,141 @@ def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
 def is_nap(call: ast.Call) -> bool:
     """Whether a call only takes time."""
     return isinstance(call.func, ast.Attribute) and call.func.attr == "nanosleep"
+
+
+# ---------------------------------------------------------------- loops that lead away from an end
+
+# Where each round adds the same to the variables of a test, and its two sides come no nearer to
+# each other, the test says for ever what it says now. That holds for floats, too: however a sum is
+# rounded, it is never on the other side of what was added to. Whole numbers as small as these
+# overflow after 2^42 rounds at the earliest: a GPU takes hours for them.
+
+
+FAR, SMALL = 1 << 60, 1 << 20  # of a number; of what a round adds to it
+WAYS = {ast.Lt: -1, ast.LtE: -1, ast.Gt: 1, ast.GtE: 1}  # that left - right may go, if it is true
+LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Assert)
+Steps: TypeAlias = dict[str, tuple[ast.operator, ast.expr]]  # name -> what a round does to it
+Tests: TypeAlias = list[tuple[ast.expr, bool]]  # each, and what it says if a round follows
+
+
+@functools.lru_cache(maxsize=1024)
+def drift_of(loop: ast.While) -> tuple[Steps, Tests, Counter[str]] | None:
+    """And how often each name is assigned; None if it may end in a way not understood here."""
+    steps: Steps = {}
+    tests: Tests = [(loop.test, True)]
+    for statement in loop.body:
+        match statement:
+            case ast.If(test, [*_, ast.Break() | ast.Return()], []):
+                tests.append((test, False))
+                continue
+            case ast.AugAssign(ast.Name(name), operation, value):
+                steps[name] = operation, value
+            case ast.Assign([ast.Name(name)], ast.BinOp(ast.Name(same), operation, value)):
+                if name == same:
+                    steps[name] = operation, value
+        if any(isinstance(part, LEAVES) for part in ast.walk(statement)):
+            return None
+    names = (node for node in ast.walk(loop) if isinstance(node, ast.Name))
+    stored = Counter(node.id for node in names if isinstance(node.ctx, ast.Store))
+    return (steps, tests, stored) if steps else None
+
+
+class Ahead:
+    """What the rounds to come will bring. values: of the threads that run.
+
+    steps: name -> what each round adds to it.
+    """
+
+    def __init__(self, loop: ast.While, source: Source, values: Mapping[str, Any]) -> None:
+        drift = drift_of(loop)
+        self.source, self.values = source, values
+        self.steps: dict[str, Any] = {}
+        if drift is None:
+            return
+        steps, tests, self.stored = drift
+        for name, (operation, added) in steps.items():
+            step = self.number(added)
+            alike = is_small(values.get(name), FAR) and is_small(step, SMALL)
+            if alike and self.stored[name] == 1 and isinstance(operation, (ast.Add, ast.Sub)):
+                self.steps[name] = step if isinstance(operation, ast.Add) else 0 - step
+        asked = {name for test, _ in tests for name in names_in(test)}
+        if not all(self.stays(test, true) for test, true in tests):
+            asked = set()
+        self.steps = {name: step for name, step in self.steps.items() if name in asked}
+
+    def number(self, node: ast.expr) -> Any:
+        """The value of what no round changes; None if it is not a name or number."""
+        match node:
+            case ast.Constant(value):
+                return value
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
+                return -value
+            case ast.Call(function, [ast.Constant(int() | float() as value)], []):  # float32(0.1)
+                is_single = ast.unparse(function).endswith("float32")
+                return float(np.float32(value)) if is_single else None
+            case ast.Name(name) if not self.stored[name]:
+                return self.values[name] if name in self.values else self.source.lookup(name)
+        return None
+
+    def without_offset(self, node: ast.expr) -> ast.expr:
+        """`k` for `k + 1`, which moves the same way."""
+        match node:
+            case ast.BinOp(left, ast.Add() | ast.Sub(), right):
+                return left if is_small(self.number(right), SMALL) else node
+        return node
+
+    def stays(self, test: ast.expr, true: bool) -> bool:
+        """Whether a test that was true, or false, will always be so."""
+        match test:
+            case ast.Constant(value):
+                return bool(value) is true
+            case ast.Name():
+                return self.pair_stays(test, ast.NotEq(), ast.Constant(0), true)
+            case ast.UnaryOp(ast.Not(), inner):
+                return self.stays(inner, not true)
+            case ast.BoolOp(operation, tests) if isinstance(operation, ast.And) is true:
+                return all(self.stays(one, true) for one in tests)
+            case ast.Compare(left, [operation], [right]):
+                return self.pair_stays(left, operation, right, true)
+        return False
+
+    def pair_stays(self, left: ast.expr, operation: ast.cmpop, right: ast.expr, true: bool) -> bool:
+        if type(operation) in WAYS:
+            left, right = self.without_offset(left), self.without_offset(right)
+        both = [ast.unparse(side) for side in (left, right)]
+        fixed = [name not in self.steps for name in both]
+        for side, is_fixed in zip((left, right), fixed, strict=True):
+            if is_fixed and any(self.stored[name] for name in names_in(side)):
+                return False
+            if not all(map(is_pure, ast.walk(side))):
+                return False
+        one, other = (self.steps.get(name, 0) for name in both)
+        whole = not any(
+            np.asarray(self.values[n]).dtype.kind == "f" for n in both if n in self.steps
+        )
+        if whole and not any(fixed):
+            one, other = one - other, 0  # exact, so that one makes up for the other
+        up, down = (bool(np.all(s * one >= 0) and np.all(s * other <= 0)) for s in (1, -1))
+        if type(operation) in WAYS:
+            return up if (WAYS[type(operation)] > 0) is true else down
+        if type(operation) is not (ast.NotEq if true else ast.Eq):
+            return False
+        now = [self.values[name] if name in self.steps else self.number(side)
+               for name, side in zip(both, (left, right), strict=True)]  # fmt: skip
+        if not all(is_small(value, FAR) for value in now):
+            return False
+        above, below = (bool(np.all(s * now[0] > s * now[1])) for s in (1, -1))
+        return (up and above) or (down and below) or (whole and up and down)
+
+
+def is_small(value: Any, limit: int) -> bool:
+    """Whether it is one number, or one per thread: an int64 below a limit, or a finite float."""
+    if not isinstance(value, (int, float, np.generic, np.ndarray)):
+        return False
+    numbers = np.asarray(value)
+    if numbers.dtype == np.int64:
+        return bool(((numbers > -limit) & (numbers < limit)).all())
+    return numbers.dtype.kind == "f" and bool(np.isfinite(numbers).all())
 
 
 # ---------------------------------------------------------------- loops that only compute
@@ -468,6 +630,12 @@ class ComputingLoops:
             progress.rounds += int(rounds.max())
             self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
             going_on = going_on[status == 0]
+            if len(going_on) and isinstance(plan.loop, ast.While):
+                still_there = self.team.nobody.copy()
+                still_there[positions[going_on]] = True
+                now = {name: v[going_on] if np.ndim(v) else v
+                       for (name, _, _), v in zip(kinds, values, strict=True)}  # fmt: skip
+                self.watch.look_ahead(plan.loop, still_there, progress.rounds, now)
         for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
             self.keep(name, positions, value)
         self.count_branches(plan, branches)

@@ -11,7 +11,7 @@ from ..source import Source
 from .accepted import Acceptances
 from .events import AccessEvent, Recording
 from .findings import KINDS, NOWHERE, Finding, Findings, Place
-from .foretell.model import Given, Prediction, foretell
+from .foretell.model import Prediction, foretell
 from .report_html import report_html
 from .sarif import sarif_log
 from .traffic import Traffic, totals_of_lines, traffic_table
@@ -37,8 +37,8 @@ class Report(Findings):
         self.left_out: Counter[str] = Counter()  # kind -> findings of it that are not kept
         self.doubles_asked_for = False  # by an array of doubles among the arguments
         self.counted: dict[tuple[str, int, str], Traffic] = {}  # by filename, line and array
-        self.work = Work()  # for `predict`
-        self.given: Given | None = None
+        self.work = Work()  # for `predict`, as is this: kernel, arguments, their types if explicit,
+        self.given: tuple | None = None  # arrays by name, how many blocks ran
         self.events: list[AccessEvent] = []  # for the picture
         self.events_left_out = 0
         self.compiler_not_asked: str | None = None  # why the lab's rules decided what compiles

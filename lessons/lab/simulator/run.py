@@ -25,7 +25,6 @@ from .arguments import (
 )
 from .events import Recording
 from .findings import wanted_kinds
-from .foretell.model import Given
 from .interpreter import Interpreter
 from .limits import check_limits
 from .memory.arrays import written_now
@@ -88,7 +87,7 @@ def run_with(
     blocks = blocks_to_run(report.grid, options.only_blocks)
     if options.measure:
         arrays = arrays_of(source, arguments)
-        report.given = Given(kernel, arrays, arguments, types, len(blocks))
+        report.given = kernel, arguments, types, arrays, len(blocks)
     if options.only_blocks is not None and (options.record or expected or options.other_shapes):
         raise ValueError("record, expect_written and other_shapes need all blocks, not only_blocks")
     check_limits(report, arguments, options.dynamic_shared, len(blocks))

@@ -8,7 +8,6 @@ import numpy as np
 from .traffic import SECTOR_BYTES, WARP
 
 BLOCK = 1 << 40  # a block's keys begin at so many times its number
-WORD_BYTES = 4
 MOST_KEYS = 1 << 22  # before equal ones are thrown away
 
 
@@ -19,15 +18,13 @@ class Work:
 
     executed: (line, statement) -> warps that executed it. requests: (line, space) -> requests of
     memory, one per warp. touched: (array, kind of access) -> keys of sectors, BLOCK * block +
-    sector. hits: array -> atomic operations on each word of four bytes. floats: arrays with atomic
-    operations on floats. shared_bytes: of a block.
+    sector. floats: arrays with atomic operations on floats. shared_bytes: of a block.
     """
 
     def __init__(self) -> None:
         self.executed: Counter[tuple[int, ast.stmt]] = Counter()
         self.requests: Counter[tuple[int, str]] = Counter()
         self.touched: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
-        self.hits: dict[str, np.ndarray] = {}
         self.floats: set[str] = set()
         self.shared_bytes = 0
         self.last_mask: np.ndarray | None = None
@@ -36,9 +33,8 @@ class Work:
     def execute(self, line: int, statement: ast.stmt, mask: np.ndarray) -> None:
         """Threads in `mask`, a team's, execute a statement."""
         if mask is not self.last_mask:
-            fours = mask.view(np.uint64).reshape(-1, WARP // 8)
-            whole = fours[:, 0] | fours[:, 1] | fours[:, 2] | fours[:, 3]
-            self.last_mask, self.last_warps = mask, int(np.count_nonzero(whole))
+            eights = mask.view(np.uint64).reshape(-1, WARP // 8)
+            self.last_mask, self.last_warps = mask, int(np.count_nonzero(eights.any(axis=1)))
         self.executed[line or statement.lineno, statement] += self.last_warps
 
     def repeat(self, line: int, loop: ast.While | ast.For, rounds: int) -> None:
@@ -55,20 +51,13 @@ class Work:
     ) -> None:
         """Accesses of a team. address, active: (warps, 32); block: (warps,) int, its number."""
         keys = (address // SECTOR_BYTES + block[:, None].astype(np.int64) * BLOCK)[active]
-        # Neighbours touch the same sector: without these there is little left to sort.
-        keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
         found = self.touched[array, kind]
-        found.append(np.unique(keys))
+        # Neighbours touch the same sector: without these there is little left to sort.
+        found.append(np.unique(keys[np.flatnonzero(np.diff(keys, prepend=-1))]))
         if len(found) > 1 and sum(map(len, found)) > MOST_KEYS:
             found[:] = [np.unique(np.concatenate(found))]
 
-    def hit(self, array: str, address: np.ndarray) -> None:
-        """Atomic operations at addresses (n,) of global memory."""
-        counts = np.bincount(address // WORD_BYTES, minlength=len(self.hits.get(array, ())))
-        counts[: len(self.hits.get(array, ()))] += self.hits.get(array, 0)
-        self.hits[array] = counts
-
-    def keys(self, array: str, kind: str) -> np.ndarray:
-        """(n,) int64: sorted keys of all sectors of an array that such accesses have touched."""
-        found = self.touched.get((array, kind), [])
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    def sectors(self, array: str, kind: str) -> tuple[int, int]:
+        """How many sectors of an array such accesses touched: (each block's own, all different)."""
+        keys = np.unique(np.concatenate(self.touched[array, kind]))
+        return len(keys), len(np.unique(keys % BLOCK))

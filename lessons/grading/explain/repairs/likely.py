@@ -25,7 +25,7 @@ from lessons.mutations.scope import (
     pairs_of,
 )
 from lessons.mutations.source import Change, Source
-from lessons.mutations.statements import changed_name
+from lessons.mutations.statements import LOOPS, changed_name
 
 KIND = "as elsewhere"
 AXES = (
@@ -37,7 +37,8 @@ MOST_APART = 0.6  # of the words of two such lines
 IN_BOTH = 2  # ranks that a change gains if it is made for both axes of a line
 FEW = ("term", "factor", "number", "sign", "operator", "parentheses")  # one more rank
 NO_MODEL = ("float32", "int32", "int64", "uint32", "uint64", "range", "min", "max", "int", "abs")
-PLACES = (ast.Tuple, ast.Subscript, ast.Call)  # where indices and arguments stand
+STEPS = "BLOCK_THREADS", "cuda.blockDim.x"
+PLACES = (ast.Tuple, ast.Subscript, ast.Call, ast.Compare)  # where indices and arguments stand
 OUTSIDE = re.compile(
     r"line (\d+): out-of-bounds: (?:in \w+ \([^)]*\): )?(\w+)\[[^]]*\] is outside its shape "
     r"\([\d, ]*\): (?:axis (\d+) has|index -\d+ of axis (\d+))"
@@ -90,11 +91,18 @@ class Text:
             yield self.source.change(node, new, KIND, words)
 
 
-def head_of(node: ast.Call | ast.Subscript) -> str:
+Part = ast.Call | ast.Subscript | ast.Compare
+
+
+def head_of(node: Part) -> str:
+    if isinstance(node, ast.Compare):
+        return ast.unparse(node.left)
     return ast.unparse(node.func if isinstance(node, ast.Call) else node.value)
 
 
-def parts_of(node: ast.Call | ast.Subscript) -> list[ast.expr]:
+def parts_of(node: Part) -> list[ast.expr]:
+    if isinstance(node, ast.Compare):
+        return node.comparators
     return node.args if isinstance(node, ast.Call) else indices_of(node)
 
 
@@ -109,12 +117,11 @@ def as_the_other_axis(text: Text) -> Iterator[Change]:
             continue
         words, own = WORDS.findall(text.of(model[1])), WORDS.findall(text.of(mine))
         turned = turned_words(model[1], mine, text)
-        if len(words) == len(own):
-            new = with_operators_of(words, own)
-        elif name == text.turned(model[0]) if name else {*turned} - {*words} <= {*own}:
+        new = with_operators_of(words, own) if len(words) == len(own) else own
+        if new == own and (
+            name == text.turned(model[0]) if name else {*turned} - {*words} <= {*own}
+        ):
             new = turned
-        else:
-            continue
         if new not in (own, words) and (name or {*turned} - {*words}):
             told = f"with the expression made as that of line {model[1].lineno}"
             yield from text.change(mine, f"({' '.join(new)})", told)
@@ -194,7 +201,7 @@ def as_in_another_call(text: Text) -> Iterator[Change]:
 
     All indices as another array has them, if it has one of these.
     """
-    for one, other in permutations(text.all(ast.Call, ast.Subscript), 2):
+    for one, other in permutations(text.all(ast.Call, ast.Subscript, ast.Compare), 2):
         parts, models = parts_of(one), parts_of(other)
         mine, theirs = list(map(text.of, parts)), list(map(text.of, models))
         line = other.lineno
@@ -214,7 +221,7 @@ def as_in_another_call(text: Text) -> Iterator[Change]:
 def as_a_sum_elsewhere(text: Text) -> Iterator[Change]:
     """An index or argument that is one side of a sum, or a product, which stands elsewhere."""
     sums = {text.of(node): node for node in text.all(ast.BinOp)
-            if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult))}  # fmt: skip
+            if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv))}  # fmt: skip
     for node in text.read():
         for new, model in sums.items() if isinstance(text.around[id(node)], PLACES) else ():
             if node.id in map(text.of, (model.left, model.right)) and model.lineno != node.lineno:
@@ -245,28 +252,27 @@ def of_the_same_thread(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words.format(node.id))
 
 
-def once_more_for_the_other_axis(text: Text) -> Iterator[Change]:
-    """A line that gives a name its value, once more for the other axis before another use."""
-    for node in text.all(ast.Assign):
-        new, name = text.turned(text.of(node.value)), changed_name(node)
-        for later in text.all(ast.Assign) if new != text.of(node.value) else ():
-            if later.lineno > node.lineno and name in names_in(later.value):
-                start = text.source.span(later)[0]
-                line = f"{name} = {new}\n{' ' * later.col_offset}"
-                words = f"with a line before it as line {node.lineno}, for the other axis"
-                yield Change(start, start, line, later.lineno, KIND, words)
+def clipped(text: Text) -> Iterator[Change]:
+    """A number that the function is given, kept within -1 to 1, or within 0 to 1."""
+    for node in text.read():
+        known = text.scope.kinds.get(node.id)
+        for low in (-1, 0) if not text.scope.known.get(node.id, 1) and not known else ():
+            words = f"with `{node.id}` kept within a range"
+            new = f"min(max({node.id}, float32({low})), float32(1))"
+            yield text.source.change(node, new, KIND, words)
 
 
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
     made = {
-        (text.of(name), one)
+        (text.of(name), one): name.lineno
         for name, value in text.pairs
-        for one in names_in(value)
-        if {text.of(name), one} <= {*text.values} and text.scope.kinds.get(one) != ARRAY
-    }
+        for one in names_in(value) if isinstance(name, ast.Name)
+        if text.scope.known.get(one) and text.scope.kinds.get(one) != ARRAY
+    }  # fmt: skip
     for node in text.read():
-        for one, other in (order for pair in made for order in permutations(pair)):
+        near = (pair for pair, line in made.items() if abs(node.lineno - line) <= REACH)
+        for one, other in (order for pair in near for order in permutations(pair)):
             if node.id == one != other:
                 words = f"with another name in place of `{one}`, which belongs to it"
                 yield from text.change(node, other, words)
@@ -280,7 +286,13 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
     for line, name in dict.fromkeys((node.lineno, node.id) for node in text.read()):
         start, end = text.source.starts[line - 1 : line + 1]
         old = text.source.between(start, end)
-        same = constants if name in constants else arrays if f"{name}.shape[" in old else set()
+        same = (
+            constants
+            if name in constants
+            else arrays
+            if re.search(rf"\b{name}\.s[hi]", old)
+            else set()
+        )
         for other in sorted(same - {name}):
             if same is arrays or distance(name, other) <= CLOSE:
                 words = f"with another name in place of `{name}`"
@@ -291,18 +303,45 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
 
 
 def steps_and_ends(text: Text) -> Iterator[Change]:
-    """A loop that goes on by all threads; the last round of a loop in steps."""
+    """A loop that goes on by all threads; the last round of a loop in steps; a block's first."""
+    words = "with a step of as many as there are threads"
     for loop in text.all(ast.For):
         bounds = parts_of(loop.iter) if called_name(loop.iter) == "range" else []
         texts = list(map(text.of, bounds))
-        if len(bounds) == 2 and "threadIdx" in text.values.get(texts[0], texts[0]):
-            for step in ("BLOCK_THREADS", "cuda.blockDim.x"):
-                words = "with a step of as many as there are threads"
-                yield from text.change(loop.iter, f"range({', '.join([*texts, step])})", words)
+        for step in STEPS if len(bounds) > 1 and is_of_a_thread(texts[0], text) else ():
+            yield from text.change(loop.iter, f"range({', '.join([*texts[:2], step])})", words)
         for node in text.read() if len(bounds) == 3 else ():
             if node.id == texts[2] and loop.lineno < node.lineno <= (loop.end_lineno or 0):
                 new = f"min({texts[2]}, {texts[1]} - {text.of(loop.target)})"
                 yield from text.change(node, new, "with what is left in the last round")
+    for node in text.all(ast.AugAssign):
+        for step in STEPS if is_of_a_thread(text.of(node.target), text) else ():
+            yield from text.change(node.value, step, words)
+    for node in text.all(ast.Attribute):
+        holder = text.around[id(node)]
+        times = isinstance(holder, ast.BinOp) and not isinstance(holder.op, (ast.Add, ast.Sub))
+        if re.fullmatch(r"cuda\.blockIdx\.[xyz]", text.of(node)) and not times:
+            new = f"({text.of(node)} * cuda.blockDim.{node.attr})"
+            yield from text.change(node, new, "with the first thread of the block")
+
+
+def is_of_a_thread(name: str, text: Text) -> bool:
+    """Whether an expression is made of the number of a thread in its block alone."""
+    values = [text.values.get(word, word) for word in WORDS.findall(text.values.get(name, name))]
+    return "threadIdx" in "".join(values) and "blockIdx" not in "".join(values)
+
+
+def added_up(text: Text) -> Iterator[Change]:
+    """A sum, begun at zero before a loop, to which the loop does not add."""
+    zero = {text.of(name) for name, value in text.pairs if re.search(r"\(0\)$|^0$", text.of(value))}
+    for loop in text.all(*LOOPS):
+        for line in (one for part in loop.body for one in ast.walk(part)):
+            if isinstance(line, ast.Assign) and changed_name(line) in zero - {
+                *names_in(line.value)
+            }:
+                new = f"{text.of(line.targets[0])} += {text.of(line.value)}"
+                words = "with an addition in place of the assignment"
+                yield text.source.change(line, new, KIND, words)
 
 
 def best_not_kept(text: Text) -> Iterator[Change]:
@@ -371,5 +410,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (0, once_more_for_the_other_axis),
+    (-1, clipped), (-2, added_up),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import ast
 import enum
+import functools
 import types
 from typing import Any
 
@@ -27,6 +28,7 @@ ARRAY_METHODS = (
     "all", "any", "argmax", "argmin", "conj", "conjugate", "copy", "fill", "flatten", "item",
     "max", "mean", "min", "prod", "ravel", "reshape", "std", "sum", "transpose", "var", "view",
 )  # fmt: skip
+as_text = functools.lru_cache(maxsize=1024)(ast.unparse)
 NUMBER_METHODS = ("bit_count", "conjugate", "is_integer", "view")
 
 
@@ -51,7 +53,7 @@ class Attributes:
         if isinstance(value, types.ModuleType):
             if not hasattr(value, node.attr):
                 raise Unsupported(node, f"{value.__name__} has no `{node.attr}`")
-            text = ast.unparse(node)
+            text = as_text(node)
             found = self.variables.frozen.get(
                 (self.variables.stack.source.function, text), getattr(value, node.attr)
             )
@@ -73,7 +75,7 @@ class Attributes:
             return number
         if not names.is_known(path):
             raise Unsupported(node, names.unknown(path))
-        return CudaName(path)
+        return found
 
     def of_array(self, node: ast.Attribute, view: ArrayView, mask: Mask) -> object:
         if node.attr in (view.dtype.fields or ()):

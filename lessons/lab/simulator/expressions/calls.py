@@ -27,7 +27,7 @@ from ...overloads import (
     templates_of,
     type_made_by,
 )
-from ...signatures import Signature, dtype_of, signatures_of
+from ...signatures import Signature, best, dtype_of, signatures_of
 from ...source import Source, called_source, read_source
 from ..context import Context
 from ..cuda_functions.table import call_cuda
@@ -206,7 +206,6 @@ class Calls:
         keywords: dict[str, object],
         mask: Mask,
     ) -> object:
-        name = ast.unparse(node.func)
         if is_numpy(function):
             return attempt(self.numpy.call, node, function, arguments, keywords, mask)
         small = call_math(function, arguments)
@@ -227,11 +226,11 @@ class Calls:
             made = registered_object(function, arguments, keywords)
             if made is not None:
                 return made
-            raise Unsupported(node, f"`{name}`: objects of classes cannot be made in a kernel")
-        arguments = as_declared(function, arguments)
-        source = called_source(overload_of(function, arguments, keywords) or function)
+            text = f"`{ast.unparse(node.func)}`: objects of classes cannot be made in a kernel"
+            raise Unsupported(node, text)
+        source = called_source(overload_of(node, function, arguments, keywords) or function)
         if source is None:
-            raise Unsupported(node, f"`{name}` cannot be called from a kernel")
+            raise Unsupported(node, f"`{ast.unparse(node.func)}` cannot be called from a kernel")
         signatures = signatures_of(function)
         if signatures:
             return self.call_with_signature(node, source, signatures, arguments, mask)
@@ -249,7 +248,8 @@ class Calls:
         fitting = [s for s in signatures if len(s.arguments) == len(arguments)]
         if not fitting:
             raise Unsupported(node, f"{source.function.__name__} has another number of arguments")
-        chosen = next((s for s in fitting if fits(s, arguments)), fitting[0])
+        kinds = tuple(map(numba_type, arguments)) if len(fitting) > 1 else ()
+        chosen = best(fitting, kinds) or fitting[0]
         pairs = zip(chosen.arguments, arguments, strict=True)
         given = [convert_to(kind, argument) for kind, argument in pairs]
         result = self.call_device_function(node, source, given, {}, mask)
@@ -279,20 +279,6 @@ def make_tuple(
 
 def call_any_math_at(node: ast.Call, function: Callable, numbers: list[Number]) -> object:
     return call_any_math(function, numbers)
-
-
-def as_declared(function: Callable, arguments: list[object]) -> list[object]:
-    """The arguments in the types of the one signature that a device function was given."""
-    declared = getattr(function, "overloads", None) or {}
-    if len(declared) != 1 or getattr(function, "_can_compile", True):
-        return arguments
-    dtypes = [dtype_of_type(kind) for kind in next(iter(declared))]
-    if len(dtypes) != len(arguments):
-        return arguments
-    return [
-        convert(argument, dtype) if dtype is not None and is_number(argument) else argument
-        for argument, dtype in zip(arguments, dtypes, strict=True)
-    ]
 
 
 def float_of_text(node: ast.Call, text: str) -> np.float64:
@@ -326,12 +312,6 @@ def numbers_of(node: ast.Call, arguments: Sequence[object]) -> list[Number]:
     return found
 
 
-def fits(signature: Signature, arguments: Sequence[object]) -> bool:
-    """Whether the arguments have the types of a signature already."""
-    pairs = zip(signature.arguments, arguments, strict=True)
-    return all(dtype_of(kind) == argument.dtype for kind, argument in pairs if is_number(argument))
-
-
 def convert_to(kind: Type, value: object) -> object:
     dtype = dtype_of(kind)
     return convert(value, dtype) if dtype is not None and is_number(value) else value
@@ -341,14 +321,23 @@ def convert_to(kind: Type, value: object) -> object:
 
 
 def overload_of(
-    function: object, arguments: list[Any], keywords: dict[str, Any]
+    node: ast.Call, function: object, arguments: list[Any], keywords: dict[str, Any]
 ) -> Callable | None:
     """The Python function that stands for another with these arguments; None if there is none."""
     if not isinstance(function, FunctionType) or not templates_of(function):
         return None
     given = [numba_type(argument) for argument in arguments]
-    named = {name: numba_type(value) for name, value in keywords.items()}
+    if len(node.args) == len(given):
+        given = list(map(known_type, node.args, given))
+    named = {str(k.arg): known_type(k.value, numba_type(keywords[str(k.arg)]))
+             for k in node.keywords}  # fmt: skip
     return implementation_of(function, given, named)
+
+
+def known_type(node: ast.expr, kind: Type) -> Type:
+    """The type of an argument; of a whole number or a text in the source, that of its value."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return kinds.literal(value) if isinstance(value, (int, str)) else kind
 
 
 def registered_object(

@@ -272,17 +272,24 @@ class WholeArrays:
         self.team = context.team
         self.memory = context.memory
 
+    def longest(self, view: ArrayView, mask: Mask) -> list[int]:
+        """How long each axis is in any of the threads.
+
+        Where none is at work, as behind an `and` that nobody passes, the types still count: so it
+        is asked of all threads then.
+        """
+        asked = mask if mask.any() else slice(None)
+        return [int(self.team.full(np.int64(each))[asked].max(initial=0)) for each in view.shape]
+
     def places(self, view: ArrayView, mask: Mask) -> Iterator[tuple[list[np.int64], Mask]]:
         """(indices, mask) of each element; the mask: of the threads whose array has so many."""
-        longest = [
-            int(self.team.full(np.int64(length))[mask].max(initial=0)) for length in view.shape
-        ]
-        for place in itertools.product(*map(range, longest)):
+        at_work = mask.any()
+        for place in itertools.product(*map(range, self.longest(view, mask))):
             here = mask
             for index, length in zip(place, view.shape, strict=True):
                 if np.ndim(length):
                     here = here & (index < length)
-            if here.any():
+            if here.any() or not at_work:
                 yield [np.int64(index) for index in place], here
 
     def elements(self, node: ast.expr, view: ArrayView, mask: Mask) -> list[Any]:

@@ -115,7 +115,7 @@ class NumpyFunctions:
         """position of a thread -> the value of an argument there."""
         if isinstance(argument, ArrayView):
             lengths = [self.team.full(np.int64(length)) for length in argument.shape]
-            longest = [int(length[mask].max(initial=0)) for length in lengths]
+            longest = self.arrays.longest(argument, mask)
             table = np.zeros((*longest, self.team.size), argument.dtype)
             for place, here in self.arrays.places(argument, mask):
                 table[tuple(place)] = self.arrays.memory.load(argument, place, here, node)

@@ -252,8 +252,6 @@ class Recorder:
             warps = mask.reshape(-1, WARP).any(axis=1)
             count = int(np.count_nonzero(warps))
             self.traffic_of_line(node).barriers += count
-            line = self.stack.line_of_kernel or node.lineno
-            self.report.work.requests[line, "barrier"] += count
         if self.launch.record:
             self.replay.note(kind, node, mask)
 
@@ -287,8 +285,6 @@ class Recorder:
             else:
                 count_global(traffic, address, active, itemsize, kind)
                 work.touch(array, kind, address, active, np.tile(block, len(tables)))
-                if kind == "atomic":
-                    work.hit(array, address[active])
             work.requests[line, space] += int(np.count_nonzero(active.any(axis=1)))
         self.uncounted.clear()
         self.uncounted_size = 0
