@@ -132,7 +132,8 @@ def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
     def used_by(names: set[str]) -> set[str]:
         return set().union(*(uses[name] for name in names & functions.keys()))
 
-    others = set(blank) - reached(set[str](needs), used_by)
+    needed: set[str] = reached(needs, used_by)
+    others = set(blank) - needed
     vain = reached(others, used_by)
     vain |= {name for name in functions if reached({name}, used_by) & others}
     kept = reached((functions.keys() - vain) | {*needs}, used_by)

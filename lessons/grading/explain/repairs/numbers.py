@@ -326,8 +326,8 @@ def other_values(
             yield source.change(part, f"({new})", "parentheses", "with other parentheses")
     inside = [index for part in parts if isinstance(part, ast.Subscript)
               for index in getattr(part.slice, "elts", [part.slice])]  # fmt: skip
-    names = [name for name, one in values.items() if isinstance(one, ast.Name)]
-    pairs = [f"{a} {op} {b}" for op in "/*" for a in names for b in names if a != b]
+    known_names = [name for name, one in values.items() if isinstance(one, ast.Name)]
+    pairs = [f"{a} {op} {b}" for op in "/*" for a in known_names for b in known_names if a != b]
     text = source.text_of(function)
     for part, axis in product(parts, (one for one in "xyz" if f"blockIdx.{one}" in text)):
         new = f"(cuda.gridDim.{axis} * {source.part(part)})"
@@ -335,11 +335,11 @@ def other_values(
     constants = [part for part in parts if not any(isinstance(n, ast.Name) and n.id not in PLAIN
                  for n in ast.walk(part))]  # fmt: skip
     terms = terms_in(ast.unparse(node.value)) | {ast.unparse(node.value)}  # type: ignore[attr-defined]
-    for part, name, operator in product(parts, names, [*"*/"]):
+    for part, name, operator in product(parts, known_names, [*"*/"]):
         if ast.unparse(part) in terms:
             new = f"({source.part(part)} {operator} {name})"
             yield source.change(part, new, "factor", "with one more factor, or divisor")
-    for places, others in ((constants[:1], pairs), (inside, names), (parts, [*values])):
+    for places, others in ((constants[:1], pairs), (inside, known_names), (parts, [*values])):
         for part, new in islice(product(places, others), MOST_OF_A_KIND):
             if new != ast.unparse(part):
                 words = f"with something else in the place of `{source.text_of(part)}`"
