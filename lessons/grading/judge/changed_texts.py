@@ -117,7 +117,7 @@ class Runner(NamedTuple):
             function(OfRuns(attempt, runs))
         except Exception:  # a finding, an error, or what needs all runs
             runs.wrong.add(runs.number)
-        return sorted(runs.wrong, key=lambda number: runs.seconds[number])
+        return sorted(runs.wrong - {-1}, key=lambda number: runs.seconds[number])
 
 
 def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
@@ -132,7 +132,8 @@ def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
     def used_by(names: set[str]) -> set[str]:
         return set().union(*(uses[name] for name in names & functions.keys()))
 
-    others = set(blank) - reached(needs, used_by)
+    needed: set[str] = reached(needs, used_by)
+    others = set(blank) - needed
     vain = reached(others, used_by)
     vain |= {name for name in functions if reached({name}, used_by) & others}
     kept = reached((functions.keys() - vain) | {*needs}, used_by)
@@ -163,15 +164,15 @@ class FailedCheck:
     end: float | None = None
 
     def computed(self, text: str, beside: Beside = ()) -> Numbers:
-        """What it computes in a run that fails; nothing if that cannot be told. beside: see `Watched`."""
-        now = time.monotonic()
-        self.end, until = self.end or now + self.seconds, now + self.longest
+        """What it computes in a run that fails, if that can be told. beside: as `Watched`."""
+        until = time.monotonic() + self.longest
         of_one = self.function, self.check, text, self.seed, until, self.looked_at
         if self.looked_at >= 0:
             self.runner.wrong_runs(*of_one, watch=beside)
             with suppress(WorkerError, WorkerStopped, WorkerTimeout):
                 self.runner.pool.ready()
-                return Numbers(*self.runner.pool.worker.computed(until))
+                worker = self.runner.pool.worker or self.runner.pool.start()
+                return Numbers(*worker.computed(until))
         return Numbers([], np.empty((0, 0)))
 
     def passes(self, text: str, sure: bool) -> bool:

@@ -188,7 +188,7 @@ def lines_on_slip(failure: Failure, workers: WorkerPool, effort: Effort) -> list
 
 def says_nothing(found: Found, lesson: Lesson) -> bool:
     """Whether only a function is told, which is the only one that the student writes."""
-    more = found.places or found.helpers
+    more = found.places or found.helpers or found.strange
     return not more and list(lesson.blank) == [found.function]
 
 
@@ -217,7 +217,13 @@ def told(found: Found, source: list[str]) -> list[str]:
         helpers = ", ".join(f"`{name}`" for name in found.helpers)
         also = f", or at what it calls ({helpers})" if helpers else ""
         look = f"look at `{found.function}`{also}"
-        return [f"{look}: with a right one in its place, this check passes"]
+        lines = [f"{look}: with a right one in its place, this check passes"]
+        if found.strange:
+            lines.append(
+                f"line {found.strange} is the first to compute what our solution does not:"
+            )
+            lines += quoted(found.strange, source)
+        return lines
     if len(found.places) == 1:
         (place,) = found.places
         return [

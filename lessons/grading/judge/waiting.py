@@ -98,12 +98,6 @@ def about_values(message: str) -> bool:
     return bool(re.search(r"elements? of \w[\w ]* (is|are) wrong \(allowed", message))
 
 
-def about_an_answer(message: str) -> bool:
-    """Whether a function that launches nothing has returned a wrong answer, and no line is told."""
-    first = message.partition("\n")[0]
-    return first.endswith(")") and not tells_a_line(message)
-
-
 def tells_a_line(message: str) -> bool:
     """Whether a message says in which line of the file something is wrong, or quotes one."""
     lines = message.splitlines()[1:]

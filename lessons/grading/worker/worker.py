@@ -41,9 +41,9 @@ from lessons.grading.worker.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.dimensions import as_dim3, volume
+from lessons.lab.numba_types import Number, is_number
 from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
-from lessons.lab.numba_types import Number, is_number
 from lessons.lab.simulator.run import checked_run
 from lessons.lab.simulator.watch import Computed
 
@@ -95,7 +95,7 @@ class Watched(ast.NodeTransformer):
     the text, and -1. places: which span each row of `numbers` is of, whose columns are threads.
     """
 
-    def __init__(self, path: str, beside: Sequence[tuple[list[int], list[str]]] = ()) -> None:
+    def __init__(self, path: str, beside: Sequence[tuple[list[int], str]] = ()) -> None:
         self.path = path
         self.spans: dict[tuple[int, ...], int] = {}
         self.places: list[int] = []
@@ -105,7 +105,7 @@ class Watched(ast.NodeTransformer):
         self.latest: dict[str, Number] = {}  # text of a call -> its value
         self.beside: dict[tuple[int, ...], list[tuple[int, ast.expr]]] = {}
         for number, (span, text) in enumerate(beside):
-            node = self.visit(ast.parse(text, mode="eval").body)
+            node = self.visit(ast.parse(text, "", "eval").body)
             self.beside.setdefault(tuple(span), []).append((number, node))
         self.times: Counter[tuple[int, ...]] = Counter()
         self.is_beside = False
@@ -130,7 +130,7 @@ class Watched(ast.NodeTransformer):
             self.times[span] += 1
             self.is_beside = True
             report = computed.launch.report
-            report.add = report.has = no_finding
+            report.add = report.has = no_finding  # type: ignore[method-assign]
             for number, other in self.beside[span]:
                 with suppress(Exception):
                     for part in other.elts if isinstance(other, ast.Tuple) else [other]:

@@ -6,20 +6,28 @@ expression is computed beside it, in the same run: one whose numbers a right fil
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
 
+from lessons.mutations.changes import are_near, in_order, together
 from lessons.mutations.source import Change, Source
 
 MOST_STATEMENTS = 12  # that are looked at
-MOST_BESIDE = 300  # changes that are computed in one run
+MOST_BESIDE = 700  # changes that are computed in one run
+MOST_OF_ONE = 140  # of them of one statement
+MOST_OF_A_KIND = 50
 MOST_LIKELY = 40  # changes that are tried before all others
 MOST_PARTS = 12  # nodes of a value that is put in another's place
+FIRST = 6  # strange statements, before what leads to the first one
+FEW = 2_000  # numbers of a run, of which those of more than one right file are known
+MOST_RIGHT = 5
 LEVELS = 2  # of what leads to a statement
 IN_TURN = 3  # changes of such statements, then one of the others
 NEAR = 1e-5  # of a number, for rounding
 BETTER = 0.02  # share of the numbers
+SURE = 1.5  # see `share_of`
 TOGETHER = 3  # changes of a statement that are tried before those of the next one
 PLAIN = {
     "float32",
@@ -51,8 +59,8 @@ ComputedIn = Callable[[str, Sequence[tuple[Span, str]]], Numbers]
 class Known:
     """Numbers that were computed, by thread."""
 
-    def __init__(self, run: Numbers) -> None:
-        columns = [column[~np.isnan(column)] for column in run.numbers.T]
+    def __init__(self, numbers: np.ndarray) -> None:
+        columns = [column[~np.isnan(column)] for column in numbers.T]
         self.columns = [np.sort([*column, np.nan, np.nan]) for column in columns]
 
     def has(self, numbers: np.ndarray) -> np.ndarray:
@@ -70,20 +78,22 @@ class Known:
 
 def by_numbers(
     changes: Sequence[Change], source: Source, functions: Sequence[ast.FunctionDef],
-    right: str, computed: ComputedIn,
-) -> list[Change]:  # fmt: skip
-    """The changes in the order in which they should be tried.
+    right: Sequence[str], computed: ComputedIn,
+) -> tuple[list[Change], int]:  # fmt: skip
+    """The changes in the order in which to try them, and the first line that looks strange.
 
-    right: a right file. computed: what a file computes in a run that fails.
+    right: right files. computed: what a file computes in a run that fails.
     """
     mine = computed(source.content.decode("utf-8", "replace"), ())
-    theirs = computed(right, ()) if len(mine.spans) else mine
-    if mine.numbers.shape[1:] != theirs.numbers.shape[1:] or not len(theirs.spans):
-        return list(changes)
-    known = Known(theirs)
+    files = different(right, functions)[: MOST_RIGHT if len(mine.spans) <= FEW else 1]
+    theirs = [computed(text, ()).numbers for text in files] if len(mine.spans) else []
+    theirs = [one for one in theirs if one.shape[1:] == mine.numbers.shape[1:]]
+    if not theirs:
+        return list(changes), 0
+    known = Known(np.vstack(theirs))
     statements = leading_to(first_strange(mine, known, functions), functions)[:MOST_STATEMENTS]
     inside = [one for one in changes if any(holds(node, one.line) for node in statements)]
-    likely = beside(inside, statements, source, functions, known, Known(mine), computed)
+    likely = beside(inside, statements, source, functions, known, Known(mine.numbers), computed)
     chosen, elsewhere = {*likely}, {*likely, *inside}
     suspected = [one for one in inside if one not in chosen]
     others = iter([one for one in changes if one not in elsewhere])
@@ -91,7 +101,17 @@ def by_numbers(
     for place, change in enumerate(suspected):
         mixed += [next(others, change)] if place % IN_TURN == IN_TURN - 1 else []
         mixed.append(change)
-    return [*mixed, *others]
+    return [*mixed, *others], statements[0].lineno if statements else 0
+
+
+def different(right: Sequence[str], functions: Sequence[ast.FunctionDef]) -> list[str]:
+    """Right files, one for each way in which these functions are written."""
+    found: dict[str, str] = {}
+    for text in right:
+        theirs = Source(text).functions()
+        ways = [ast.dump(theirs[one.name]) for one in functions if one.name in theirs]
+        found.setdefault(repr(ways), text)
+    return list(found.values())
 
 
 # ---------------------------------------------------------------- where it goes wrong
@@ -102,21 +122,24 @@ def first_strange(
 ) -> list[ast.stmt]:
     """Statements that compute what no right file does, in the order of time.
 
+    Those that do so no more at the end come last: they only go another way.
     What is strange in a function that is not searched is so by the statement that calls it.
     """
     statements = [node for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)]
     plain = {span_of(node) for one in functions for node in ast.walk(one)
              if isinstance(node, (ast.Name, ast.Constant))}  # fmt: skip
     strange = (~known.has(mine.numbers) & ~np.isnan(mine.numbers)).any(axis=1)
-    found: list[ast.stmt] = []
+    found: dict[ast.stmt, bool] = {}
+    there = ~np.isnan(mine.numbers).all(axis=1)
+    last = {mine.spans[row]: strange[row] for row in np.flatnonzero(there)}
     of_line = {line: node for node in statements if not isinstance(node, ast.FunctionDef)
                for line in range(node.lineno, last_line(node) + 1)}  # fmt: skip
     at: ast.stmt | None = None
     for span, is_strange in zip(mine.spans, strange, strict=True):
         at = of_line.get(span[0], at)
-        if is_strange and span[4] and span[:4] not in plain and at is not None and at not in found:
-            found.append(at)
-    return found
+        if is_strange and span[4] and span[:4] not in plain and at is not None:
+            found[at] = found.get(at, False) or bool(last[span])
+    return sorted(found, key=lambda node: not found[node])
 
 
 def leading_to(strange: Sequence[ast.stmt], functions: Sequence[ast.FunctionDef]) -> list[ast.stmt]:
@@ -132,7 +155,7 @@ def leading_to(strange: Sequence[ast.stmt], functions: Sequence[ast.FunctionDef]
             )
             if (around or gives) and node not in found and not isinstance(node, ast.FunctionDef):
                 found.append(node)
-    return [*found, *(node for node in strange if node not in found)]
+    return list(dict.fromkeys([*strange[:FIRST], *found, *strange]))
 
 
 def names_of(statement: ast.stmt, context: type) -> set[str]:
@@ -140,8 +163,9 @@ def names_of(statement: ast.stmt, context: type) -> set[str]:
     nodes = [inner for part in head_of(statement) for inner in ast.walk(part)]
     stored = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)
               and isinstance(node.ctx, ast.Store)}  # fmt: skip
-    return {node.id for node in nodes if isinstance(node, ast.Name)
-            and (isinstance(node.ctx, context) or (context is ast.Store and id(node) in stored))}  # fmt: skip
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    also = stored if context is ast.Store else set[int]()
+    return {node.id for node in names if isinstance(node.ctx, context) or id(node) in also}
 
 
 def head_of(statement: ast.stmt) -> list[ast.AST]:
@@ -178,7 +202,7 @@ def beside(
 ) -> list[Change]:  # fmt: skip
     """Those changes whose numbers a right file has more often, and this one has not."""
     texts: list[tuple[Span, str]] = []
-    tried: list[tuple[ast.stmt, Change | None]] = []
+    tried: list[tuple[ast.stmt, Change | None, int]] = []
     for node in statements:
         old = value_in(source.text_of(node))
         if not old or len(texts) > MOST_BESIDE:
@@ -186,47 +210,83 @@ def beside(
         value = node.value.elts[-1] if isinstance(node.value, ast.Tuple) else node.value  # type: ignore[attr-defined]
         begin, end = source.span(node)
         within = [one for one in changes if begin <= one.start and one.end <= end]
-        seen = {old}
-        for change in (None, *within, *other_values(node, functions, source)):
+        seen, most = {old}, len(texts) + MOST_OF_ONE
+        for change in (None, *within[:MOST_OF_A_KIND], *other_values(node, functions, source)):
             new = old if change is None else value_in(changed_in(node, change, source))
             if change is None or (new and new not in seen and calls_in(new) <= calls_in(old)):
                 seen.add(new)
-                tried.append((node, change))
-                texts.append((span_of(value), new))
+                terms = terms_in(new) - terms_in(old)
+                tried.append((node, change, len(terms)))
+                texts.append((span_of(value), ", ".join([new, *sorted(terms)])))
+            if len(texts) == most:
+                break
     run = computed(source.content.decode("utf-8", "replace"), texts[:MOST_BESIDE])
     rows: dict[int, list[int]] = {}
     for row, span in enumerate(run.spans):
         if span[3] < 0:
             rows.setdefault(span[0], []).append(row)
-    likely: list[tuple[int, int, Change]] = []
+    likely: list[tuple[bool, int, int, Change]] = []
     for place, node in enumerate(statements):
-        of_node = [n for n, (one, _) in enumerate(tried) if one is node]
+        of_node = [n for n, (one, *_) in enumerate(tried) if one is node]
         shares: dict[Change | None, float] = {}
         floats = [any(run.spans[row][4] for row in rows.get(n, [])) for n in of_node]
         for n, is_float in zip(of_node, floats, strict=True):
             if is_float == floats[0]:
                 numbers = run.numbers[rows.get(n, [])]
                 shares[tried[n][1]] = max(
-                    share_of(numbers, known, mine), share_of(summed(numbers, node), known, mine)
+                    share_of(each, known, mine)
+                    for each in parts_of_runs(numbers, node, tried[n][2])
                 )
         as_is = shares.pop(None, 2.0)
-        better = [one for one in shares.items() if one[1] > as_is + BETTER]
+        better = [(one, share) for one, share in shares.items() if one and share > as_is + BETTER]
         better.sort(key=lambda one: -one[1])
-        likely += [(n // TOGETHER, place, one) for n, (one, _) in enumerate(better)]
-    likely.sort(key=lambda entry: entry[:2])
-    return [change for *_, change in likely][:MOST_LIKELY]
+        likely += [
+            (share < SURE, n // TOGETHER, place, one) for n, (one, share) in enumerate(better)
+        ]
+    likely.sort(key=lambda entry: entry[:3])
+    found = [change for *_, change in likely]
+    alike = in_all_statements([one for _, first, _, one in likely if first == 0], source)
+    return [*found[:TOGETHER], *alike, *found[TOGETHER:]][:MOST_LIKELY]
 
 
-def summed(numbers: np.ndarray, node: ast.stmt) -> np.ndarray:
-    """Of `a += b` the sums, if b had been added from the first time on; else the same.
+def in_all_statements(changes: Sequence[Change], source: Source) -> list[Change]:
+    """The same change in several statements, as one."""
+    alike: dict[tuple[str, str], list[Change]] = {}
+    for one in changes:
+        alike.setdefault((source.between(one.start, one.end), one.new), []).append(one)
+    groups = [in_order(iter(group)) for group in alike.values()]
+    return [together(group, source) for group in groups if len(group) > 1 and are_near(group)]
 
-    numbers: b and a + b, from each time.
+
+def parts_of_runs(numbers: np.ndarray, node: ast.stmt, terms: int) -> Iterator[np.ndarray]:
+    """Of what a text has computed, time by time: its values; its terms; and sums of `a += b`.
+
+    numbers: the value of an assignment, or b and a + b; then its terms. The sums are as if b had
+    been added from the first time on.
     """
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add) or len(numbers) < 4:
-        return numbers
-    each, sums = numbers[0::2], numbers[1::2][: len(numbers) // 2]
-    added = np.cumsum(np.nan_to_num(each[1:]), axis=0) + np.nan_to_num(sums[0])
-    return np.vstack([each, sums[:1], np.where(np.isnan(each[1:]), np.nan, added)])
+    values = 2 if isinstance(node, ast.AugAssign) else 1
+    each = values + terms
+    if terms == 0 or not len(numbers) or len(numbers) % each:
+        yield numbers
+    else:
+        times = numbers.reshape(-1, each, numbers.shape[1])
+        yield times[:, :values].reshape(-1, numbers.shape[1])
+        yield from (times[:, term] for term in range(values, each))
+        numbers = times[:, :values].reshape(-1, numbers.shape[1])
+    if values == 2 and isinstance(node.op, ast.Add) and len(numbers) >= 4:  # type: ignore[attr-defined]
+        added, sums = numbers[0::2], numbers[1::2][: len(numbers) // 2]
+        later = np.cumsum(np.nan_to_num(added[1:]), axis=0) + np.nan_to_num(sums[0])
+        yield np.vstack([added, sums[:1], np.where(np.isnan(added[1:]), np.nan, later)])
+
+
+def terms_in(text: str) -> set[str]:
+    """The terms that a value is a sum of; none if it is none."""
+    found: list[ast.expr] = [ast.parse(text, mode="eval").body]
+    for node in found:  # which grows
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            found += [node.left, node.right]
+    return {ast.unparse(node) for node in found[1:] if isinstance(node, ast.BinOp)
+            and not isinstance(node.op, (ast.Add, ast.Sub))}  # fmt: skip
 
 
 def share_of(numbers: np.ndarray, known: Known, mine: Known) -> float:
@@ -247,6 +307,9 @@ def other_values(
     for one in ast.walk(function):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
             begins[one.id] = min(begins.get(one.id, one.lineno), one.lineno)
+    owners = [one.value for one in ast.walk(function)
+              if isinstance(one, (ast.Subscript, ast.Attribute))]  # fmt: skip
+    arrays = {one.id for one in owners if isinstance(one, ast.Name)}
     values: dict[str, ast.expr] = {}
     for one in ast.walk(function):
         if isinstance(one, (ast.Name, ast.Subscript, ast.BinOp, ast.Call)) and isinstance(
@@ -254,19 +317,67 @@ def other_values(
         ):
             names = {inner.id for inner in ast.walk(one) if isinstance(inner, ast.Name)}
             known = all(begins.get(name, 0) < node.lineno for name in names)
+            known = known and not (isinstance(one, ast.Name) and one.id in arrays)
             if len(list(ast.walk(one))) <= MOST_PARTS and known and "shape" not in ast.dump(one):
                 values.setdefault(ast.unparse(one), one)
-    for part in parts_of(node.value):  # type: ignore[attr-defined]
-        old = source.part(part)
-        for new in values:
+    parts = list(parts_of(node.value))  # type: ignore[attr-defined]
+    for part in parts:
+        for new in regrouped(part, source):
+            yield source.change(part, f"({new})", "parentheses", "with other parentheses")
+    inside = [index for part in parts if isinstance(part, ast.Subscript)
+              for index in getattr(part.slice, "elts", [part.slice])]  # fmt: skip
+    known_names = [name for name, one in values.items() if isinstance(one, ast.Name)]
+    pairs = [f"{a} {op} {b}" for op in "/*" for a in known_names for b in known_names if a != b]
+    text = source.text_of(function)
+    for part, axis in product(parts, (one for one in "xyz" if f"blockIdx.{one}" in text)):
+        new = f"(cuda.gridDim.{axis} * {source.part(part)})"
+        yield source.change(part, new, "factor", "with one more factor, how many blocks there are")
+    constants = [part for part in parts if not any(isinstance(n, ast.Name) and n.id not in PLAIN
+                 for n in ast.walk(part))]  # fmt: skip
+    terms = terms_in(ast.unparse(node.value)) | {ast.unparse(node.value)}  # type: ignore[attr-defined]
+    for part, name, operator in product(parts, known_names, [*"*/"]):
+        if ast.unparse(part) in terms:
+            new = f"({source.part(part)} {operator} {name})"
+            yield source.change(part, new, "factor", "with one more factor, or divisor")
+    for places, others in ((constants[:1], pairs), (inside, known_names), (parts, [*values])):
+        for part, new in islice(product(places, others), MOST_OF_A_KIND):
             if new != ast.unparse(part):
-                words = f"with something else in the place of `{old}`"
+                words = f"with something else in the place of `{source.text_of(part)}`"
                 yield source.change(part, f"({new})", "value", words)
+
+
+def regrouped(node: ast.expr, source: Source) -> Iterator[str]:
+    """An expression of sums and products, otherwise put in parentheses."""
+    if not isinstance(node, ast.BinOp):
+        return
+    signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+    sign, left, right = signs.get(type(node.op)), node.left, node.right
+    if sign in ("+", "-"):
+        before, last = "", left
+        while isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):
+            behind = f"{source.part(last.right)}{before}"
+            yield f"{source.part(last.left)} * ({behind} {sign} {source.part(right)})"
+            before, last = f" * {source.part(last.right)}{before}", last.left
+        if isinstance(right, ast.BinOp) and type(right.op) in (ast.Mult, ast.Div):
+            first, second = source.part(right.left), source.part(right.right)
+            yield f"({source.part(left)} {sign} {first}) {signs[type(right.op)]} {second}"
+    if sign in ("*", "/"):
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, ast.BinOp) and type(one.op) in (ast.Add, ast.Sub):
+                inner = signs[type(one.op)]
+                first, second = source.part(one.left), source.part(one.right)
+                if sign == "*" or one is left:
+                    yield f"{first} {sign} {source.part(other)} {inner} {second}"
+                    yield f"{first} {inner} {second} {sign} {source.part(other)}"
+        if sign == "*" and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
+            yield f"{source.part(left.left)} / ({source.part(left.right)} * {source.part(right)})"
+        if sign == "/" and isinstance(right, ast.BinOp) and isinstance(right.op, ast.Mult):
+            yield f"{source.part(left)} / {source.part(right.left)} * {source.part(right.right)}"
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:
     """The values that an expression is made of, itself one; not those in indices."""
-    if isinstance(node, (ast.Name, ast.Subscript, ast.BinOp, ast.Call, ast.UnaryOp)):
+    if isinstance(node, (ast.Name, ast.Subscript, ast.BinOp, ast.Call, ast.UnaryOp, ast.Constant)):
         yield node
     for inner in ast.iter_child_nodes(node):
         if not isinstance(node, ast.Subscript) and inner is not getattr(node, "func", None):

@@ -77,6 +77,7 @@ class Found(NamedTuple):
     function: str = ""  # if no place is known, but only the function
     helpers: tuple[str, ...] = ()  # functions of the student's own that it calls
     partly: bool = False  # whether other checks of the function still fail
+    strange: int = 0  # the line that computes the first numbers which no right file does
 
     @property
     def only_removes(self) -> bool:
@@ -155,6 +156,7 @@ class Search:
         self.source, self.functions, self.right = source, functions, right
         self.lines, self.held, self.computed = lines, held, computed
         self.partly: Found | None = None  # after which other checks still fail
+        self.strange = 0  # the line that computes the first numbers which no right file does
         known = {name for text in right for name in Source(text).functions()}
         self.helpers = set(source.functions()) - known  # that only the student's file has
         self.compared = beside_right_ones(source, functions, right)
@@ -219,7 +221,9 @@ class Search:
         try:
             changes = candidates(self.source, functions, self.lines_as_ours(), told)
             if self.computed and self.right:
-                changes = by_numbers(changes, self.source, functions, self.right[0], self.computed)
+                changes, self.strange = by_numbers(
+                    changes, self.source, functions, self.right, self.computed
+                )
             for change in changes:
                 if max(map(len, found.values())) > MOST_PLACES:
                     break
@@ -246,11 +250,11 @@ class Search:
 
     def one_function(self) -> Found | None:
         """The function, where several are looked at, and one of them is to blame."""
-        if len(self.guilty) != 1 or len(self.functions) == 1:
+        if len(self.guilty) != 1 or (len(self.functions) == 1 and not self.strange):
             return None
         mine = self.guilty[0].function
         helpers = tuple(sorted(names_called(mine) & self.helpers))
-        return Found((), False, mine.name, helpers=helpers)
+        return Found((), False, mine.name, helpers=helpers, strange=self.strange)
 
 
 # ---------------------------------------------------------------- the small changes
