@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
 from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
 from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
-from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers
+from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers, different
 from lessons.mutations.changes import changes_of
 from lessons.mutations.scope import called_name
 from lessons.mutations.source import Change, Source
@@ -222,7 +222,11 @@ class Search:
             changes = candidates(self.source, functions, self.lines_as_ours(), told)
             if self.computed and self.right:
                 changes, self.strange = by_numbers(
-                    changes, self.source, functions, self.right, self.computed
+                    changes,
+                    self.source,
+                    functions,
+                    different(self.right, self.functions),
+                    self.computed,
                 )
             for change in changes:
                 if max(map(len, found.values())) > MOST_PLACES:
