@@ -11,8 +11,7 @@ from lessons.course.lesson import LESSONS
 from lessons.detective.answers import POINTS
 
 RECORDS = LESSONS / ".detective.json"
-MOST_LOOKS, MOST_MENDS = 3, 3
-NAMED = ["kind", "line", "witness"]
+MOST_LOOKS, MOST_MENDS, NAMED = 3, 3, ["kind", "line", "witness"]
 
 
 class Record:
@@ -46,9 +45,8 @@ class Record:
         self.open()
         if what not in self.looks:
             if len(self.looks) == MOST_LOOKS:
-                raise InputError(
-                    f"you have had your {MOST_LOOKS} looks: {', '.join(map(str, self.looks))}"
-                )
+                had = ", ".join(map(str, self.looks))
+                raise InputError(f"you have had your {MOST_LOOKS} looks: {had}")
             self.looks.append(what)
             self.save()
 
