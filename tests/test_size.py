@@ -24,18 +24,18 @@ lessons/broken             .py                   890
 lessons/capstones          .py                   905
 lessons/course             .py                  1550
 lessons/detective          .py                  2720
-lessons/grading            .py                 13220
-lessons/lab                .py                 25690
+lessons/grading            .py                 14250
+lessons/lab                .py                 25990
 lessons/lab/simulator/foretell .py               306
 lessons/mutations          .py                  1200
 lessons/reference          .py                  1340
 lessons/site               .py                   480
-tests                      .py                 46910
-benchmarks                 .py                  4170
+tests                      .py                 47240
+benchmarks                 .py                  4225
 images                     .py                   860
 """
-ALL_FILES = 1_077
-ALL_LINES_OF_PYTHON = 140_400
+ALL_FILES = 1_078
+ALL_LINES_OF_PYTHON = 142_270
 ALL_BYTES = 11_870_000
 WORDS = {"README.md": 1_500, "CHANGELOG.md": 1_200, "benchmarks/README.md": 3_300}
 

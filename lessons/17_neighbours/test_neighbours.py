@@ -91,6 +91,8 @@ def test_pooled(case):
             images = case.random(shape, -1, 1)
             # Of equals the first wins; and everywhere else than in the first image, numbers differ.
             images[0, :2, :2, 0] = 0.9
+            # What only equals `least` does not win.
+            images[-1, :2, 2:4, -1] = max(least, -1)
             pool(case, images, least)
 
 
