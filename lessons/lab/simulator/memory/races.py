@@ -41,8 +41,6 @@ class RaceChecker:
         stack = self.reporter.stack
         place = stack.source, access.node, stack.frame.calls, stack.users_call
         self.launch.place_of_tick[tick] = place
-        if not memory.may_change and not history.cell_bytes:
-            return  # a kernel that only reads it, by one name
         element, width = access.element, 1
         if history.cell_bytes:
             cells = memory.cells(element)
