@@ -261,13 +261,6 @@ BESIDE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("body", BESIDE)
-def test_what_the_lines_beside_it_show_is_tried_at_once(body):
-    source = Source(f"def g{body}\n")
-    tried = candidates(source, list(source.functions().values()))[:2]
-    assert any(BESIDE[body] in source.changed(one) for one in tried)
-
-
 # The same of slips that have a shape of their own, or that another line tells.
 OFTEN = {
     "(a, b, y, x, k, n):\n wy, wx = y // n, x // n\n return a[wy, wx, k] + b[y, x, k]":
@@ -289,11 +282,14 @@ OFTEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("body", OFTEN)
-def test_what_is_often_wrong_is_tried_early(body):
+@pytest.mark.parametrize(
+    "body, right, among",
+    [(*slip, 2) for slip in BESIDE.items()] + [(*slip, 25) for slip in OFTEN.items()],
+)
+def test_what_the_lines_beside_it_show_or_is_often_wrong_is_tried_early(body, right, among):
     source = Source(f"def g{body}\n")
-    tried = candidates(source, list(source.functions().values()))[:25]
-    assert any(OFTEN[body] in source.changed(one) for one in tried)
+    tried = candidates(source, list(source.functions().values()))[:among]
+    assert any(right in source.changed(one) for one in tried)
 
 
 @pytest.mark.parametrize(
