@@ -27,6 +27,7 @@ from benchmarks.part_two_peers import on_gpu
 from benchmarks.peers import seconds_per_step_in_graphs
 from kernels.attention import backward as lesson_backward
 from kernels.attention import forward as lesson_attention
+from kernels.attention import fused as fused_attention
 from kernels.attention import layer_norm, network
 from kernels.attention import tensor_cores as fast_attention
 from kernels.classifier.digits import draw_digits
@@ -190,12 +191,15 @@ def graph_of(torch, work):
 # ---------------------------------------------------------------- steps of training
 
 
-def our_reader(stages):
+def our_reader(kind):
     """(a step of lesson 19, its loss at the beginning, the tokens and answers that it drew)."""
-    reader = network.Reader(SEED, ROWS, cuda_device(), LAYERS, stages)
+    device = cuda_device()
+    reader = kind(SEED, ROWS, device, LAYERS)
     reader.numbers.set(1, RATE, launch_at_once)
     reader.launch_step(launch_at_once)
-    return reader.launch_step, reader.loss(), (reader.tokens, reader.answers)
+    # Copies: further steps draw others.
+    given = [device.to_host(one) for one in (reader.tokens, reader.answers)]
+    return reader.launch_step, reader.loss(), given
 
 
 def their_reader(torch, tokens, answers):
@@ -226,14 +230,15 @@ def our_convolutions(stages):
     begin = learner.initial_parameters(shapes, SEED)
     made = learner.new_network(begin, shapes, PIXELS, IMAGES_PER_STEP, device.to_device)
     images, labels = draw_digits(IMAGES_PER_STEP, PIXELS, SEED)
-    given = device.to_device(images.reshape(-1, PIXELS, PIXELS, 1)), device.to_device(labels)
+    given = images.reshape(-1, PIXELS, PIXELS, 1), labels
+    arrays = [device.to_device(one) for one in given]
     losses, rate = device.empty(IMAGES_PER_STEP), np.float32(RATE / IMAGES_PER_STEP)
 
     def step(launch):
-        learner.training_step(stages, *given, losses, made, rate, launch)
+        learner.training_step(stages, *arrays, losses, made, rate, launch)
 
     step(launch_at_once)
-    return step, float(losses.copy_to_host().mean()), given
+    return step, float(device.to_host(losses).mean()), given
 
 
 def their_convolutions(torch, images, labels):
@@ -256,22 +261,25 @@ def their_convolutions(torch, images, labels):
     return torch.optim.SGD(sum(layers, ()), lr=RATE, fused=True), loss_of
 
 
+STAGES = learner.Stages()
+CONVOLUTIONS = {"lesson": STAGES, "tensor cores": fast_convolution.on_tensor_cores(STAGES)}
+READERS = {"lesson": network.Reader, "fused": fused_attention.FusedReader}
 TRAININGS = {
-    "step of 17": (our_convolutions, their_convolutions, learner.Stages(), fast_convolution),
-    "step of 19": (our_reader, their_reader, network.Stages(), fast_attention),
+    "step of 17": (our_convolutions, their_convolutions, CONVOLUTIONS),
+    "step of 19": (our_reader, their_reader, READERS),
 }
 
 
 def training_rows(torch, name):
     """The rows of one entry of `TRAININGS`."""
-    ours, theirs, stages, fast = TRAININGS[name]
+    ours, theirs, ways = TRAININGS[name]
     losses = []
-    for way, one in {"lesson": stages, "tensor cores": fast.on_tensor_cores(stages)}.items():
+    for way, one in ways.items():
         step, loss, given = ours(one)
         losses.append(loss)
         us, *_ = microseconds(lambda stream, step=step: step(on_stream(stream)))
         yield {"what": name, "way": way, "us": us}
-    inputs, wanted = (torch.tensor(one.copy_to_host(), device="cuda") for one in given)
+    inputs, wanted = (torch.tensor(one, device="cuda") for one in given)
     inputs = inputs if inputs.is_floating_point() else inputs.long()
     optimizer, loss_of = theirs(torch, inputs, wanted.long())
     losses.append(loss_of().item())

@@ -57,6 +57,7 @@ ALLOWED = {
     "kernels.attention": {
         *("kernels", "kernels.plumbing", "kernels.reductions", "kernels.products"),
         *("kernels.classifier", "kernels.palette", "kernels.siren", "kernels.fast"),
+        "kernels.fused",
     },
     "kernels.bits": {"kernels", "kernels.plumbing"},
     "kernels.reductions": {"kernels", "kernels.plumbing"},

@@ -55,7 +55,6 @@ class Stages(NamedTuple):
     flash_attention: Callable[..., None] = attention_forward.launch_flash_attention
     flash_backward_queries: Callable[..., None] = attention_backward.launch_flash_backward_queries
     flash_backward_keys: Callable[..., None] = attention_backward.launch_flash_backward_keys
-    chunk_sums: Callable[..., None] = launch_chunk_sums  # of lesson 13, and not a student's
 
 
 # ---------------------------------------------------------------- small kernels
@@ -324,7 +323,7 @@ class Reader:
     def weights(self, inputs, deltas, gradients, launch, partial=None):
         """gradients (fan_in, fan_out) = inputs^T @ deltas, in two stages."""
         partial = self.partial if partial is None else partial
-        self.stages.chunk_sums(inputs, deltas, partial, launch)
+        launch_chunk_sums(inputs, deltas, partial, launch)
         launch_sum_chunks(partial, gradients, launch)
 
     def norm_backward(self, arrays, grad_out, grad_x, grad_gain, launch):

@@ -35,17 +35,17 @@ from kernels.fast.ptx import (
     wait_for_copies,
 )
 from kernels.launch import blocks_for, on_gpu
-from kernels.siren.sums import CHUNK_SAMPLES
+from kernels.reductions.sums import add, warp_reduce
 
 WIDTH = 64  # channels that a tile has room for: d may be up to that, and a multiple of four
 WARPS, WARP_ROWS = 4, 16
+ROW_LANES = 4  # that share a row
 THREADS = WARPS * WARP
 OWN, MET = WARPS * WARP_ROWS, 32  # rows that a block owns, and rows of a tile that it meets
 TILE_ROWS = 2 * MET  # one is multiplied while the next one comes
 PITCH = WIDTH + 4
 STEPS, TILES = WIDTH // 8, MET // 8  # pieces of 8 channels, and of 8 rows of a tile
 LOG2_E, LN_2 = 1 / math.log(2), math.log(2)
-ALL_LANES = 0xFFFFFFFF
 
 
 @cuda.jit(device=True)
@@ -138,19 +138,6 @@ def store_own(sums, upper_factor, lower_factor, head, first, count, matrix):
                 matrix[uint32(head + row), uint32(column)] = factor * sums[step, n]
 
 
-@cuda.jit(device=True)
-def largest_of_row(value):
-    """The largest of the four lanes that share a row."""
-    value = max(value, cuda.shfl_xor_sync(ALL_LANES, value, 1))
-    return max(value, cuda.shfl_xor_sync(ALL_LANES, value, 2))
-
-
-@cuda.jit(device=True)
-def sum_of_row(value):
-    value += cuda.shfl_xor_sync(ALL_LANES, value, 1)
-    return value + cuda.shfl_xor_sync(ALL_LANES, value, 2)
-
-
 # ---------------------------------------------------------------- forward
 
 
@@ -178,7 +165,7 @@ def weigh(scores, half, largest, total, sums):
     tile_largest = largest
     for i in range(TILES):
         tile_largest = max(tile_largest, max(scores[i, 2 * half], scores[i, 2 * half + 1]))
-    tile_largest = largest_of_row(tile_largest)
+    tile_largest = warp_reduce(tile_largest, ROW_LANES, max)
     shrink = power_of_two(largest - tile_largest)
     total *= shrink
     for step in range(STEPS):
@@ -230,7 +217,8 @@ def attention_tiles(q, k, v, count, out, log_sums):
             lower_largest, lower_total = weigh(scores, 1, lower_largest, lower_total, sums)
             add_weighted(scores, v_tile, top, sums)
 
-    upper_total, lower_total = sum_of_row(upper_total), sum_of_row(lower_total)
+    upper_total = warp_reduce(upper_total, ROW_LANES, add)
+    lower_total = warp_reduce(lower_total, ROW_LANES, add)
     one = float32(1)
     store_own(sums, one / upper_total, one / lower_total, head, warp_first, count, out)
     if lane % 4 == 0 and row < count:
@@ -350,47 +338,6 @@ def slopes_of_keys(q, k, v, grad_out, count, grad_k, grad_v, log_sums, products)
     store_own(v_sums, float32(1), float32(1), head, warp_first, count, grad_v)
 
 
-# ---------------------------------------------------------------- gradients of weights
-
-
-@cuda.jit(device=True)
-def factor(matrix, row, column):
-    """A number of a matrix, rounded for a product; zero outside."""
-    inside = row < matrix.shape[0] and column < matrix.shape[1]
-    return round_to_tf32(matrix[row, column] if inside else float32(0))
-
-
-@cuda.jit
-def chunk_products(inputs, deltas, partial):
-    """As lesson 13's `chunk_sums`, but for the biases; blocks of THREADS threads, one per chunk.
-
-    inputs (B, up to 32), deltas (B, up to 32). Sets partial (chunks, fan_in + 1, fan_out), all but
-    its last rows. A warp has 16 inputs and 16 units: the chunk's samples are what is summed over.
-    """
-    sums = cuda.local.array((2, 4), float32)
-    lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-    first_input, first_unit = 16 * (warp // 2), 16 * (warp % 2)
-    row = first_input + lane // 4
-    for j in range(2):
-        for n in range(4):
-            sums[j, n] = float32(0)
-    for step in range(0, CHUNK_SAMPLES, 8):
-        sample = cuda.blockIdx.x * CHUNK_SAMPLES + step + lane % 4
-        a0, a1 = factor(inputs, sample, row), factor(inputs, sample, row + 8)
-        a2, a3 = factor(inputs, sample + 4, row), factor(inputs, sample + 4, row + 8)
-        for j in range(2):
-            unit = first_unit + 8 * j + lane // 4
-            b0, b1 = factor(deltas, sample, unit), factor(deltas, sample + 4, unit)
-            sums[j, 0], sums[j, 1], sums[j, 2], sums[j, 3] = multiply_tf32(
-                a0, a1, a2, a3, b0, b1, sums[j, 0], sums[j, 1], sums[j, 2], sums[j, 3]
-            )
-    for j in range(2):
-        for n in range(4):
-            i, unit = row + 8 * (n // 2), first_unit + 8 * j + 2 * (lane % 4) + n % 2
-            if i < inputs.shape[1] and unit < deltas.shape[1]:
-                partial[cuda.blockIdx.x, i, unit] = sums[j, n]
-
-
 # ---------------------------------------------------------------- launches
 
 
@@ -425,17 +372,3 @@ def launch_over_heads(kernel, given, made, numbers, launch):
     numbers = [array.reshape(rows) for array in numbers]
     blocks = batch * heads, blocks_for(count, OWN)
     launch(kernel, blocks, THREADS, *given, count, *made, *numbers)
-
-
-def launch_chunk_products(inputs, deltas, partial, launch=on_gpu):
-    launch(chunk_products, partial.shape[0], THREADS, inputs, deltas, partial)
-
-
-def on_tensor_cores(stages):
-    """`network.Stages` with these functions in the place of the lesson's."""
-    return stages._replace(
-        flash_attention=launch_flash_attention,
-        flash_backward_queries=launch_flash_backward_queries,
-        flash_backward_keys=launch_flash_backward_keys,
-        chunk_sums=launch_chunk_products,
-    )

@@ -41,7 +41,7 @@ def work(run: Run) -> str:
     device, options = run.device, run.options
     stages = stages_of(run)
     with run.writing("maps.png"):
-        reader = Reader(options.seed, BATCH, device, options.layers, stages)
+        reader = kind_of_reader(run)(options.seed, BATCH, device, options.layers, stages)
         run.patiently("compiling", lambda: rehearse(options.seed, reader))
         run.say(
             f"{reader.parameters.size:,} numbers to learn, with the kernels of {run.author}, "
@@ -73,7 +73,7 @@ def work(run: Run) -> str:
                 "batch": BATCH,
                 "steps": run.step,
                 "launches": reader.step_work.how,
-                "fused": run.on_tensor_cores,
+                "fused": run.fused,
                 "held_out_rows": HELD_OUT,
                 "held_out_accuracy": reached / 100,
                 "most_frequent_digit": guessed / 100,
@@ -96,18 +96,21 @@ def work(run: Run) -> str:
 
 
 def stages_of(run: Run) -> Stages:
-    names = [f"launch_{name}" for name in Stages._fields if name != "chunk_sums"]
-    stages = Stages(*vars(run.stages("19", names)).values())
-    if run.on_tensor_cores:
-        from kernels.attention import tensor_cores  # a handout lacks it
+    names = [f"launch_{name}" for name in Stages._fields]
+    return Stages(*vars(run.stages("19", names)).values())
 
-        return tensor_cores.on_tensor_cores(stages)
-    return stages
+
+def kind_of_reader(run: Run) -> type[Reader]:
+    if not run.fused:
+        return Reader
+    from kernels.attention.fused import FusedReader  # a handout lacks it
+
+    return FusedReader
 
 
 def rehearse(seed: int, reader: Reader) -> None:
     """Run every kernel once, for a network of its own: what is compiled does not count."""
-    other = Reader(seed, 1, reader.device, 1, reader.stages)
+    other = type(reader)(seed, 1, reader.device, 1, reader.stages)
     other.train(1, 1)
     other.maps()
     reader.device.synchronize()

@@ -7,16 +7,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lessons.capstones import run
+from lessons.capstones.device import native_device
+
 main = importlib.import_module("lessons.19_attention.__main__")
 
 
 @pytest.mark.thorough
-def test_a_few_steps_leave_maps_and_what_was_measured(tmp_path, capsys):
-    arguments = "--layers", "1", "--steps", "2", "--backend", "native", "--out", str(tmp_path / "a")
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_few_steps_leave_maps_and_what_was_measured(fused, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=fused))
+    arguments = "--layers", "1", "--steps", "2", "--out", str(tmp_path / "a")
     assert main.COMMAND.main([*arguments, "--quiet"]) == 0
     assert "held out: " in capsys.readouterr().out
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
-    assert summary["parameters"] == 6176 and summary["steps"] == 2
+    assert (summary["parameters"], summary["steps"], summary["fused"]) == (6176, 2, fused)
     assert summary["points_where_layer_norm_disagrees"] == 0
     assert summary["points_where_the_printed_formula_disagrees"] == summary["of_points"]
     with Image.open(tmp_path / "a" / "maps.png") as maps:

@@ -274,14 +274,11 @@ def test_the_fastest_kernels_of_a_gpu_are_taken_unless_the_readable_ones_are_nam
 
 
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
-@pytest.mark.parametrize("lesson", ["17_neighbours", "19_attention"])
-def test_tensor_cores_are_used_where_there_are_any(
-    lesson, capability, monkeypatch, tmp_path, capsys
-):
-    command = importlib.import_module(f"lessons.{lesson}.__main__")
+def test_tensor_cores_are_used_where_there_are_any(capability, monkeypatch, tmp_path, capsys):
+    command = importlib.import_module("lessons.17_neighbours.__main__")
     monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=True))
     monkeypatch.setattr(run, "compute_capability", lambda: capability)
-    one = run.Run(lesson, lesson[:2], command.COMMAND.parse([]), tmp_path)
+    one = run.Run("17_neighbours", "17", command.COMMAND.parse([]), tmp_path)
     functions = command.stages_of(one)
     on_tensor_cores = [function.__module__.endswith("tensor_cores") for function in functions]
     assert any(on_tensor_cores) == (capability == (8, 0))

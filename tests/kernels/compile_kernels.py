@@ -22,6 +22,7 @@ from numba.cuda import dispatcher
 from kernels import adam, backward, encode, histogram, image_ops, matmul, mlp_forward, sampler
 from kernels.attention import backward as attention_backward
 from kernels.attention import forward as attention_forward
+from kernels.attention import fused as fused_attention
 from kernels.attention import layer_norm as attention_norm
 from kernels.attention import network as attention_network
 from kernels.attention import recall
@@ -213,6 +214,15 @@ SIGNATURES = {
         *[matrix] * 3,
         vector,
     ),
+    fused_attention.reader_gradients: (
+        clock,
+        *[vector] * 2,
+        counts,
+        bins,
+        pictures,
+        matrix,
+        vector,
+    ),
     few_samples.move_by_adam: (
         clock,
         *[matrix] * 2,
@@ -239,7 +249,6 @@ TENSOR_CORE_SIGNATURES = {
     attention_tiles.attention_tiles: (*[matrix] * 3, int64, matrix, vector),
     attention_tiles.slopes_of_queries: (*[matrix] * 4, int64, matrix, vector, vector),
     attention_tiles.slopes_of_keys: (*[matrix] * 4, int64, matrix, matrix, vector, vector),
-    attention_tiles.chunk_products: (matrix, matrix, cube),
     taps.convolve_taps: (matrix, pictures, vector, int64, int64, matrix),
     taps.gradients_by_taps: (matrix, pictures, int64, int64, matrix),
     taps.one_place: (matrix, matrix, vector, matrix),

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from kernels.attention import backward, forward, layer_norm, network, recall, tensor_cores
+from kernels.attention import backward, forward, fused, layer_norm, network, recall, tensor_cores
 from lessons.capstones.device import choose_device, cuda_device, native_device
 from lessons.lab.errors import ProblemsFound
 from lessons.reference import attention as reference
-from tests.engines import ENGINES, launch_mixed
+from lessons.reference.classifier import softmax
+from tests.engines import ENGINES
 from tests.kernels.test_few_samples import without_barriers
 
 pytestmark = pytest.mark.gpu
@@ -108,17 +109,6 @@ def test_attention_on_tensor_cores(instruction_engine, sizes):
     compare(instruction_engine, sizes, tensor_cores, tensor_cores, 1e-3, 2e-3)
 
 
-@pytest.mark.parametrize(("samples", "units"), [(70, 10), (64, 32)])
-def test_gradients_of_weights_on_tensor_cores(instruction_engine, samples, units):
-    engine, inputs, deltas = instruction_engine, random(samples, 32), random(samples, units, seed=1)
-    partial = engine.output(((samples + 63) // 64, 33, units))
-    tensor_cores.launch_chunk_products(
-        engine.array(inputs), engine.array(deltas), partial.array, launch=engine.launch
-    )
-    right = inputs.astype(np.float64).T @ deltas
-    close(partial.read().sum(axis=0)[:-1], right, 1e-3)
-
-
 def test_heads_that_do_not_fit_into_a_tile_are_refused():
     q = np.zeros((1, 1, 2, 6), np.float32)
     with pytest.raises(ValueError, match="multiple of four"):
@@ -149,47 +139,121 @@ def test_rows_ask_for_a_letter_that_they_hold(engine):
     assert (digits[asked] == answers.read()).all() and set(asked.argmax(axis=1)) == set(range(8))
 
 
-@thorough
-def test_a_step_on_tensor_cores_is_nearly_that_of_the_lesson(request):
-    on_gpu = request.config.getoption("--require-gpu")
-    device = cuda_device() if on_gpu else native_device()._replace(launch=launch_mixed)
-    gradients = []
-    for stages in (network.Stages(), tensor_cores.on_tensor_cores(network.Stages())):
-        reader = network.Reader(3, 5, device, stages=stages)
-        clock = reader.numbers.clock
-        recall.launch_draw_rows(clock, reader.seed, reader.tokens, reader.answers, device.launch)
-        reader.forward(device.launch)
-        reader.backward(device.launch)
-        gradients.append(device.to_host(reader.gradients))
-    right, found = gradients
-    close(found, right, 0.01)
-    assert (found != right).any()
+# ---------------------------------------------------------------- a step of the network
 
 
-@thorough
-def test_gradients_of_the_network_agree_with_differences():
-    reader = network.Reader(3, 5, choose_device("native"))
-    launch, step = reader.device.launch, np.float32(0.01)
-    recall.launch_draw_rows(
-        reader.numbers.clock, reader.seed, reader.tokens, reader.answers, launch
+def reference_step(tokens, answers, parameters, layers):
+    """losses (B,), and the gradient (n,) of their sum: float64."""
+    flat = parameters.astype(np.float64)
+    slopes = np.zeros_like(flat)
+    parts, grads = (network.parts_of(array, layers) for array in (flat, slopes))
+    heads = len(tokens), 1, recall.PLACES, network.WIDTH
+    x = (parts.tokens[tokens] + parts.places).reshape(-1, network.WIDTH)
+    kept = []
+    for layer in parts.layers:
+        normal = reference.layer_norm(x, layer.gain)
+        given = [(normal @ matrix).reshape(heads) for matrix in layer[1:4]]
+        seen = reference.attention(*given)[0].reshape(x.shape)
+        kept.append((x, normal, given, seen))
+        x = x + seen @ layer.output
+
+    last = slice(recall.PLACES - 1, None, recall.PLACES)
+    normal = reference.layer_norm(x[last], parts.gain)
+    deltas, own = softmax(normal @ parts.answer), (np.arange(len(tokens)), answers)
+    losses = -np.log(deltas[own])
+    deltas[own] -= 1
+    grads.answer[:] = normal.T @ deltas
+    grad_x = np.zeros_like(x)
+    grad_x[last], grads.gain[:] = reference.layer_norm_gradients(
+        x[last], parts.gain, deltas @ parts.answer.T
     )
+    for layer, grad in zip(parts.layers[::-1], grads.layers[::-1], strict=True):
+        x, normal, given, seen = kept.pop()
+        grad.output[:] = seen.T @ grad_x
+        grad_seen = (grad_x @ layer.output.T).reshape(heads)
+        grad_normal = np.zeros_like(x)
+        three = reference.attention_gradients(*given, grad_seen)
+        for delta, matrix, total in zip(three, layer[1:4], grad[1:4], strict=True):
+            total[:] = normal.T @ delta.reshape(x.shape)
+            grad_normal += delta.reshape(x.shape) @ matrix.T
+        below, grad.gain[:] = reference.layer_norm_gradients(x, layer.gain, grad_normal)
+        grad_x = grad_x + below
+    np.add.at(grads.tokens, tokens.ravel(), grad_x)
+    grads.places[:] = grad_x.reshape(heads).sum(axis=(0, 1))
+    return losses, slopes
 
-    def loss():
-        reader.forward(launch)
-        return reader.losses.sum(dtype=float)
 
-    loss()
-    reader.backward(launch)
-    # One parameter of each part, that with the largest gradient.
-    first = 0
-    for shape in network.shapes_of(reader.layers):
-        part = slice(first, first + int(np.prod(shape)))
-        i = first + int(abs(reader.gradients[part]).argmax())
-        begin, first = reader.parameters[i], part.stop
-        rises = []
-        for value in (begin + step, begin - step):
-            reader.parameters[i] = value
-            rises.append(loss())
-        reader.parameters[i] = begin
-        slope = (rises[0] - rises[1]) / (2 * float(step))
-        assert reader.gradients[i] == pytest.approx(slope, rel=0.03, abs=0.01), shape
+def drawn_step(reader):
+    """Rows for a reader, in the place of its parameters some with gains that are not 1.
+
+    Returns what its losses and gradients should be.
+    """
+    device = reader.device
+    clock = reader.numbers.clock
+    recall.launch_draw_rows(clock, reader.seed, reader.tokens, reader.answers, device.launch)
+    parameters = device.to_host(reader.parameters)
+    parameters += random(parameters.size, reach=0.3)
+    reader.parameters = device.to_device(parameters)
+    reader.parts = network.parts_of(reader.parameters, reader.layers)
+    tokens, answers = map(device.to_host, (reader.tokens, reader.answers))
+    return reference_step(tokens, answers, parameters, reader.layers)
+
+
+def device_of(engine):
+    device = cuda_device() if isinstance(engine, ENGINES["cuda"]) else native_device()
+    return device._replace(launch=engine.launch)
+
+
+def run_fused(module, layers, batch, device):
+    """(losses, gradients) of a fused step, and what they should be."""
+    reader = module.FusedReader(3, batch, device, layers)
+    right = drawn_step(reader)
+    turned = np.empty_like(right[1], np.float32)
+    turned[device.to_host(reader.places)] = device.to_host(reader.parameters)
+    reader.turned = device.to_device(turned)
+    reader.find_sums(device.launch)
+    found = device.to_host(reader.losses), device.to_host(reader.sums).sum(axis=0, dtype=float)
+    return found, right
+
+
+@pytest.mark.thorough_on("native")  # which compiles for 15 s
+@pytest.mark.parametrize(
+    ("layers", "batch"), [(2, 1), *(pytest.param(*s, marks=thorough) for s in ((1, 3), (3, 2)))]
+)
+def test_a_fused_step(engine, layers, batch):
+    for one, right in zip(*run_fused(fused, layers, batch, device_of(engine)), strict=True):
+        close(one, right, 2e-6)
+
+
+@thorough
+def test_the_lab_notices_every_barrier_that_is_missing_in_a_fused_step():
+    changed = [*without_barriers(fused)]
+    for module in changed:
+        with pytest.raises(ProblemsFound, match="race"):
+            run_fused(module, 2, 1, device_of(ENGINES["checked"]()))
+    assert len(changed) == 14
+
+
+@thorough
+def test_a_step_of_the_readable_kernels():
+    reader = network.Reader(3, 5, choose_device("native"))
+    losses, gradients = drawn_step(reader)
+    reader.forward(reader.device.launch)
+    reader.backward(reader.device.launch)
+    close(reader.losses, losses, 2e-6)
+    close(reader.gradients, gradients, 2e-6)
+
+
+@thorough
+def test_fused_steps_learn_what_the_readable_ones_learn_and_leave_the_same_bits():
+    def trained(kind):
+        reader = kind(3, 32, choose_device("native"))
+        for step in range(1, 31):
+            reader.train(step, 30)
+        return reader
+
+    one, other, readable = map(trained, (fused.FusedReader, fused.FusedReader, network.Reader))
+    assert (one.parameters == other.parameters).all()
+    assert (one.turned[one.places] == one.parameters).all()
+    assert abs(one.loss() / readable.loss() - 1) < 0.001
+    close(one.parameters, readable.parameters, 0.01)

@@ -39,7 +39,10 @@ LEFT_OUT = (
     "start_here.ipynb", "notebook.py", "native_backend.py", "student_backend.py",
     "prove_checks.py", "make_fingerprints.py", "gradescope", "case_kernels.py", README.name,
 )  # fmt: skip
-FUSED = "siren/fused inline/fused classifier/fused derivatives/fused derivatives/fused_writer"
+FUSED = (
+    "siren/fused inline/fused classifier/fused attention/fused derivatives/fused "
+    "derivatives/fused_writer"
+)
 FAST = "training/cpu_backend training/graph_few_bits training/lake_model"
 OTHERS = f"products/large_tiles general/stages {FAST}"
 HALF_SOLUTIONS = {ROOT / "kernels" / f"{name}.py" for name in f"{FUSED} {OTHERS}".split()}
