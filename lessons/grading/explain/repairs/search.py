@@ -161,7 +161,10 @@ class Search:
         self.helpers = set(source.functions()) - known  # that only the student's file has
         self.compared = beside_right_ones(source, functions, right)
         # With all of these lines as in a right file, the check passes.
-        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        names = {one.function.name for one in guilty}
+        # Who passes because it no longer calls a guilty one is not to blame itself.
+        self.guilty = [one for one in guilty if not left_out(one, one.differences) & names]
 
     def passes(self, one: Compared, chosen: Sequence[Difference], sure: bool = False) -> bool:
         try:
@@ -201,10 +204,7 @@ class Search:
         Not where a helper of the student's is no longer called: the mistake may be in that.
         """
         text = one.with_changes(chosen)
-        changed = Source(text).functions().get(one.function.name)
-        if changed is None or not self.passes(one, chosen, sure=True):
-            return None
-        if (names_called(one.function) - names_called(changed)) & self.helpers:
+        if not self.passes(one, chosen, sure=True) or left_out(one, chosen) & self.helpers:
             return None
         places = {difference.place.line: difference.place for difference in chosen}
         found = Found(tuple(places[line] for line in sorted(places)), True)
@@ -305,6 +305,12 @@ def idle_names(function: ast.FunctionDef) -> list[str]:
     used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
     names = dict.fromkeys([*given, *stored])
     return [name for name in names if name not in used and not name.startswith("_")]
+
+
+def left_out(one: Compared, chosen: Sequence[Difference]) -> set[str]:
+    """The functions that it calls, and does not if these lines are as in a right one."""
+    changed = Source(one.with_changes(chosen)).functions().get(one.function.name)
+    return names_called(one.function) - (names_called(changed) if changed else set())
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
