@@ -75,7 +75,8 @@ class Likelihood:
         if change.kind == "name":
             if old.split()[0].isupper() and not change.new.split()[0].isupper():
                 return SELDOM  # a constant of the file is seldom taken for a number of the function
-            return OPPOSITE if distance(old, change.new) == 0 else 0
+            words = {*old.split("_")} ^ {*change.new.split("_")}
+            return OPPOSITE if distance(old, change.new) == 0 or len(words) == 1 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
