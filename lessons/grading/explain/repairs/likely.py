@@ -290,7 +290,7 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
             constants
             if name in constants
             else arrays
-            if re.search(rf"\b{name}\.s[hi]", old)
+            if re.search(rf"\b{name}\.(shape|size)\b", old)
             else set()
         )
         for other in sorted(same - {name}):

@@ -19,8 +19,9 @@ from lessons.grading.explain.repairs.beside import Compared, Difference, Place, 
 from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
 from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
 from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers, different
+from lessons.grading.walls.identifiers import reached
 from lessons.mutations.changes import changes_of
-from lessons.mutations.scope import called_name
+from lessons.mutations.scope import called_name, names_in
 from lessons.mutations.source import Change, Source
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
@@ -119,12 +120,21 @@ def suspects(
     source: Source, given: Source, needs: Sequence[str], blank: Sequence[str]
 ) -> list[ast.FunctionDef]:
     """The functions that a mistake can be in: those needed, then helpers, then changed ones."""
+    functions = source.functions()
     as_given = {name: ast.dump(node) for name, node in given.functions().items()}
-    other = set(blank) - set(needs)
+    uses = {name: {*names_in(node)} & functions.keys() for name, node in functions.items()}
+
+    def used_by(names: set[str]) -> set[str]:
+        return set().union(*(uses[name] for name in names & functions.keys()))
+
+    called = reached(needs, used_by)
+    run = {name for name in functions if name in called or reached({name}, used_by) & set(needs)}
     found = [
-        node
-        for name, node in source.functions().items()
-        if name not in other and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
+        functions[name]
+        for name in functions
+        if name in run - (set(blank) - set(needs))
+        and is_bearable(functions[name], source)
+        and as_given.get(name) != ast.dump(functions[name])
     ]
     found.sort(key=lambda node: needs.index(node.name) if node.name in needs else len(needs))
     return found[:MOST_SUSPECTS]
@@ -216,6 +226,8 @@ class Search:
     def one_small_change(self, tries: Tries, told: str) -> Found | None:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
+        # Or in a helper of theirs, which a right one does without.
+        names = names.union(*(left_out(one, one.differences) for one in self.guilty))
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
