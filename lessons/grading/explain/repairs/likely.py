@@ -178,8 +178,10 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
     source = text.source
     for rank, change in found:
         old = source.between(change.start, change.end)
-        turned, new = text.turned(old), text.turned(change.new)
-        if turned == old or "\n" in turned + new or new == change.new in text.other:
+        if "\n" in old + change.new or (turned := text.turned(old)) == old:
+            continue
+        new = text.turned(change.new)
+        if new == change.new in text.other:
             continue
         behind = source.between(change.end, source.starts[change.line])
         place = re.search(rf"(?<![\w.]){re.escape(turned)}(?!\w)", behind)
