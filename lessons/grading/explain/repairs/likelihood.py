@@ -16,7 +16,11 @@ from lessons.mutations.scope import called_name, distance, pairs_of
 from lessons.mutations.source import Change, Source
 
 AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
-FEW = -3  # of what can stand in a few places only
+FEW = -2  # of what can stand in a few places only
+KINDS_OF_FEW = (
+    "comparison", "condition", "rounding", "parentheses", "order of operands", "order of lines",
+    "in or out of a loop", "beginning of a loop", "end of a loop", "step of a loop",
+)  # fmt: skip
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
@@ -97,10 +101,8 @@ class Likelihood:
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
-        if change.kind == "rounding" or "before the loop" in change.words:
+        if change.kind in KINDS_OF_FEW:
             return FEW
-        if change.kind == "condition":
-            return OPPOSITE
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:
