@@ -1,9 +1,7 @@
 """Runs checks on changed texts of a student's file, in a worker of their own; for no points."""
 
-import ast
-import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,18 +10,15 @@ import numpy as np
 
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.explain.repairs.numbers import Numbers
-from lessons.grading.explain.repairs.search import Held, OutOfTries
+from lessons.grading.explain.repairs.search import Held, OutOfTries, what_runs
 from lessons.grading.judge.case import CheckFunction
 from lessons.grading.judge.result import Attempt, CheckEnded
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import Compared, NoDemands, Terse
 from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.judge.worker_process import Beside, WorkerError, WorkerStopped, WorkerTimeout
-from lessons.grading.walls.identifiers import reached
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.outcome import Counts
-from lessons.mutations.scope import names_in
-from lessons.mutations.source import Source
 
 PASSED = ""  # in place of a diagnosis
 STRANGE = "strange"  # values that no check is written for
@@ -129,40 +124,6 @@ class Runner(NamedTuple):
         except Exception:  # a finding, an error, or what needs all runs
             runs.wrong.add(runs.number)
         return sorted(runs.wrong - {-1}, key=lambda number: runs.seconds[number])
-
-
-@functools.lru_cache(maxsize=512)
-def names_used(function: str) -> frozenset[str]:
-    """The names in the text of a function; in most changed files most functions are the same."""
-    return frozenset(names_in(ast.parse(function)))
-
-
-def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
-    """A file without what a check does not run: it takes less time to load.
-
-    needs: the functions that the check runs. blank: all that the student writes.
-    """
-    source = Source(text)
-    functions = source.functions()
-    uses = {
-        name: names_used(source.text_of(node)) & functions.keys()
-        for name, node in functions.items()
-    }
-
-    def used_by(names: set[str]) -> set[str]:
-        return set().union(*(uses[name] for name in names & functions.keys()))
-
-    needed: set[str] = reached(needs, used_by)
-    others = set(blank) - needed
-    vain = reached(others, used_by)
-    vain |= {name for name in functions if reached({name}, used_by) & others}
-    kept = reached((functions.keys() - vain) | {*needs}, used_by)
-    lines = source.content.decode("utf-8", "replace").split("\n")
-    for name in functions.keys() - kept:
-        node = functions[name]
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        lines[first - 1 : node.end_lineno] = [""] * ((node.end_lineno or first) + 1 - first)
-    return "\n".join(lines)
 
 
 @dataclass
