@@ -65,11 +65,13 @@ class Likelihood:
 
     def is_vain(self, change: Change) -> bool:
         """Whether it reads a name in the line that gives this its first value, or has a float for a
-        place, or asks for an axis that the function does not know.
+        place, asks for an axis that the function does not know, or adds to what is called.
         """
-        new = {*re.findall(r"\w+", change.new)} - {
-            *re.findall(r"\w+", self.source.between(change.start, change.end))
-        }
+        old = self.source.between(change.start, change.end)
+        new = {*re.findall(r"\w+", change.new)} - {*re.findall(r"\w+", old)}
+        called = old.isidentifier() and self.source.between(change.end, change.end + 1) == "("
+        if change.kind in ("factor", "term") and (called or old.startswith("range(")):
+            return True
         if change.kind == "x, y, z" and not new & self.axes:
             return True
         if any(begin <= change.start and change.end <= end for begin, end in self.places):

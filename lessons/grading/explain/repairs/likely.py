@@ -327,6 +327,23 @@ def steps_and_ends(text: Text) -> Iterator[Change]:
             yield from text.change(node, new, "with the first thread of the block")
 
 
+def one_more(text: Text) -> Iterator[Change]:
+    """A whole number that is one more or less, or lacks the number of a loop around it."""
+    for name, value in text.pairs:
+        old, node = text.of(value), text.around.get(id(value))
+        known = text.scope.kinds.get(text.of(name), WHOLE if "cuda." in old else "")
+        if isinstance(value, ast.Constant) or known != WHOLE:
+            continue
+        for sign in "+-":
+            words = f"with one more or less at `{old}`"
+            yield from text.change(value, f"({old} {sign} 1)", words)
+        while node is not None:
+            if isinstance(node, ast.For) and {text.of(node.target)}.isdisjoint(names_in(value)):
+                words = f"with the number of the loop of line {node.lineno} added"
+                yield from text.change(value, f"({old} + {text.of(node.target)})", words)
+            node = text.around.get(id(node))
+
+
 def is_of_a_thread(name: str, text: Text) -> bool:
     """Whether an expression is made of the number of a thread in its block alone."""
     values = [text.values.get(word, word) for word in WORDS.findall(text.values.get(name, name))]
@@ -412,5 +429,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (-1, clipped), (-2, added_up),
+    (-1, clipped), (-2, added_up), (-2, one_more),
 )  # fmt: skip

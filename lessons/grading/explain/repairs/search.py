@@ -12,6 +12,7 @@ other check of the function fails then that has passed before. In this order:
 import ast
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -327,6 +328,14 @@ def candidates(
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))
     ranked.sort(key=lambda entry: entry[:3])
+    turns: Counter[tuple[int, int]] = Counter()
+
+    def in_turn(entry: tuple[int, int, int, Change]) -> tuple[int, int]:
+        """Functions take turns: a short one is not behind all of a long one."""
+        turns[entry[:2]] += 1
+        return entry[0], turns[entry[:2]]
+
+    ranked.sort(key=in_turn)
     return list({change[:3]: change for *_, change in ranked}.values())
 
 
