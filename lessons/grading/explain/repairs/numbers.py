@@ -97,11 +97,13 @@ def by_numbers(
     chosen, elsewhere = {*likely}, {*likely, *inside}
     suspected = [one for one in inside if one not in chosen]
     others = iter([one for one in changes if one not in elsewhere])
-    mixed = list(likely)
+    # Each second one in the usual order, which knows slips that no numbers show.
+    mixed = [one for pair in zip(likely, changes, strict=False) for one in pair]
+    mixed += likely
     for place, change in enumerate(suspected):
         mixed += [next(others, change)] if place % IN_TURN == IN_TURN - 1 else []
         mixed.append(change)
-    return [*mixed, *others], statements[0].lineno if statements else 0
+    return list(dict.fromkeys([*mixed, *others])), statements[0].lineno if statements else 0
 
 
 def different(right: Sequence[str], functions: Sequence[ast.FunctionDef]) -> list[str]:
