@@ -302,6 +302,9 @@ def test_what_the_lines_beside_it_show_or_is_often_wrong_is_tried_early(body, ri
          "shape (1, 2): axis 1 has only", "if 0 <= 2 < a.shape[1] and (n < 9):"),
         ("(a, n):\n a[n] = 1", "line 2: out-of-bounds: a[-1] is outside its shape (4,): index -1 "
          "of axis 0", "if 0 <= n < a.shape[0]: a[n] = 1"),
+        ("(a, b, k, n_rows, n_cols):\n w = b[k, 1] * b[n_rows, 2] + b[n_cols, 3]\n"
+         " p = k // n_rows\n y = p - 1\n a[y, k % n_cols] = b[k, 0] * w", "line 5: out-of-bounds: "
+         "a[9, 0] is outside its shape (4, 9): axis 0 has only", "p = k // n_cols"),
         ("(a, n):\n m = n + 1\n return a * 8", "constant factor: Every value is twice", "a * 4"),
     ],
 )  # fmt: skip

@@ -19,10 +19,17 @@ from typing import NamedTuple
 
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
 from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
-from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
+from lessons.grading.explain.repairs.likely import (
+    OUTSIDE,
+    Text,
+    head_of,
+    in_both_axes,
+    likely_changes,
+)
 from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers, different
 from lessons.grading.walls.identifiers import reached
 from lessons.mutations.changes import changes_of
+from lessons.mutations.expressions import indices_of
 from lessons.mutations.scope import called_name, names_in
 from lessons.mutations.source import Change, Source
 
@@ -33,6 +40,7 @@ TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 SUSPECTED = 5  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 OF_A_TOLD_KIND = 3  # ranks that a change gains if the message speaks of such changes
+LEADS_OUTSIDE = 4  # ranks that a change gains in a line that leads to an index outside
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -317,14 +325,17 @@ def candidates(
     ranked, kinds = [], told_kinds(told)
     for place, function in enumerate(functions):
         idle, likelihood = idle_names(function), Likelihood(source, function)
+        text = Text(function, source)
+        leading = lines_to_outside(text, told)
         found = [*likely_changes(function, source, told), *changes_of(function, source)]
-        found += in_both_axes(found, Text(function, source))
+        found += in_both_axes(found, text)
         for rank, change in found:
             if likelihood.is_vain(change):
                 continue
             rank += likelihood.ranks(change)
             rank -= SUSPECTED * uses(idle, change)
             rank -= OF_A_TOLD_KIND * (change.kind in kinds)
+            rank -= LEADS_OUTSIDE * (change.line in leading)
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))
     ranked.sort(key=lambda entry: entry[:3])
@@ -337,6 +348,21 @@ def candidates(
 
     ranked.sort(key=in_turn)
     return list({change[:3]: change for *_, change in ranked}.values())
+
+
+def lines_to_outside(text: Text, told: str) -> set[int]:
+    """The lines that give its values to an index which a finding says is outside."""
+    names: set[str] = set()
+    for line, array, *axes in OUTSIDE.findall(told):
+        for node in text.all(ast.Subscript):
+            if node.lineno == int(line) and head_of(node) == array:
+                names.update(*map(names_in, indices_of(node)[int(axes[0] or axes[1]) :][:1]))
+    found: set[int] = set()
+    for _ in text.pairs:
+        pairs = [(a, b) for a, b in text.pairs if text.of(a).partition("[")[0] in names]
+        found |= {a.lineno for a, _ in pairs}
+        names.update(name for _, b in pairs for name in names_in(b))
+    return found
 
 
 def uses(idle: Collection[str], change: Change) -> bool:
