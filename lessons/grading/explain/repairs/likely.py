@@ -254,16 +254,6 @@ def of_the_same_thread(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words.format(node.id))
 
 
-def clipped(text: Text) -> Iterator[Change]:
-    """A number that the function is given, kept within -1 to 1, or within 0 to 1."""
-    for node in text.read():
-        known = text.scope.kinds.get(node.id)
-        for low in (-1, 0) if not text.scope.known.get(node.id, 1) and not known else ():
-            words = f"with `{node.id}` kept within a range"
-            new = f"min(max({node.id}, float32({low})), float32(1))"
-            yield text.source.change(node, new, KIND, words)
-
-
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
     made = {
@@ -288,13 +278,8 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
     for line, name in dict.fromkeys((node.lineno, node.id) for node in text.read()):
         start, end = text.source.starts[line - 1 : line + 1]
         old = text.source.between(start, end)
-        same = (
-            constants
-            if name in constants
-            else arrays
-            if re.search(rf"\b{name}\.(shape|size)\b", old)
-            else set()
-        )
+        sized = arrays if re.search(rf"\b{name}\.(shape|size)\b", old) else set()
+        same = constants if name in constants else sized
         for other in sorted(same - {name}):
             if same is arrays or distance(name, other) <= CLOSE:
                 words = f"with another name in place of `{name}`"
@@ -429,5 +414,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (-1, clipped), (-2, added_up), (-2, one_more),
+    (-2, added_up), (-2, one_more),
 )  # fmt: skip
