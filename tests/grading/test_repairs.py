@@ -11,7 +11,7 @@ import pytest
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
 from lessons.grading.explain.repairs.numbers import Numbers, by_numbers, span_of
-from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip
+from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip, suspects
 from lessons.grading.judge.explain_failure import FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -282,6 +282,9 @@ OFTEN = {
     "best = a[i]",
     "(a, b, n, p):\n s = 0\n for j in range(n):\n  s += a[p] - b[j]\n return s": "a[(p + j)]",
     "(a, n):\n for i in range(n):\n  s = 0\n  s += a[i]\n return s": " s = 0\n for i",
+    "(a, q):\n n = q\n for i in range(n):\n  a[i] = n": "n = (q + 1)",
+    "(a, n):\n for i in range(4):\n  q = cuda.threadIdx.x * 4\n  a[i] = q < n":
+    "(cuda.threadIdx.x * 4 + i)",
 }  # fmt: skip
 
 
@@ -349,6 +352,38 @@ def test_no_name_is_tried_before_it_has_a_value():
         one.new for one in candidates(source, list(source.functions().values())) if one.line == 2
     }
     assert "b" in tried and not {"c", "d"} & tried and "c += a + b" not in tried
+
+
+@pytest.mark.parametrize(
+    "vain", ["a[s * 2]", "a[n / 2]", "range((i + s))", "threadIdx.z", "grad.shared", "range + i"]
+)
+def test_what_can_only_fail_is_not_tried(vain):
+    source = Source(
+        "def f(a, grad, n):\n    tile = cuda.shared.array(8, float32)\n    s = float32(0)\n"
+        "    i = cuda.threadIdx.x\n    for k in range(i):\n        s += a[n * 2] * grad.shape[0]\n"
+    )
+    tried = [source.changed(one) for one in candidates(source, [*source.functions().values()])]
+    assert len(tried) > 100 and not any(vain in text for text in tried)
+
+
+def test_who_no_longer_calls_the_function_to_blame_is_not_searched():
+    text = "def part(a, b):\n    return a - b\n\n\ndef whole(a, b):\n    return part(a, b)\n"
+    right = "def part(a, b):\n    return a + b\n\n\ndef whole(a, b):\n    return a + b\n"
+
+    def passes(changed, sure):
+        exec(changed, names := {})
+        return names["whole"](2, 3) == 5
+
+    tries = (Tries(passes, 50) for _ in "ab")
+    found = find_slip(text, "", [right], ["whole", "part"], ["whole", "part"], *tries)
+    assert [place.line for place in found.places] == [2]
+
+
+def test_only_what_a_check_runs_is_searched():
+    text = "def one(a):\n    return part(a)\n\n\ndef part(a):\n    return a\n\n\n"
+    text += "def other(a):\n    return own(a)\n\n\ndef own(a):\n    return a\n"
+    found = suspects(Source(text), Source(""), ["one"], ["one", "other"])
+    assert [node.name for node in found] == ["one", "part"]
 
 
 def test_a_function_is_not_told_where_the_mistake_and_the_call_say_as_much():

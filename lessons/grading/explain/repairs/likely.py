@@ -178,8 +178,10 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
     source = text.source
     for rank, change in found:
         old = source.between(change.start, change.end)
-        turned, new = text.turned(old), text.turned(change.new)
-        if turned == old or "\n" in turned + new or new == change.new in text.other:
+        if "\n" in old + change.new or (turned := text.turned(old)) == old:
+            continue
+        new = text.turned(change.new)
+        if new == change.new in text.other:
             continue
         behind = source.between(change.end, source.starts[change.line])
         place = re.search(rf"(?<![\w.]){re.escape(turned)}(?!\w)", behind)
@@ -252,16 +254,6 @@ def of_the_same_thread(text: Text) -> Iterator[Change]:
                 yield from text.change(node, other, words.format(node.id))
 
 
-def clipped(text: Text) -> Iterator[Change]:
-    """A number that the function is given, kept within -1 to 1, or within 0 to 1."""
-    for node in text.read():
-        known = text.scope.kinds.get(node.id)
-        for low in (-1, 0) if not text.scope.known.get(node.id, 1) and not known else ():
-            words = f"with `{node.id}` kept within a range"
-            new = f"min(max({node.id}, float32({low})), float32(1))"
-            yield text.source.change(node, new, KIND, words)
-
-
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
     made = {
@@ -286,13 +278,8 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
     for line, name in dict.fromkeys((node.lineno, node.id) for node in text.read()):
         start, end = text.source.starts[line - 1 : line + 1]
         old = text.source.between(start, end)
-        same = (
-            constants
-            if name in constants
-            else arrays
-            if re.search(rf"\b{name}\.s[hi]", old)
-            else set()
-        )
+        sized = arrays if re.search(rf"\b{name}\.(shape|size)\b", old) else set()
+        same = constants if name in constants else sized
         for other in sorted(same - {name}):
             if same is arrays or distance(name, other) <= CLOSE:
                 words = f"with another name in place of `{name}`"
@@ -323,6 +310,23 @@ def steps_and_ends(text: Text) -> Iterator[Change]:
         if re.fullmatch(r"cuda\.blockIdx\.[xyz]", text.of(node)) and not times:
             new = f"({text.of(node)} * cuda.blockDim.{node.attr})"
             yield from text.change(node, new, "with the first thread of the block")
+
+
+def one_more(text: Text) -> Iterator[Change]:
+    """A whole number that is one more or less, or lacks the number of a loop around it."""
+    for name, value in text.pairs:
+        old, node = text.of(value), text.around.get(id(value))
+        known = text.scope.kinds.get(text.of(name), WHOLE if "cuda." in old else "")
+        if isinstance(value, ast.Constant) or known != WHOLE:
+            continue
+        for sign in "+-":
+            words = f"with one more or less at `{old}`"
+            yield from text.change(value, f"({old} {sign} 1)", words)
+        while node is not None:
+            if isinstance(node, ast.For) and {text.of(node.target)}.isdisjoint(names_in(value)):
+                words = f"with the number of the loop of line {node.lineno} added"
+                yield from text.change(value, f"({old} + {text.of(node.target)})", words)
+            node = text.around.get(id(node))
 
 
 def is_of_a_thread(name: str, text: Text) -> bool:
@@ -410,5 +414,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (-1, clipped), (-2, added_up),
+    (-2, added_up), (-2, one_more),
 )  # fmt: skip
