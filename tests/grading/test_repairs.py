@@ -1,13 +1,16 @@
 """The search for a slip: which small changes it tries, and what it says of the one that passes."""
 
 import ast
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
+from lessons.grading.explain.repairs.numbers import Numbers, by_numbers, span_of
 from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip, suspects
 from lessons.grading.judge.explain_failure import FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.judge.run import checks_of, run_check
@@ -312,6 +315,35 @@ def test_what_a_message_speaks_of_is_tried_first(body, told, right):
     source = Source(f"def g{body}\n")
     tried = candidates(source, list(source.functions().values()), told=told)[:20]
     assert any(right in source.changed(one) for one in tried)
+
+
+def computed_by_three(text, beside):
+    """What three threads compute in a function of assignments, as a worker tells it."""
+    names = {"a": np.array([1.0, 2, 3]), "b": np.array([0.5, 7, 2]), "c": np.array([4.0, 1, 6])}
+    rows = []
+    for line in ast.parse(text).body[0].body:
+        span, value = span_of(line.value), eval(ast.unparse(line.value), {}, names)
+        rows.append(((*span, 1), value))
+        for number, (at, other) in enumerate(beside):
+            with suppress(Exception), np.errstate(all="ignore"):  # a name that is not known
+                if at == span:
+                    rows.append(((number, 0, 0, -1, 1), eval(other, {}, names) + 0.0))
+        names[line.targets[0].id] = value
+    return Numbers([span for span, _ in rows], np.array([value for _, value in rows]))
+
+
+@pytest.mark.parametrize("slip", ["p * a", "(p - b) * c", "p - c", "p * c"])
+def test_a_change_whose_numbers_a_right_file_has_is_tried_first(slip):
+    text = "def f(a, b, c):\n p = a + b\n q0 = p / c\n q = {}\n r = q - a\n s = r * b\n"
+    source, right = Source(text.format(slip)), text.format("p * c")
+    functions = list(source.functions().values())
+    changes = candidates(source, functions)
+    ordered, line = by_numbers(changes, source, functions, [right], computed_by_three)
+    first = source.changed(ordered[0]).replace("(p)", "p").replace("(c)", "c")
+    if slip == "p * c":  # nothing is strange
+        assert (ordered, line) == (changes, 0)
+    else:
+        assert (first, line) == (right, 4)
 
 
 def test_no_name_is_tried_before_it_has_a_value():
