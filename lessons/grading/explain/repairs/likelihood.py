@@ -21,6 +21,7 @@ KINDS_OF_FEW = (
     "comparison", "condition", "rounding", "parentheses", "order of operands", "order of lines",
     "in or out of a loop", "beginning of a loop", "end of a loop", "step of a loop",
 )  # fmt: skip
+RARE = re.compile("sides of `(%|//)`|in place of `return`")
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
@@ -103,7 +104,7 @@ class Likelihood:
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
-        if change.kind in KINDS_OF_FEW:
+        if change.kind in KINDS_OF_FEW and not RARE.search(change.words):
             return FEW
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM

@@ -16,7 +16,6 @@ from lessons.mutations.changes import Ranked, names_of_the_file, together
 from lessons.mutations.expressions import indices_of
 from lessons.mutations.scope import (
     ARRAY,
-    CLOSE,
     WHOLE,
     Scope,
     called_name,
@@ -281,7 +280,11 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
         sized = arrays if re.search(rf"\b{name}\.(shape|size)\b", old) else set()
         same = constants if name in constants else sized
         for other in sorted(same - {name}):
-            if same is arrays or distance(name, other) <= CLOSE:
+            if (
+                same is arrays
+                or not distance(name, other)
+                or {*name.split("_")} & {*other.split("_")}
+            ):
                 words = f"with another name in place of `{name}`"
                 yield Change(start, end, re.sub(rf"\b{name}\b", other, old), line, KIND, words)
 
