@@ -1,7 +1,7 @@
 """Mistakes that nobody has written down: our functions with one small change each.
 
-Their words speak of what the exercise shows. One whose words would quote our solution, or speak of
-its lines, is left out.
+Their words quote what the exercise shows. One whose words would quote our solution, or speak of its
+lines, or could be said of most functions ("with another comparison"), is left out.
 """
 
 import ast
@@ -46,15 +46,15 @@ def of_each_kind(function: ast.FunctionDef, source: Source, shown: set[str]) -> 
     """The first change of each kind, then the second of each, and so on."""
     kinds: dict[str, list[Change]] = {}
     for change in likeliest(function, source):
-        if change.kind not in UNLIKELY and tells_nothing(change.words, shown):
+        if change.kind not in UNLIKELY and tells_something(change.words, shown):
             kinds.setdefault(change.kind, []).append(change)
     for turn in zip_longest(*(changes[:MOST_OF_A_KIND] for changes in kinds.values())):
         yield from (change for change in turn if change is not None)
 
 
-def tells_nothing(words: str, shown: set[str]) -> bool:
-    """Whether all that is quoted stands in the exercise as it is given, and no line is told."""
+def tells_something(words: str, shown: set[str]) -> bool:
+    """Whether something is quoted, all that is stands in the exercise, and no line is told."""
     quoted = QUOTED.findall(words)
     names = {name for text in quoted for name in re.findall(r"\w+", text)}
     short = all(len(text) <= LONGEST_QUOTED for text in quoted)
-    return short and names <= shown and not OF_A_LINE.search(words)
+    return bool(names) and short and names <= shown and not OF_A_LINE.search(words)

@@ -30,7 +30,7 @@ from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers, diff
 from lessons.grading.walls.identifiers import reached
 from lessons.mutations.changes import changes_of
 from lessons.mutations.expressions import indices_of
-from lessons.mutations.scope import called_name, names_in
+from lessons.mutations.scope import called_name, distance, names_in
 from lessons.mutations.source import Change, Source
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
@@ -335,7 +335,11 @@ def candidates(
             rank += likelihood.ranks(change)
             rank -= SUSPECTED * uses(idle, change)
             rank -= OF_A_TOLD_KIND * (change.kind in kinds)
-            rank -= LEADS_OUTSIDE * (change.line in leading)
+            if change.line in leading:  # such as rows for columns
+                old = source.between(change.start, change.end)
+                rank -= LEADS_OUTSIDE + 2 * (
+                    change.kind == "name" and distance(old, change.new) == 0
+                )
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))
     ranked.sort(key=lambda entry: entry[:3])
