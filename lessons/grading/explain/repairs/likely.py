@@ -24,7 +24,7 @@ from lessons.mutations.scope import (
     pairs_of,
 )
 from lessons.mutations.source import Change, Source
-from lessons.mutations.statements import LOOPS, changed_name
+from lessons.mutations.statements import changed_name
 
 KIND = "as elsewhere"
 AXES = (
@@ -241,18 +241,6 @@ def index_for_a_number(text: Text) -> Iterator[Change]:
                 yield from text.change(node, name, f"with a name in place of `{node.value}`")
 
 
-def of_the_same_thread(text: Text) -> Iterator[Change]:
-    """The number of a thread in its block for that in the grid, or the other way."""
-    numbers = {name: "threadIdx" in value and "blockIdx" not in value
-               for name, value in text.values.items()
-               if re.search(r"cuda\.(grid\(1\)|threadIdx|blockIdx)", value)}  # fmt: skip
-    for node in text.read():
-        for other, kind in numbers.items() if node.id in numbers else ():
-            if kind != numbers[node.id]:
-                words = "with the number in the other of block and grid in place of `{}`"
-                yield from text.change(node, other, words.format(node.id))
-
-
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
     made = {
@@ -338,19 +326,6 @@ def is_of_a_thread(name: str, text: Text) -> bool:
     return "threadIdx" in "".join(values) and "blockIdx" not in "".join(values)
 
 
-def added_up(text: Text) -> Iterator[Change]:
-    """A sum, begun at zero before a loop, to which the loop does not add."""
-    zero = {text.of(name) for name, value in text.pairs if re.search(r"\(0\)$|^0$", text.of(value))}
-    for loop in text.all(*LOOPS):
-        for line in (one for part in loop.body for one in ast.walk(part)):
-            if isinstance(line, ast.Assign) and changed_name(line) in zero - {
-                *names_in(line.value)
-            }:
-                new = f"{text.of(line.targets[0])} += {text.of(line.value)}"
-                words = "with an addition in place of the assignment"
-                yield text.source.change(line, new, KIND, words)
-
-
 def best_not_kept(text: Text) -> Iterator[Change]:
     """`if a < best:` that does not store a as the best."""
     for node in text.all(ast.If):
@@ -415,7 +390,6 @@ def guarded(node: ast.Subscript, inside: str, index: str, text: Text) -> Iterato
 
 LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
-    (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
-    (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (-2, added_up), (-2, one_more),
+    (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
+    (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
 )  # fmt: skip
