@@ -119,7 +119,11 @@ ALLOWED = {
         "lessons.grading.walls",
         "lessons.grading.worker",
     },
-    "lessons.grading.explain.repairs": {"lessons.course", "lessons.mutations"},
+    "lessons.grading.explain.repairs": {
+        "lessons.course",
+        "lessons.grading.walls",
+        "lessons.mutations",
+    },
     "lessons.grading.judge": {
         "kernels.files",
         "kernels.plumbing",

@@ -10,7 +10,6 @@ fewer names; no wrong ones, since the numbers are then others.
 import functools
 import hashlib
 import json
-import zipfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -30,7 +29,6 @@ from lessons.grading.walls.submission import Submission
 from lessons.mutations.generated import generated
 
 OF_A_LESSON = "test_*.py", MISTAKES  # what its numbers and sentences come from
-ARCHIVE = "fingerprints.zip"  # of all files, in the folder that `--out` names
 MOST_CHECKS = 5  # of a function, that are tried with a generated mistake of it
 SECONDS, SECONDS_OF_GENERATED = 60.0, 4.0  # for one run, also on a busy machine
 MOST_GENERATED = 400  # per lesson, the likeliest
@@ -49,9 +47,6 @@ class Tried(NamedTuple):
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("lessons", nargs="*", metavar="N", help="their numbers (default: all)")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (default: 1)")
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help=f"write all files into {ARCHIVE} there"
-    )
 
 
 def write_fingerprints(options: Namespace) -> int:
@@ -67,21 +62,11 @@ def write_fingerprints(options: Namespace) -> int:
         waiting = [(lesson, begun(lesson, processes)) for lesson in old]
         for lesson, futures in waiting:
             text = as_text(key_of(lesson), distinct(futures))
-            path = keep(lesson, text, options.out)
-            count = text.count("\n") - 2
-            print(f"{path}: {count} mistakes, {len(text.encode()):,} bytes", flush=True)
+            path = lesson.folder / FILE
+            path.write_text(text, encoding="utf-8")
+            name, count = path.relative_to(ROOT), text.count("\n") - 2
+            print(f"{name}: {count} mistakes, {len(text.encode()):,} bytes", flush=True)
     return 0
-
-
-def keep(lesson: Lesson, text: str, out: Path | None) -> Path:
-    path = lesson.folder / FILE
-    if out is None:
-        path.write_text(text, encoding="utf-8")
-        return path.relative_to(ROOT)
-    out.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(out / ARCHIVE, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(path.relative_to(ROOT).as_posix(), text)
-    return out / ARCHIVE
 
 
 # ---------------------------------------------------------------- what is tried

@@ -4,7 +4,6 @@
     python -m lessons.grading.prove_checks 4 7         some
     python -m lessons.grading.prove_checks --jobs 8    eight rows at a time
 
-    python -m lessons.grading.prove_checks --json F    write the rows to a file as well
     python -m lessons.grading.prove_checks --points    how many points each mistake costs, and at
                                                        the end the median and the most per lesson;
                                                        with --every 12, of each twelfth mistake
@@ -20,7 +19,6 @@ if a mistake costs more than half of a lesson that has three functions or more.
 import argparse
 import functools
 import itertools
-import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -171,7 +169,6 @@ def main() -> int:
     )
     parser.add_argument("lessons", nargs="*", help="their numbers (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="rows at a time (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
     parser.add_argument("--points", action="store_true", help="what each mistake costs instead")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of each Nth mistake")
     options = parser.parse_args()
@@ -187,9 +184,6 @@ def main() -> int:
     for entry in all_rows(chosen, options.jobs, options.every * options.points):
         rows.append(entry)
         print(line_of(entry), flush=True)
-    if options.json:
-        rows_as_objects = [entry._asdict() for entry in rows]
-        options.json.write_text(json.dumps(rows_as_objects, indent=1), encoding="utf-8")
     if options.points:
         print("\n".join(table_of_points(rows)))
     missed = [entry for entry in rows if not entry.ok]

@@ -108,7 +108,7 @@ def exchanged(
     pairs = [(first, second) for _, first in one_way for _, second in other_way]
     everywhere = in_order(change for pair in pairs for change in pair)
     for changes in (everywhere, *(sorted(pair) for pair in pairs[:MOST_PAIRS])):
-        if are_near(changes):
+        if len(changes) > 1 and are_near(changes):  # one, if both are in the same place
             change = together(changes, source)
             words = f"with `{one_way[0][1].new}` and `{other_way[0][1].new}` exchanged"
             others = sorted({one.line for one in changes} - {change.line})

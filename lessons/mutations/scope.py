@@ -9,10 +9,11 @@ from collections.abc import Iterator
 MOST_ALIKE = 20  # names that are tried in the place of one
 CLOSE = 1  # the largest `distance` of names that are easily confused
 OPPOSITES = (
-    {"x", "y", "z"}, {"u", "v"}, {"width", "height"}, {"row", "column"}, {"rows", "columns"},
-    {"left", "right"}, {"top", "bottom"}, {"first", "second", "last"}, {"low", "high"},
-    {"begin", "end"}, {"start", "stop", "end"}, {"red", "green", "blue"}, {"thread", "block"},
-    {"w", "h"}, {"r", "c"}, {"input", "output"}, {"old", "new"}, {"mean", "square"},
+    {"x", "y", "z"}, {"u", "v"}, {"width", "height"}, {"row", "column", "col"},
+    {"rows", "columns", "cols"}, {"left", "right"}, {"top", "bottom"}, {"low", "high"},
+    {"first", "second", "last"}, {"begin", "end"}, {"start", "stop", "end"}, {"old", "new"},
+    {"red", "green", "blue"}, {"thread", "block"}, {"w", "h"}, {"r", "c"}, {"input", "output"},
+    {"mean", "square"},
 )  # fmt: skip
 ARRAY, WHOLE, NUMBER = "array", "whole number", "number"
 GRID = {"grid", "gridsize", "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize"}

@@ -161,8 +161,9 @@ def test_words_of_a_generated_mistake_quote_only_what_the_exercise_shows(number)
     assert len(made) > 50 and len({one.text for one in made}) > 50
     assert {one.function for one in made} == set(lesson.blank)
     for one in made:
-        assert one.text != solution
-        for quoted in QUOTED.findall(one.sentence):
+        _, *told = QUOTED.findall(one.sentence)  # the first one is the function
+        assert one.text != solution and told
+        for quoted in told:
             assert all(name in exercise for name in re.findall(r"\w+", quoted)), one.sentence
 
 

@@ -1,14 +1,17 @@
 """The search for a slip: which small changes it tries, and what it says of the one that passes."""
 
 import ast
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lessons.course.exercises import solution_text
 from lessons.course.lesson import find_lesson
-from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip
+from lessons.grading.explain.repairs.numbers import Numbers, by_numbers, span_of
+from lessons.grading.explain.repairs.search import Found, Tries, candidates, find_slip, suspects
 from lessons.grading.judge.explain_failure import FULL_EFFORT, NO_EFFORT, Failure
 from lessons.grading.judge.run import checks_of, run_check
 from lessons.grading.judge.worker_pool import WorkerPool
@@ -279,6 +282,9 @@ OFTEN = {
     "best = a[i]",
     "(a, b, n, p):\n s = 0\n for j in range(n):\n  s += a[p] - b[j]\n return s": "a[(p + j)]",
     "(a, n):\n for i in range(n):\n  s = 0\n  s += a[i]\n return s": " s = 0\n for i",
+    "(a, q):\n n = q\n for i in range(n):\n  a[i] = n": "n = (q + 1)",
+    "(a, n):\n for i in range(4):\n  q = cuda.threadIdx.x * 4\n  a[i] = q < n":
+    "(cuda.threadIdx.x * 4 + i)",
 }  # fmt: skip
 
 
@@ -299,6 +305,9 @@ def test_what_the_lines_beside_it_show_or_is_often_wrong_is_tried_early(body, ri
          "shape (1, 2): axis 1 has only", "if 0 <= 2 < a.shape[1] and (n < 9):"),
         ("(a, n):\n a[n] = 1", "line 2: out-of-bounds: a[-1] is outside its shape (4,): index -1 "
          "of axis 0", "if 0 <= n < a.shape[0]: a[n] = 1"),
+        ("(a, b, k, n_rows, n_cols):\n w = b[k, 1] * b[n_rows, 2] + b[n_cols, 3]\n"
+         " p = k // n_rows\n y = p - 1\n a[y, k % n_cols] = b[k, 0] * w", "line 5: out-of-bounds: "
+         "a[9, 0] is outside its shape (4, 9): axis 0 has only", "p = k // n_cols"),
         ("(a, n):\n m = n + 1\n return a * 8", "constant factor: Every value is twice", "a * 4"),
     ],
 )  # fmt: skip
@@ -308,12 +317,73 @@ def test_what_a_message_speaks_of_is_tried_first(body, told, right):
     assert any(right in source.changed(one) for one in tried)
 
 
+def computed_by_three(text, beside):
+    """What three threads compute in a function of assignments, as a worker tells it."""
+    names = {"a": np.array([1.0, 2, 3]), "b": np.array([0.5, 7, 2]), "c": np.array([4.0, 1, 6])}
+    rows = []
+    for line in ast.parse(text).body[0].body:
+        span, value = span_of(line.value), eval(ast.unparse(line.value), {}, names)
+        rows.append(((*span, 1), value))
+        for number, (at, other) in enumerate(beside):
+            with suppress(Exception), np.errstate(all="ignore"):  # a name that is not known
+                if at == span:
+                    rows.append(((number, 0, 0, -1, 1), eval(other, {}, names) + 0.0))
+        names[line.targets[0].id] = value
+    return Numbers([span for span, _ in rows], np.array([value for _, value in rows]))
+
+
+@pytest.mark.parametrize("slip", ["p * a", "(p - b) * c", "p - c", "p * c"])
+def test_a_change_whose_numbers_a_right_file_has_is_tried_first(slip):
+    text = "def f(a, b, c):\n p = a + b\n q0 = p / c\n q = {}\n r = q - a\n s = r * b\n"
+    source, right = Source(text.format(slip)), text.format("p * c")
+    functions = list(source.functions().values())
+    changes = candidates(source, functions)
+    ordered, line = by_numbers(changes, source, functions, [right], computed_by_three)
+    first = source.changed(ordered[0]).replace("(p)", "p").replace("(c)", "c")
+    if slip == "p * c":  # nothing is strange
+        assert (ordered, line) == (changes, 0)
+    else:
+        assert (first, line) == (right, 4)
+
+
 def test_no_name_is_tried_before_it_has_a_value():
     source = Source("def f(a, b):\n    c = a + b\n    d = c + b\n    return d\n")
     tried = {
         one.new for one in candidates(source, list(source.functions().values())) if one.line == 2
     }
     assert "b" in tried and not {"c", "d"} & tried and "c += a + b" not in tried
+
+
+@pytest.mark.parametrize(
+    "vain", ["a[s * 2]", "a[n / 2]", "range((i + s))", "threadIdx.z", "grad.shared", "range + i"]
+)
+def test_what_can_only_fail_is_not_tried(vain):
+    source = Source(
+        "def f(a, grad, n):\n    tile = cuda.shared.array(8, float32)\n    s = float32(0)\n"
+        "    i = cuda.threadIdx.x\n    for k in range(i):\n        s += a[n * 2] * grad.shape[0]\n"
+    )
+    tried = [source.changed(one) for one in candidates(source, [*source.functions().values()])]
+    assert len(tried) > 100 and not any(vain in text for text in tried)
+
+
+def test_who_no_longer_calls_the_function_to_blame_is_not_searched():
+    text = "def part(a, b):\n    return a - b\n\n\ndef whole(a, b):\n    return part(a, b)\n"
+    right = "def part(a, b):\n    return a + b\n\n\ndef whole(a, b):\n    return a + b\n"
+
+    def passes(changed, sure):
+        exec(changed, names := {})
+        return names["whole"](2, 3) == 5
+
+    tries = (Tries(passes, 50) for _ in "ab")
+    found = find_slip(text, "", [right], ["whole", "part"], ["whole", "part"], *tries)
+    assert [place.line for place in found.places] == [2]
+
+
+def test_only_what_a_check_runs_is_searched():
+    text = "def one(a):\n    return part(a)\n\n\ndef part(a):\n    return a\n\n\n"
+    text += "def other(a):\n    return own(a)\n\n\ndef own(a):\n    return a\n"
+    found = suspects(Source(text), Source(""), ["one"], ["one", "other"])
+    assert [node.name for node in found] == ["one", "part"]
 
 
 def test_a_function_is_not_told_where_the_mistake_and_the_call_say_as_much():

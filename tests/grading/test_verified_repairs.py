@@ -6,11 +6,18 @@ import pytest
 
 from lessons.course.lesson import find_lesson
 from lessons.grading.explain.repairs.beside import Place
-from lessons.grading.explain.repairs.search import Found, Held, Tries, find_slip
-from lessons.grading.judge.changed_texts import OtherChecks, checks_beside
+from lessons.grading.explain.repairs.search import Found, Held, OutOfTries, Tries, find_slip
+from lessons.grading.judge.changed_texts import (
+    Enough,
+    FailedCheck,
+    OtherChecks,
+    Skipping,
+    checks_beside,
+)
 from lessons.grading.judge.explain_failure import TOLD_BY_BLOCKS, Failure, says_nothing, suspected
 from lessons.grading.judge.result import Attempt, Result
 from lessons.grading.judge.run import checks_of
+from lessons.grading.judge.runs import Runs
 from lessons.grading.judge.waiting import passed_functions
 
 RIGHT = """def place(i, n):
@@ -133,6 +140,26 @@ def test_a_check_of_more_functions_may_fail_for_another_one():
 def test_a_change_is_not_doubted_when_there_is_no_time_to_ask(limits):
     checks, run = others({("loss", "changed"): "wrong"}, **limits)
     assert checks.held("changed") == Held.ALL and not run.asked
+
+
+def test_a_change_that_passes_as_the_time_ends_is_looked_at_once_more():
+    lesson = find_lesson("7")
+    failed = FailedCheck(Run(lesson, {}), None, lesson.check("grid"), 5, -1.0, 3.0)
+    with pytest.raises(OutOfTries):
+        failed.passes("changed", False)
+    assert failed.passes("changed", True)
+
+
+def test_of_a_check_only_the_run_that_is_asked_for_runs_and_nothing_is_counted(monkeypatch):
+    ran, lesson = [], find_lesson("7")
+    monkeypatch.setattr(Runs, "run", lambda self, *_, **how: ran.append((self.number, how)))
+    attempt = Attempt(lesson, lesson.check("grid"), None, 5)
+    runs = Skipping(attempt, None, 0.0, 1, None)
+    for number in range(2):
+        runs.run("checked", "f", (number,), measure=True)
+    with pytest.raises(Enough):
+        runs.run("checked", "f", (2,), measure=True)
+    assert ran == [(1, {"measure": False})]
 
 
 def test_the_checks_of_a_file_are_found_beside_one_of_them():

@@ -38,7 +38,6 @@ TOLD_BY_LINE = ("slow", "double")
 NEAR_A_LINE = ("out-of-bounds", "compile")
 # Codes of what the simulator finds where two accesses meet: without one of them there is nothing.
 FINDINGS = ("race", "uninitialised", "barrier", "order", "unsynchronised")
-SHARE_NEAR_A_LINE = 0.5  # of the small changes and of their time, for those told by a line
 SHARE_IF_NAMED = 0.5  # of the small changes and of their time, for wrong values that have a name
 MOST_BESIDE_A_FINDING = 2  # places that are told where a finding has told its line already
 BARRIER = "put cuda.syncthreads() between them"
@@ -139,10 +138,8 @@ class Failure(NamedTuple):
     @property
     def share(self) -> float:
         """How much is done to find its place: a share of the small changes."""
-        if self.is_general or self.diagnosis == "uninitialised":
+        if self.is_general or self.diagnosis in ("uninitialised", *NEAR_A_LINE):
             return 1.0
-        if self.diagnosis in NEAR_A_LINE:
-            return SHARE_NEAR_A_LINE
         told = tells_a_line(self.message) or "(allowed" in self.message
         return SHARE_IF_NAMED if about_values(self.message) or not told else 0.0
 

@@ -6,16 +6,22 @@ fail is left out, what is seldom a slip comes late, and what makes a line as tho
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lessons.grading.explain.repairs.beside import WORDS
 from lessons.grading.explain.repairs.likely import KIND
+from lessons.mutations.expressions import indices_of
 from lessons.mutations.generated import LEAVES
-from lessons.mutations.scope import distance
+from lessons.mutations.scope import called_name, distance, pairs_of
 from lessons.mutations.source import Change, Source
 
 AS_BESIDE = -3  # ranks, of what makes a line as all those of its kind beside it
-FEW = -3  # of what can stand in a few places only
+FEW = -2  # of what can stand in a few places only
+KINDS_OF_FEW = (
+    "comparison", "condition", "rounding", "parentheses", "order of operands", "order of lines",
+    "in or out of a loop", "beginning of a loop", "end of a loop", "step of a loop",
+)  # fmt: skip
+RARE = re.compile("sides of `(%|//)`|in place of `return`")
 OPPOSITE = -1  # of a name that is easily taken for the other, such as row and column
 SELDOM = 2
 CASTS = {"int32", "uint32", "int64", "uint64", "float32", "int", "float"}
@@ -49,13 +55,30 @@ class Likelihood:
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 self.stored.setdefault(node.id, []).append(node.lineno)
+        nodes = list(ast.walk(function))
+        self.floats = set(floats_in(nodes))
+        self.places = [source.span(place) for node in nodes for place in places_in(node)]
+        self.axes = {axis for axis in "xyz" if f".{axis}" in source.text_of(function)}
         last = function.end_lineno or function.lineno
         lines = source.content.decode("utf-8", "replace").splitlines()
         self.words = {n: WORDS.findall(lines[n - 1]) for n in range(function.lineno, last + 1)}
         self.odd = {number: self.odd_words(number) for number in self.words}
 
     def is_vain(self, change: Change) -> bool:
-        """Whether it reads a name in the line that gives this its first value."""
+        """Whether it reads a name in the line that gives this its first value, or has a float for a
+        place, asks for an axis that the function does not know, or adds to what is called.
+        """
+        old = self.source.between(change.start, change.end)
+        new = {*re.findall(r"\w+", change.new)} - {*re.findall(r"\w+", old)}
+        called = old.isidentifier() and self.source.between(change.end, change.end + 1) == "("
+        if change.kind in ("factor", "term") and (called or old.startswith("range(")):
+            return True
+        if change.kind == "x, y, z" and not new & self.axes:
+            return True
+        if any(begin <= change.start and change.end <= end for begin, end in self.places):
+            divides = change.kind == "operator" and re.search(r"[^/]/[^/]", change.new)
+            if new & self.floats or divides:
+                return True
         if change.kind == "name":
             return self.begins_in(change.new, change.line)
         name, _, rest = change.new.partition(" ")
@@ -75,15 +98,14 @@ class Likelihood:
         if change.kind == "name":
             if old.split()[0].isupper() and not change.new.split()[0].isupper():
                 return SELDOM  # a constant of the file is seldom taken for a number of the function
-            return OPPOSITE if distance(old, change.new) == 0 else 0
+            words = {*old.split("_")} ^ {*change.new.split("_")}
+            return OPPOSITE if distance(old, change.new) == 0 or len(words) == 1 else 0
         if change.kind == "exchanged":
             first, second = change.words.split("`")[1:4:2]
             named = first.isidentifier() and second.isidentifier()  # and no two numbers
             return OPPOSITE if named and distance(first, second) == 0 else 0
-        if change.kind == "rounding" or "before the loop" in change.words:
+        if change.kind in KINDS_OF_FEW and not RARE.search(change.words):
             return FEW
-        if change.kind == "condition":
-            return OPPOSITE
         if change.kind in ("assignment", "sign") or ".shape" in old:
             return SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:
@@ -112,6 +134,22 @@ class Likelihood:
         columns = [set(words) for words in zip(*alike, strict=True)]
         places = [n for n, column in enumerate(columns) if len(column) == 1]
         return {n: min(columns[n]) for n in places if mine[n] not in columns[n]}
+
+
+def floats_in(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The names that are given a float."""
+    for target, value in (pair for node in nodes if isinstance(node, ast.Assign)
+                          for pair in pairs_of(node)):  # fmt: skip
+        called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+        if isinstance(target, ast.Name) and re.match(r"float32$|math\.(?!floor|ceil)", called):
+            yield target.id
+
+
+def places_in(node: ast.AST) -> list[ast.expr]:
+    """The indices of an array, and what a range is made of: whole numbers."""
+    if isinstance(node, ast.Call) and called_name(node) == "range":
+        return node.args
+    return indices_of(node) if isinstance(node, ast.Subscript) else []
 
 
 def are_alike(one: Sequence[str], other: Sequence[str]) -> bool:

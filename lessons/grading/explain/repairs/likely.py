@@ -16,7 +16,6 @@ from lessons.mutations.changes import Ranked, names_of_the_file, together
 from lessons.mutations.expressions import indices_of
 from lessons.mutations.scope import (
     ARRAY,
-    CLOSE,
     WHOLE,
     Scope,
     called_name,
@@ -25,7 +24,7 @@ from lessons.mutations.scope import (
     pairs_of,
 )
 from lessons.mutations.source import Change, Source
-from lessons.mutations.statements import LOOPS, changed_name
+from lessons.mutations.statements import changed_name
 
 KIND = "as elsewhere"
 AXES = (
@@ -178,8 +177,10 @@ def in_both_axes(found: Sequence[Ranked], text: Text) -> Iterator[Ranked]:
     source = text.source
     for rank, change in found:
         old = source.between(change.start, change.end)
-        turned, new = text.turned(old), text.turned(change.new)
-        if turned == old or "\n" in turned + new or new == change.new in text.other:
+        if "\n" in old + change.new or (turned := text.turned(old)) == old:
+            continue
+        new = text.turned(change.new)
+        if new == change.new in text.other:
             continue
         behind = source.between(change.end, source.starts[change.line])
         place = re.search(rf"(?<![\w.]){re.escape(turned)}(?!\w)", behind)
@@ -240,28 +241,6 @@ def index_for_a_number(text: Text) -> Iterator[Change]:
                 yield from text.change(node, name, f"with a name in place of `{node.value}`")
 
 
-def of_the_same_thread(text: Text) -> Iterator[Change]:
-    """The number of a thread in its block for that in the grid, or the other way."""
-    numbers = {name: "threadIdx" in value and "blockIdx" not in value
-               for name, value in text.values.items()
-               if re.search(r"cuda\.(grid\(1\)|threadIdx|blockIdx)", value)}  # fmt: skip
-    for node in text.read():
-        for other, kind in numbers.items() if node.id in numbers else ():
-            if kind != numbers[node.id]:
-                words = "with the number in the other of block and grid in place of `{}`"
-                yield from text.change(node, other, words.format(node.id))
-
-
-def clipped(text: Text) -> Iterator[Change]:
-    """A number that the function is given, kept within -1 to 1, or within 0 to 1."""
-    for node in text.read():
-        known = text.scope.kinds.get(node.id)
-        for low in (-1, 0) if not text.scope.known.get(node.id, 1) and not known else ():
-            words = f"with `{node.id}` kept within a range"
-            new = f"min(max({node.id}, float32({low})), float32(1))"
-            yield text.source.change(node, new, KIND, words)
-
-
 def made_of_it(text: Text) -> Iterator[Change]:
     """A name for that which is made of it, as row = down // stride is; or the other way."""
     made = {
@@ -286,15 +265,14 @@ def everywhere_in_a_line(text: Text) -> Iterator[Change]:
     for line, name in dict.fromkeys((node.lineno, node.id) for node in text.read()):
         start, end = text.source.starts[line - 1 : line + 1]
         old = text.source.between(start, end)
-        same = (
-            constants
-            if name in constants
-            else arrays
-            if re.search(rf"\b{name}\.s[hi]", old)
-            else set()
-        )
+        sized = arrays if re.search(rf"\b{name}\.(shape|size)\b", old) else set()
+        same = constants if name in constants else sized
         for other in sorted(same - {name}):
-            if same is arrays or distance(name, other) <= CLOSE:
+            if (
+                same is arrays
+                or not distance(name, other)
+                or {*name.split("_")} & {*other.split("_")}
+            ):
                 words = f"with another name in place of `{name}`"
                 yield Change(start, end, re.sub(rf"\b{name}\b", other, old), line, KIND, words)
 
@@ -325,23 +303,27 @@ def steps_and_ends(text: Text) -> Iterator[Change]:
             yield from text.change(node, new, "with the first thread of the block")
 
 
+def one_more(text: Text) -> Iterator[Change]:
+    """A whole number that is one more or less, or lacks the number of a loop around it."""
+    for name, value in text.pairs:
+        old, node = text.of(value), text.around.get(id(value))
+        known = text.scope.kinds.get(text.of(name), WHOLE if "cuda." in old else "")
+        if isinstance(value, ast.Constant) or known != WHOLE:
+            continue
+        for sign in "+-":
+            words = f"with one more or less at `{old}`"
+            yield from text.change(value, f"({old} {sign} 1)", words)
+        while node is not None:
+            if isinstance(node, ast.For) and {text.of(node.target)}.isdisjoint(names_in(value)):
+                words = f"with the number of the loop of line {node.lineno} added"
+                yield from text.change(value, f"({old} + {text.of(node.target)})", words)
+            node = text.around.get(id(node))
+
+
 def is_of_a_thread(name: str, text: Text) -> bool:
     """Whether an expression is made of the number of a thread in its block alone."""
     values = [text.values.get(word, word) for word in WORDS.findall(text.values.get(name, name))]
     return "threadIdx" in "".join(values) and "blockIdx" not in "".join(values)
-
-
-def added_up(text: Text) -> Iterator[Change]:
-    """A sum, begun at zero before a loop, to which the loop does not add."""
-    zero = {text.of(name) for name, value in text.pairs if re.search(r"\(0\)$|^0$", text.of(value))}
-    for loop in text.all(*LOOPS):
-        for line in (one for part in loop.body for one in ast.walk(part)):
-            if isinstance(line, ast.Assign) and changed_name(line) in zero - {
-                *names_in(line.value)
-            }:
-                new = f"{text.of(line.targets[0])} += {text.of(line.value)}"
-                words = "with an addition in place of the assignment"
-                yield text.source.change(line, new, KIND, words)
 
 
 def best_not_kept(text: Text) -> Iterator[Change]:
@@ -408,7 +390,6 @@ def guarded(node: ast.Subscript, inside: str, index: str, text: Text) -> Iterato
 
 LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
-    (0, index_for_a_number), (-1, of_the_same_thread), (0, made_of_it), (-1, everywhere_in_a_line),
-    (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on),
-    (-1, clipped), (-2, added_up),
+    (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
+    (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
 )  # fmt: skip

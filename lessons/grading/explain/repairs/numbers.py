@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lessons.mutations.changes import are_near, in_order, together
 from lessons.mutations.source import Change, Source
 
 MOST_STATEMENTS = 12  # that are looked at
@@ -97,11 +96,13 @@ def by_numbers(
     chosen, elsewhere = {*likely}, {*likely, *inside}
     suspected = [one for one in inside if one not in chosen]
     others = iter([one for one in changes if one not in elsewhere])
-    mixed = list(likely)
+    # Each second one in the usual order, which knows slips that no numbers show.
+    mixed = [one for pair in zip(likely, changes, strict=False) for one in pair]
+    mixed += likely
     for place, change in enumerate(suspected):
         mixed += [next(others, change)] if place % IN_TURN == IN_TURN - 1 else []
         mixed.append(change)
-    return [*mixed, *others], statements[0].lineno if statements else 0
+    return list(dict.fromkeys([*mixed, *others])), statements[0].lineno if statements else 0
 
 
 def different(right: Sequence[str], functions: Sequence[ast.FunctionDef]) -> list[str]:
@@ -244,18 +245,7 @@ def beside(
             (share < SURE, n // TOGETHER, place, one) for n, (one, share) in enumerate(better)
         ]
     likely.sort(key=lambda entry: entry[:3])
-    found = [change for *_, change in likely]
-    alike = in_all_statements([one for _, first, _, one in likely if first == 0], source)
-    return [*found[:TOGETHER], *alike, *found[TOGETHER:]][:MOST_LIKELY]
-
-
-def in_all_statements(changes: Sequence[Change], source: Source) -> list[Change]:
-    """The same change in several statements, as one."""
-    alike: dict[tuple[str, str], list[Change]] = {}
-    for one in changes:
-        alike.setdefault((source.between(one.start, one.end), one.new), []).append(one)
-    groups = [in_order(iter(group)) for group in alike.values()]
-    return [together(group, source) for group in groups if len(group) > 1 and are_near(group)]
+    return [change for *_, change in likely][:MOST_LIKELY]
 
 
 def parts_of_runs(numbers: np.ndarray, node: ast.stmt, terms: int) -> Iterator[np.ndarray]:
@@ -321,17 +311,10 @@ def other_values(
             if len(list(ast.walk(one))) <= MOST_PARTS and known and "shape" not in ast.dump(one):
                 values.setdefault(ast.unparse(one), one)
     parts = list(parts_of(node.value))  # type: ignore[attr-defined]
-    for part in parts:
-        for new in regrouped(part, source):
-            yield source.change(part, f"({new})", "parentheses", "with other parentheses")
     inside = [index for part in parts if isinstance(part, ast.Subscript)
               for index in getattr(part.slice, "elts", [part.slice])]  # fmt: skip
     known_names = [name for name, one in values.items() if isinstance(one, ast.Name)]
     pairs = [f"{a} {op} {b}" for op in "/*" for a in known_names for b in known_names if a != b]
-    text = source.text_of(function)
-    for part, axis in product(parts, (one for one in "xyz" if f"blockIdx.{one}" in text)):
-        new = f"(cuda.gridDim.{axis} * {source.part(part)})"
-        yield source.change(part, new, "factor", "with one more factor, how many blocks there are")
     constants = [part for part in parts if not any(isinstance(n, ast.Name) and n.id not in PLAIN
                  for n in ast.walk(part))]  # fmt: skip
     terms = terms_in(ast.unparse(node.value)) | {ast.unparse(node.value)}  # type: ignore[attr-defined]
@@ -344,35 +327,6 @@ def other_values(
             if new != ast.unparse(part):
                 words = f"with something else in the place of `{source.text_of(part)}`"
                 yield source.change(part, f"({new})", "value", words)
-
-
-def regrouped(node: ast.expr, source: Source) -> Iterator[str]:
-    """An expression of sums and products, otherwise put in parentheses."""
-    if not isinstance(node, ast.BinOp):
-        return
-    signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-    sign, left, right = signs.get(type(node.op)), node.left, node.right
-    if sign in ("+", "-"):
-        before, last = "", left
-        while isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):
-            behind = f"{source.part(last.right)}{before}"
-            yield f"{source.part(last.left)} * ({behind} {sign} {source.part(right)})"
-            before, last = f" * {source.part(last.right)}{before}", last.left
-        if isinstance(right, ast.BinOp) and type(right.op) in (ast.Mult, ast.Div):
-            first, second = source.part(right.left), source.part(right.right)
-            yield f"({source.part(left)} {sign} {first}) {signs[type(right.op)]} {second}"
-    if sign in ("*", "/"):
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, ast.BinOp) and type(one.op) in (ast.Add, ast.Sub):
-                inner = signs[type(one.op)]
-                first, second = source.part(one.left), source.part(one.right)
-                if sign == "*" or one is left:
-                    yield f"{first} {sign} {source.part(other)} {inner} {second}"
-                    yield f"{first} {inner} {second} {sign} {source.part(other)}"
-        if sign == "*" and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
-            yield f"{source.part(left.left)} / ({source.part(left.right)} * {source.part(right)})"
-        if sign == "/" and isinstance(right, ast.BinOp) and isinstance(right.op, ast.Mult):
-            yield f"{source.part(left)} / {source.part(right.left)} * {source.part(right.right)}"
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:

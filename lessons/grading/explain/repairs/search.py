@@ -10,17 +10,27 @@ other check of the function fails then that has passed before. In this order:
 """
 
 import ast
+import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 from lessons.grading.explain.repairs.beside import Compared, Difference, Place, beside_right_ones
 from lessons.grading.explain.repairs.likelihood import Likelihood, told_kinds
-from lessons.grading.explain.repairs.likely import Text, in_both_axes, likely_changes
+from lessons.grading.explain.repairs.likely import (
+    OUTSIDE,
+    Text,
+    head_of,
+    in_both_axes,
+    likely_changes,
+)
 from lessons.grading.explain.repairs.numbers import ComputedIn, by_numbers, different
+from lessons.grading.walls.identifiers import reached
 from lessons.mutations.changes import changes_of
-from lessons.mutations.scope import called_name
+from lessons.mutations.expressions import indices_of
+from lessons.mutations.scope import called_name, distance, names_in
 from lessons.mutations.source import Change, Source
 
 MOST_BYTES = 40_000  # of a file; of all right and wrong ones the largest has 16,000
@@ -30,6 +40,7 @@ TRIES_AFTER_ONE = 20  # that look for a second place which would do as well
 SUSPECTED = 5  # ranks that a change gains if it uses what is not used so far
 UNSUSPECTED = 2  # ranks that a change of a line loses if that line is as in our solution
 OF_A_TOLD_KIND = 3  # ranks that a change gains if the message speaks of such changes
+LEADS_OUTSIDE = 4  # ranks that a change gains in a line that leads to an index outside
 # Of what is searched: comparing it takes the square of its size.
 MOST_SUSPECTS = 40  # functions
 MOST_NODES = 2_500  # of a function
@@ -120,14 +131,48 @@ def suspects(
 ) -> list[ast.FunctionDef]:
     """The functions that a mistake can be in: those needed, then helpers, then changed ones."""
     as_given = {name: ast.dump(node) for name, node in given.functions().items()}
-    other = set(blank) - set(needs)
+    run = Source(what_runs(source.content.decode("utf-8", "replace"), needs, blank)).functions()
     found = [
         node
         for name, node in source.functions().items()
-        if name not in other and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
+        if name in run and is_bearable(node, source) and as_given.get(name) != ast.dump(node)
     ]
     found.sort(key=lambda node: needs.index(node.name) if node.name in needs else len(needs))
     return found[:MOST_SUSPECTS]
+
+
+@functools.lru_cache(maxsize=512)
+def names_used(function: str) -> frozenset[str]:
+    """The names in the text of a function; in most changed files most functions are the same."""
+    return frozenset(names_in(ast.parse(function)))
+
+
+def what_runs(text: str, needs: Sequence[str], blank: Sequence[str]) -> str:
+    """A file without what a check does not run: it takes less time to load.
+
+    needs: the functions that the check runs. blank: all that the student writes.
+    """
+    source = Source(text)
+    functions = source.functions()
+    uses = {
+        name: names_used(source.text_of(node)) & functions.keys()
+        for name, node in functions.items()
+    }
+
+    def used_by(names: set[str]) -> set[str]:
+        return set().union(*(uses[name] for name in names & functions.keys()))
+
+    needed: set[str] = reached(needs, used_by)
+    others = set(blank) - needed
+    vain = reached(others, used_by)
+    vain |= {name for name in functions if reached({name}, used_by) & others}
+    kept = reached((functions.keys() - vain) | {*needs}, used_by)
+    lines = source.content.decode("utf-8", "replace").split("\n")
+    for name in functions.keys() - kept:
+        node = functions[name]
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        lines[first - 1 : node.end_lineno] = [""] * ((node.end_lineno or first) + 1 - first)
+    return "\n".join(lines)
 
 
 def is_bearable(function: ast.FunctionDef, source: Source) -> bool:
@@ -161,7 +206,10 @@ class Search:
         self.helpers = set(source.functions()) - known  # that only the student's file has
         self.compared = beside_right_ones(source, functions, right)
         # With all of these lines as in a right file, the check passes.
-        self.guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        guilty = [one for one in self.compared if self.passes(one, one.differences)]
+        names = {one.function.name for one in guilty}
+        # Who passes because it no longer calls a guilty one is not to blame itself.
+        self.guilty = [one for one in guilty if not left_out(one, one.differences) & names]
 
     def passes(self, one: Compared, chosen: Sequence[Difference], sure: bool = False) -> bool:
         try:
@@ -201,10 +249,7 @@ class Search:
         Not where a helper of the student's is no longer called: the mistake may be in that.
         """
         text = one.with_changes(chosen)
-        changed = Source(text).functions().get(one.function.name)
-        if changed is None or not self.passes(one, chosen, sure=True):
-            return None
-        if (names_called(one.function) - names_called(changed)) & self.helpers:
+        if not self.passes(one, chosen, sure=True) or left_out(one, chosen) & self.helpers:
             return None
         places = {difference.place.line: difference.place for difference in chosen}
         found = Found(tuple(places[line] for line in sorted(places)), True)
@@ -216,6 +261,8 @@ class Search:
     def one_small_change(self, tries: Tries, told: str) -> Found | None:
         """The first small change with which the check passes, and others that do as well."""
         names = {one.function.name for one in self.guilty}
+        # Or in a helper of theirs, which a right one does without.
+        names = names.union(*(left_out(one, one.differences) for one in self.guilty))
         functions = [one for one in self.functions if one.name in names] or self.functions
         found: dict[Held, list[Place]] = {held: [] for held in Held}
         try:
@@ -278,18 +325,48 @@ def candidates(
     ranked, kinds = [], told_kinds(told)
     for place, function in enumerate(functions):
         idle, likelihood = idle_names(function), Likelihood(source, function)
+        text = Text(function, source)
+        leading = lines_to_outside(text, told)
         found = [*likely_changes(function, source, told), *changes_of(function, source)]
-        found += in_both_axes(found, Text(function, source))
+        found += in_both_axes(found, text)
         for rank, change in found:
             if likelihood.is_vain(change):
                 continue
             rank += likelihood.ranks(change)
             rank -= SUSPECTED * uses(idle, change)
             rank -= OF_A_TOLD_KIND * (change.kind in kinds)
+            if change.line in leading:  # such as rows for columns
+                old = source.between(change.start, change.end)
+                rank -= LEADS_OUTSIDE + 2 * (
+                    change.kind == "name" and distance(old, change.new) == 0
+                )
             rank += UNSUSPECTED * (change.line in unsuspected)
             ranked.append((rank, place, change.line, change))
     ranked.sort(key=lambda entry: entry[:3])
+    turns: Counter[tuple[int, int]] = Counter()
+
+    def in_turn(entry: tuple[int, int, int, Change]) -> tuple[int, int]:
+        """Functions take turns: a short one is not behind all of a long one."""
+        turns[entry[:2]] += 1
+        return entry[0], turns[entry[:2]]
+
+    ranked.sort(key=in_turn)
     return list({change[:3]: change for *_, change in ranked}.values())
+
+
+def lines_to_outside(text: Text, told: str) -> set[int]:
+    """The lines that give its values to an index which a finding says is outside."""
+    names: set[str] = set()
+    for line, array, *axes in OUTSIDE.findall(told):
+        for node in text.all(ast.Subscript):
+            if node.lineno == int(line) and head_of(node) == array:
+                names.update(*map(names_in, indices_of(node)[int(axes[0] or axes[1]) :][:1]))
+    found: set[int] = set()
+    for _ in text.pairs:
+        pairs = [(a, b) for a, b in text.pairs if text.of(a).partition("[")[0] in names]
+        found |= {a.lineno for a, _ in pairs}
+        names.update(name for _, b in pairs for name in names_in(b))
+    return found
 
 
 def uses(idle: Collection[str], change: Change) -> bool:
@@ -305,6 +382,12 @@ def idle_names(function: ast.FunctionDef) -> list[str]:
     used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
     names = dict.fromkeys([*given, *stored])
     return [name for name in names if name not in used and not name.startswith("_")]
+
+
+def left_out(one: Compared, chosen: Sequence[Difference]) -> set[str]:
+    """The functions that it calls, and does not if these lines are as in a right one."""
+    changed = Source(one.with_changes(chosen)).functions().get(one.function.name)
+    return names_called(one.function) - (names_called(changed) if changed else set())
 
 
 def names_called(function: ast.FunctionDef) -> set[str]:
