@@ -241,6 +241,22 @@ def index_for_a_number(text: Text) -> Iterator[Change]:
                 yield from text.change(node, name, f"with a name in place of `{node.value}`")
 
 
+def made_of_it(text: Text) -> Iterator[Change]:
+    """A name for that which is made of it, as row = down // stride is; or the other way."""
+    made = {
+        (text.of(name), one): name.lineno
+        for name, value in text.pairs
+        for one in names_in(value) if isinstance(name, ast.Name)
+        if text.scope.known.get(one) and text.scope.kinds.get(one) != ARRAY
+    }  # fmt: skip
+    for node in text.read():
+        near = (pair for pair, line in made.items() if abs(node.lineno - line) <= REACH)
+        for one, other in (order for pair in near for order in permutations(pair)):
+            if node.id == one != other:
+                words = f"with another name in place of `{one}`, which belongs to it"
+                yield from text.change(node, other, words)
+
+
 def everywhere_in_a_line(text: Text) -> Iterator[Change]:
     """A constant that is easily taken for another one, or the array whose sizes are asked for."""
     constants = {name for name in names_of_the_file(text.source) if name.isupper()}
@@ -374,6 +390,6 @@ def guarded(node: ast.Subscript, inside: str, index: str, text: Text) -> Iterato
 
 LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
-    (0, index_for_a_number), (-1, everywhere_in_a_line),
+    (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
 )  # fmt: skip
