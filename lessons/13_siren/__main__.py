@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -19,7 +18,6 @@ from kernels.files.pictures import evenly_chosen, panels
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
-from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_of_numbers
 from lessons.capstones.command import Command, path, whole_number
 from lessons.capstones.run import Run
@@ -60,11 +58,7 @@ def work(run: Run) -> str:
     if options.weights:
         require_place(options.weights, options.overwrite)
     image = picture_to_learn(options.image, options.limit)
-    kernels = "sine_layer", "sine_backward", "chunk_sums", "sum_chunks"
-    names = [*(f"launch_{name}" for name in kernels), "initial_layer"]
-    found = run.stages("13", names)
-    stages = Stages(*(getattr(found, name) for name in names))
-    device = run.device
+    stages, device = run.stages.fill(Stages()), run.device
     run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
 
     if options.steps is None:
@@ -199,4 +193,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

@@ -4,7 +4,7 @@ python -m lessons.16_classifier --data digits --epochs 50
 """
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -24,7 +24,6 @@ from kernels.classifier.network import (
 from kernels.files.pictures import evenly_chosen
 from kernels.files.plot import Measure
 from kernels.plumbing.errors import not_empty
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import DeviceArray
 from lessons.capstones.run import Run
@@ -225,4 +224,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

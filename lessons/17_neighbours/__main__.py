@@ -5,7 +5,6 @@ python -m lessons.17_neighbours
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -31,7 +30,6 @@ from kernels.neighbours.learner import (
     train_epoch,
 )
 from kernels.plumbing.errors import InputError
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import Device, DeviceArray
 from lessons.capstones.run import Run
@@ -127,8 +125,7 @@ class Trainer:
 
 
 def stages_of(run: Run) -> Stages:
-    names = ["convolve_as_product", "max_pool", "unpool", "image_gradients", "filter_gradients"]
-    stages = Stages(*vars(run.stages("17", [f"launch_{name}" for name in names])).values())
+    stages = run.stages.fill(Stages())
     if run.on_tensor_cores:
         from kernels.neighbours import tensor_cores  # a handout lacks it
 
@@ -268,4 +265,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

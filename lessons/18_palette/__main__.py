@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -18,7 +17,6 @@ from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import psnr, psnr_label, psnr_of_loss
 from kernels.palette.learner import Arrays, Stages, first_centres, make_arrays, one_round
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
@@ -49,7 +47,7 @@ def add_options(parser: ArgumentParser) -> None:
 def work(run: Run) -> str:
     image = picture_to_learn(run.options.image, run.options.limit)
     count, device = run.options.colours, run.device
-    stages = stages_of(run)
+    stages = run.stages.fill(Stages())
     run.say(
         f"{image.shape[1]} x {image.shape[0]} pixels, {count} colours, with the kernels of "
         f"{run.author}, on {device.description}"
@@ -85,12 +83,6 @@ def work(run: Run) -> str:
         f"{run.seconds:.1f} s; median cut has {psnr_label(baseline)}, an octree "
         f"{psnr_label(psnr(others.octree, image))}"
     )
-
-
-def stages_of(run: Run) -> Stages:
-    """What starts the kernels: ours, or the student's."""
-    names = ["launch_assign", "launch_accumulate", "launch_move", "launch_draw"]
-    return Stages(*vars(run.stages("18", names)).values())
 
 
 def rehearse(stages: Stages, point: np.ndarray, device: Device) -> None:
@@ -165,4 +157,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -19,7 +18,6 @@ from kernels.attention.network import Reader, Stages
 from kernels.attention.recall import DIGITS, LETTERS, PLACES, words_of
 from kernels.files.plot import Measure
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run
 
@@ -96,8 +94,7 @@ def work(run: Run) -> str:
 
 
 def stages_of(run: Run) -> Stages:
-    names = [f"launch_{name}" for name in Stages._fields if name != "chunk_sums"]
-    stages = Stages(*vars(run.stages("19", names)).values())
+    stages = run.stages.fill(Stages())
     if run.on_tensor_cores:
         from kernels.attention import tensor_cores  # a handout lacks it
 
@@ -218,4 +215,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

@@ -6,12 +6,13 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from kernels.config import MAX_SEED, MAX_STEPS, require_integer
 from kernels.files.atomic import OBSTACLES, unwritable
 from kernels.plumbing.errors import InputError, OneLineParser, not_empty
-from kernels.plumbing.program import complain, complain_of_interruption
+from kernels.plumbing.program import complain, complain_of_interruption, run
+from kernels.training.waiting import leave
 from lessons.capstones.device import BACKENDS, FUSED
 from lessons.capstones.run import Run
 from lessons.capstones.stages import fill_kernels
@@ -131,6 +132,10 @@ class Command(NamedTuple):
             print(f"interrupted at step {run.step:,} of {options.steps:,}")
         print(f"{verdict}; in {run.folder.path}" if run.folder.begun else verdict)
         return 128 + run.interrupted_by if run.interrupted_by else 0
+
+    def start(self) -> NoReturn:
+        """Be the program: what comes of `main` is its exit status."""
+        leave(run(self.main))
 
     def folder_of(self, options: argparse.Namespace) -> Path:
         if options.out:

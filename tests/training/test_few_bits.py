@@ -316,7 +316,7 @@ def test_the_model_of_such_a_run_needs_no_rounding(run):
 
 @pytest.mark.gpu
 def test_a_graph_learns_the_same(real_gpu):
-    from kernels.training.graph_few_bits import GraphFewBits
+    from kernels.training.graph_backend import GraphFewBits
 
     config = Config(steps=200, batch=2000, grid_width=9, grid_height=6, bits=4)
     y, x = np.mgrid[:24, :36] / 30
