@@ -112,6 +112,12 @@ def resize(picture: np.ndarray, size: tuple[int, int]) -> Image.Image:
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
+def enlarged(image: np.ndarray, side: int) -> Image.Image:
+    """A gray image (H, W) in [0, 1], `side` pixels wide and high: its pixels become squares."""
+    gray = Image.fromarray(np.round(np.clip(image, 0, 1) * 255).astype(np.uint8))
+    return gray.resize((side, side), Image.Resampling.NEAREST).convert("RGB")
+
+
 def step_label(step: int) -> str:
     return f"step {step:,}"
 

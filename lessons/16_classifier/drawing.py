@@ -4,6 +4,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.files import plot
+from kernels.files.pictures import enlarged
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 
 RIGHT, WRONG = (0, 114, 178), (213, 94, 0)
@@ -102,12 +103,6 @@ def draw_wrong(images, labels, probabilities, names):
         draw.text((x + TILE / 2, y + TILE + 4), says, WRONG, font(13), "ma")
         draw.text((x + TILE / 2, y + TILE + 21), names[labels[which]], INK, font(13), "ma")
     return np.asarray(sheet)
-
-
-def enlarged(image, side):
-    """A gray picture of `side` x `side` pixels, its pixels as squares."""
-    gray = Image.fromarray(np.round(np.clip(image, 0, 1) * 255).astype(np.uint8))
-    return gray.resize((side, side), Image.Resampling.NEAREST).convert("RGB")
 
 
 def strength(weights):

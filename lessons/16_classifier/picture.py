@@ -11,11 +11,11 @@ from PIL import Image, ImageDraw
 from kernels.classifier.digits import CLASSES, draw_digits
 from kernels.classifier.network import initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
-from kernels.files.pictures import save_in_256_colours
+from kernels.files.pictures import enlarged, save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from lessons.lab.compiled.engine import launch
 
-from .drawing import RIGHT, WRONG, enlarged
+from .drawing import RIGHT, WRONG
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, LEFT, TOP = 1180, 560, 30, 84

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from kernels.classifier import digits
 from kernels.files.images import load_image, save_image
 from kernels.neighbours import learner
 from lessons.native_launch import launch as native
@@ -25,7 +26,7 @@ def image(tmp_path):
 
 @pytest.mark.thorough
 def test_a_picture_is_filtered_and_digits_are_read(image, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(COMMAND, "DRAWN", 1200)
+    monkeypatch.setattr(digits, "DRAWN", 1200)
     monkeypatch.setitem(COMMAND.USUAL, "segments", (3, 200))
     out = tmp_path / "out"
     arguments = image, "--out", out, "--quiet", "--backend", "native", "--seed", 1
