@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from kernels.files.atomic import write_atomically
 from kernels.files.images import to_uint8
 from kernels.files.psnr import psnr_label
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font, paper
 
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
@@ -197,8 +197,7 @@ def lay_out(
     first_row = MARGIN + line_height * max(map(len, headers)) + 8
     tops = [first_row + i * (cell_height + GAP) for i in range(len(rows) + 1)]
 
-    sheet = Image.new("RGB", (columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN)
     for x, lines in zip(columns, headers, strict=False):
         for i, text in enumerate(lines):
             draw.text((x, MARGIN + i * line_height), text, MUTED if i else INK, label, "la")

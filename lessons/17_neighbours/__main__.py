@@ -15,12 +15,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from kernels.classifier.digits import labelled_digits
 from kernels.files.pictures import enlarged
 from kernels.files.plot import Measure
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, font, paper
 from kernels.neighbours.learner import (
     Stages,
     classify,
@@ -179,8 +178,7 @@ def draw_filters(
     seen = pooled / (pooled.max(axis=(0, 1, 2)) + 1e-9)
     count, number = pooled.shape[0], pooled.shape[3]
     size = LEFT + (number + 1) * STEP, TOP + (count + 1) * STEP
-    sheet = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(*size)
     draw.text((10, 8), "what the filters of the first layer see", INK, font(20), "la")
     words = "top: the weights, white the largest; left: what the network takes a digit for"
     draw.text((10, 36), words, MUTED, font(14), "la")

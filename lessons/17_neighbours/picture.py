@@ -8,11 +8,11 @@ It runs the kernel of this lesson on the lab's native engine.
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
-from kernels.files.style import INK, MUTED, PAPER, font, headline
+from kernels.files.style import INK, MUTED, font, headline, paper
 from kernels.neighbours.convolve import PIECE_HEIGHT, PIECE_WIDTH, launch_convolve_tiled
 from lessons.capstones.device import native_device
 
@@ -35,8 +35,7 @@ def main():
     image = np.asarray(resize(load_image(LAKE), (803, 549)), np.float32) / 255
     left, top, right, bottom = CROP
     pictures = filtered(image[top:bottom, left:right], launch_convolve_tiled, native_device())
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     for number, (name, words) in enumerate(WORDS.items()):
         x = LEFT + number * (SHOWN[0] + 18)
         headline(draw, x, name, words)
