@@ -42,11 +42,6 @@ def test_a_picture_is_filtered_and_digits_are_read(image, tmp_path, capsys, monk
     assert (out / "filters.png").exists()
 
 
-def test_data_that_are_not_there_are_refused(image, capsys):
-    assert COMMAND.COMMAND.main([str(image), "--data", "letters"]) == 2
-    assert "letters" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_the_gradient_is_that_of_differences():
     """Of the loss, in float64, along 12 parameters, one of each part of the network at least."""
