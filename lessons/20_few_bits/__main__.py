@@ -47,7 +47,9 @@ BATCH_IN_HANDOUT = 4096
 LOG_EVERY, SHOW_EVERY = 50, 500
 FILES = FILE, "decoded.png", "some_texels.png", "bits.png", "panels.png"
 LAUNCHES = "launch_quantise", "launch_follow", "launch_pack_cells", "launch_decode_texels"
-COLOURS = {"JPEG": (118, 124, 132), "WebP": (88, 140, 190), "BC1": (190, 120, 60)}
+COLOURS = {
+    "JPEG": (118, 124, 132), "WebP": (88, 140, 190), "BC1": (190, 120, 60), "BC7": (190, 120, 60)
+}  # fmt: skip
 OURS = (200, 40, 70)
 
 

@@ -53,13 +53,14 @@ def test_weights_that_are_stored_are_those_that_count():
     np.testing.assert_allclose(1 / (1 + np.exp(-sums)), right[:, :3], atol=2e-3)
 
 
-def test_bc1_keeps_two_colours_of_each_block_exactly():
-    random = np.random.default_rng(0)
-    pairs = random.integers(0, 32, (2, 3, 2, 3)) / 31 * [1, 0, 1]  # green: 0 in six bits, too
+# Of BC1 green has six bits, and is 0 here; BC7 has seven, and one for all three.
+@pytest.mark.parametrize(("name", "step"), [("bc1", np.array([1, 0, 1]) / 31), ("bc7", 8 / 255)])
+def test_two_colours_of_each_block_are_kept_exactly(name, step):
+    random, way = np.random.default_rng(0), getattr(others, name)
+    pairs = random.integers(0, 32, (2, 3, 2, 3)) * step
     chosen = random.integers(0, 2, (8, 12)).repeat(3).reshape(8, 12, 3)
     low, high = (pairs[..., i, :].repeat(4, axis=0).repeat(4, axis=1) for i in range(2))
     image = np.where(chosen == 0, low, high)
-    np.testing.assert_allclose(others.bc1(image), image, atol=1e-6)
+    np.testing.assert_allclose(way(image), image, atol=1e-6)
     noise = random.random((10, 9, 3))
-    assert others.bc1(noise).shape == noise.shape
-    assert np.mean((others.bc1(noise) - noise) ** 2) < noise.var()
+    assert way(noise).shape == noise.shape and np.mean((way(noise) - noise) ** 2) < noise.var()
