@@ -21,10 +21,9 @@ from kernels.classifier.network import (
     new_network,
 )
 from kernels.files.pictures import evenly_chosen
-from kernels.files.plot import Measure
 from kernels.plumbing.errors import not_empty
 from lessons.capstones.command import Command, whole_number
-from lessons.capstones.learner import Functions, Learner
+from lessons.capstones.learner import ACCURACY, Functions, Learner
 from lessons.capstones.run import Run
 
 from .data import USUAL, Data, load, usual
@@ -127,13 +126,10 @@ def work(run: Run) -> str:
                 "held_out_accuracy": reached / 100,
                 "seen_accuracy": seen / 100,
             },
-            Measure(
-                "accuracy", "of held-out images, in %", "{:.1f} %",
-                loss="cross entropy of the training images, in each epoch",
-            ),
+            ACCURACY,
             shown={"before the first epoch": untrained},
             more=pictures,
-        )  # fmt: skip
+        )
     return (
         f"held out: {reached:.2f} % of {len(held_out.labels):,} right; of what it was trained "
         f"with: {seen:.2f} %; {run.step} epochs in {run.seconds:.1f} s"

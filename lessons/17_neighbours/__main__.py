@@ -18,7 +18,6 @@ import numpy as np
 
 from kernels.classifier.digits import labelled_digits
 from kernels.files.pictures import enlarged
-from kernels.files.plot import Measure
 from kernels.files.style import INK, MUTED, font, paper
 from kernels.neighbours.learner import (
     Stages,
@@ -31,7 +30,7 @@ from kernels.neighbours.learner import (
 )
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.device import Device
-from lessons.capstones.learner import Functions, Learner, Part
+from lessons.capstones.learner import ACCURACY, Functions, Learner, Part
 from lessons.capstones.run import Run
 from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
@@ -46,8 +45,6 @@ CENTRE = np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]])
 BY_HAND = {"blurred": BLUR, "sharpened": CENTRE + ROUND / 4, "edges": ROUND}
 SEEN = 6  # digits in filters.png
 TILE, STEP, LEFT, TOP = 84, 94, 36, 64  # its pixels
-
-
 USUAL = {"segments": (6, 1000), "digits": (40, 360)}  # epochs, images held out
 
 
@@ -137,13 +134,10 @@ def work(run: Run) -> str:
                 "fused": run.on_tensor_cores,
                 "held_out_accuracy": reached / 100,
             },
-            Measure(
-                "accuracy", "of held-out images, in %", "{:.1f} %",
-                loss="cross entropy of the training images, in each epoch",
-            ),
+            ACCURACY,
             shown={"before the first epoch": untrained},
             more={f"The picture, {name}": picture for name, picture in by_hand.items()},
-        )  # fmt: skip
+        )
     return (
         f"held out: {reached:.2f} % of {held_out:,} right, with "
         f"{learner.network.parameters.shape[0]:,} parameters; {run.step} epochs in "
@@ -177,8 +171,7 @@ def draw_filters(
     weights = 0.5 + filters / np.abs(filters).max() / 2
     seen = pooled / (pooled.max(axis=(0, 1, 2)) + 1e-9)
     count, number = pooled.shape[0], pooled.shape[3]
-    size = LEFT + (number + 1) * STEP, TOP + (count + 1) * STEP
-    sheet, draw = paper(*size)
+    sheet, draw = paper(LEFT + (number + 1) * STEP, TOP + (count + 1) * STEP)
     draw.text((10, 8), "what the filters of the first layer see", INK, font(20), "la")
     words = "top: the weights, white the largest; left: what the network takes a digit for"
     draw.text((10, 36), words, MUTED, font(14), "la")

@@ -33,7 +33,7 @@ def main():
     done = 0
     for number, rounds in enumerate(ROUNDS):
         for _ in range(rounds - done):
-            one_round(Stages(), arrays, launch, np.zeros)
+            one_round(Stages(), arrays, launch, np.array)
         done = rounds
         Stages().assign(
             arrays.points, arrays.centres, arrays.labels, arrays.distances, launch=launch

@@ -5,7 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernels.files.plot import Measure
 from lessons.capstones.device import Device, DeviceArray
+
+ACCURACY = Measure(
+    "accuracy", "of held-out images, in %", "{:.1f} %",
+    loss="cross entropy of the training images, in each epoch",
+)  # fmt: skip
 
 
 class Part(NamedTuple):
