@@ -21,7 +21,10 @@ from kernels.training.second_compiler import loops_compiled_elsewhere
 # more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
 # threads gain little.
 FIXED_PARTITIONS = 8
-COMPILED = Rounding(few_bits.launch_quantise, few_bits.launch_follow)
+COMPILED = Rounding(
+    lambda *arrays, launch: few_bits.quantise(*arrays),
+    lambda *arrays, launch: few_bits.follow(*arrays),
+)
 
 
 class CpuBackend:
