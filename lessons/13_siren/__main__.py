@@ -19,9 +19,14 @@ from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
 from lessons.capstones.baseline import bilinear_of_numbers
-from lessons.capstones.command import Command, path, whole_number
+from lessons.capstones.command import (
+    Command,
+    add_image_and_limit,
+    path,
+    picture_to_learn,
+    whole_number,
+)
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from .weights_file import require_place, weights_text
 

@@ -28,10 +28,9 @@ from kernels.inline.model import (
 from kernels.inline.sizes import grid_shape
 from kernels.plumbing.errors import InputError
 from lessons.capstones.baseline import bilinear_of_numbers
-from lessons.capstones.command import Command
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from .animation import Animation
 

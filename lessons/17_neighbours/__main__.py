@@ -28,11 +28,10 @@ from kernels.neighbours.learner import (
     shapes_of,
     train_epoch,
 )
-from lessons.capstones.command import Command, whole_number
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.learner import ACCURACY, Functions, Learner, Part
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 RATE = 0.1  # for the mean of a mini-batch's gradients
 BATCH, CLASSES = 32, 10

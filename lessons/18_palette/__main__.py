@@ -16,10 +16,9 @@ from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import psnr, psnr_label, psnr_of_loss
 from kernels.palette.learner import Arrays, Stages, first_centres, make_arrays, one_round
-from lessons.capstones.command import Command, whole_number
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 ROUNDS = 20
 MOST_COLOURS = 256

@@ -35,10 +35,9 @@ from kernels.state import initial_state
 from kernels.training.few_bits import FewBits, Rounding
 from kernels.training.staged_backends import StagedBackend
 from kernels.training_step import Order, evaluate, training_steps
-from lessons.capstones.command import Command, whole_number
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from . import others
 
