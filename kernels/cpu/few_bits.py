@@ -1,7 +1,5 @@
 """The kernels of `kernels/bits/quantise.py`, as loops over all values."""
 
-from typing import Any
-
 from numba import float32
 
 from kernels.bits.quantise import level_of, level_value
@@ -19,13 +17,3 @@ def follow(values, quantised, moved):
     for i in range(values.shape[0]):
         if float32(-1) <= values[i] <= float32(1):
             values[i] += moved[i] - quantised[i]
-
-
-def launch_quantise(values: Any, bits: int, quantised: Any, launch: Any = None) -> None:
-    """As the launcher of the kernel; here nothing has to be launched."""
-    quantise(values, bits, quantised)
-
-
-def launch_follow(values: Any, quantised: Any, moved: Any, launch: Any = None) -> None:
-    """The same."""
-    follow(values, quantised, moved)

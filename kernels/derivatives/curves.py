@@ -7,10 +7,9 @@ what the function does.
 """
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from kernels.derivatives.finite_differences import finite_difference
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, paper
 
 WIDTH, HEIGHT, GAP, TOP = 270, 210, 24, 56
 PITCH = HEIGHT + 66  # from a row of panels to the next: a title, a panel, the numbers below it
@@ -23,8 +22,7 @@ def draw_curves(functions, columns=3):
     """A picture, (height, width, 3) uint8. functions: list of (name, function, derivative)."""
     rows = -(-len(functions) // columns)
     size = GAP + columns * (WIDTH + GAP), TOP + rows * PITCH
-    sheet = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(*size)
     draw_key(draw)
     for number, (name, function, derivative) in enumerate(functions):
         left = GAP + number % columns * (WIDTH + GAP)

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from kernels.files.atomic import write_atomically
 from kernels.files.images import to_uint8
 from kernels.files.psnr import psnr_label
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, PAPER, font, paper
 
 THUMBNAIL = 320
 MARGIN, GAP = 44, 14
@@ -112,6 +112,12 @@ def resize(picture: np.ndarray, size: tuple[int, int]) -> Image.Image:
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
+def enlarged(image: np.ndarray, side: int) -> Image.Image:
+    """A gray image (H, W) in [0, 1], `side` pixels wide and high: its pixels become squares."""
+    gray = Image.fromarray(np.round(np.clip(image, 0, 1) * 255).astype(np.uint8))
+    return gray.resize((side, side), Image.Resampling.NEAREST).convert("RGB")
+
+
 def step_label(step: int) -> str:
     return f"step {step:,}"
 
@@ -191,8 +197,7 @@ def lay_out(
     first_row = MARGIN + line_height * max(map(len, headers)) + 8
     tops = [first_row + i * (cell_height + GAP) for i in range(len(rows) + 1)]
 
-    sheet = Image.new("RGB", (columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(columns[-1] - GAP + MARGIN, tops[-1] - GAP + MARGIN)
     for x, lines in zip(columns, headers, strict=False):
         for i, text in enumerate(lines):
             draw.text((x, MARGIN + i * line_height), text, MUTED if i else INK, label, "la")

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from PIL import ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont
 
 Colour = tuple[int, int, int]  # red, green, blue: 0 to 255
 
@@ -20,6 +20,12 @@ def font(size: float) -> ImageFont.FreeTypeFont:
     """
     # Asked for a size, Pillow never gives the other kind, of one size only.
     return ImageFont.load_default(size=size)  # type: ignore[return-value]
+
+
+def paper(width: int, height: int) -> tuple[Image.Image, ImageDraw.ImageDraw]:
+    """A blank sheet, and what draws on it."""
+    sheet = Image.new("RGB", (width, height), PAPER)
+    return sheet, ImageDraw.Draw(sheet)
 
 
 def headline(draw: ImageDraw.ImageDraw, left: float, title: str, below: str) -> None:

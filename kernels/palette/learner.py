@@ -65,14 +65,14 @@ def first_centres(stages, arrays, seed, launch):
         launch_place(arrays.points, arrays.winners, number, arrays.centres, launch)
 
 
-def one_round(stages, arrays, launch, zeros):
+def one_round(stages, arrays, launch, to_device):
     """Give every point its nearest centre, then move the centres.
 
-    `distances` are those before the centres have moved. zeros(shape, dtype): an array of zeros
-    where the kernels run.
+    `distances` are those before the centres have moved.
     """
     stages.assign(arrays.points, arrays.centres, arrays.labels, arrays.distances, launch=launch)
-    count, channels = arrays.centres.shape
-    sums, counts = zeros((count, channels), np.float32), zeros((count,), np.int32)
+    centres = arrays.centres.shape
+    sums = to_device(np.zeros(centres, np.float32))
+    counts = to_device(np.zeros(centres[0], np.int32))
     stages.accumulate(arrays.points, arrays.labels, sums, counts, launch=launch)
     stages.move(sums, counts, arrays.centres, launch=launch)

@@ -75,7 +75,7 @@ def with_few_bits(bits: int, deterministic: bool) -> ChosenBackend:
     """A network that sees a rounded grid, on a GPU."""
     if deterministic:
         raise InputError("--bits with --deterministic is for the CPU: add --backend cpu")
-    from kernels.training.graph_few_bits import GraphFewBits
+    from kernels.training.graph_backend import GraphFewBits
 
     return on_the_gpu("graph", GraphFewBits, f", {bits} bits for each number of the grid")
 

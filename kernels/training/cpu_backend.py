@@ -14,14 +14,17 @@ from kernels.cpu import step as cpu
 from kernels.files.psnr import mean_squared_error
 from kernels.state import State
 from kernels.training.devices import cpu_name, threads_label
-from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
+from kernels.training.few_bits import FewBits, Rounding
 from kernels.training.second_compiler import loops_compiled_elsewhere
 
 # With --deterministic. Each partition has a gradient of the whole grid, and Adam sums them all, so
 # more cost time: on two cores a step takes a fifth longer with eight than with two. More than eight
 # threads gain little.
 FIXED_PARTITIONS = 8
-COMPILED = Rounding(few_bits.launch_quantise, few_bits.launch_follow)
+COMPILED = Rounding(
+    lambda *arrays, launch: few_bits.quantise(*arrays),
+    lambda *arrays, launch: few_bits.follow(*arrays),
+)
 
 
 class CpuBackend:
@@ -154,21 +157,10 @@ class GeneralCpuBackend(CpuBackend):
 
 
 class CpuFewBits(FewBits, CpuBackend):
-    """The same with a rounded grid. rounding, launch: the CPU's own loops, or kernels."""
+    """The same with a rounded grid, by the CPU's own loops unless kernels are given."""
 
-    def __init__(
-        self,
-        image: np.ndarray,
-        config: Config,
-        state: State,
-        partitions: int | None = None,
-        deterministic: bool = False,
-        rounding: Rounding = COMPILED,
-        launch: Any = None,
-    ) -> None:
-        super().__init__(image, config, state, partitions, deterministic)
-        seen, exact = (s.feature_grid.reshape(-1) for s in (self.parameters, state))
-        self.rounded = RoundedGrid(seen, exact, config.bits, rounding, launch)
+    rounding, launch = COMPILED, None
+    to_device = to_host = staticmethod(np.array)
 
 
 def cpu_backend(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.bits import quantise
+from kernels.config import Config
 from kernels.state import State
 
 
@@ -24,28 +25,38 @@ class Rounding(NamedTuple):
 KERNELS = Rounding(quantise.launch_quantise, quantise.launch_follow)
 
 
-class RoundedGrid:
-    """A grid that a backend holds, always rounded but within a step, and the exact one.
+class FewBits:
+    """Mixed in before a backend: what it holds as its grid is rounded, and an exact one follows.
 
-    seen: (n,) float32, the backend's. exact: (n,) float32, on the host. launch: what starts the
-    kernels of `rounding`. to_device, to_host: copy an array to where they run, and back.
+    The backend has the four below as a `StagedBackend` has them; it is asked for one step at a
+    time. rounding, launch: what rounds numbers, and what starts that, unless those of the class do.
     """
+
+    rounding: Rounding = KERNELS
+    parameters: Any
+    launch: Any
+    to_device: Any
+    to_host: Any
 
     def __init__(
         self,
-        seen: Any,
-        exact: np.ndarray,
-        bits: int,
-        rounding: Rounding,
+        image: np.ndarray,
+        config: Config,
+        state: State,
+        *more: Any,
+        rounding: Rounding | None = None,
         launch: Any = None,
-        to_device: Callable[[np.ndarray], Any] = np.array,
-        to_host: Callable[[Any], np.ndarray] = np.array,
+        **by_name: Any,
     ) -> None:
-        self.seen, self.values, self.quantised = seen, to_device(exact), to_device(exact)
-        self.bits, self.rounding, self.launch, self.to_host = bits, rounding, launch, to_host
+        backend: Any = super()
+        backend.__init__(image, config, state, *more, **by_name)
+        self.rounding, self.launch = rounding or self.rounding, launch or self.launch
+        exact, self.bits = state.feature_grid.reshape(-1), config.bits
+        self.values, self.quantised = self.to_device(exact), self.to_device(exact)
+        self.seen = self.parameters.feature_grid.reshape(-1)
         # A step that moves nothing: then all is compiled, and the grid is rounded.
         self.before_step()
-        self.rounding.quantise(self.values, bits, seen, launch=launch)
+        self.rounding.quantise(self.values, self.bits, self.seen, launch=self.launch)
         self.after_step()
 
     def before_step(self, launch: Any = None) -> None:
@@ -58,26 +69,18 @@ class RoundedGrid:
         self.rounding.follow(self.values, self.quantised, self.seen, launch=launch)
         self.rounding.quantise(self.values, self.bits, self.seen, launch=launch)
 
-    def in_state(self, state: State) -> State:
-        """The state with the exact grid: from there a run can go on."""
-        grid = self.to_host(self.values).reshape(state.feature_grid.shape)
-        return state._replace(feature_grid=grid)
-
-
-class FewBits:
-    """Mixed in before a backend, which it asks for one step at a time."""
-
-    rounded: RoundedGrid
-
     def run(self, first_step: int, learning_rates: np.ndarray) -> None:
-        run: Any = super()
+        backend: Any = super()
         if len(learning_rates) == 0:
-            run.run(first_step, learning_rates)
+            backend.run(first_step, learning_rates)
         for step, rates in enumerate(learning_rates, first_step):
-            self.rounded.before_step()
-            run.run(step, rates[np.newaxis])
-            self.rounded.after_step()
+            self.before_step()
+            backend.run(step, rates[np.newaxis])
+            self.after_step()
 
     def state(self) -> State:
-        usual: Any = super()
-        return self.rounded.in_state(usual.state())
+        """With the exact grid: from there a run can go on."""
+        backend: Any = super()
+        usual = backend.state()
+        grid = self.to_host(self.values).reshape(usual.feature_grid.shape)
+        return usual._replace(feature_grid=grid)

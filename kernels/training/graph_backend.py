@@ -17,6 +17,7 @@ from kernels.plumbing.recording import (
     sample_batch_by_clock,
 )
 from kernels.state import State
+from kernels.training.few_bits import FewBits
 from kernels.training.staged_backends import CudaBackend
 
 MAX_STEPS_PER_RUN = 4096  # rows of learning rates that lie on the GPU
@@ -131,3 +132,17 @@ class GraphBackend(Recorded, CudaBackend):
         loss = float(self.to_host(self.arrays.loss_sum)[0])
         self.arrays.loss_sum.copy_to_device(np.zeros(1, np.float32))
         return [loss]
+
+
+class GraphFewBits(FewBits, GraphBackend):
+    """The same, whose recorded step rounds the grid, and lets the exact one follow."""
+
+    run = GraphBackend.run
+
+    def duplicate(self) -> "GraphFewBits":
+        return GraphFewBits(self.image, self.config, self.state(), rounding=self.rounding)
+
+    def launch_step(self, stream: Any) -> None:
+        self.before_step(on_stream(stream))
+        super().launch_step(stream)
+        self.after_step(on_stream(stream))

@@ -23,7 +23,6 @@ from kernels.training.archive import Unfit, open_file, unusable
 from kernels.training.backend import BackendFactory
 
 SUFFIX = ".lake"
-BLOCK = WORD  # as many numbers of b bits fill b words: there the pattern begins anew
 
 # ---------------------------------------------------------------- a whole picture
 
@@ -109,31 +108,21 @@ def layers_of(weights: np.ndarray) -> list[np.ndarray]:
 
 def packed(levels: np.ndarray, bits: int) -> np.ndarray:
     """(m,) uint32, as `pack_cells` makes them, of levels (n,)."""
-    blocks = -(-len(levels) // BLOCK)
-    table = np.zeros((blocks, BLOCK), np.uint64)
-    table.reshape(-1)[: len(levels)] = levels
-    words = np.zeros((blocks, bits + 1), np.uint64)
-    for i in range(BLOCK):
-        word, place = divmod(i * bits, WORD)
-        moved = table[:, i] << np.uint64(place)
-        words[:, word] |= moved & np.uint64(0xFFFFFFFF)
-        words[:, word + 1] |= moved >> np.uint64(WORD)
-    return words[:, :bits].reshape(-1)[: -(-len(levels) * bits // WORD)].astype(np.uint32)
+    levels, used = levels.astype(np.int32), len(levels) * bits
+    stream = np.zeros(-(-used // WORD) * WORD, np.uint8)  # a bit each
+    for bit in range(bits):
+        stream[bit:used:bits] = levels >> bit & 1
+    return np.packbits(stream, bitorder="little").view("<u4").astype(np.uint32)
 
 
 def unpacked(words: np.ndarray, bits: int, count: int) -> np.ndarray:
-    """(count,) int64: the levels in words (m,) uint32."""
-    blocks = -(-count // BLOCK)
-    whole = np.zeros(blocks * bits, np.uint64)
-    whole[: len(words)] = words
-    table = np.zeros((blocks, bits + 1), np.uint64)
-    table[:, :bits] = whole.reshape(blocks, bits)
-    levels = np.empty((blocks, BLOCK), np.int64)
-    for i in range(BLOCK):
-        word, place = divmod(i * bits, WORD)
-        pair = table[:, word] | table[:, word + 1] << np.uint64(WORD)
-        levels[:, i] = pair >> np.uint64(place) & np.uint64((1 << bits) - 1)
-    return levels.reshape(-1)[:count]
+    """(count,) int32: the levels in words (m,) uint32."""
+    octets = words.astype("<u4").view(np.uint8)
+    stream = np.unpackbits(octets, count=count * bits, bitorder="little")
+    levels = np.zeros(count, np.int32)
+    for bit in range(bits):
+        levels |= stream[bit::bits].astype(np.int32) << bit
+    return levels
 
 
 # ---------------------------------------------------------------- one texel

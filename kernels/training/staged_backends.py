@@ -64,9 +64,10 @@ class StagedBackend(ABC):
             from kernels.general.stages import general_stages, workspace_shape
 
             self.stages, hidden = general_stages(config), workspace_shape(config, batch)
+        self.parameters = State(*(self.to_device(array) for array in state))
         self.arrays = Arrays(
             image=self.to_device(image),
-            parameters=State(*(self.to_device(array) for array in state)),
+            parameters=self.parameters,
             corrections=self.to_device(adam.bias_corrections(config.beta1, config.beta2)),
             grad_weights=self.to_device(np.zeros_like(state.weights)),
             grad_feature_grid=self.to_device(np.zeros_like(state.feature_grid)),

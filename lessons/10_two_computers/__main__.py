@@ -1,7 +1,7 @@
 """The lake in gray, at half and at quarter size, from a queue; and what a block's shape decides."""
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -18,7 +18,6 @@ from PIL import Image, ImageDraw
 from kernels.files.images import load_image, to_uint8
 from kernels.files.style import INK, PAPER, font
 from kernels.plumbing.errors import InputError
-from kernels.training.waiting import leave
 from kernels.transfers.block_shapes import toy_pattern
 from lessons.capstones.command import Command, add_image
 from lessons.capstones.run import Run
@@ -193,4 +192,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

@@ -1,7 +1,7 @@
 """Auto-contrast of the lake on a foggy morning: a histogram, its running sum, two levels."""
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -14,7 +14,6 @@ import numpy as np
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
-from kernels.training.waiting import leave
 from lessons.capstones.command import LAKE, Command, path, whole_number
 from lessons.capstones.run import Run
 
@@ -132,4 +131,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

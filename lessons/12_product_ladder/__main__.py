@@ -1,7 +1,7 @@
 """Measure the ladder of matrix products: GFLOP/s on a GPU, counted traffic without one."""
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -10,7 +10,6 @@ import argparse
 from typing import Any
 
 from kernels.plumbing.errors import InputError
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run
 
@@ -172,4 +171,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

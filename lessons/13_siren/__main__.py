@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -19,11 +18,15 @@ from kernels.files.pictures import evenly_chosen, panels
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.siren.network import LEARNING_RATE, OMEGA, Siren, Stages
-from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_of_numbers
-from lessons.capstones.command import Command, path, whole_number
+from lessons.capstones.command import (
+    Command,
+    add_image_and_limit,
+    path,
+    picture_to_learn,
+    whole_number,
+)
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from .weights_file import require_place, weights_text
 
@@ -60,11 +63,7 @@ def work(run: Run) -> str:
     if options.weights:
         require_place(options.weights, options.overwrite)
     image = picture_to_learn(options.image, options.limit)
-    kernels = "sine_layer", "sine_backward", "chunk_sums", "sum_chunks"
-    names = [*(f"launch_{name}" for name in kernels), "initial_layer"]
-    found = run.stages("13", names)
-    stages = Stages(*(getattr(found, name) for name in names))
-    device = run.device
+    stages, device = run.stages.fill(Stages()), run.device
     run.say(f"a network of sines, with the kernels of {run.author}, on {device.description}")
 
     if options.steps is None:
@@ -199,4 +198,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

@@ -7,11 +7,11 @@ import math
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import fit, save_in_256_colours
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.style import GRID, INK, MUTED, font, paper
 from kernels.siren.network import Siren, launch_forward, new_batch
 from kernels.siren.positions import launch_pixel_positions
 from lessons.capstones.device import native_device
@@ -34,8 +34,7 @@ def main():
     siren = Siren(image, 1, 1024, native_device())
     for step in range(1, STEPS + 1):
         siren.train(step)
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     draw_unit(draw)
     draw_layers(sheet, draw, *values_everywhere(siren))
     save_in_256_colours(sheet, HERE / "picture.png")

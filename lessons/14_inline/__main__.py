@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -28,12 +27,10 @@ from kernels.inline.model import (
 )
 from kernels.inline.sizes import grid_shape
 from kernels.plumbing.errors import InputError
-from kernels.training.waiting import leave
 from lessons.capstones.baseline import bilinear_of_numbers
-from lessons.capstones.command import Command
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from .animation import Animation
 
@@ -115,17 +112,15 @@ def picture_of_a_size(options: Namespace) -> np.ndarray:
 
 def stages_of(run: Run) -> Stages:
     """What starts the kernels: ours, or the student's; Adam is lesson 8's."""
-    found = run.stages("14", ["launch_learn", "launch_paint"])
-    adam = run.stages("8", ["launch_adam_weights"])
-    learn = found.launch_learn
+    stages = run.stages.fill(Stages())
+    stages = stages._replace(adam=run.stages("8", ["launch_adam_weights"]).launch_adam_weights)
     if run.fused:
         from kernels.inline import fused  # a handout lacks it
 
         if fused.fits():
-            learn = fused.launch_learn_by_warps
-        else:
-            run.say("the fused kernel is for GPUs of compute capability 9.0: here the other runs")
-    return Stages(learn, found.launch_paint, adam.launch_adam_weights)
+            return stages._replace(learn=fused.launch_learn_by_warps)
+        run.say("the fused kernel is for GPUs of compute capability 9.0: here the other runs")
+    return stages
 
 
 def ready(run: Run, stages: Stages, image: np.ndarray) -> Arrays:
@@ -234,4 +229,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

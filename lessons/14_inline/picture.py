@@ -8,12 +8,12 @@ It learns the lake, made smaller, with the kernels of this lesson on the lab's n
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
 from kernels.files.psnr import psnr
-from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline, paper
 from kernels.inline.model import Stages, learning_step, make_arrays
 from kernels.inline.paint import launch_paint
 from kernels.inline.sizes import CELL, CHANNELS, CORNERS
@@ -31,8 +31,7 @@ CORNER_AT = 390, 330  # of the lake: the cell that is drawn
 
 
 def main():
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     draw_cell(sheet, draw)
     draw_additions(draw)
     draw_learning(sheet, draw)

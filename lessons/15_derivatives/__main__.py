@@ -5,7 +5,7 @@ python -m lessons.15_derivatives --use lessons    yours
 """
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -30,7 +30,6 @@ from kernels.files.plot import PSNR
 from kernels.files.psnr import psnr, psnr_label, psnr_of_loss
 from kernels.plumbing.errors import InputError
 from kernels.siren import layers as siren_by_hand
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, add_image, whole_number
 from lessons.capstones.run import Run
 
@@ -283,4 +282,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

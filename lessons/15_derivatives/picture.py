@@ -6,14 +6,14 @@ python -m lessons.15_derivatives.picture
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.derivatives import models
 from kernels.derivatives.curves import draw_curves
 from kernels.derivatives.functions import gelu, gelu_derivative, sine, sine_derivative
 from kernels.derivatives.writer import write
 from kernels.files.pictures import save_in_256_colours
-from kernels.files.style import INK, MUTED, PAPER, font
+from kernels.files.style import INK, MUTED, font, paper
 
 HERE = Path(__file__).parent
 WIDTH, LEFT, TOP, ROW = 1290, 24, 92, 52
@@ -27,8 +27,7 @@ def main():
     source = write("a network", model.tape, "loss", model.parameters).source
     curves = Image.fromarray(wrong_and_right())
     height = TOP + ROW * len(model.tape) + 60 + curves.height
-    sheet = Image.new("RGB", (WIDTH, height), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, height)
     draw.text((LEFT, 14), "the tape, as you record it", INK, font(20), "la")
     draw.text((LEFT, 42), "values go down", FORWARD, font(15), "la")
     draw.text((BACK, 14), "the way back, as the machine writes it", INK, font(20), "la")

@@ -4,14 +4,13 @@ python -m lessons.16_classifier --data digits --epochs 50
 """
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
-from kernels.plumbing.program import prepare, run
+from kernels.plumbing.program import prepare
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
 
 import math
 from argparse import ArgumentParser
-from collections.abc import Callable
 
 import numpy as np
 
@@ -22,22 +21,18 @@ from kernels.classifier.network import (
     new_network,
 )
 from kernels.files.pictures import evenly_chosen
-from kernels.files.plot import Measure
 from kernels.plumbing.errors import not_empty
-from kernels.training.waiting import leave
 from lessons.capstones.command import Command, whole_number
-from lessons.capstones.device import DeviceArray
+from lessons.capstones.learner import ACCURACY, Functions, Learner
 from lessons.capstones.run import Run
 
-from .data import USUAL, Data, Part, load, usual
+from .data import USUAL, Data, load, usual
 from .drawing import confusion, draw_accuracies, draw_confusion, draw_units, draw_wrong, strength
 
-LEARNING_RATE = 0.5  # for the mean of a mini-batch's gradients; divided by its size for their sum
+LEARNING_RATE = 0.5  # for the mean of a mini-batch's gradients
 SHOWN = 20  # epochs on the page
 SEEN = 1000  # of the training images, whose accuracy stands beside that of the held-out ones
 MOST_EPOCHS, MOST_HIDDEN, MOST_BATCH = 10_000, 1024, 1 << 16
-
-Arrays = tuple[DeviceArray, DeviceArray, DeviceArray]  # images, labels, losses
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -61,78 +56,29 @@ def add_options(parser: ArgumentParser) -> None:
     # fmt: on
 
 
-class Trainer:
-    """A network in training, and the images that it is trained and examined with."""
+def new_learner(run: Run, data: Data, hidden: int, batch: int) -> tuple[Learner, bool]:
+    """A network in training, and whether that is done by kernels that do a whole step."""
+    device, classes, inputs = run.device, len(data.names), data.training.images.shape[1]
+    stages = run.stages("16", ["train_epoch", "classify"])
+    parameters = initial_parameters(inputs, hidden, classes, run.options.seed)
+    network = new_network(parameters, hidden, classes, batch, device.to_device)
+    functions, fits = Functions(stages.train_epoch, stages.classify, first_rows), False
+    if run.fused:
+        from kernels.classifier import fused  # a handout lacks it
 
-    def __init__(self, run: Run, data: Data, hidden: int, batch: int) -> None:
-        self.data, self.batch, self.device = data, batch, run.device
-        self.stages = run.stages("16", ["train_epoch", "classify"])
-        classes, inputs = len(data.names), data.training.images.shape[1]
-        parameters = initial_parameters(inputs, hidden, classes, run.options.seed)
-        to_device = self.device.to_device
-        self.network = new_network(parameters, hidden, classes, batch, to_device)
-        self.fused, self.train_epoch = False, self.stages.train_epoch
-        if run.fused:
-            from kernels.classifier import fused  # a handout lacks it
-
-            self.fused = fused.fits(inputs, hidden, classes, batch)
-            if self.fused:
-                self.train_epoch = fused.make_train_epoch(self.network, batch, self.device.empty)
-            else:
-                run.say(f"the fused kernels are for {fused.LIMITS}: here the others run")
-        self.training = self.on_device(data.training)
-        self.seen = self.on_device(first_of(data.training, SEEN))
-        self.held_out = self.on_device(data.held_out)
-        self.epoch_work = self.device.repeated(
-            self.launch_epoch, (self.network.parameters, self.training[2])
-        )
-
-    def on_device(self, part: Part) -> Arrays:
-        """(images, labels, losses), resident on the device."""
-        to_device = self.device.to_device
-        return to_device(part.images), to_device(part.labels), self.device.empty(len(part.labels))
-
-    def epoch(self) -> float:
-        """Show every training image once. Returns the mean loss."""
-        self.epoch_work()
-        return float(self.device.to_host(self.training[2]).mean())
-
-    def launch_epoch(self, launch: Callable[..., None]) -> None:
-        """All launches of an epoch. They are the same in every epoch, and so can be recorded."""
-        self.train(self.training, LEARNING_RATE / self.batch, launch)
-
-    def compile(self) -> None:
-        """Run every kernel once, with a rate of 0."""
-        images, labels, losses = (array[: self.batch] for array in self.training)
-        self.train((images, labels, losses), 0.0, self.device.launch)
-
-    def train(self, part: Arrays, learning_rate: float, launch: Callable[..., None]) -> None:
-        self.train_epoch(*part, self.network, self.batch, learning_rate, launch)
-
-    def probabilities(self, part: Arrays) -> np.ndarray:
-        """What the network says of each image: (n, classes) float32, on the host."""
-        count = len(part[1])
-        found = []
-        for first in range(0, count, self.batch):
-            arrays = [array[first : min(first + self.batch, count)] for array in part]
-            network = first_rows(self.network, len(arrays[1]))
-            self.stages.classify(*arrays, network, self.device.launch)
-            found.append(self.device.to_host(network.probabilities))
-        return np.concatenate(found)
-
-    def accuracy(self, part: Arrays, labels: np.ndarray) -> float:
-        """In percent."""
-        return 100 * float(np.mean(self.probabilities(part).argmax(axis=1) == labels))
-
-    def weights(self) -> np.ndarray:
-        """The first layer's: (inputs, hidden), on the host."""
-        parameters = self.device.to_host(self.network.parameters)
-        return layers_of(parameters, self.network).weights_1
+        fits = fused.fits(inputs, hidden, classes, batch)
+        if fits:
+            train_epoch = fused.make_train_epoch(network, batch, device.empty)
+            functions = functions._replace(train_epoch=train_epoch)
+        else:
+            run.say(f"the fused kernels are for {fused.LIMITS}: here the others run")
+    return Learner(device, functions, network, batch, LEARNING_RATE, *data.training), fits
 
 
-def first_of(part: Part, count: int) -> Part:
-    """The first images of a part, or all if there are fewer."""
-    return Part(part.images[:count], part.labels[:count])
+def weights_of(learner: Learner) -> np.ndarray:
+    """The first layer's: (inputs, hidden), on the host."""
+    parameters = learner.device.to_host(learner.network.parameters)
+    return layers_of(parameters, learner.network).weights_1
 
 
 def work(run: Run) -> str:
@@ -149,17 +95,19 @@ def work(run: Run) -> str:
     )
     steps_per_epoch = math.ceil(len(training.labels) / batch)
     with run.writing("accuracy.png", "confusion.png", "wrong.png", "units.png"):
-        trainer = Trainer(run, data, hidden, min(batch, len(training.labels)))
-        run.patiently("compiling", trainer.compile)
-        units = [trainer.weights()]
+        learner, is_fused = new_learner(run, data, hidden, min(batch, len(training.labels)))
+        seen_part = learner.part(training.images[:SEEN], training.labels[:SEEN])
+        held_out_part = learner.part(*held_out)
+        run.patiently("compiling", learner.compile)
+        units = [weights_of(learner)]
         for epoch in run.steps(unit="epoch"):
-            loss = trainer.epoch()
+            learner.epoch()
+            loss = learner.loss()
             with run.aside():
-                reached = trainer.accuracy(trainer.held_out, held_out.labels)
-                seen = trainer.accuracy(trainer.seen, training.labels[:SEEN])
-                units.append(trainer.weights())
+                reached, seen = learner.accuracy(held_out_part), learner.accuracy(seen_part)
+                units.append(weights_of(learner))
             run.log(epoch * steps_per_epoch, loss=loss, held_out=reached, seen=seen)
-        pictures = save_pictures(run, trainer)
+        pictures = save_pictures(run, data, learner.probabilities(held_out_part), units[-1])
         untrained = show_units(run, units, data.shape)
         run.finish(
             {
@@ -172,19 +120,16 @@ def work(run: Run) -> str:
                 "epochs": run.step,
                 "steps": run.step * steps_per_epoch,
                 "us_per_step": run.seconds / (run.step * steps_per_epoch) * 1e6,
-                "launches": trainer.epoch_work.how,
-                "fused": trainer.fused,
+                "launches": learner.epoch.how,
+                "fused": is_fused,
                 "loss": loss,
                 "held_out_accuracy": reached / 100,
                 "seen_accuracy": seen / 100,
             },
-            Measure(
-                "accuracy", "of held-out images, in %", "{:.1f} %",
-                loss="cross entropy of the training images, in each epoch",
-            ),
+            ACCURACY,
             shown={"before the first epoch": untrained},
             more=pictures,
-        )  # fmt: skip
+        )
     return (
         f"held out: {reached:.2f} % of {len(held_out.labels):,} right; of what it was trained "
         f"with: {seen:.2f} %; {run.step} epochs in {run.seconds:.1f} s"
@@ -201,11 +146,11 @@ def show_units(run: Run, units: list[np.ndarray], shape: tuple[int, int]) -> np.
     return draw_units(units[0], shape, strongest)
 
 
-def save_pictures(run: Run, trainer: Trainer) -> dict[str, np.ndarray]:
-    """Returns those that the page shows below, by what they show."""
-    data = trainer.data
+def save_pictures(
+    run: Run, data: Data, said: np.ndarray, weights: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Returns those that the page shows below, by what they show. said: of what is held out."""
     labels = data.held_out.labels
-    said = trainer.probabilities(trainer.held_out)
     counts = confusion(labels, said.argmax(axis=1), len(data.names))
     images = data.held_out.images.reshape(-1, *data.shape)
     rows = list(run.history.items())
@@ -215,7 +160,7 @@ def save_pictures(run: Run, trainer: Trainer) -> dict[str, np.ndarray]:
     wrong = draw_wrong(images, labels, said, data.names)
     run.save_picture("confusion.png", answers)
     run.save_picture("wrong.png", wrong)
-    run.save_picture("units.png", draw_units(trainer.weights(), data.shape))
+    run.save_picture("units.png", draw_units(weights, data.shape))
     return {"What is taken for what": answers, "The surest wrong answers": wrong}
 
 
@@ -225,4 +170,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run(COMMAND.main))
+    COMMAND.start()

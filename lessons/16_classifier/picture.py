@@ -6,16 +6,15 @@ python -m lessons.16_classifier.picture
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from kernels.classifier.digits import CLASSES, draw_digits
 from kernels.classifier.network import initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
-from kernels.files.pictures import save_in_256_colours
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
+from kernels.files.pictures import enlarged, save_in_256_colours
+from kernels.files.style import GRID, INK, MUTED, font, paper
 from lessons.lab.compiled.engine import launch
 
-from .drawing import RIGHT, WRONG, enlarged
+from .drawing import RIGHT, WRONG
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, LEFT, TOP = 1180, 560, 30, 84
@@ -31,8 +30,7 @@ def main():
     images, labels = draw_digits(TRAINING + 500, SIDE, 1)
     probabilities, z = trained_on(images, labels)
     which = an_unsure_one(probabilities[TRAINING:], labels[TRAINING:]) + TRAINING
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     draw_slices(sheet, draw, images)
     draw_head(sheet, draw, images[which].reshape(SIDE, SIDE), labels[which])
     draw_table(draw, z[which], labels[which])

@@ -8,24 +8,25 @@ It runs the kernel of this lesson on the lab's native engine.
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
-from kernels.files.style import INK, MUTED, PAPER, font, headline
+from kernels.files.style import INK, MUTED, font, headline, paper
 from kernels.neighbours.convolve import PIECE_HEIGHT, PIECE_WIDTH, launch_convolve_tiled
-from lessons.lab.compiled.engine import launch
+from lessons.capstones.device import native_device
+
+from .__main__ import BY_HAND, filtered
 
 HERE = Path(__file__).parent
 LAKE = HERE.parent.parent / "images" / "lake.png"
 WIDTH, HEIGHT, LEFT, TOP = 1180, 330, 30, 70
 SHOWN = 240, 164  # of the lake
 CROP = 520, 310, 760, 474  # of it: left, top, right, bottom
-ROUND = np.array([[-1, -1, -1], [-1, 8, -1], [-1, -1, -1]])
-FILTERS = {
-    "blurred": (np.outer([1, 2, 1], [1, 2, 1]) / 16, "a mean of nine, the centre most"),
-    "sharpened": (np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]]) + ROUND / 4, "itself, plus edges"),
-    "edges": (ROUND, "itself, less its neighbours"),
+WORDS = {
+    "blurred": "a mean of nine, the centre most",
+    "sharpened": "itself, plus edges",
+    "edges": "itself, less its neighbours",
 }
 CELL = 9  # pixels on a side of a drawn pixel
 
@@ -33,21 +34,13 @@ CELL = 9  # pixels on a side of a drawn pixel
 def main():
     image = np.asarray(resize(load_image(LAKE), (803, 549)), np.float32) / 255
     left, top, right, bottom = CROP
-    image = image[top:bottom, left:right]
-    colours = np.ascontiguousarray(image.transpose(2, 0, 1)[..., np.newaxis])
-    filters = np.stack([one for one, _ in FILTERS.values()], axis=-1)[:, :, np.newaxis]
-    out = np.zeros((*colours.shape[:3], len(FILTERS)), np.float32)
-    bias = np.zeros(len(FILTERS), np.float32)
-    launch_convolve_tiled(colours, filters.astype(np.float32), bias, out, launch)
-
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
-    for number, (name, (numbers, words)) in enumerate(FILTERS.items()):
+    pictures = filtered(image[top:bottom, left:right], launch_convolve_tiled, native_device())
+    sheet, draw = paper(WIDTH, HEIGHT)
+    for number, (name, words) in enumerate(WORDS.items()):
         x = LEFT + number * (SHOWN[0] + 18)
         headline(draw, x, name, words)
-        picture = np.clip(out[..., number].transpose(1, 2, 0), 0, 1)
-        sheet.paste(Image.fromarray(to_uint8(picture)), (x, TOP))
-        for (row, column), value in np.ndenumerate(numbers):
+        sheet.paste(Image.fromarray(to_uint8(pictures[name])), (x, TOP))
+        for (row, column), value in np.ndenumerate(BY_HAND[name]):
             place = x + 40 + column * 62, TOP + SHOWN[1] + 22 + row * 24
             draw.text(place, f"{value:g}"[:6], INK, font(15), "mm")
     draw_halo(draw, LEFT + 3 * (SHOWN[0] + 18) + 12)

@@ -2,13 +2,11 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
 
 from argparse import ArgumentParser
-from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -18,24 +16,15 @@ from kernels.files.pictures import panels
 from kernels.files.plot import PSNR
 from kernels.files.psnr import psnr, psnr_label, psnr_of_loss
 from kernels.palette.learner import Arrays, Stages, first_centres, make_arrays, one_round
-from kernels.training.waiting import leave
-from lessons.capstones.command import Command, whole_number
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 ROUNDS = 20
 MOST_COLOURS = 256
 FILES = "painted.png", "palette.png", "panels.png"
 SWATCH = 24  # pixels on a side of a colour in palette.png
 SHOWN = 0, 1, 2, 3, 5, 7  # rounds that the page shows beside each tenth
-
-
-class Others(NamedTuple):
-    """What well-known ways make of as many colours: pictures (H, W, 3), float in [0, 1]."""
-
-    median_cut: np.ndarray
-    octree: np.ndarray
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -49,13 +38,14 @@ def add_options(parser: ArgumentParser) -> None:
 def work(run: Run) -> str:
     image = picture_to_learn(run.options.image, run.options.limit)
     count, device = run.options.colours, run.device
-    stages = stages_of(run)
+    stages = run.stages.fill(Stages())
     run.say(
         f"{image.shape[1]} x {image.shape[0]} pixels, {count} colours, with the kernels of "
         f"{run.author}, on {device.description}"
     )
     others = quantised(image, count)
-    baseline = psnr(others.median_cut, image)
+    found = {name: psnr(picture, image) for name, picture in others.items()}
+    baseline = found["median cut"]
     with run.writing(*FILES, inputs=[run.options.image]):
         points = image.reshape(-1, 3).copy()
         run.patiently("compiling", lambda: rehearse(stages, points[:1], device))
@@ -65,7 +55,8 @@ def work(run: Run) -> str:
         painted, colours = result(stages, arrays, image, device)
         reached = psnr(painted, image)
         run.log(run.step, loss=float(10 ** (-reached / 10)), psnr_db=reached)
-        save_pictures(run, painted, colours, others, image)
+        run.show(run.step, painted, reached)
+        save_pictures(run, colours, {**others, "k-means": np.clip(painted, 0, 1)}, image)
         run.finish(
             {
                 "image": run.options.image.name,
@@ -74,46 +65,36 @@ def work(run: Run) -> str:
                 "colours": count,
                 "psnr_db": reached,
                 "baseline_psnr_db": baseline,
-                "octree_psnr_db": psnr(others.octree, image),
+                "octree_psnr_db": found["octree"],
             },
             PSNR._replace(loss="mean squared error of the painted picture", baseline="median cut"),
             baseline,
-            {"median cut": others.median_cut, "original": image},
+            {"median cut": others["median cut"], "original": image},
         )
     return (
         f"PSNR {psnr_label(reached)} with {count} colours after {run.step:,} rounds, "
         f"{run.seconds:.1f} s; median cut has {psnr_label(baseline)}, an octree "
-        f"{psnr_label(psnr(others.octree, image))}"
+        f"{psnr_label(found['octree'])}"
     )
-
-
-def stages_of(run: Run) -> Stages:
-    """What starts the kernels: ours, or the student's."""
-    names = ["launch_assign", "launch_accumulate", "launch_move", "launch_draw"]
-    return Stages(*vars(run.stages("18", names)).values())
 
 
 def rehearse(stages: Stages, point: np.ndarray, device: Device) -> None:
     """Run every kernel once, on one point: what is compiled does not count as training."""
     arrays = make_arrays(point, 1, device.to_device)
     first_centres(stages, arrays, 0, device.launch)
-    one_round(stages, arrays, device.launch, zeros_of(device))
+    one_round(stages, arrays, device.launch, device.to_device)
     device.synchronize()
-
-
-def zeros_of(device: Device) -> Any:
-    return lambda shape, dtype: device.to_device(np.zeros(shape, dtype))
 
 
 def learn(run: Run, stages: Stages, arrays: Arrays, image: np.ndarray) -> None:
     """Round after round, until the last one or an interruption."""
-    device, zeros = run.device, zeros_of(run.device)
+    device = run.device
     for step in run.steps(unit="round"):
         if step - 1 in SHOWN or step % 10 == 0:
             with run.aside():
                 painted, _ = result(stages, arrays, image, device)
                 run.show(step - 1, painted, psnr(painted, image))
-        one_round(stages, arrays, device.launch, zeros)
+        one_round(stages, arrays, device.launch, device.to_device)
         with run.aside():
             # Of the colours before they have moved.
             loss = float(device.to_host(arrays.distances).mean(dtype=np.float64)) / 3
@@ -132,32 +113,27 @@ def result(
     return centres[labels].reshape(image.shape), centres[np.argsort(-used, kind="stable")]
 
 
-def quantised(image: np.ndarray, count: int) -> Others:
-    """The picture as Pillow paints it in so many colours."""
-    pixels = Image.fromarray(to_uint8(image))
-    ways = Image.Quantize.MEDIANCUT, Image.Quantize.FASTOCTREE
-    painted = (
-        pixels.quantize(count, method=way, dither=Image.Dither.NONE).convert("RGB") for way in ways
-    )
-    return Others(*(np.asarray(one, np.float32) / 255 for one in painted))
+def quantised(image: np.ndarray, count: int) -> dict[str, np.ndarray]:
+    """The picture as Pillow paints it in so many colours: (H, W, 3), float in [0, 1]."""
+    pixels, plain = Image.fromarray(to_uint8(image)), Image.Dither.NONE
+    ways = {"octree": Image.Quantize.FASTOCTREE, "median cut": Image.Quantize.MEDIANCUT}
+    return {
+        name: np.asarray(pixels.quantize(count, way, dither=plain).convert("RGB"), np.float32) / 255
+        for name, way in ways.items()
+    }
 
 
 def save_pictures(
-    run: Run, painted: np.ndarray, colours: np.ndarray, others: Others, image: np.ndarray
+    run: Run, colours: np.ndarray, shown: dict[str, np.ndarray], image: np.ndarray
 ) -> None:
-    run.show(run.step, painted, psnr(painted, image))
-    run.save_picture("painted.png", np.clip(painted, 0, 1))
+    run.save_picture("painted.png", shown["k-means"])
     columns = min(len(colours), 16)
     swatches = np.ones((-(-len(colours) // columns) * columns, 3), np.float32)
     swatches[: len(colours)] = np.clip(colours, 0, 1)
     palette = swatches.reshape(-1, columns, 3).repeat(SWATCH, 0).repeat(SWATCH, 1)
     run.save_picture("palette.png", palette)
-    shown = others.octree, others.median_cut, np.clip(painted, 0, 1)
-    titles = [
-        f"{name}\n{psnr_label(psnr(picture, image))}"
-        for name, picture in zip(("octree", "median cut", "k-means"), shown, strict=True)
-    ]
-    run.save_picture("panels.png", panels(shown, titles))
+    titles = [f"{name}\n{psnr_label(psnr(one, image))}" for name, one in shown.items()]
+    run.save_picture("panels.png", panels([*shown.values()], titles))
 
 
 COMMAND = Command(
@@ -165,4 +141,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

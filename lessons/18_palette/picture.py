@@ -8,12 +8,12 @@ It runs the kernels of this lesson on the lab's native engine.
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from kernels.files.images import load_image, to_uint8
 from kernels.files.pictures import resize, save_in_256_colours
 from kernels.files.psnr import psnr
-from kernels.files.style import INK, MUTED, PAPER, font, headline
+from kernels.files.style import INK, MUTED, font, headline, paper
 from kernels.palette.learner import Stages, first_centres, make_arrays, one_round
 from lessons.lab.compiled.engine import launch
 
@@ -29,12 +29,11 @@ def main():
     image = np.asarray(resize(load_image(LAKE), SIZE), np.float32) / 255
     arrays = make_arrays(image.reshape(-1, 3).copy(), COLOURS, np.array)
     first_centres(Stages(), arrays, 1, launch)
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     done = 0
     for number, rounds in enumerate(ROUNDS):
         for _ in range(rounds - done):
-            one_round(Stages(), arrays, launch, np.zeros)
+            one_round(Stages(), arrays, launch, np.array)
         done = rounds
         Stages().assign(
             arrays.points, arrays.centres, arrays.labels, arrays.distances, launch=launch

@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -12,14 +11,12 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from kernels.attention.layer_norm import EPSILON
 from kernels.attention.network import Reader, Stages
 from kernels.attention.recall import DIGITS, LETTERS, PLACES, words_of
 from kernels.files.plot import Measure
-from kernels.files.style import GRID, INK, MUTED, PAPER, font
-from kernels.training.waiting import leave
+from kernels.files.style import GRID, INK, MUTED, font, paper
 from lessons.capstones.command import Command, whole_number
 from lessons.capstones.run import Run
 
@@ -188,8 +185,7 @@ def draw_maps(maps: Sequence[np.ndarray], words: Sequence[str]) -> np.ndarray:
     """
     side = PLACES * CELL
     size = len(maps) * (side + LEFT + APART) - APART + 40, TOP + side + 40
-    sheet = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(*size)
     target = words.index(words[-1]) + 1  # the digit behind the letter asked for
     for number, weights in enumerate(maps):
         left = 20 + LEFT + number * (side + LEFT + APART)
@@ -221,4 +217,4 @@ COMMAND = Command(
 )  # fmt: skip
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

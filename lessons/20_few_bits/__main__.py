@@ -2,7 +2,6 @@
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import grid_size, prepare
-from kernels.plumbing.program import run as run_program
 
 if __name__ == "__main__":
     prepare()  # now, since the imports below take a second
@@ -32,15 +31,13 @@ from kernels.files.plot import (
 )
 from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
-from kernels.state import State, initial_state
-from kernels.training.few_bits import FewBits, RoundedGrid, Rounding
+from kernels.state import initial_state
+from kernels.training.few_bits import FewBits, Rounding
 from kernels.training.staged_backends import StagedBackend
-from kernels.training.waiting import leave
 from kernels.training_step import Order, evaluate, training_steps
-from lessons.capstones.command import Command, whole_number
+from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.capstones.small_picture import add_image_and_limit, picture_to_learn
 
 from . import others
 
@@ -49,7 +46,9 @@ BATCH_IN_HANDOUT = 4096
 LOG_EVERY, SHOW_EVERY = 50, 500
 FILES = FILE, "decoded.png", "some_texels.png", "bits.png", "panels.png"
 LAUNCHES = "launch_quantise", "launch_follow", "launch_pack_cells", "launch_decode_texels"
-COLOURS = {"JPEG": (118, 124, 132), "WebP": (88, 140, 190), "BC1": (190, 120, 60)}
+COLOURS = {
+    "JPEG": (118, 124, 132), "WebP": (88, 140, 190), "BC1": (190, 120, 60), "BC7": (190, 120, 60)
+}  # fmt: skip
 OURS = (200, 40, 70)
 
 
@@ -135,7 +134,7 @@ def compiled(run: Run, stages: SimpleNamespace, image: np.ndarray, config: Confi
     backend: Any
     try:
         if device.name == "cuda":
-            from kernels.training.graph_few_bits import GraphFewBits
+            from kernels.training.graph_backend import GraphFewBits
 
             backend = GraphFewBits(image, config, state, rounding=rounding)
         else:
@@ -143,27 +142,20 @@ def compiled(run: Run, stages: SimpleNamespace, image: np.ndarray, config: Confi
 
             backend = CpuFewBits(image, config, state, rounding=rounding, launch=device.launch)
     except ModuleNotFoundError:
-        backend = staged_on(device, rounding)(image, config, state)
+        # Named here: the defaults of `Order` were there before a student's functions.
+        order = Order(evaluate, training_steps)
+        backend = staged_on(device, rounding)(image, config, state, order=order)
     backend.run(1, np.zeros((0, 2), np.float32))
     return backend
 
 
-def staged_on(where: Device, rounding: Rounding) -> Any:
+def staged_on(where: Device, given: Rounding) -> Any:
     """A class: the staged kernels on a device, with a rounded grid."""
 
     class StagedFewBits(FewBits, StagedBackend):
-        name, device = where.name, where.description
+        name, device, rounding = where.name, where.description, given
         launch, empty = staticmethod(where.launch), staticmethod(where.empty)
         to_device, to_host = staticmethod(where.to_device), staticmethod(where.to_host)
-
-        def __init__(self, image: np.ndarray, config: Config, state: State, **more: Any) -> None:
-            # Named here: the defaults of `Order` were there before a student's functions.
-            more.setdefault("order", Order(evaluate, training_steps))
-            super().__init__(image, config, state, **more)
-            seen, exact = (s.feature_grid.reshape(-1) for s in (self.arrays.parameters, state))
-            self.rounded = RoundedGrid(
-                seen, exact, config.bits, rounding, where.launch, where.to_device, where.to_host
-            )
 
     return StagedFewBits
 
@@ -172,7 +164,7 @@ def packed(run: Run, stages: SimpleNamespace, backend: Any) -> Lake:
     device, config = run.device, backend.config
     columns, rows, bits = config.grid_width, config.grid_height, config.bits
     words = device.to_device(np.zeros(word_count(columns, rows, bits), np.uint32))
-    stages.launch_pack_cells(backend.rounded.values, bits, words, launch=device.launch)
+    stages.launch_pack_cells(backend.values, bits, words, launch=device.launch)
     weights = weights_to_store(backend.state().weights)
     height, width, _ = backend.image.shape
     return Lake(columns, rows, width, height, bits, device.to_host(words), weights)
@@ -243,4 +235,4 @@ COMMAND = Command(
 )
 
 if __name__ == "__main__":
-    leave(run_program(COMMAND.main))
+    COMMAND.start()

@@ -1,4 +1,4 @@
-"""What other ways make of a picture: bits per pixel, and dB. JPEG, WebP, and a small BC1."""
+"""What other ways make of a picture: bits per pixel, and dB. JPEG, WebP, a small BC1 and BC7."""
 
 import io
 
@@ -9,10 +9,11 @@ from kernels.files.images import to_uint8
 from kernels.files.psnr import psnr
 
 QUALITIES = 5, 10, 15, 20, 30, 40, 50, 60, 75, 85, 92
-BLOCK = 4  # pixels on a side of a block of BC1, which has 64 bits
-BC1_BITS = 64 / BLOCK**2
+BLOCK = 4  # pixels on a side of a block, which has 64 bits in BC1, and 128 in BC7
 REFITS = 3
-SHARES = np.array([0, 1, 1 / 3, 2 / 3])  # of the second colour, in each of the four of a block
+# Of the second colour, in each of a block's colours.
+FOUR = np.array([0, 1, 1 / 3, 2 / 3])
+SIXTEEN = np.array([0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64]) / 64
 
 
 def curves(image):
@@ -29,7 +30,8 @@ def curves(image):
         name: np.array([coded(pixels, image, {**how, "quality": q}) for q in QUALITIES]).T
         for name, how in ways.items()
     }
-    found["BC1"] = np.array([[BC1_BITS], [psnr(bc1(image), image)]])
+    for name, bits, painted in (("BC1", 64, bc1(image)), ("BC7", 128, bc7(image))):
+        found[name] = np.array([[bits / BLOCK**2], [psnr(painted, image)]])
     return found
 
 
@@ -43,10 +45,21 @@ def coded(pixels, image, how):
 
 
 def bc1(image):
-    """The picture (H, W, 3) as blocks of 4 x 4 pixels with four colours each, two of them stored.
+    """The picture (H, W, 3): each block has four colours, two of them stored."""
+    return in_blocks(image, in_565, FOUR)
+
+
+def bc7(image):
+    """The same in mode 6 of the eight of BC7: sixteen colours, two of them stored."""
+    return in_blocks(image, in_777, SIXTEEN)
+
+
+def in_blocks(image, rounded, shares):
+    """The picture (H, W, 3) as blocks of 4 x 4 pixels with a few colours each, two of them stored.
 
     The stored ones begin at the ends of the block's main axis. Then, in turns, each pixel takes its
-    nearest colour, and the two are fitted to that by least squares. They have 5, 6 and 5 bits.
+    nearest colour, and the two are fitted to that by least squares. rounded: to the bits that they
+    have. shares: of the second one, in each colour.
     """
     height, width, _ = image.shape
     padded = np.pad(image, ((0, -height % BLOCK), (0, -width % BLOCK), (0, 0)), mode="edge")
@@ -59,11 +72,11 @@ def bc1(image):
     axis = np.linalg.eigh(np.einsum("npc, npd -> ncd", away, away))[1][:, :, -1]
     along = np.einsum("npc, nc -> np", away, axis)
     ends = np.stack([along.min(axis=1), along.max(axis=1)], axis=1)
-    stored = in_565(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis])
-    best, least = nearest(blocks, stored)
+    stored = rounded(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis])
+    best, least = nearest(blocks, stored, shares)
     for _ in range(REFITS):
-        found = in_565(fitted(blocks, best[1]))
-        again, error = nearest(blocks, found)
+        found = rounded(fitted(blocks, best[1]))
+        again, error = nearest(blocks, found, shares)
         better = error < least
         choose = better[:, np.newaxis, np.newaxis]
         best = np.where(choose, again[0], best[0]), np.where(choose, again[1], best[1])
@@ -77,13 +90,21 @@ def in_565(colours):
     return np.round(np.clip(colours, 0, 1) * steps) / steps
 
 
-def nearest(blocks, stored):
+def in_777(colours):
+    """Seven bits each, and an eighth, lowest one for all three: the better of 0 and 1."""
+    levels = np.clip(colours, 0, 1) * 255
+    both = np.stack([np.round(np.clip(levels - low, 0, 254) / 2) * 2 + low for low in (0, 1)])
+    better = ((both - levels) ** 2).sum(axis=-1, keepdims=True).argmin(axis=0)
+    return np.where(better == 0, both[0], both[1]) / 255
+
+
+def nearest(blocks, stored, shares):
     """((the painted blocks (N, 16, 3), the shares (N, 16, 1) of the second colour), error (N,))."""
-    four = stored[:, :1] * (1 - SHARES)[:, np.newaxis] + stored[:, 1:] * SHARES[:, np.newaxis]
-    distances = ((blocks[:, :, np.newaxis] - four[:, np.newaxis]) ** 2).sum(axis=3)
+    few = stored[:, :1] * (1 - shares)[:, np.newaxis] + stored[:, 1:] * shares[:, np.newaxis]
+    distances = ((blocks[:, :, np.newaxis] - few[:, np.newaxis]) ** 2).sum(axis=3)
     taken = distances.argmin(axis=2)
-    painted = np.take_along_axis(four, taken[:, :, np.newaxis], axis=1)
-    return (painted, SHARES[taken][:, :, np.newaxis]), distances.min(axis=2).sum(axis=1)
+    painted = np.take_along_axis(few, taken[:, :, np.newaxis], axis=1)
+    return (painted, shares[taken][:, :, np.newaxis]), distances.min(axis=2).sum(axis=1)
 
 
 def fitted(blocks, shares):

@@ -8,13 +8,12 @@ The levels and words are those that the kernels of this lesson make on the lab's
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
 
 from kernels.bits.cells import WORD, launch_pack_cells
 from kernels.bits.lake_file import word_count
 from kernels.bits.quantise import launch_quantise
 from kernels.files.pictures import save_in_256_colours
-from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline
+from kernels.files.style import GRID, INK, MUTED, PAPER, font, headline, paper
 from lessons.lab.compiled.engine import launch
 
 HERE = Path(__file__).parent
@@ -25,8 +24,7 @@ OTHER = (225, 228, 232)
 
 
 def main():
-    sheet = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    draw = ImageDraw.Draw(sheet)
+    sheet, draw = paper(WIDTH, HEIGHT)
     draw_levels(draw, 40)
     draw_words(draw, 380)
     draw_texel(draw, 900)

@@ -18,14 +18,6 @@ class Baseline(NamedTuple):
     picture: np.ndarray
 
 
-def bilinear(image: np.ndarray, columns: int, rows: int, device: Device) -> np.ndarray:
-    """image (H, W, 3), made as small as columns x rows, and as large again."""
-    small, large = device.empty((rows, columns, 3)), device.empty(image.shape)
-    launch_over_pixels(downsample, device.to_device(image), small, device.launch)
-    launch_over_pixels(upsample, small, large, device.launch)
-    return device.to_host(large)
-
-
 def bilinear_of_numbers(image: np.ndarray, numbers: int, device: Device) -> Baseline:
     """What so many numbers do without a network, three to a cell of a bilinear grid.
 
@@ -36,5 +28,8 @@ def bilinear_of_numbers(image: np.ndarray, numbers: int, device: Device) -> Base
     if scale >= 1:
         return Baseline(f"{width}x{height}", math.inf, image)
     columns, rows = max(1, round(width * scale)), max(1, round(height * scale))
-    picture = bilinear(image, columns, rows, device)
+    small, large = device.empty((rows, columns, 3)), device.empty(image.shape)
+    launch_over_pixels(downsample, device.to_device(image), small, device.launch)
+    launch_over_pixels(upsample, small, large, device.launch)
+    picture = device.to_host(large)
     return Baseline(f"{columns}x{rows}", psnr(picture, image), picture)

@@ -1,4 +1,4 @@
-"""The command of a lesson, `python -m lessons.NN_name`: its options, and how it ends."""
+"""The command of a lesson, `python -m lessons.NN_name`: its options, its picture, how it ends."""
 
 import argparse
 import re
@@ -6,12 +6,17 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+import numpy as np
 
 from kernels.config import MAX_SEED, MAX_STEPS, require_integer
 from kernels.files.atomic import OBSTACLES, unwritable
+from kernels.files.images import load_image
+from kernels.files.pictures import resize
 from kernels.plumbing.errors import InputError, OneLineParser, not_empty
-from kernels.plumbing.program import complain, complain_of_interruption
+from kernels.plumbing.program import complain, complain_of_interruption, run
+from kernels.training.waiting import leave
 from lessons.capstones.device import BACKENDS, FUSED
 from lessons.capstones.run import Run
 from lessons.capstones.stages import fill_kernels
@@ -31,6 +36,27 @@ def add_image(parser: argparse.ArgumentParser) -> None:
         "image", nargs="?", type=path, default=LAKE, metavar="IMAGE",
         help="the picture to learn (default: the lake)",
     )  # fmt: skip
+
+
+def add_image_and_limit(parser: argparse.ArgumentParser) -> None:
+    """The options of a lesson for which a smaller picture will do: `image` and `limit`."""
+    add_image(parser)
+    parser.add_argument(
+        "--limit", type=whole_number(8, 65_536), metavar="N",
+        help="make a larger picture smaller first, to at most N pixels on its longer side "
+        "(default: learn it as it is)",
+    )  # fmt: skip
+
+
+def picture_to_learn(path: Path, limit: int | None) -> np.ndarray:
+    """(H, W, 3) float32 in [0, 1], at most `limit` pixels on a side. Raises `InputError`."""
+    image = load_image(path)
+    height, width, _ = image.shape
+    if limit is None or max(width, height) <= limit:
+        return image
+    scale = limit / max(width, height)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return np.asarray(resize(image, size), np.float32) / 255
 
 
 def path(text: str) -> Path:
@@ -131,6 +157,10 @@ class Command(NamedTuple):
             print(f"interrupted at step {run.step:,} of {options.steps:,}")
         print(f"{verdict}; in {run.folder.path}" if run.folder.begun else verdict)
         return 128 + run.interrupted_by if run.interrupted_by else 0
+
+    def start(self) -> NoReturn:
+        """Be the program: what comes of `main` is its exit status."""
+        leave(run(self.main))
 
     def folder_of(self, options: argparse.Namespace) -> Path:
         if options.out:

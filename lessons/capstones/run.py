@@ -6,7 +6,7 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -207,16 +207,10 @@ class Run:
         self.begin(name)
         save_image(self.folder.path / name, picture)
 
-    def save_animation(
-        self,
-        name: str,
-        frames: Sequence[np.ndarray],
-        steps: Sequence[int],
-        psnr: Sequence[float | None],
-    ) -> None:
-        """A GIF of pictures of one size, each with its step and PSNR in dB (None: no text)."""
+    def save_animation(self, name: str, *animation: Any) -> None:
+        """A GIF. animation: frames, their steps and PSNRs, as `training_gif` takes them."""
         self.begin(name)
-        training_gif(self.folder.path / name, frames, steps, psnr)
+        training_gif(self.folder.path / name, *animation)
 
     def begin(self, name: str) -> None:
         assert name in self.folder.planned, f"{name} is not among the files of run.writing(...)"

@@ -118,3 +118,11 @@ class StageChooser:
         found = student_stages(lesson, names)
         self.say(f"lesson {number}: yours ({', '.join(names)})")
         return found
+
+    def fill(self, stages: Any) -> Any:
+        """A NamedTuple of functions, with those that the command's own lesson asks for chosen."""
+        held = {name for part in find_lesson(self.own).parts for name in part.functions}
+        names = {field: function.__name__ for field, function in stages._asdict().items()}
+        own = {field: name for field, name in names.items() if name in held}
+        found = self(self.own, own.values())
+        return stages._replace(**{field: getattr(found, name) for field, name in own.items()})

@@ -45,11 +45,6 @@ def tickets(distances, number, seed):
         return np.where(distances > 0, -np.log(share) / distances, np.inf)
 
 
-def mean_squared_error(points, centres):
-    """Of the points, each painted as its nearest centre; over channels, too."""
-    return nearest(points, centres)[1].mean() / points.shape[1]
-
-
 def rounds(points, centres, count):
     """centres (K, D) after so many rounds of k-means."""
     for _ in range(count):

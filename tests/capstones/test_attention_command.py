@@ -42,10 +42,3 @@ def test_a_map_is_darkest_where_a_place_looks():
     picture = main.draw_maps([weights], words)
     middle = [main.TOP + 16.4 * main.CELL, 20 + main.LEFT + 5.4 * main.CELL]
     assert tuple(picture[tuple(map(round, middle))]) == main.mixed(0.9)
-
-
-@pytest.mark.parametrize("layers", ["0", "5", "two"])
-def test_layers_that_make_no_sense_are_refused(layers, capsys):
-    assert main.COMMAND.main(["--layers", layers]) == 2
-    error = capsys.readouterr().err
-    assert "--layers" in error and error.count("\n") == 1

@@ -121,20 +121,3 @@ def test_a_run_tells_both_accuracies_and_leaves_its_pictures(fused, tmp_path, ca
     assert (summary["epochs"], summary["steps"], summary["fused"]) == (3, 48, fused)
     assert page["measured"][-1] == [48, 100 * summary["held_out_accuracy"]]
     assert 0.5 < summary["held_out_accuracy"] < 1 and 0.5 < summary["seen_accuracy"] < 1
-
-
-@pytest.mark.parametrize(
-    "options, words",
-    [
-        (["--epochs", "0"], "is no whole number from 1 to 10,000"),
-        (["--hidden", "none"], "no whole number from 1 to 1,024"),
-        (["--data", "nothing there"], "no such folder"),
-        (["--data", "nothing there", "--in-order"], "a folder's files say what is held out"),
-    ],
-)
-def test_options_that_cannot_be_used_end_in_one_line(options, words, tmp_path, capsys):
-    command = importlib.import_module("lessons.16_classifier.__main__").COMMAND
-    assert command.main([*options, "--out", str(tmp_path / "out"), "--backend", "native"]) == 2
-    error = capsys.readouterr().err
-    assert words in error and error.strip().count("\n") == 0
-    assert not (tmp_path / "out").exists()

@@ -115,6 +115,31 @@ def test_bad_options_are_one_line(command, image, tmp_path, capsys, options, wor
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("lesson", "options", "words"),
+    [
+        ("11_many_become_one", "missing.png", "there is no such file"),
+        ("11_many_become_one", "--fog 96", "no whole number from 0 to 95"),
+        ("11_many_become_one", "--steps 5", "--steps"),
+        ("16_classifier", "--epochs 0", "is no whole number from 1 to 10,000"),
+        ("16_classifier", "--hidden none", "no whole number from 1 to 1,024"),
+        ("16_classifier", "--data nowhere", "no such folder"),
+        ("16_classifier", "--data nowhere --in-order", "a folder's files say what is held out"),
+        ("17_neighbours", "--data letters", "letters"),
+        *(("18_palette", f"--colours {n}", "--colours") for n in ("1", "257", "many")),
+        *(("19_attention", f"--layers {n}", "--layers") for n in ("0", "5", "two")),
+        *(("20_few_bits", option, option[:6]) for option in ("--bits 0", "--bits 11", "--grid 7")),
+    ],
+)
+def test_bad_options_of_a_lesson_are_one_line(lesson, options, words, tmp_path, capsys):
+    command = importlib.import_module(f"lessons.{lesson}.__main__").COMMAND
+    out = tmp_path / "out"
+    assert command.main([*options.split(), "--out", str(out), "--backend", "native"]) == 2
+    printed, error = capsys.readouterr()
+    assert printed == "" and words in error and error.count("\n") == 1
+    assert not out.exists()
+
+
 def test_a_picture_that_is_not_there(command, tmp_path, capsys):
     assert call(command, tmp_path / "none.png", tmp_path / "out") == 2
     assert "there is no such file" in capsys.readouterr().err

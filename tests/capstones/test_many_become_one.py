@@ -27,22 +27,6 @@ def test_fog_is_laid_over_the_picture_in_steps_of_a_camera():
     np.testing.assert_allclose(COMMAND.in_fog(image, 0), image, atol=0.5 / 255 + 1e-6)
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (["missing.png"], "there is no such file"),
-        (["--fog", "96"], "no whole number from 0 to 95"),
-        (["--steps", "5"], "--steps"),
-    ],
-)
-def test_what_cannot_be_used_is_one_line(arguments, words, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert call(*arguments, "--out", out) == 2
-    printed, error = capsys.readouterr()
-    assert printed == "" and words in error and error.count("\n") == 1
-    assert not out.exists()
-
-
 @pytest.mark.thorough
 def test_the_levels_and_the_picture_are_those_of_numpy(tmp_path, capsys):
     noise = np.random.default_rng(1).random((37, 53, 3), dtype=np.float32)

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from kernels.classifier import digits
 from kernels.files.images import load_image, save_image
 from kernels.neighbours import learner
 from lessons.native_launch import launch as native
@@ -25,7 +26,7 @@ def image(tmp_path):
 
 @pytest.mark.thorough
 def test_a_picture_is_filtered_and_digits_are_read(image, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(COMMAND, "DRAWN", 1200)
+    monkeypatch.setattr(digits, "DRAWN", 1200)
     monkeypatch.setitem(COMMAND.USUAL, "segments", (3, 200))
     out = tmp_path / "out"
     arguments = image, "--out", out, "--quiet", "--backend", "native", "--seed", 1
@@ -39,11 +40,6 @@ def test_a_picture_is_filtered_and_digits_are_read(image, tmp_path, capsys, monk
     assert edges[10, 15] == pytest.approx(1) and edges[10, 5] == pytest.approx(0)
     assert blurred[10, 14] == pytest.approx(0.375, abs=0.005)
     assert (out / "filters.png").exists()
-
-
-def test_data_that_are_not_there_are_refused(image, capsys):
-    assert COMMAND.COMMAND.main([str(image), "--data", "letters"]) == 2
-    assert "letters" in capsys.readouterr().err
 
 
 @pytest.mark.slow

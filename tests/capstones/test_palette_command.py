@@ -38,10 +38,3 @@ def test_a_picture_of_three_colours_is_painted_in_them(image, tmp_path, capsys):
     with Image.open(out / "palette.png") as palette:
         assert len(palette.convert("RGB").getcolors()) == 3
     assert (out / "panels.png").exists() and "median cut" in (out / "index.html").read_text()
-
-
-@pytest.mark.parametrize("colours", ["1", "257", "many"])
-def test_palettes_that_make_no_sense_are_refused(image, colours, capsys):
-    assert COMMAND.main([str(image), "--colours", colours]) == 2
-    error = capsys.readouterr().err
-    assert "--colours" in error and error.count("\n") == 1

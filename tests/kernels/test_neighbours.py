@@ -1,5 +1,7 @@
 """The kernels of lesson 17 against float64, on each engine there is."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,17 +13,26 @@ from tests.engines import ENGINES, launch_mixed
 from tests.kernels.test_few_samples import without_barriers
 
 pytestmark = pytest.mark.gpu
+
+
+def thorough(*cases):
+    return [pytest.param(case, marks=pytest.mark.thorough) for case in cases]
+
+
 # Images, height, width, channels; filters, their side, stride, padding.
 SIZES = [
     (2, 7, 9, 3, 5, 3, 1, 1),
-    *(
-        pytest.param(*sizes, marks=pytest.mark.thorough)
-        for sizes in (
-            (1, 1, 1, 1, 1, 1, 1, 0), (3, 8, 5, 17, 18, 3, 2, 1), (5, 4, 4, 6, 10, 4, 1, 0),
-            (1, 11, 10, 2, 1, 5, 3, 2),
-        )
+    *thorough(
+        (1, 1, 1, 1, 1, 1, 1, 0), (3, 8, 5, 17, 18, 3, 2, 1), (5, 4, 4, 6, 10, 4, 1, 0),
+        (1, 11, 10, 2, 1, 5, 3, 2),
     ),
 ]  # fmt: skip
+PLAIN = SimpleNamespace(
+    fits=lambda *sizes: False,
+    launch_convolve=product.launch_convolve_as_product,
+    launch_image_gradients=gradients.launch_image_gradients,
+    launch_filter_gradients=gradients.launch_filter_gradients,
+)
 
 
 def random(*shape, seed=0):
@@ -29,102 +40,71 @@ def random(*shape, seed=0):
 
 
 @pytest.mark.thorough_on("native")
-@pytest.mark.parametrize(
-    ("count", "height", "width", "channels", "number", "side", "stride", "padding"), SIZES
-)
-def test_forward_and_back(engine, count, height, width, channels, number, side, stride, padding):
-    images, filters = random(count, height, width, channels), random(side, side, channels, number)
-    bias, steps = random(number), (stride, padding)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_convolution_as_a_product_there_and_back(engine, sizes):
+    convolve_there_and_back(engine, PLAIN, *sizes)
+
+
+# Nothing fits into the last: a piece and a bit each way, nine channels, six filters.
+@pytest.mark.slow_on("native")
+@pytest.mark.parametrize("sizes", [*SIZES, (1, 19, 41, 9, 6, 3, 1, 1)])
+def test_other_ways_to_convolve(engine, sizes):
+    images, filters, bias, *steps = made(*sizes)
     right = reference.convolve(images, filters, bias, *steps)
     given = [engine.array(array) for array in (images, filters, bias)]
-    for launch in (convolve.launch_convolve_naive, product.launch_convolve_as_product):
+    ways = [(convolve.launch_convolve_naive, steps)]
+    if sizes[5:] == (3, 1, 1):
+        ways.append((convolve.launch_convolve_tiled, ()))
+    for launch, more in ways:
         out = engine.output(right.shape)
-        launch(*given, *steps, out.array, launch=engine.launch)
-        np.testing.assert_allclose(out.read(), right, atol=1e-5)
-    if (side, stride, padding) == (3, 1, 1):
-        out = engine.output(right.shape)
-        convolve.launch_convolve_tiled(*given, out.array, launch=engine.launch)
-        np.testing.assert_allclose(out.read(), right, atol=1e-5)
-
-    deltas = random(*right.shape, seed=1)
-    on_engine = engine.array(deltas)
-    back = engine.output(images.shape)
-    gradients.launch_image_gradients(on_engine, given[1], *steps, back.array, launch=engine.launch)
-    np.testing.assert_allclose(
-        back.read(), reference.image_gradients(deltas, filters, *steps, images.shape), atol=1e-5
-    )
-    chunks = gradients.chunks_of(*right.shape[:3])
-    parts = engine.output((chunks, side * side * channels + 1, number))
-    gradients.launch_filter_gradients(
-        given[0], on_engine, side, *steps, parts.array, launch=engine.launch
-    )
-    total = engine.output((parts.size // parts.shape[0],))
-    gradients.launch_add_parts(parts.array, total.array, launch=engine.launch)
-    expected = reference.filter_gradients(images, deltas, side, *steps)
-    np.testing.assert_allclose(total.read().reshape(expected.shape), expected, atol=1e-4)
+        launch(*given, *more, out.array, launch=engine.launch)
+        np.testing.assert_allclose(out.read(), right, atol=1e-5 * max(1, np.abs(right).max()))
 
 
-@pytest.mark.slow_on("native")
-@pytest.mark.parametrize("shape", [(1, 19, 41, 9, 6)])
-def test_a_tiled_convolution_of_several_pieces(engine, shape):
-    """A piece and a bit each way, nine channels, six filters: none of them fits."""
-    count, height, width, channels, number = shape
-    images, filters = random(count, height, width, channels), random(3, 3, channels, number)
-    bias = random(number, seed=2)
-    out = engine.output((count, height, width, number))
-    convolve.launch_convolve_tiled(
-        *(engine.array(array) for array in (images, filters, bias)), out.array,
-        launch=engine.launch,
-    )  # fmt: skip
-    np.testing.assert_allclose(out.read(), reference.convolve(images, filters, bias), atol=1e-4)
+# A piece and a bit each way, so of channels and filters; a bit less; what does not fit, such as
+# filters as large as the images.
+PIECES = (2, 7, 19, 12, 20), (3, 4, 4, 5, 6, 4, 1, 0)
+OTHERS = thorough((1, 17, 16, 8, 16), (3, 5, 6, 4, 4), (1, 5, 6, 1, 8))
 
 
-# A piece and a bit each way, so of channels and filters; a bit less; what does not fit.
-LESS = (1, 17, 16, 8, 16), (3, 5, 6, 4, 4), (1, 5, 6, 1, 8)
-PIECES = [(2, 7, 19, 12, 20), *(pytest.param(s, marks=pytest.mark.thorough) for s in LESS)]
+@pytest.mark.parametrize("sizes", [*PIECES, *OTHERS])
+def test_convolution_on_tensor_cores(instruction_engine, sizes):
+    convolve_there_and_back(instruction_engine, tensor_cores, *sizes)
 
 
-@pytest.mark.parametrize("shape", PIECES)
-def test_convolution_on_tensor_cores(instruction_engine, shape):
-    convolve_there_and_back(instruction_engine, tensor_cores, *shape)
+def made(count, height, width, channels, number, side=3, stride=1, padding=1):
+    images, filters = random(count, height, width, channels), random(side, side, channels, number)
+    return images, filters, random(number, seed=2), stride, padding
 
 
-def convolve_there_and_back(engine, module, count, height, width, channels, number):
-    images, filters = random(count, height, width, channels), random(3, 3, channels, number)
-    bias, deltas = random(number, seed=2), random(count, height, width, number, seed=1)
+def convolve_there_and_back(engine, module, *sizes):
+    images, filters, bias, *steps = made(*sizes)
+    side, _, channels, number = filters.shape
+    out_right = reference.convolve(images, filters, bias, *steps)
+    deltas = random(*out_right.shape, seed=1)
     x, w, b, slopes = [engine.array(array) for array in (images, filters, bias, deltas)]
     out, back = engine.output(deltas.shape), engine.output(images.shape)
-    module.launch_convolve(x, w, b, 1, 1, out.array, launch=engine.launch)
-    module.launch_image_gradients(slopes, w, 1, 1, back.array, launch=engine.launch)
-    fits = module.fits(3, 1, 1, channels)
+    module.launch_convolve(x, w, b, *steps, out.array, launch=engine.launch)
+    module.launch_image_gradients(slopes, w, *steps, back.array, launch=engine.launch)
+    fits = module.fits(side, *steps, channels)
     # Fewer blocks than there are pieces, or more.
-    chunks = 3 if fits else gradients.chunks_of(count, height, width)
-    parts = engine.output((chunks, 9 * channels + 1, number))
-    module.launch_filter_gradients(x, slopes, 3, 1, 1, parts.array, launch=engine.launch)
+    chunks = 3 if fits else gradients.chunks_of(*deltas.shape[:3])
+    parts = engine.output((chunks, side * side * channels + 1, number))
+    module.launch_filter_gradients(x, slopes, side, *steps, parts.array, launch=engine.launch)
+    total = engine.output((parts.size // chunks,))
+    gradients.launch_add_parts(parts.array, total.array, launch=engine.launch)
 
-    right = reference.filter_gradients(images, deltas, 3, 1, 1)
-    total = parts.read().sum(axis=0).reshape(right.shape)
+    of_filters = reference.filter_gradients(images, deltas, side, *steps)
     pairs = [
-        (total, right),
-        (out.read(), reference.convolve(images, filters, bias)),
-        (back.read(), reference.image_gradients(deltas, filters, 1, 1, images.shape)),
+        (total.read().reshape(of_filters.shape), of_filters),
+        (out.read(), out_right),
+        (back.read(), reference.image_gradients(deltas, filters, *steps, images.shape)),
     ]
+    # Tensor cores are handed numbers of ten bits; filters as large as the images do without them.
+    tolerance = 1e-5 if module is PLAIN or side > 3 else 1e-3
     for found, right in pairs:
-        np.testing.assert_allclose(found, right, atol=1e-3 * max(1, np.abs(right).max()), rtol=0)
-
-
-def test_filters_as_large_as_the_images(instruction_engine):
-    engine, images, filters = instruction_engine, random(3, 4, 4, 5), random(4, 4, 5, 6)
-    bias, deltas = random(6, seed=2), random(3, 1, 1, 6, seed=1)
-    out, back = engine.output(deltas.shape), engine.output(images.shape)
-    x, w, b, slopes = [engine.array(array) for array in (images, filters, bias, deltas)]
-    tensor_cores.launch_convolve(x, w, b, 1, 0, out.array, launch=engine.launch)
-    tensor_cores.launch_image_gradients(slopes, w, 1, 0, back.array, launch=engine.launch)
-    right = reference.image_gradients(deltas, filters, 1, 0, images.shape)
-    np.testing.assert_allclose(
-        out.read(), reference.convolve(images, filters, bias, 1, 0), atol=1e-5
-    )
-    np.testing.assert_allclose(back.read(), right, atol=1e-5)
+        atol = tolerance * max(1, np.abs(right).max())
+        np.testing.assert_allclose(found, right, atol=atol, rtol=0)
 
 
 @pytest.mark.thorough

@@ -88,13 +88,13 @@ def test_rounds_lower_the_error_and_fewer_colours_than_centres_are_no_problem():
     assert len(np.unique(arrays.centres, axis=0)) == 16
     errors = []
     for _ in range(6):
-        one_round(Stages(), arrays, native, np.zeros)
+        one_round(Stages(), arrays, native, np.array)
         errors.append(arrays.distances.mean())
     assert errors == sorted(errors, reverse=True) and errors[-1] < 0.9 * errors[0]
 
     arrays = make_arrays(np.repeat(values[:2], 40, axis=0), 5, np.array)
     first_centres(Stages(), arrays, 3, native)
-    one_round(Stages(), arrays, native, np.zeros)
+    one_round(Stages(), arrays, native, np.array)
     assert np.isfinite(arrays.centres).all() and arrays.distances.max() == 0
 
 

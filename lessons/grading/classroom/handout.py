@@ -43,7 +43,7 @@ FUSED = (
     "siren/fused inline/fused classifier/fused attention/fused derivatives/fused "
     "derivatives/fused_writer"
 )
-FAST = "training/cpu_backend training/graph_few_bits training/lake_model"
+FAST = "training/cpu_backend training/graph_backend training/lake_model"
 OTHERS = f"products/large_tiles general/stages {FAST}"
 HALF_SOLUTIONS = {ROOT / "kernels" / f"{name}.py" for name in f"{FUSED} {OTHERS}".split()}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
