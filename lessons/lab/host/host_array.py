@@ -5,11 +5,14 @@ NumPy array in every respect, whose elements are not looked at before the order 
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .fixed import Fixed
+
+if TYPE_CHECKING:
+    from .session import Session
 
 # Functions of NumPy that ask for an array's shape and type, and not for its elements.
 HARMLESS = {
@@ -29,18 +32,10 @@ READING = (
 WRITING = ("fill", "itemset", "partition", "put", "sort", "byteswap")
 
 
-class Watcher(Protocol):
-    """Whom arrays ask: a `session.Session`."""
-
-    def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None: ...
-
-    def is_watching(self) -> bool: ...
-
-
 class HostArray(np.ndarray, metaclass=Fixed):
     """A NumPy array that the session is asked about before its elements are touched."""
 
-    _lab_session: Watcher | None = None
+    _lab_session: "Session | None" = None
 
     def __array_finalize__(self, origin: object) -> None:
         self._lab_session = getattr(origin, "_lab_session", None)
@@ -87,36 +82,24 @@ class HostArray(np.ndarray, metaclass=Fixed):
         return function(*read_all(arguments), **read_all(options))
 
 
-def reading(name: str) -> Callable:
+def asking(name: str, writes: bool) -> Callable:
+    """A method of NumPy's that touches the elements."""
     inherited = getattr(np.ndarray, name)
 
     def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self._lab_touch(writes=False)
-        plain = plain_array(self)
-        return inherited(plain, *map(plain_array, arguments), **options)
+        self._lab_touch(writes)
+        return inherited(plain_array(self), *map(plain_array, arguments), **options)
 
     method.__name__ = name
     return method
 
 
-def writing(name: str) -> Callable:
-    inherited = getattr(np.ndarray, name)
-
-    def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self._lab_touch(writes=True)
-        return inherited(plain_array(self), *arguments, **options)
-
-    method.__name__ = name
-    return method
+for name in (*READING, *WRITING):
+    if hasattr(np.ndarray, name):  # some are gone in NumPy 2
+        type.__setattr__(HostArray, name, asking(name, name in WRITING))
 
 
-for make, names in ((reading, READING), (writing, WRITING)):
-    for name in names:
-        if hasattr(np.ndarray, name):  # some are gone in NumPy 2
-            type.__setattr__(HostArray, name, make(name))
-
-
-def watched(session: Watcher, array: np.ndarray) -> HostArray:
+def watched(session: "Session", array: np.ndarray) -> HostArray:
     """A `HostArray` on the memory of an array."""
     view = array.view(HostArray)
     view._lab_session = session

@@ -13,12 +13,15 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .host_array import HARMLESS, READING, WRITING, HostArray, Watcher
+from .host_array import HARMLESS, READING, WRITING, HostArray
 from .places import is_users
+
+if TYPE_CHECKING:
+    from .session import Session
 
 VIEWS = {"T", "reshape", "view", "ravel", "transpose", "squeeze", "real", "imag", "flat"}
 EAGER_BUILTINS = (
@@ -48,7 +51,7 @@ class Use(NamedTuple):
 class ReadsOfOrdinaryArrays:
     """Looks at the user's lines while a copy to an ordinary array is under way."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: "Session") -> None:
         self.watcher = watcher
         self.active = False
 

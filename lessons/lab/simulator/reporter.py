@@ -81,11 +81,8 @@ class Reporter:
 
     def place_of(self, position: int, other: int | None = None) -> Place:
         """The place of the thread at a position of the team; other: one that it has to do with."""
-        place = self.launch.place_of(self.team.threads[position])
-        if other is None:
-            return place
-        there = self.launch.place_of(self.team.threads[other])
-        return place._replace(other_thread=there.thread, other_block=there.block)
+        threads = self.team.threads
+        return self.launch.place_of(threads[position], None if other is None else threads[other])
 
     def name_position(self, position: int) -> str:
         """ "thread 3 of block 1": the thread at a position of the team."""

@@ -112,12 +112,19 @@ class Launch:
         block_index = short(unravel(block + self.first_block, self.grid), self.grid)
         return f"thread {thread_index} of block {block_index}"
 
-    def place_of(self, thread: int) -> Place:
-        """Which thread of which block this is, for the fields of a finding."""
+    def place_of(self, thread: int, other: int | None = None) -> Place:
+        """Which thread of which block this is, for the fields of a finding.
+
+        other: another one that it has to do with.
+        """
         block, within = divmod(int(thread), self.padded_threads_per_block)
         x, y, z = unravel(within, self.block)
         column, row, layer = unravel(block + self.first_block, self.grid)
-        return Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
+        place = Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
+        if other is None:
+            return place
+        there = self.place_of(other)
+        return place._replace(other_thread=there.thread, other_block=there.block)
 
 
 Coordinate: TypeAlias = int | np.ndarray
