@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .numba_types import FLOAT64, Number, convert, extreme
+from .numba_types import FLOAT64, INT32, Number, convert, extreme
 
 
 class BFloat16:
@@ -88,7 +88,6 @@ def of_bits(bits: Number) -> BFloat16:
 
 
 Value: TypeAlias = BFloat16 | Number
-INT32 = np.dtype(np.int32)
 
 
 def implicit(value: Value) -> BFloat16:

@@ -121,6 +121,7 @@ OPERATORS = frozenset(
     [abs, operator.neg, operator.pos, *(python for python, _ in COMPARE.values())]
     + [BINARY[name][0] for name in ("Add", "Sub", "Mult", "Div")]
 )
+INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)

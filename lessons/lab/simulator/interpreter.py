@@ -25,7 +25,7 @@ from .loops import Loops, LoopWatch
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, anybody, first_of
-from .values import Choice, as_number, groups_of
+from .values import Call, Choice, as_number, groups_of
 
 MAX_DEPTH = 30
 # Statements that do something, and so nothing for no thread.
@@ -271,26 +271,20 @@ class Interpreter:
     # ------------------------------------------------------------ device functions
 
     def call_device_function(
-        self,
-        node: ast.Call,
-        source: Source,
-        arguments: Sequence[object],
-        keywords: dict[str, object],
-        mask: Mask,
-        enclosing: Frame | None = None,
+        self, source: Source, call: Call, enclosing: Frame | None = None
     ) -> object:
-        """Run a device function for the threads in `mask`. Returns what it returns.
+        """Run a device function for the threads that call. Returns what it returns.
 
         enclosing: the call that defined the function, if a kernel did.
         """
-        name = source.function.__name__
+        node, mask, name = call.node, call.mask, source.function.__name__
         if self.for_nobody and source is self.stack.frame.source:
             return np.bool_(False)  # it calls itself, and no thread is there to end it
         if self.stack.depth >= MAX_DEPTH:
             message = f"{name} calls itself: this simulator follows that {MAX_DEPTH} calls deep"
             raise NotSimulated(node, message)
         try:
-            bound = inspect.signature(source.function).bind(*arguments, **keywords)
+            bound = inspect.signature(source.function).bind(*call.arguments, **call.keywords)
         except TypeError as error:
             raise Unsupported(node, f"{name}: {error}") from None
         bound.apply_defaults()

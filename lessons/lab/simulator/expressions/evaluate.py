@@ -93,17 +93,22 @@ def first_line(node: ast.FunctionDef | ast.Lambda) -> int:
 
 
 class Expressions:
-    """Evaluates expressions for one team; an `Evaluator`."""
+    """Evaluates expressions for one team, for the threads in a mask.
+
+    A value is a number (a NumPy scalar for all threads, or a vector with one element per thread),
+    an `ArrayView`, a tuple of values, or an object from outside the kernel, such as a function.
+    What does not compile raises `Unsupported`.
+    """
 
     def __init__(self, context: Context, call_device_function: DeviceCall) -> None:
         self.context = context
         self.watch = context.launch.watch
         self.variables = Variables(context)
         self.doubles = DoublePrecision(context)
-        self.indexing = Indexing(context, self, self.variables.select)
+        self.indexing = Indexing(context, self)
         self.arrays = WholeArrays(context)
-        self.attributes = Attributes(context, self, self.variables, self.indexing)
-        self.calls = Calls(context, self, self.doubles, self.arrays, call_device_function)
+        self.attributes = Attributes(context, self)
+        self.calls = Calls(context, self, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
@@ -152,6 +157,7 @@ class Expressions:
         return self.watch(Computed(source, node, value, mask, team, launch, self.evaluate))
 
     def number(self, node: ast.expr, mask: Mask) -> Number:
+        """The value of an expression that must be a number."""
         value = self.evaluate(node, mask)
         return value if is_number(value) else self.as_number(node, value)
 
@@ -185,11 +191,7 @@ class Expressions:
 
     def binary_operation(self, node: ast.BinOp, mask: Mask) -> object:
         left, right = self.evaluate(node.left, mask), self.evaluate(node.right, mask)
-        return self.combine(node, type(node.op).__name__, left, right, mask)
-
-    def combine(
-        self, node: ast.BinOp, operation: str, left: object, right: object, mask: Mask
-    ) -> object:
+        operation = type(node.op).__name__
         if operation == "MatMult":
             raise Unsupported(node, "`@` does not exist in kernels: write loops")
         if not (is_number(left) and is_number(right)):
