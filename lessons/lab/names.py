@@ -151,6 +151,12 @@ def resolve(source: Source, node: ast.AST) -> object:
     return MISSING
 
 
+def cuda_path(source: Source, node: ast.AST) -> str:
+    """ "atomic.add" of what stands for `cuda.atomic.add`; "" of what is no name below cuda."""
+    found = resolve(source, node)
+    return found.path if isinstance(found, CudaName) else ""
+
+
 def below(owner: CudaName, name: str) -> object:
     """What `owner.name` stands for: a name of cuda, or one of the types that cuda repeats."""
     path = f"{owner.path}.{name}" if owner.path else name

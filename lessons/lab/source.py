@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from .errors import InputError
 
@@ -164,6 +164,31 @@ def code_of_lambda(node: ast.Lambda) -> bytes:
     module = compile(ast.Expression(node), "<lambda>", "eval")
     codes = [item for item in module.co_consts if hasattr(item, "co_code")]
     return codes[0].co_code if codes else b""
+
+
+# ---------------------------------------------------------------- parts of a tree
+
+
+def parts_of(node: ast.expr) -> list[ast.expr]:
+    """The parts of a tuple, such as an index for each axis; else the expression alone."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def names_given_in(node: ast.AST) -> frozenset[str]:
+    """The names to which some code gives a value."""
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in names if isinstance(part.ctx, ast.Store))
+
+
+def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
+    """Whether a node is an element of an array, `values[i]`, and not `values.shape[0]`."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
 
 
 # ---------------------------------------------------------------- cells of a notebook

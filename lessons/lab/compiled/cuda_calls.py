@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numba.core import types
 
-from ..compile_checks import problem_of_size, shape_argument, sizes_of
+from ..compile_checks import problem_of_size, shape_argument
 from ..frozen_globals import device_array
 from ..names import ARGUMENT_NAMES, KNOWN_PATHS, VECTORS, type_of_numba
-from ..source import Source
+from ..source import Source, parts_of
 from . import atomics, bits, half, vectors, warps
 from .compiler import Part
 from .meanings import ALIASES, constant_int
@@ -55,7 +55,7 @@ def array_type(source: Source, call: ast.Call, scope: dict[str, Any]) -> ArrayTy
 def shape_of(
     source: Source, call: ast.Call, shape: ast.expr, scope: dict[str, Any]
 ) -> tuple[int, ...]:
-    for size in sizes_of(shape):
+    for size in parts_of(shape):
         if isinstance(size, ast.Name) and size.id in ALIASES.get(source.tree, {}):
             continue  # the caller has passed a number
         problem = problem_of_size(source, size)

@@ -9,7 +9,7 @@ from numba.core import types
 
 from ..compile_checks import is_numpy_function
 from ..names import CudaName, below, resolve
-from ..source import MISSING, Source, called_source
+from ..source import MISSING, Source, called_source, names_in, parts_of
 from .thread import POSITIONS
 
 # Names that are numbers: a variable that is assigned one is a variable.
@@ -41,11 +41,8 @@ def aliases(source: Source) -> dict[str, object]:
     if tree in ALIASES:
         return ALIASES[tree]
     found = ALIASES[tree] = {}
-    stored = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    stored = [name.id for name in names if isinstance(name.ctx, ast.Store)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -104,12 +101,11 @@ def is_function(value: object) -> bool:
 def names_in_arrays(source: Source) -> set[str]:
     """Variables in the shapes and types of a function's arrays."""
     return {
-        part.id
+        name
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and is_array_maker(source, node)
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
-        for part in ast.walk(argument)
-        if isinstance(part, ast.Name)
+        for argument in (*node.args, *node.keywords)
+        for name in names_in(argument)
     }
 
 
@@ -242,5 +238,5 @@ def is_constant_slice(node: ast.expr) -> bool:
 
 def constant_index(source: Source, node: ast.expr) -> bool:
     """Whether an index is a number, or a tuple of numbers, that is the same in every launch."""
-    elements = node.elts if isinstance(node, ast.Tuple) else [node]
-    return bool(elements) and all(constant_int(source, part) is not None for part in elements)
+    parts = parts_of(node)
+    return bool(parts) and all(constant_int(source, part) is not None for part in parts)

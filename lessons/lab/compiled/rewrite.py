@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from ..names import CudaName, type_of_numba
 from ..overloads import templates_of
 from ..signatures import Signature, signatures_of
-from ..source import MISSING, Source, is_raw_instruction
+from ..source import MISSING, Source, is_element, is_raw_instruction
 from . import bits, cuda_calls, warps
 from .compiler import Part, with_thread
 from .meanings import (
@@ -215,9 +215,8 @@ class Writer(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         key = node.slice
         is_field = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        of_shape = isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides")
         constant = constant_index(self.source, key)
-        if not self.program.bounds_check or is_field or (of_shape and constant):
+        if not self.program.bounds_check or is_field or (constant and not is_element(node)):
             return self.generic_visit(node)
         if is_constant_slice(key):  # of a tuple, Numba has to see that it is one
             return self.generic_visit(node)

@@ -13,7 +13,7 @@ from ..bfloat16 import scalar_of_ml_dtypes
 from ..compile_checks import calls_in, nodes_in, sources_reached
 from ..names import resolve
 from ..numba_types import typed
-from ..source import Source, called_source, read_source
+from ..source import Source, called_source, parts_of, read_source
 from .findings import Place
 from .memory.arrays import (
     ArrayView,
@@ -173,7 +173,7 @@ def stores_nothing(source: Source) -> bool:
 
 
 def count_indices(index: ast.expr) -> int:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = parts_of(index)
     return 0 if any(isinstance(part, ast.Slice) for part in parts) else len(parts)
 
 

@@ -5,13 +5,13 @@ import functools
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from ..source import Source
+from ..source import Source, is_element, names_in
 from ..uninterrupted import uninterrupted
 from .assignments import Assignments
 from .context import Context
@@ -297,10 +297,6 @@ def matter(loop: ast.While) -> frozenset[str]:
     return frozenset(matter)
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
-    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
 PURE = (
     "min", "max", "abs", "len", "range", "int", "float", "bool", "round", "divmod", "pow",
     "int32", "int64", "uint32", "uint64", "float32", "float64",
@@ -324,7 +320,7 @@ def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
                     made_of.setdefault(name, []).append(value)
     known: set[str] = set()
     for test in tests:  # which grows meanwhile
-        for name in set(names_in(test)) - known:
+        for name in names_in(test) - known:
             known.add(name)
             tests += made_of.get(name, [])
     return tuple(tests)
@@ -333,7 +329,7 @@ def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
 @functools.lru_cache(maxsize=1024)
 def decide(loop: ast.While) -> frozenset[str]:
     """The variables that decide whether a loop goes on."""
-    return frozenset(name for part in deciding(loop) for name in names_in(part))
+    return frozenset().union(*map(names_in, deciding(loop)))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -351,13 +347,6 @@ def is_pure(node: ast.AST) -> bool:
         call = ast.unparse(node.func)
         return call.removeprefix("np.") in PURE or call.startswith(("math.", "cuda.grid"))
     return not is_element(node)
-
-
-def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
-    """Whether a node is an element of an array, and not of its shape."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
 
 
 def is_nap(call: ast.Call) -> bool:
@@ -830,6 +819,4 @@ class Loops:
 
 
 def is_range(node: ast.expr) -> TypeGuard[ast.Call]:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
-    )
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ..source import names_in, parts_of
 from .arguments import names_of_parameters
 from .findings import Place
 from .memory.arrays import ArrayView, written_now
@@ -80,7 +81,7 @@ def told_by_text(
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stored[node.id] += 1
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("range", "gridsize")):
-            moved |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            moved |= names_in(node)
         if not isinstance(node, ast.Assign):
             continue
         text = ast.unparse(node.value)
@@ -126,7 +127,7 @@ def stores_at(block: ast.AST, name: str) -> list[tuple[str, int]]:
     for node in ast.walk(block):
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Subscript):
-                for position, part in enumerate(getattr(target.slice, "elts", [target.slice])):
+                for position, part in enumerate(parts_of(target.slice)):
                     if isinstance(part, ast.Name) and part.id == name:
                         found.append((ast.unparse(target.value), position))
     return found

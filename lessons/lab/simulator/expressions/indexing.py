@@ -10,6 +10,7 @@ import numpy as np
 
 from ...numba_compiler import is_of_user
 from ...numba_types import INT64, Number, convert, is_number
+from ...source import parts_of
 from ..context import Context
 from ..memory.arrays import ArrayView, Memory, row_major_strides
 from ..stops import Unsupported
@@ -110,7 +111,7 @@ class Indexing:
         """(array, one number per index); for a slice: (smaller array, None)."""
         if not isinstance(value, ArrayView):
             raise Unsupported(node, f"`{ast.unparse(node.value)}` is not an array")
-        if any(map(is_whole, index_parts(node.slice))):
+        if any(map(is_whole, parts_of(node.slice))):
             return self.slice(node, value, mask), None
         index = self.expressions.evaluate(node.slice, mask)
         if value.is_record and is_number(index) and np.ndim(index) == 0:
@@ -148,7 +149,7 @@ class Indexing:
                 self.launch.signed_index = (source.filename, node.lineno, ast.unparse(node))
 
     def slice(self, node: ast.Subscript, view: ArrayView, mask: Mask) -> ArrayView:
-        parts = without_ellipsis(index_parts(node.slice), len(view.shape))
+        parts = without_ellipsis(parts_of(node.slice), len(view.shape))
         offset: Any = view.offset
         shape: list[Any] = []
         strides: list[Any] = []
@@ -223,10 +224,6 @@ def field_number(record: ArrayView, number: int) -> str:
 def as_int(value: Any) -> Any:
     """One number for all threads as a Python int; one per thread as it is."""
     return int(value) if np.ndim(value) == 0 else value
-
-
-def index_parts(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def is_whole(part: ast.expr) -> bool:
