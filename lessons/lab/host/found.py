@@ -9,7 +9,6 @@ from ..errors import InputError
 from ..simulator.accepted import Acceptances
 from ..simulator.findings import Finding, Findings
 from ..simulator.report import Report
-from ..simulator.sarif import sarif_log
 from ..source import file_label
 
 
@@ -72,10 +71,6 @@ class Found(Findings):
             "no longer occurs": self.gone(),
         }
         return json.dumps(data, indent=2)
-
-    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
-        """The findings as a SARIF 2.1.0 log; root: folder that paths are relative to."""
-        return json.dumps(sarif_log(self.findings, root), indent=2)
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write a replay of the first launch that has problems, a page for a browser.

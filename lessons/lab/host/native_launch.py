@@ -16,12 +16,19 @@ ELEMENT = re.compile(r"index (-?\d+) of ([\w.]+)")
 THREAD = re.compile(r"thread \((\d+), (\d+), (\d+)\) of block \((\d+), (\d+), (\d+)\)")
 
 
-def run_native(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> list[Finding]:
-    """The first index outside an array. What this engine cannot compile is checked instead."""
+def launched(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> list[Finding]:
+    """The first index outside an array."""
     try:
         native(kernel)[chosen.grid, chosen.block, 0, chosen.shared_bytes](*values)
     except IndexError as error:
         return [outside(kernel, str(error))]
+    return []
+
+
+def run_native(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> list[Finding]:
+    """As `launched`. What this engine cannot compile is checked instead."""
+    try:
+        return launched(kernel, chosen, values)
     except (NativeCompileError, NativeRefusal):
         report = checked_run(
             kernel, chosen.grid, chosen.block, *values, dynamic_shared=chosen.shared_bytes
@@ -30,7 +37,6 @@ def run_native(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -
         if unsupported:
             raise InputError(f"line {unsupported[0].line}: {unsupported[0].message}") from None
         return report.findings
-    return []
 
 
 def after_unsupported(
@@ -40,15 +46,11 @@ def after_unsupported(
 
     Raises `InputError` if neither engine can run it: a program must not go on without outputs.
     """
+    message = f"{first.message}: it ran natively, with only its indices checked"
     try:
-        native(kernel)[chosen.grid, chosen.block, 0, chosen.shared_bytes](*values)
-    except IndexError as error:
-        return [outside(kernel, str(error))]
+        return launched(kernel, chosen, values) or [first._replace(message=message)]
     except (NativeCompileError, NativeRefusal) as error:
         raise InputError(f"line {first.line}: {first.message}. The other engine: {error}") from None
-    return [
-        first._replace(message=f"{first.message}: it ran natively, with only its indices checked")
-    ]
 
 
 def outside(kernel: Callable, message: str) -> Finding:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -41,8 +42,10 @@ class Barriers:
             touched[self.team.block_number[mask]] = True
             missing = self.team.present & ~mask & touched[self.team.block_number]
             if missing.any():
-                self.report_missing_in_block(node, mask, missing)
-                raise Stop
+                block = self.team.block_number[first_of(missing)]
+                waiting = first_of(mask & (self.team.block_number == block))
+                rule = "every thread of a block must reach each barrier"
+                self.report_missing("barrier", node, waiting, missing, "barrier", rule)
         self.scheduler.wait_for_block(self.team, mask, node.lineno)
         for memory in self.launch.shared.values():
             if memory.history is not None:
@@ -53,8 +56,9 @@ class Barriers:
         self.recorder.note("grid barrier", node, mask)
         missing = self.team.present & ~mask
         if missing.any():
-            self.report_missing_in_grid(node, mask, missing)
-            raise Stop
+            rule = "all threads of the grid must reach it"
+            what = "grid-wide barrier"
+            self.report_missing("deadlock", node, first_of(mask), missing, what, rule)
         self.scheduler.wait_for_grid(self.team, node.lineno)
 
     def meet_in_warp(self, node: ast.Call, lanes: Sequence[int], values: tuple) -> dict[int, tuple]:
@@ -73,28 +77,17 @@ class Barriers:
         self.meet_in_block(node, mask)
         return votes[self.team.block_number]
 
-    def report_missing_in_block(self, node: ast.Call, mask: Mask, missing: Mask) -> None:
-        position = first_of(missing)
-        block = self.team.block_number[position]
-        waiting = first_of(mask & (self.team.block_number == block))
-        name = self.reporter.name_position
+    def report_missing(
+        self, kind: str, node: ast.Call, waiting: int, missing: Mask, what: str, rule: str
+    ) -> NoReturn:
+        """A finding of a barrier at which a thread waits for those that never come."""
+        position, name = first_of(missing), self.reporter.name_position
         self.reporter.add(
-            "barrier",
+            kind,
             node,
-            f"{name(waiting)} waits at this barrier for {name(position)}, which "
-            f"{self.whereabouts.explain_absence(position)}; every thread of a block must reach "
-            f"each barrier: {self.whereabouts.way_back(position)}",
+            f"{name(waiting)} waits at this {what} for {name(position)}, which "
+            f"{self.whereabouts.explain_absence(position)}; {rule}: "
+            f"{self.whereabouts.way_back(position)}",
             place=self.reporter.place_of(waiting, position),
         )
-
-    def report_missing_in_grid(self, node: ast.Call, mask: Mask, missing: Mask) -> None:
-        position = first_of(missing)
-        name = self.reporter.name_position
-        self.reporter.add(
-            "deadlock",
-            node,
-            f"{name(first_of(mask))} waits at this grid-wide barrier for {name(position)}, which "
-            f"{self.whereabouts.explain_absence(position)}; all threads of the grid must reach it: "
-            f"{self.whereabouts.way_back(position)}",
-            place=self.reporter.place_of(first_of(mask), position),
-        )
+        raise Stop

@@ -1,6 +1,8 @@
 """What is wrong with a kernel: each finding with its kind, its words, and its place as fields."""
 
+import json
 from collections.abc import Iterable
+from os import PathLike
 from typing import NamedTuple
 
 from ..dimensions import Dim3
@@ -110,6 +112,15 @@ class Findings:
             if finding.advice and finding.accepted is None:
                 first.setdefault((finding.file, finding.line), finding)
         return list(first.values())
+
+    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
+        """The findings as a SARIF 2.1.0 log, which code hosts show beside a pull request's lines.
+
+        root: folder that the paths of files are relative to, usually the repository's.
+        """
+        from .sarif import sarif_log
+
+        return json.dumps(sarif_log(self.findings, root), indent=2)
 
     def raise_if_problems(self) -> None:
         """Raise `ProblemsFound`, with the summary as its text, if there are any but advice."""

@@ -249,7 +249,7 @@ def run_other_shape(
     options = options._replace(blocks=blocks_to_run(other.grid, None))
     run_in_step(other, arguments, options, copies(arguments))
     for finding in other.findings:
-        report.repeat(finding, "other shape")
+        report.keep(finding, "other shape")
 
 
 def run_teams(
