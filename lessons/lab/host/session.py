@@ -16,7 +16,7 @@ from ..simulator.options import BUDGET
 from ..simulator.report import Report
 from ..simulator.run import checked_run
 from ..source import read_source
-from .arguments import Prepared, extended, memory_of, places_of, prepare, types_of
+from .arguments import Prepared, extended, memory_of, places_of, types_of
 from .device_array import DeviceArray, Room, adopted, garbage_like, plain
 from .found import Found
 from .host_array import HostArray, plain_array, watched
@@ -300,7 +300,7 @@ class Session(Found):
         self.check_devices(kernel, arguments)
         for memory in memory_of(arguments):
             self.order.deliver(memory)
-        prepared = prepare(kernel, arguments)
+        prepared = Prepared(kernel, arguments)
         number = self.order.enqueue(queue)
         before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
         waits = prepared.returns_to_host
