@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload
 
-from .thread import i32, i64, number_in_block
+from .thread import i32, lane_of, returning
 
 i1 = ir.IntType(1)
 
@@ -148,15 +148,10 @@ def select(typing_context, condition, a, b):
     return signature(kind, condition, a, b), generate
 
 
-@intrinsic
-def lanes_below(typing_context, thread):
+@returning(types.uint32)
+def lanes_below(context, builder, thread):
     """`cuda.lanemask_lt`: a bit for each lane before one's own."""
-
-    def generate(context, builder, signature_, arguments):
-        lane = builder.and_(number_in_block(builder, arguments[0]), i64(31))
-        return builder.sub(builder.shl(i32(1), builder.trunc(lane, i32)), i32(1))
-
-    return signature(types.uint32, thread), generate
+    return builder.sub(builder.shl(i32(1), lane_of(builder, thread)), i32(1))
 
 
 FUNCTIONS = {
