@@ -54,16 +54,22 @@ ATOMIC_KINDS = {"inc": "u", "dec": "u", "cas": "iu", "exch": "iu"}
 ATOMIC_KINDS |= {"and_": "iu", "or_": "iu", "xor": "iu", "compare_and_swap": "iu"}
 
 
-def name_refusals(kernel: Source, arguments: Sequence[object]) -> Iterator[Refusal]:
-    """What is refused in a kernel and in what it calls, also on paths that nobody takes."""
-    problems = list(problems_of_kernel(kernel, arguments))
-    for source in sources_reached(kernel):
-        found = [*problems_in(source), *(problems if source.function is kernel.function else [])]
-        for node, message in found:
-            if source.function is not kernel.function:
-                message = f"in {source.function.__name__}: {message}"
-            last_line = node.end_lineno or node.lineno
-            yield Refusal(source.filename, node.lineno, message, last_line)
+def compile_refusals(kernel: Source, arguments: Sequence[object]) -> Iterator[Refusal]:
+    """What is refused in a kernel and in what it calls, also on paths that nobody takes.
+
+    First by what stands there, then by what the names stand for.
+    """
+    reached = sources_reached(kernel)
+    found = [(source, *problem) for source in reached for problem in refusals_in(source)]
+    for source in reached:
+        own = problems_of_kernel(kernel, arguments) if source is kernel else ()
+        found += [(source, *problem) for problem in (*problems_in(source), *own)]
+    for source, node, message in found:
+        if source.function is not kernel.function:
+            if isinstance(node, ast.Name) and is_parameter(source, node.id):
+                continue  # a size: Numba takes it where each call gives a number
+            message = f"in {source.function.__name__}: {message}"
+        yield Refusal(source.filename, node.lineno, message, node.end_lineno or node.lineno)
 
 
 def problems_in(source: Source) -> Iterator[Problem]:
@@ -200,8 +206,7 @@ def problems_of_index(node: ast.Subscript) -> Iterator[Problem]:
 
 def problems_of_kernel(kernel: Source, arguments: Sequence[object]) -> Iterator[Problem]:
     assigned = names_given_in(kernel.tree)
-    parameters = [argument.arg for argument in kernel.tree.args.args]
-    given = dict(zip(parameters, arguments, strict=False))
+    given = dict(zip(kernel.parameters, arguments, strict=False))
     known = {name: value for name, value in given.items() if name not in assigned}
     for node in own_nodes(kernel.tree):
         if isinstance(node, ast.Return) and not is_none(node.value):
@@ -283,18 +288,6 @@ REFUSED = {
     ast.Delete: "`del` does not exist in kernels",
 }
 ARRAY_MAKERS = ("shared.array", "local.array")
-
-
-def compile_refusals(kernel: Source) -> Iterator[Refusal]:
-    """Everything that is refused in a kernel, then in the functions it calls."""
-    for source in sources_reached(kernel):
-        for node, message in refusals_in(source):
-            if source.function is not kernel.function:
-                if isinstance(node, ast.Name) and is_parameter(source, node.id):
-                    continue  # a size: Numba takes it where each call gives a number
-                message = f"in {source.function.__name__}: {message}"
-            last_line = node.end_lineno or node.lineno
-            yield Refusal(source.filename, node.lineno, message, last_line)
 
 
 def is_parameter(source: Source, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from numba.core.types import Type
 
-from .compile_checks import Refusal, compile_refusals, name_refusals, sources_reached
+from .compile_checks import Refusal, compile_refusals, sources_reached
 from .compile_words import FAILURES, explain
 from .names import is_of_successor
 from .numba_compiler import CannotAsk, CompileError, compile_error, fingerprint
@@ -77,7 +77,7 @@ def new_verdict(
 def by_rules(source: Source, arguments: Sequence[object]) -> list[Refusal]:
     """What our own rules refuse, one refusal per line."""
     found: dict[tuple[str, int], Refusal] = {}
-    for refusal in [*compile_refusals(source), *name_refusals(source, arguments)]:
+    for refusal in compile_refusals(source, arguments):
         found.setdefault((refusal.filename, refusal.line), refusal)
     return list(found.values())
 

@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple, TypeAlias, TypeGuard
@@ -24,6 +24,19 @@ class Source(NamedTuple):
     tree: ast.FunctionDef
     filename: str
     lines: dict[int, str]  # line number -> text of that line
+
+    @property
+    def parameters(self) -> list[str]:
+        return [argument.arg for argument in self.tree.args.args]
+
+    def require_count(self, arguments: Sequence[object]) -> None:
+        """Raises `TypeError` for another number of arguments than the function takes."""
+        names = self.parameters
+        if len(names) != len(arguments):
+            raise TypeError(
+                f"{self.function.__name__} takes {len(names)} arguments ({', '.join(names)}), "
+                f"but {len(arguments)} were given"
+            )
 
     def line(self, number: int) -> str:
         return self.lines.get(number, "").strip()

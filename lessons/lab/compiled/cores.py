@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
 
@@ -114,7 +115,7 @@ def run_on_cores(blocks: int, cores: int, run_part: RunPart) -> None:
     try:
         workers.start(parts)
         for number, (first, last) in enumerate(itertools.pairwise(ends)):
-            workers.jobs.put(Job(number, part_of(run_part, first, last, notes[number]), done))
+            workers.jobs.put(Job(number, partial(run_part, first, last, notes[number]), done))
             unfinished.add(number)
         while unfinished:
             collect(done, errors, unfinished)
@@ -134,10 +135,6 @@ def run_on_cores(blocks: int, cores: int, run_part: RunPart) -> None:
         raise Endless(int(notes[stuck, SPIN_SITE]))
     if errors:
         raise next(iter(errors.values()))
-
-
-def part_of(run_part: RunPart, first: int, last: int, notes: np.ndarray) -> Callable[[], None]:
-    return lambda: run_part(first, last, notes)
 
 
 def collect(

@@ -66,8 +66,8 @@ def function_arguments(source: Source, call: ast.Call, called: Source) -> dict[s
     Which parameters are functions, and the sizes and types of arrays.
     """
     of_arrays = names_in_arrays(called)
-    names = [argument.arg for argument in (*called.tree.args.posonlyargs, *called.tree.args.args)]
-    given = [*zip(names, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
+    by_name = [(keyword.arg or "", keyword.value) for keyword in call.keywords]
+    given = [*zip(called.parameters, call.args, strict=False), *by_name]
     found = {}
     for name, node in given:
         value = meaning(source, node)
@@ -82,8 +82,7 @@ def function_arguments(source: Source, call: ast.Call, called: Source) -> dict[s
 
 def give_nothing(node: ast.Call, called: Source, arguments: dict[str, object]) -> None:
     """Pass None where a function was passed: the called function knows it already."""
-    names = [a.arg for a in (*called.tree.args.posonlyargs, *called.tree.args.args)]
-    for number, name in enumerate(names[: len(node.args)]):
+    for number, name in enumerate(called.parameters[: len(node.args)]):
         if is_function(arguments.get(name)):
             node.args[number] = ast.Constant(None)
     for keyword in node.keywords:

@@ -84,10 +84,9 @@ class Writer(ast.NodeTransformer):
             # Never resumed; it tells Numba that this is a generator.
             last = ast.Expr(ast.Yield(ast.Constant(warps.DONE)))
             tree.body.append(ast.copy_location(last, self.source.tree.body[-1]))
-        for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+        for argument in (*tree.args.args, *tree.args.kwonlyargs):
             argument.annotation = None
-        first = tree.args.posonlyargs or tree.args.args
-        first.insert(0, ast.arg(THREAD))
+        tree.args.args.insert(0, ast.arg(THREAD))
         ast.fix_missing_locations(tree)
         module = ast.Module(body=[tree], type_ignores=[])
         scope = self.scope()

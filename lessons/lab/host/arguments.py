@@ -11,7 +11,7 @@ from numba import typeof
 from ..names import package_of
 from ..numba_compiler import MASKED_ARRAYS, absent
 from ..signatures import converted
-from ..simulator.arguments import names_of_parameters, rebuild
+from ..simulator.arguments import rebuild
 from ..source import read_source
 from .device_array import DeviceArray, garbage_like, plain
 from .host_array import HostArray, plain_array
@@ -36,7 +36,7 @@ class Prepared:
         self.name = source.function.__name__
         self.values, _ = converted(kernel, [self.value(argument) for argument in arguments])
         self.garbage: dict[str, np.ndarray] = {}
-        for name, argument in zip(names_of_parameters(source), arguments, strict=False):
+        for name, argument in zip(source.parameters, arguments, strict=False):
             written = argument._lab_written if isinstance(argument, DeviceArray) else None
             if written is None:
                 continue

@@ -21,7 +21,7 @@ from .assignments import Assignments
 from .context import context_of
 from .expressions.evaluate import Expressions
 from .frames import Frame, Variable
-from .loops import Loops, LoopWatch
+from .loops import Loops
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, anybody, first_of
@@ -62,8 +62,7 @@ class Interpreter:
         self.expressions = Expressions(context, self.call_device_function)
         self.variables = self.expressions.variables
         assignments = Assignments(context, self.expressions)
-        watch = LoopWatch(launch, team, self.stack, self.reporter, self.whereabouts, scheduler)
-        loops = Loops(context, self.expressions, assignments, watch, self.run_body)
+        loops = Loops(context, self.expressions, assignments, scheduler, self.run_body)
         # Each takes a node of its own class and a mask, and returns a mask.
         self.methods: dict[type[ast.stmt], Callable[..., Mask]] = {
             ast.Expr: self.expression,

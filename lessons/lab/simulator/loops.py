@@ -2,10 +2,9 @@
 
 import ast
 import functools
-import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
@@ -17,15 +16,13 @@ from .assignments import Assignments
 from .context import Context
 from .expressions.evaluate import Expressions
 from .expressions.python_functions import range_limits
-from .frames import CallStack, Loop, Variable
+from .frames import Loop, Variable
 from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
 from .memory.arrays import Memory
 from .memory.out_of_bounds import assigned
-from .reporter import Reporter
 from .scheduler import Scheduler, Wait
 from .stops import Stop, Stuck
 from .teams import WARP, Launch, Mask, Team, anybody, first_of
-from .whereabouts import Whereabouts
 
 # ---------------------------------------------------------------- loops that wait, and the budget
 
@@ -59,20 +56,12 @@ class Waiting:
 class LoopWatch:
     """Looks at every round of a team's `while` loops."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        team: Team,
-        stack: CallStack,
-        reporter: Reporter,
-        whereabouts: Whereabouts,
-        scheduler: Scheduler,
-    ) -> None:
-        self.launch = launch
-        self.team = team
-        self.stack = stack
-        self.reporter = reporter
-        self.whereabouts = whereabouts
+    def __init__(self, context: Context, scheduler: Scheduler) -> None:
+        self.launch = context.launch
+        self.team = context.team
+        self.stack = context.stack
+        self.reporter = context.reporter
+        self.whereabouts = context.whereabouts
         self.scheduler = scheduler
 
     def enter(self) -> Waiting:
@@ -669,7 +658,7 @@ class Loops:
         context: Context,
         expressions: Expressions,
         assignments: Assignments,
-        watch: LoopWatch,
+        scheduler: Scheduler,
         run_body: RunBody,
     ) -> None:
         self.context = context
@@ -677,8 +666,8 @@ class Loops:
         self.stack = context.stack
         self.expressions = expressions
         self.assignments = assignments
-        self.watch = watch
-        self.computing = ComputingLoops(context, watch)
+        self.watch = LoopWatch(context, scheduler)
+        self.computing = ComputingLoops(context, self.watch)
         self.run_body = run_body
 
     def while_loop(self, node: ast.While, mask: Mask) -> Mask:
@@ -707,10 +696,7 @@ class Loops:
         if not np.all(step):
             self.report_no_step(node, mask & (step == 0))
             step = np.where(step == 0, end - begin + 1, step)[()]  # one round at most
-        if np.ndim(begin) or np.ndim(end) or np.ndim(step):
-            self.for_uneven(node, mask, loop, begin, end, step)
-        else:
-            self.for_even(node, mask, loop, begin, end, step)
+        self.for_range(node, mask, loop, begin, end, step)
         return self.leave(node, mask, loop)
 
     def report_no_step(self, node: ast.For, mask: Mask) -> None:
@@ -720,39 +706,33 @@ class Loops:
             reporter.add("endless", node.iter, f"the step of this range is 0 in {where}")
             raise Stop
 
-    def for_even(
+    def for_range(
         self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
     ) -> None:
-        """A range with the same limits in all threads."""
-        kind, progress = begin.dtype.type, self.computing.enter(node)
-        running = mask
-        for rounds, value in enumerate(range(int(begin), int(end), int(step)), 1):
+        progress, running = self.computing.enter(node), mask
+        for rounds, (value, there) in enumerate(self.values_of_range(begin, end, step), 1):
             limits = value, end, step
             if progress.is_due() and self.computing.finish(running, loop, progress, limits):
                 return
+            if there is not None:
+                running = running & there
+                if not anybody(running):
+                    return
             self.watch.spend_round(node, running, rounds)
-            self.assignments.store_to(node.target, kind(value), running)
+            self.assignments.store_to(node.target, value, running)
             running = self.one_round(node, running, loop, mask)
             if not anybody(running):
                 return
 
-    def for_uneven(
-        self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
-    ) -> None:
-        """A range whose limits differ from thread to thread."""
-        value, progress = self.team.full(begin), self.computing.enter(node)
-        running = mask
-        for rounds in itertools.count(1):
-            limits = value, end, step
-            if progress.is_due() and self.computing.finish(running, loop, progress, limits):
-                return
-            going_on = np.where(step > 0, value < end, value > end)
-            running = running & going_on
-            if not anybody(running):
-                return
-            self.watch.spend_round(node, running, rounds)
-            self.assignments.store_to(node.target, value, running)
-            running = self.one_round(node, running, loop, mask)
+    def values_of_range(self, begin: Any, end: Any, step: Any) -> Iterator[tuple[Any, Any]]:
+        """The value of each round, and for which threads there is one; None: for all."""
+        if not (np.ndim(begin) or np.ndim(end) or np.ndim(step)):
+            kind = begin.dtype.type
+            yield from ((kind(value), None) for value in range(int(begin), int(end), int(step)))
+            return
+        value = self.team.full(begin)
+        while True:
+            yield value, np.where(step > 0, value < end, value > end)
             value = value + step
 
     def for_each(self, node: ast.For, mask: Mask, loop: Loop) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ..source import names_in, parts_of
-from .arguments import names_of_parameters
 from .findings import Place
 from .memory.arrays import ArrayView, written_now
 from .report import Report
@@ -32,7 +31,7 @@ def report_unreached(
     tree = report.source.tree
     if not guards(tree):
         return
-    known = dict(zip(names_of_parameters(report.source), arguments, strict=True))
+    known = dict(zip(report.source.parameters, arguments, strict=True))
     axes = axes_of_names(tree, known)
     for guarded, name, bound in guards(tree):
         limit = value_of(bound, known, arrays)

@@ -41,9 +41,8 @@ def names_that_may_differ(side: Side) -> frozenset[str]:
     Each thread may have called a function with numbers of its own, and come to a line or not.
     """
     tree, asks = side.source.tree, begins_of_threads(side.source)
-    given = tree.args
-    parameters = (part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
-    found = frozenset() if not side.calls else frozenset(parameters)
+    parameters = [part.arg for part in (*tree.args.args, *tree.args.kwonlyargs)]
+    found = frozenset(parameters if side.calls else [])
     while True:
         more = names_from(tree, asks, known=found)
         for node in ast.walk(tree):
@@ -95,8 +94,7 @@ def block_left_out(side: Side) -> str:
     if not isinstance(side.node, ast.Subscript) or chosen_by_data(side.source, side.node):
         return ""
     tree, index = side.source.tree, side.node.slice
-    given = {argument.arg for argument in tree.args.args}
-    if names_in(index) & given or depends_on_block(tree, index):
+    if names_in(index) & {*side.source.parameters} or depends_on_block(tree, index):
         return ""
     if not depends_on_thread(tree, index):
         return ""
