@@ -7,9 +7,9 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from .errors import InputError
@@ -165,18 +165,24 @@ def definition_of_lambda(function: FunctionType, tree: ast.Module) -> ast.Functi
     alike = [node for node in found if tuple(a.arg for a in node.args.args) == names]
     same = [node for node in alike if code_of_lambda(node) == code.co_code]
     chosen = next(iter(same or alike), None)
-    if chosen is None:
-        return None
-    result = ast.copy_location(ast.Return(chosen.body), chosen.body)
-    definition = ast.FunctionDef("<lambda>", chosen.args, [result], [], None, None)
-    return ast.copy_location(definition, chosen)
+    return None if chosen is None else as_definition(chosen, "<lambda>")
+
+
+def as_definition(node: ast.Lambda, name: str) -> ast.FunctionDef:
+    """A lambda written as a `def`."""
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    return ast.copy_location(ast.FunctionDef(name, node.args, [result], [], None, None), node)
 
 
 def code_of_lambda(node: ast.Lambda) -> bytes:
     """What Python makes of it where it uses no variables of a function around it."""
-    module = compile(ast.Expression(node), "<lambda>", "eval")
-    codes = [item for item in module.co_consts if hasattr(item, "co_code")]
-    return codes[0].co_code if codes else b""
+    codes = codes_in(compile(ast.Expression(node), "<lambda>", "eval"))
+    return next((code.co_code for code in codes), b"")
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The compiled functions within one, or within a module."""
+    return (item for item in code.co_consts if isinstance(item, CodeType))
 
 
 # ---------------------------------------------------------------- parts of a tree

@@ -50,7 +50,10 @@ def element_pointer(context, builder, signature_, arguments):
 
 
 def read_modify_write(name, for_floats, for_signed, for_unsigned):
-    """An atomic that LLVM has an instruction for. Returns the old value."""
+    """An atomic that LLVM has an instruction for. Returns the old value.
+
+    for_floats: may be a function, (builder, pointer, new) -> the old value.
+    """
 
     @intrinsic
     def change(typing_context, array, index, value, site, thread):
@@ -65,6 +68,8 @@ def read_modify_write(name, for_floats, for_signed, for_unsigned):
         def generate(context, builder, signature_, arguments):
             pointer = element_pointer(context, builder, signature_, arguments)
             new = context.cast(builder, arguments[2], signature_.args[2], element)
+            if callable(instruction):
+                return instruction(builder, pointer, new)
             return builder.atomic_rmw(instruction, pointer, new, ORDER)
 
         return signature(element, array, index, value, site, thread), generate
@@ -72,35 +77,22 @@ def read_modify_write(name, for_floats, for_signed, for_unsigned):
     return change
 
 
-def extreme(name, comparison, over_nan):
+def extreme(name, comparison, operation, over_nan):
     """`max` and its like: the value is stored if it compares so with the old one.
 
     over_nan: whether a number takes the place of NaN.
     """
 
-    @intrinsic
-    def change(typing_context, array, index, value, site, thread):
-        element = element_of(name, array, index)
+    def of_floats(builder, pointer, new):
+        def chosen(old):
+            better = builder.fcmp_ordered(comparison, new, old)
+            if over_nan:
+                better = builder.or_(better, builder.fcmp_unordered("uno", old, old))
+            return builder.select(better, new, old)
 
-        def generate(context, builder, signature_, arguments):
-            pointer = element_pointer(context, builder, signature_, arguments)
-            new = context.cast(builder, arguments[2], signature_.args[2], element)
-            if isinstance(element, types.Integer):
-                operation = "max" if comparison == ">" else "min"
-                operation = operation if element.signed else f"u{operation}"
-                return builder.atomic_rmw(operation, pointer, new, ORDER)
+        return until_unchanged(builder, pointer, chosen)
 
-            def chosen(old):
-                better = builder.fcmp_ordered(comparison, new, old)
-                if over_nan:
-                    better = builder.or_(better, builder.fcmp_unordered("uno", old, old))
-                return builder.select(better, new, old)
-
-            return until_unchanged(builder, pointer, chosen)
-
-        return signature(element, array, index, value, site, thread), generate
-
-    return change
+    return read_modify_write(name, of_floats, operation, f"u{operation}")
 
 
 def until_unchanged(builder, pointer, changed):
@@ -150,10 +142,10 @@ def compare_and_swap(typing_context, array, index, expected, value, site, thread
 ATOMICS = {
     "add": read_modify_write("add", "fadd", "add", "add"),
     "sub": read_modify_write("sub", "fsub", "sub", "sub"),
-    "max": extreme("max", ">", over_nan=False),
-    "min": extreme("min", "<", over_nan=False),
-    "nanmax": extreme("nanmax", ">", over_nan=True),
-    "nanmin": extreme("nanmin", "<", over_nan=True),
+    "max": extreme("max", ">", "max", over_nan=False),
+    "min": extreme("min", "<", "min", over_nan=False),
+    "nanmax": extreme("nanmax", ">", "max", over_nan=True),
+    "nanmin": extreme("nanmin", "<", "min", over_nan=True),
     "exch": read_modify_write("exch", "xchg", "xchg", "xchg"),
     "and_": read_modify_write("and_", None, "and", "and"),
     "or_": read_modify_write("or_", None, "or", "or"),

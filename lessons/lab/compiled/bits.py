@@ -59,10 +59,6 @@ def first_set(builder, number):
     return builder.select(is_zero, number.type(0), place)
 
 
-def reversed_bits(builder, number):
-    return builder.bitreverse(number)
-
-
 def of_same_type(kind):
     return kind, kind
 
@@ -87,12 +83,19 @@ def fused_multiply_add(typing_context, a, b, c):
     return signature(kind, a, b, c), generate
 
 
+def by_types(choose):
+    """A function of compiled code alone: the one that `choose` gives for the arguments' types."""
+
+    def function(*arguments):
+        """Never called."""
+
+    overload(function)(choose)
+    return function
+
+
+@by_types
 def cube_root(x):
-    """`cuda.cbrt`. Compiled code only."""
-
-
-@overload(cube_root)
-def overload_cube_root(x):
+    """`cuda.cbrt`"""
     kind = types.float32 if types.unliteral(x) == types.float32 else types.float64
     convert = types.float64
 
@@ -107,12 +110,9 @@ def overload_cube_root(x):
     return root
 
 
+@by_types
 def round_to(x, digits):
-    """`round(x, digits)` as on a GPU: in double precision, half to even. Compiled code only."""
-
-
-@overload(round_to)
-def overload_round_to(x, digits):
+    """`round(x, digits)` as on a GPU: in double precision, half to even."""
     if not isinstance(x, types.Float):
         return lambda x, digits: round(x, digits)
     kind = types.unliteral(x)
@@ -158,7 +158,7 @@ FUNCTIONS = {
     "popc": of_bits("popc", of_same_type, lambda builder, number: builder.ctpop(number)),
     "clz": of_bits("clz", of_same_type, lambda builder, number: builder.ctlz(number, i1(0))),
     "ffs": of_bits("ffs", lambda kind: (kind, types.uint32), first_set),
-    "brev": of_bits("brev", as_unsigned, reversed_bits),
+    "brev": of_bits("brev", as_unsigned, lambda builder, number: builder.bitreverse(number)),
     "fma": fused_multiply_add,
     "cbrt": cube_root,
     "selp": select,
@@ -187,12 +187,9 @@ def remainder_like_c(typing_context, x, y):
     return signature(kind, x, y), generate
 
 
+@by_types
 def fraction_and_whole(x):
-    """`math.modf`. Compiled code only."""
-
-
-@overload(fraction_and_whole)
-def overload_fraction_and_whole(x):
+    """`math.modf`"""
     kind = kind_of(x)
 
     def parts(x):
@@ -205,12 +202,9 @@ def overload_fraction_and_whole(x):
     return parts
 
 
+@by_types
 def nearest_remainder(x, y):
-    """`math.remainder`: x minus the nearest whole multiple of y. Compiled code only."""
-
-
-@overload(nearest_remainder)
-def overload_nearest_remainder(x, y):
+    """`math.remainder`: x minus the nearest whole multiple of y."""
     kind = kind_of(x, y)
 
     def remainder(x, y):

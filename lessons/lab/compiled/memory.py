@@ -17,7 +17,7 @@ from numba.np.numpy_support import from_dtype
 
 from ..numba_types import dtype_of_type
 from .found_again import AGAIN
-from .thread import DYNAMIC_BYTES, LOCAL, SHARED, i64
+from .thread import DYNAMIC_BYTES, LOCAL, SHARED, i64, returning
 
 ALIGNMENT = 64  # bytes
 LARGEST_ELEMENT = 16  # bytes, where the type of an element is known only later
@@ -142,22 +142,19 @@ def outside_array(array: np.ndarray) -> Callable[..., Any]:
     """An intrinsic that returns an array of a GPU that a kernel knows by a name from outside."""
     kind = types.Array(from_dtype(array.dtype), array.ndim, layout_of(array))
 
-    @intrinsic
-    def outside(typing_context):
-        def generate(context, builder, signature_, arguments):
-            found = make_array(kind)(context, builder)
-            element = context.get_data_type(kind.dtype).as_pointer()
-            populate_array(
-                found,
-                data=builder.inttoptr(i64(array.ctypes.data), element),
-                shape=[i64(size) for size in array.shape],
-                strides=[i64(stride) for stride in array.strides],
-                itemsize=i64(array.itemsize),
-                meminfo=None,
-            )
-            return found._getvalue()
-
-        return signature(kind), generate
+    @returning(kind)
+    def outside(context, builder):
+        found = make_array(kind)(context, builder)
+        element = context.get_data_type(kind.dtype).as_pointer()
+        populate_array(
+            found,
+            data=builder.inttoptr(i64(array.ctypes.data), element),
+            shape=[i64(size) for size in array.shape],
+            strides=[i64(stride) for stride in array.strides],
+            itemsize=i64(array.itemsize),
+            meminfo=None,
+        )
+        return found._getvalue()
 
     return outside
 

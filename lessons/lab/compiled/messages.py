@@ -37,16 +37,20 @@ class NativeCompileError(InputError):
     """Numba could not compile the kernel; the message names the line."""
 
 
-def index_message(sites: list[Site], notes: np.ndarray) -> str:
-    """notes: what a check of an index wrote."""
-    number, axis, index, length, *where = notes.tolist()[:10]
-    site = sites[number - 1]
-    thread, block = tuple(where[:3]), tuple(where[3:])
-    problem = "is negative" if index < 0 else f"is not below {length}"
-    return (
-        f"{site.file}, line {site.line}: index {index} of {site.text}, axis {axis}, "
-        f"{problem}; thread {thread} of block {block}"
-    )
+class OutsideArray(IndexError):
+    """An index outside an array. what: the message without its place."""
+
+    def __init__(self, sites: list[Site], notes: np.ndarray) -> None:
+        """notes: what a check of an index wrote."""
+        number, axis, index, length, *where = notes.tolist()[:10]
+        self.site = sites[number - 1]
+        self.thread, self.block = tuple(where[:3]), tuple(where[3:])
+        problem = "is negative" if index < 0 else f"is not below {length}"
+        self.what = (
+            f"index {index} of {self.site.text}, axis {axis}, {problem}; thread {self.thread} of "
+            f"block {self.block}"
+        )
+        super().__init__(f"{self.site.file}, line {self.site.line}: {self.what}")
 
 
 def stuck_message(sites: list[Site], notes: np.ndarray) -> str:

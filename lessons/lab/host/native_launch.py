@@ -5,15 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiled.engine import NativeCompileError, NativeRefusal, native
-from ..dimensions import Configuration, Dim3
+from ..compiled.messages import OutsideArray
+from ..dimensions import Configuration
 from ..errors import InputError
 from ..simulator.findings import Finding
 from ..simulator.run import checked_run
 from ..source import read_source
-
-PLACE = re.compile(r"^[^:]*?line (\d+): ")
-ELEMENT = re.compile(r"index (-?\d+) of ([\w.]+)")
-THREAD = re.compile(r"thread \((\d+), (\d+), (\d+)\) of block \((\d+), (\d+), (\d+)\)")
 
 
 def launched(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> list[Finding]:
@@ -21,7 +18,7 @@ def launched(kernel: Callable, chosen: Configuration, values: Sequence[Any]) -> 
     try:
         native(kernel)[chosen.grid, chosen.block, 0, chosen.shared_bytes](*values)
     except IndexError as error:
-        return [outside(kernel, str(error))]
+        return [outside(kernel, error)]
     return []
 
 
@@ -53,20 +50,19 @@ def after_unsupported(
         raise InputError(f"line {first.line}: {first.message}. The other engine: {error}") from None
 
 
-def outside(kernel: Callable, message: str) -> Finding:
-    """The finding of an index outside an array, with the fields that the message holds."""
-    finding = located(kernel, "out-of-bounds", message)
-    element, thread = ELEMENT.search(message), THREAD.search(message)
-    if element:
-        finding = finding._replace(array=element[2])
-    if thread:
-        x, y, z, column, row, layer = map(int, thread.groups())
-        place: tuple[Dim3, Dim3] = (x, y, z), (column, row, layer)
-        finding = finding._replace(thread=place[0], block=place[1])
-    return finding
-
-
-def located(kernel: Callable, kind: str, message: str) -> Finding:
-    source, place = read_source(kernel), PLACE.match(message)
-    line = int(place[1]) if place else source.tree.lineno
-    return Finding(kind, line, PLACE.sub("", message), file=source.filename)
+def outside(kernel: Callable, error: IndexError) -> Finding:
+    """The finding of an index outside an array."""
+    source = read_source(kernel)
+    if not isinstance(error, OutsideArray):  # where Numba looks itself
+        line = source.tree.lineno
+        return Finding("out-of-bounds", line, str(error), file=source.filename)
+    name = re.match(r"[\w.]+", error.site.text)
+    return Finding(
+        "out-of-bounds",
+        error.site.line,
+        error.what,
+        file=source.filename,
+        thread=error.thread,
+        block=error.block,
+        array=name[0] if name else None,
+    )

@@ -253,16 +253,12 @@ class Interpreter:
             place=self.reporter.place_of(first_of(mask)),
         )
         self.team.end(mask)
-        for frame in (self.stack.frame, *self.stack.callers):
-            frame.live = frame.live & ~mask
-        self.whereabouts.leave_kernel(node, mask)
-        self.recorder.note("return", node, mask)
-        return self.team.nobody
+        return self.leave_kernel(node, mask)
 
     def leave_kernel(self, node: ast.stmt, mask: Mask) -> Mask:
         """`return` from the kernel ends a thread."""
-        frame = self.stack.frame
-        frame.live = frame.live & ~mask
+        for frame in (self.stack.frame, *self.stack.callers):
+            frame.live = frame.live & ~mask
         self.whereabouts.leave_kernel(node, mask)
         self.recorder.note("return", node, mask)
         return self.team.nobody

@@ -690,7 +690,7 @@ class Loops:
         if not is_range(node.iter):
             self.for_each(node, mask, loop)
             return self.leave(node, mask, loop)
-        arguments = self.expressions.calls.arguments(node.iter, mask)
+        arguments = self.expressions.items(node.iter.args, mask)
         limits = self.expressions.calls.python.numbers(node.iter, arguments, 1, 3)
         begin, end, step = range_limits(node.iter, limits)
         if not np.all(step):

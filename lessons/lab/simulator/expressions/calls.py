@@ -91,23 +91,9 @@ class Calls:
 
     def call(self, node: ast.Call, mask: Mask) -> object:
         evaluate = self.expressions.evaluate
-        function, arguments = evaluate(node.func, mask), self.arguments(node, mask)
+        function, arguments = evaluate(node.func, mask), self.expressions.items(node.args, mask)
         keywords = {str(k.arg): evaluate(k.value, mask) for k in node.keywords}
         return self.call_value(function, Call(node, arguments, keywords, mask))
-
-    def arguments(self, node: ast.Call, mask: Mask) -> list[object]:
-        """Values of the arguments by position, those of a starred tuple one by one."""
-        evaluate = self.expressions.evaluate
-        values: list[object] = []
-        for argument in node.args:
-            if not isinstance(argument, ast.Starred):
-                values.append(evaluate(argument, mask))
-                continue
-            several = evaluate(argument.value, mask)
-            if not isinstance(several, tuple):
-                raise Unsupported(node, f"`{ast.unparse(argument)}` is not a tuple")
-            values += several
-        return values
 
     def call_value(self, function: object, call: Call) -> object:
         """What a function returns; the function is a value of the kernel's."""

@@ -2,7 +2,7 @@
 
 import ast
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...numba_types import (
     typed,
     unary,
 )
-from ...source import Source
+from ...source import Source, as_definition, codes_in
 from ..context import Context
 from ..frames import Frame
 from ..memory.arrays import ArrayView
@@ -49,12 +49,7 @@ def inner_function(
     code = code_of(frame, node)
     if code is None:
         raise Unsupported(node, "this function cannot be defined here")
-    if isinstance(node, ast.Lambda):
-        result = ast.copy_location(ast.Return(node.body), node.body)
-        tree = ast.FunctionDef("lambda", node.args, [result], [], None, None)
-        tree = ast.copy_location(tree, node)
-    else:
-        tree = node
+    tree = as_definition(node, "lambda") if isinstance(node, ast.Lambda) else node
     cells = tuple(types.CellType() for _ in code.co_freevars)
     outer = frame.source.function
     arguments = (code, outer.__globals__, code.co_name, tuple(defaults) or None, cells)
@@ -71,10 +66,6 @@ def code_of(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> types.CodeType 
     on_line = [code for code in alike if code.co_firstlineno == first_line(node)]
     found = on_line or alike
     return found[0] if found else None
-
-
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    return (item for item in code.co_consts if isinstance(item, types.CodeType))
 
 
 def names_of(code: types.CodeType) -> tuple[str, ...]:
@@ -280,16 +271,20 @@ class Expressions:
     # ------------------------------------------------------------ the rest
 
     def tuple_of(self, node: ast.Tuple, mask: Mask) -> tuple:
-        items: list[object] = []
-        for item in node.elts:
-            if not isinstance(item, ast.Starred):
-                items.append(self.evaluate(item, mask))
+        return tuple(self.items(node.elts, mask))
+
+    def items(self, nodes: Sequence[ast.expr], mask: Mask) -> list[object]:
+        """The values of expressions, those of a starred tuple one by one."""
+        values: list[object] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                values.append(self.evaluate(node, mask))
                 continue
-            several = self.evaluate(item.value, mask)
+            several = self.evaluate(node.value, mask)
             if not isinstance(several, tuple):
-                raise Unsupported(item, f"`{ast.unparse(item.value)}` is not a tuple")
-            items += several
-        return tuple(items)
+                raise Unsupported(node, f"`{ast.unparse(node.value)}` is not a tuple")
+            values += several
+        return values
 
     def function(self, node: ast.Lambda | ast.FunctionDef, mask: Mask) -> InnerFunction:
         """What `lambda`, or `def` inside the kernel, makes."""

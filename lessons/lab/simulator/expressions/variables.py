@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import names
 from ...bfloat16 import BFloat16, scalar_of_ml_dtypes
+from ...compile_words import refusal_of_value
 from ...frozen_globals import device_array
 from ...numba_types import (
     FLOAT32,
@@ -183,12 +184,7 @@ class Variables:
         of_gpu = device_array(value)
         if of_gpu is not None:
             return wrap_global_arrays({name: of_gpu})[name]
-        raise Unsupported(
-            node,
-            f"`{name}` is a Python object ({type(value).__name__}); a kernel can use numbers, "
-            "tuples, arrays and functions from outside: bind what you need to a module-level name, "
-            f"such as TILE = {name}.tile",
-        )
+        raise Unsupported(node, refusal_of_value(name, value))
 
     def bind(self, name: str, value: object, mask: Mask, node: ast.expr | ast.stmt) -> None:
         """Give a variable a value in the threads of `mask`; the other threads keep theirs."""
