@@ -62,12 +62,11 @@ def vector_maker(path):
 
 # Without the f at the end of those in single precision.
 BY_MATH: dict[str, Callable] = {
-    "acos": math.acos, "acosh": math.acosh, "asin": math.asin, "asinh": math.asinh,
-    "atan": math.atan, "atan2": math.atan2, "atanh": math.atanh, "ceil": math.ceil,
-    "copysign": math.copysign, "cos": math.cos, "cosh": math.cosh, "exp": math.exp,
-    "expm1": math.expm1, "fabs": math.fabs, "floor": math.floor, "hypot": math.hypot,
-    "log": math.log, "log10": math.log10, "log1p": math.log1p, "pow": math.pow, "sin": math.sin,
-    "sinh": math.sinh, "sqrt": math.sqrt, "tan": math.tan, "tanh": math.tanh,
+    name: getattr(math, name) for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos",
+        "cosh", "exp", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "pow", "sin",
+        "sinh", "sqrt", "tan", "tanh",
+    )
 }  # fmt: skip
 
 

@@ -2,36 +2,27 @@
 
 import ast
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from .memory.recorder import Recorder
-from .reporter import Reporter
-from .scheduler import Scheduler
 from .stops import Stop
-from .teams import Launch, Mask, Team, first_of
-from .whereabouts import Whereabouts
+from .teams import Mask, first_of
+
+if TYPE_CHECKING:
+    from .context import Context
 
 
 class Barriers:
     """Lets a team wait for others, or says which of its threads would wait for ever."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        team: Team,
-        reporter: Reporter,
-        recorder: Recorder,
-        whereabouts: Whereabouts,
-        scheduler: Scheduler,
-    ) -> None:
-        self.launch = launch
-        self.team = team
-        self.reporter = reporter
-        self.recorder = recorder
-        self.whereabouts = whereabouts
-        self.scheduler = scheduler
+    def __init__(self, context: "Context") -> None:
+        self.launch = context.launch
+        self.team = context.team
+        self.reporter = context.reporter
+        self.recorder = context.recorder
+        self.whereabouts = context.whereabouts
+        self.scheduler = context.scheduler
         self.rounds: dict[ast.Call, int] = {}  # how often each barrier was reached
 
     def meet_in_block(self, node: ast.Call, mask: Mask) -> None:

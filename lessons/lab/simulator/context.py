@@ -1,7 +1,5 @@
 """What a team runs with: the parts that expressions, statements and functions of cuda share."""
 
-from typing import NamedTuple
-
 from ..source import Source
 from .barriers import Barriers
 from .frames import CallStack
@@ -13,25 +11,16 @@ from .teams import Launch, Team
 from .whereabouts import Whereabouts
 
 
-class Context(NamedTuple):
+class Context:
     """The run of one team: its parts, none of which can evaluate or execute anything."""
 
-    launch: Launch
-    team: Team
-    stack: CallStack
-    reporter: Reporter
-    recorder: Recorder
-    memory: MemoryChecker
-    whereabouts: Whereabouts
-    barriers: Barriers
-
-
-def context_of(launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> Context:
-    """The context in which a team begins a kernel."""
-    stack = CallStack(kernel, team.present)
-    reporter = Reporter(launch, team, stack)
-    recorder = Recorder(launch, team, stack)
-    memory = MemoryChecker(launch, team, reporter, recorder)
-    whereabouts = Whereabouts(team, stack)
-    barriers = Barriers(launch, team, reporter, recorder, whereabouts, scheduler)
-    return Context(launch, team, stack, reporter, recorder, memory, whereabouts, barriers)
+    def __init__(self, launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> None:
+        self.launch = launch
+        self.team = team
+        self.scheduler = scheduler
+        self.stack = CallStack(kernel, team.present)
+        self.reporter = Reporter(launch, team, self.stack)
+        self.recorder = Recorder(launch, team, self.stack)
+        self.memory = MemoryChecker(launch, team, self.reporter, self.recorder)
+        self.whereabouts = Whereabouts(team, self.stack)
+        self.barriers = Barriers(self)

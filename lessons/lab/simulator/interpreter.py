@@ -18,7 +18,7 @@ import numpy as np
 
 from ..source import Source
 from .assignments import Assignments
-from .context import context_of
+from .context import Context
 from .expressions.evaluate import Expressions
 from .frames import Frame, Variable
 from .loops import Loops
@@ -48,7 +48,7 @@ class Interpreter:
     """Executes a kernel for one team."""
 
     def __init__(self, launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> None:
-        context = context_of(launch, team, kernel, scheduler)
+        context = Context(launch, team, kernel, scheduler)
         self.team = team
         self.launch = launch
         self.debug = launch.debug
@@ -62,7 +62,7 @@ class Interpreter:
         self.expressions = Expressions(context, self.call_device_function)
         self.variables = self.expressions.variables
         assignments = Assignments(context, self.expressions)
-        loops = Loops(context, self.expressions, assignments, scheduler, self.run_body)
+        loops = Loops(context, self.expressions, assignments, self.run_body)
         # Each takes a node of its own class and a mask, and returns a mask.
         self.methods: dict[type[ast.stmt], Callable[..., Mask]] = {
             ast.Expr: self.expression,

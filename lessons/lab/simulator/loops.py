@@ -20,7 +20,7 @@ from .frames import Loop, Variable
 from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
 from .memory.arrays import Memory
 from .memory.out_of_bounds import assigned
-from .scheduler import Scheduler, Wait
+from .scheduler import Wait
 from .stops import Stop, Stuck
 from .teams import WARP, Launch, Mask, Team, anybody, first_of
 
@@ -56,13 +56,13 @@ class Waiting:
 class LoopWatch:
     """Looks at every round of a team's `while` loops."""
 
-    def __init__(self, context: Context, scheduler: Scheduler) -> None:
+    def __init__(self, context: Context) -> None:
         self.launch = context.launch
         self.team = context.team
         self.stack = context.stack
         self.reporter = context.reporter
         self.whereabouts = context.whereabouts
-        self.scheduler = scheduler
+        self.scheduler = context.scheduler
 
     def enter(self) -> Waiting:
         return Waiting(self.launch, self.team)
@@ -596,10 +596,8 @@ class ComputingLoops:
                     whole[going_on] = part
             broken = positions[going_on[status == 2]]
             if len(broken):
-                loop.broken = loop.broken.copy()
-                loop.broken[broken] = True
-            still_there = self.team.nobody.copy()
-            still_there[positions[going_on]] = True
+                loop.broken = loop.broken | self.mask_of(broken)
+            still_there = self.mask_of(positions[going_on])
             if self.launch.measure:
                 most = np.zeros(self.team.size // WARP, np.int64)
                 np.maximum.at(most, warps, rounds)
@@ -609,14 +607,18 @@ class ComputingLoops:
             self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
             going_on = going_on[status == 0]
             if len(going_on) and isinstance(plan.loop, ast.While):
-                still_there = self.team.nobody.copy()
-                still_there[positions[going_on]] = True
+                still_there = self.mask_of(positions[going_on])
                 now = {name: v[going_on] if np.ndim(v) else v
                        for (name, _, _), v in zip(kinds, values, strict=True)}  # fmt: skip
                 self.watch.look_ahead(plan.loop, still_there, progress.rounds, now)
         for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
             self.keep(name, positions, value)
         self.count_branches(plan, branches)
+
+    def mask_of(self, positions: np.ndarray) -> Mask:
+        mask = self.team.nobody.copy()
+        mask[positions] = True
+        return mask
 
     def value(self, name: str, positions: np.ndarray, is_vector: bool) -> Any:
         value: Any = self.stack.frame.variables[name].value
@@ -658,7 +660,6 @@ class Loops:
         context: Context,
         expressions: Expressions,
         assignments: Assignments,
-        scheduler: Scheduler,
         run_body: RunBody,
     ) -> None:
         self.context = context
@@ -666,7 +667,7 @@ class Loops:
         self.stack = context.stack
         self.expressions = expressions
         self.assignments = assignments
-        self.watch = LoopWatch(context, scheduler)
+        self.watch = LoopWatch(context)
         self.computing = ComputingLoops(context, self.watch)
         self.run_body = run_body
 

@@ -24,7 +24,6 @@ from ...numba_types import Number, convert, dtype_of_type, is_number
 from ...overloads import (
     attribute_templates,
     first_implementation,
-    implementation_of,
     members_of,
     templates_of,
     type_made_by,
@@ -231,14 +230,15 @@ def convert_to(kind: Type, value: object) -> object:
 
 def overload_of(function: object, call: Call) -> Callable | None:
     """The Python function that stands for another with these arguments; None if there is none."""
-    if not isinstance(function, FunctionType) or not templates_of(function):
+    templates = templates_of(function) if isinstance(function, FunctionType) else []
+    if not templates:
         return None
     node, given = call.node, list(map(numba_type, call.arguments))
     if len(node.args) == len(given):
         given = list(map(known_type, node.args, given))
     named = {str(k.arg): known_type(k.value, numba_type(call.keywords[str(k.arg)]))
              for k in node.keywords}  # fmt: skip
-    return implementation_of(function, given, named)
+    return first_implementation(templates, given, named)
 
 
 def known_type(node: ast.expr, kind: Type) -> Type:

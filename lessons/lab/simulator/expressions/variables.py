@@ -23,7 +23,7 @@ from ...numba_types import (
     is_number,
     typed,
 )
-from ...source import MISSING, Source
+from ...source import MISSING, Source, names_given_in
 from ..arguments import rebuild
 from ..context import Context
 from ..frames import Frame, Variable
@@ -69,12 +69,12 @@ def is_carried(loop: ast.For | ast.While, name: str, source: Source) -> bool:
     """Whether a round reads what the round before gave the variable, or the rest reads the last."""
     uses = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
     stores = [place(n) for n in uses if isinstance(n.ctx, ast.Store)]
-    statement = next((s for s in loop.body if any(is_store(n, name) for n in ast.walk(s))), None)
+    statement = next((s for s in loop.body if name in names_given_in(s)), None)
     if not stores or statement is None:
         return False
     end = (last_line(statement), statement.end_col_offset or 0)
     at_top = isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign))
-    if isinstance(statement, ast.AugAssign) and is_store(statement.target, name):
+    if isinstance(statement, ast.AugAssign):
         return True
     read = [place(n) for n in uses if isinstance(n.ctx, ast.Load)]
     if any(one <= end or not at_top for one in read):
@@ -83,10 +83,6 @@ def is_carried(loop: ast.For | ast.While, name: str, source: Source) -> bool:
         isinstance(n, ast.Name) and n.id == name and n.lineno > last_line(loop)
         for n in ast.walk(source.tree)
     )
-
-
-def is_store(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def place(node: ast.Name) -> tuple[int, int]:
