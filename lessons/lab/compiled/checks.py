@@ -46,17 +46,23 @@ def inside(typing_context, array, index, site, thread):
     return signature(returned, array, index, site, thread), generate
 
 
-def checked(context, builder, array, index, arguments):
-    """The parts of an index, each looked at. arguments: array, index, site, thread."""
+def checked(context, builder, array, index, arguments, from_end=False):
+    """The parts of an index, each looked at.
+
+    arguments: array, index, site, thread. from_end: whether a negative one counts from the end.
+    """
     kinds = index_types(index)
     lengths = lengths_of(context, builder, array, arguments[0])
     axes = axes_of(kinds, len(lengths))
     values = []
     for axis, kind, value in zip(axes, kinds, parts(builder, index, arguments[1]), strict=True):
         if isinstance(kind, (*WHOLE, types.Float)):  # an atomic takes 1.0, too, as on a GPU
-            value = context.cast(builder, value, kind, types.intp)
-            outside = builder.icmp_unsigned(">=", value, lengths[axis])
-            stop_if(context, builder, outside, arguments, axis, value, lengths[axis])
+            value, length = context.cast(builder, value, kind, types.intp), lengths[axis]
+            outside = builder.icmp_unsigned(">=", value, length)
+            if from_end:
+                below = builder.icmp_signed("<", value, builder.neg(length))
+                outside = builder.or_(builder.icmp_signed(">=", value, length), below)
+            stop_if(context, builder, outside, arguments, axis, value, length)
         values.append(value)
     return values
 
@@ -84,22 +90,12 @@ def holds(typing_context, array, index, site, thread):
 
     For an index that is a constant: it stays one, so that Numba may choose from a tuple by it.
     """
-    kinds = index_types(index)
     refuse_unknown(array)
     if not isinstance(array, (types.Array, types.NumpyFlatType)):
         return same(0, array, array, index, site, thread)
 
     def generate(context, builder, signature_, arguments):
-        lengths = lengths_of(context, builder, array, arguments[0])
-        axes = axes_of(kinds, len(lengths))
-        for axis, kind, value in zip(axes, kinds, parts(builder, index, arguments[1]), strict=True):
-            if isinstance(kind, WHOLE):
-                value = context.cast(builder, value, kind, types.intp)
-                outside = builder.or_(
-                    builder.icmp_signed(">=", value, lengths[axis]),
-                    builder.icmp_signed("<", value, builder.neg(lengths[axis])),
-                )
-                stop_if(context, builder, outside, arguments, axis, value, lengths[axis])
+        checked(context, builder, array, index, arguments, from_end=True)
         return impl_ret_borrowed(context, builder, array, arguments[0])
 
     return signature(array, array, index, site, thread), generate

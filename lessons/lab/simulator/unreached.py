@@ -8,7 +8,7 @@ import ast
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -101,10 +101,7 @@ def told_by_text(
 @functools.lru_cache(maxsize=64)
 def guards(tree: ast.FunctionDef) -> tuple[tuple[ast.AST, str, ast.expr], ...]:
     """(what is guarded: an `if` or the kernel, name, limit) for each `name < limit`."""
-    return tuple(found_guards(tree))
-
-
-def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr]]:
+    found: list[tuple[ast.AST, str, ast.expr]] = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
@@ -116,7 +113,8 @@ def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr
             if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name):
                 continue
             if isinstance(test.ops[-1], ast.GtE if leaves else ast.Lt) and len(test.ops) == 1:
-                yield tree if leaves else node, test.left.id, test.comparators[0]
+                found.append((tree if leaves else node, test.left.id, test.comparators[0]))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=256)

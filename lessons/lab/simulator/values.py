@@ -2,7 +2,7 @@
 
 import ast
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -192,20 +192,14 @@ def groups_of(statement: ast.stmt, choices: dict[str, Choice], mask: Mask) -> li
 
 
 def names_in_head(statement: ast.stmt) -> set[str]:
-    heads: list[ast.AST]
+    """The names that a statement reads, or of a compound one its head."""
+    head: ast.AST = statement
     if isinstance(statement, (ast.If, ast.While)):
-        heads = [statement.test]
+        head = statement.test
     elif isinstance(statement, ast.For):
-        heads = [statement.iter]
-    else:
-        heads = [statement]
-    return {node.id for head in heads for node in loaded_names(head)}
-
-
-def loaded_names(head: ast.AST) -> Iterator[ast.Name]:
-    for node in ast.walk(head):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node
+        head = statement.iter
+    names = (node for node in ast.walk(head) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
 
 
 def has_barrier(statement: ast.stmt) -> bool:

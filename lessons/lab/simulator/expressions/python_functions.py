@@ -237,7 +237,8 @@ class PythonFunctions:
         return np.bool_(any(is_of_kind(value, kind) for kind in kinds))
 
     def print(self, call: Call) -> None:
-        texts = [as_printed(argument) for argument in call.arguments]
+        numbers = zip(call.arguments, map(as_number, call.arguments), strict=True)
+        texts: list[Any] = [value if number is None else number for value, number in numbers]
         for position in np.flatnonzero(call.mask):
             print(*(text[position] if type(text) is np.ndarray else text for text in texts))
 
@@ -267,12 +268,6 @@ def is_of_kind(value: object, kind: object) -> bool:
     if isinstance(value, ArrayView):
         return kind is np.ndarray
     return isinstance(kind, type) and isinstance(value, kind)
-
-
-def as_printed(value: object) -> object:
-    """A vector for a number that differs between threads."""
-    number = as_number(value)
-    return value if number is None else number
 
 
 def refused(call: Call, function: Callable) -> Unsupported:

@@ -13,6 +13,7 @@ from .race_sides import (
     in_two_branches,
     line_of,
     statement_at,
+    stores_of,
     subscripts,
     waiting_loops,
 )
@@ -191,19 +192,15 @@ def call(name: str, target: ast.Subscript, *more: ast.expr) -> str:
 
 def look_and_store(now: Side, former: Side) -> str:
     """One thread stores to an element under an `if` that looks at it."""
-    for store in (now, former):
-        statement = statement_at(store)
-        if store.kind != "write" or not isinstance(statement, ast.Assign):
-            continue
-        text = ast.unparse(store.node)
-        other = former if store is now else now
-        if ast.unparse(other.node) != text or not isinstance(store.node, ast.Subscript):
+    for store, element, statement, other in stores_of(now, former):
+        text = ast.unparse(element)
+        if ast.unparse(other.node) != text:
             continue
         tests = (part.test for part in store.around if isinstance(part, (ast.If, ast.While)))
         for test in tests:
             looks = [part for part in subscripts(test) if ast.unparse(part) == text]
             if looks and (other.node in looks or other.node is store.node):
-                return one_step(store.node, statement.value, test)
+                return one_step(element, statement.value, test)
     return ""
 
 
@@ -234,12 +231,9 @@ def one_step(element: ast.Subscript, value: ast.expr, test: ast.expr) -> str:
 
 def taken_lock(now: Side, former: Side) -> str:
     """One thread waits in a loop `while lock[0] == 1`, and stores that 1 after it."""
-    for store, look in ((now, former), (former, now)):
-        statement = statement_at(store)
-        if (store.kind, look.kind) != ("write", "read") or not isinstance(statement, ast.Assign):
-            continue
-        element, value = store.node, statement.value
-        if not isinstance(element, ast.Subscript) or ast.unparse(look.node) != ast.unparse(element):
+    for _, element, statement, look in stores_of(now, former):
+        value = statement.value
+        if look.kind != "read" or ast.unparse(look.node) != ast.unparse(element):
             continue
         waits = f"{ast.unparse(element)} == {ast.unparse(value)}"
         for parent in look.around:
@@ -254,22 +248,19 @@ def taken_lock(now: Side, former: Side) -> str:
 
 def plain_flag(now: Side, former: Side) -> str:
     """One thread waits in a loop for what the other stores: `while flags[k] == 0: pass`."""
-    stored, look = (now, former) if now.kind == "write" else (former, now)
-    statement = statement_at(stored)
-    if (stored.kind, look.kind) != ("write", "read") or not isinstance(statement, ast.Assign):
-        return ""
-    element, flag = stored.node, look.node
-    if not isinstance(element, ast.Subscript) or not isinstance(flag, ast.Subscript):
-        return ""
-    for loop in waiting_loops(look.source):
-        if any(part is flag for part in ast.walk(loop.test)):
-            atomic = call("add", flag, ast.Constant(0))
-            test = ast.unparse(loop.test).replace(ast.unparse(flag), atomic)
-            done = call("exch", element, statement.value)
-            return (
-                f"a flag orders nothing by itself: set it by {done} behind cuda.threadfence(), "
-                f"and wait for it by `while {test}: pass`, and a fence"
-            )
+    for _, element, statement, look in stores_of(now, former):
+        flag = look.node
+        if look.kind != "read" or not isinstance(flag, ast.Subscript):
+            continue
+        for loop in waiting_loops(look.source):
+            if any(part is flag for part in ast.walk(loop.test)):
+                atomic = call("add", flag, ast.Constant(0))
+                test = ast.unparse(loop.test).replace(ast.unparse(flag), atomic)
+                done = call("exch", element, statement.value)
+                return (
+                    f"a flag orders nothing by itself: set it by {done} behind cuda.threadfence(), "
+                    f"and wait for it by `while {test}: pass`, and a fence"
+                )
     return ""
 
 

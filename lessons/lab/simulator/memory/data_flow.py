@@ -31,7 +31,7 @@ def added_by_all(side: Side, element: ast.Subscript, value: ast.expr) -> bool:
     if not any(map(is_element, ast.walk(value))):
         return False
     tests = (parent.test for parent in side.around if isinstance(parent, (ast.If, ast.While)))
-    names, asks = names_that_may_differ(side), begins_of_threads(side.source)
+    names, asks = names_that_may_differ(side), functools.partial(may_be_of_thread, side.source)
     return not any(comes_from(part, names, asks) for part in (value, element.slice, *tests))
 
 
@@ -40,7 +40,7 @@ def names_that_may_differ(side: Side) -> frozenset[str]:
 
     Each thread may have called a function with numbers of its own, and come to a line or not.
     """
-    tree, asks = side.source.tree, begins_of_threads(side.source)
+    tree, asks = side.source.tree, functools.partial(may_be_of_thread, side.source)
     parameters = [part.arg for part in (*tree.args.args, *tree.args.kwonlyargs)]
     found = frozenset(parameters if side.calls else [])
     while True:
@@ -54,15 +54,11 @@ def names_that_may_differ(side: Side) -> frozenset[str]:
         found = more
 
 
-def begins_of_threads(source: Source) -> Callable[[ast.AST], bool]:
+def may_be_of_thread(source: Source, node: ast.AST) -> bool:
     """Whether a node gives another value in each thread, or may, as somebody's own function."""
-
-    def begins(node: ast.AST) -> bool:
-        if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
-            return True
-        return is_of_thread(node)
-
-    return begins
+    if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
+        return True
+    return is_of_thread(node)
 
 
 def first_thread_of_block(tree: ast.FunctionDef) -> str:

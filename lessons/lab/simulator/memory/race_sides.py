@@ -81,6 +81,15 @@ def statement_at(side: Side) -> ast.stmt | None:
     return next((parent for parent in side.around if isinstance(parent, ast.stmt)), None)
 
 
+def stores_of(now: Side, former: Side) -> Iterator[tuple[Side, ast.Subscript, ast.Assign, Side]]:
+    """(the side that stores, to what, where, the other) of each that assigns to an element."""
+    for store, other in ((now, former), (former, now)):
+        element, statement = store.node, statement_at(store)
+        if store.kind == "write" and isinstance(statement, ast.Assign):
+            if isinstance(element, ast.Subscript):
+                yield store, element, statement, other
+
+
 def begins_a_sum(now: Side, former: Side) -> bool:
     """Whether one thread stores a constant where others add: an exchange would lose as much."""
     changed, stored = (now, former) if now.atomic else (former, now)
