@@ -10,7 +10,8 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .checks import WHOLE, checked, index_types, parts
+from .bits import cast_all
+from .checks import WHOLE, checked, kinds_in, parts
 
 ORDER = "seq_cst"
 
@@ -20,7 +21,7 @@ def element_of(name, array, index):
     if not isinstance(array, types.Array):
         raise TypingError(f"cuda.atomic.{name} changes an element of an array, not {array}")
     count = len(index) if isinstance(index, types.BaseTuple) else 1
-    if not all(isinstance(kind, (*WHOLE, types.Float)) for kind in index_types(index)):
+    if not all(isinstance(kind, (*WHOLE, types.Float)) for kind in kinds_in(index)):
         raise TypingError(f"cuda.atomic.{name}: an index must be numbers, not {index}")
     if count != array.ndim:
         raise TypingError(f"cuda.atomic.{name}: {count} indices for {array.ndim} dimensions")
@@ -37,12 +38,8 @@ def element_pointer(context, builder, signature_, arguments):
     array_type, index_type = signature_.args[:2]
     array = make_array(array_type)(context, builder, arguments[0])
     if isinstance(signature_.args[-2], types.NoneType):
-        indices = [
-            context.cast(builder, index, kind, types.intp)
-            for index, kind in zip(
-                parts(builder, index_type, arguments[1]), index_types(index_type), strict=True
-            )
-        ]
+        values = parts(builder, index_type, arguments[1])
+        indices = cast_all(context, builder, values, kinds_in(index_type), types.intp)
     else:
         place = [*arguments[:2], *arguments[-2:]]
         indices = checked(context, builder, array_type, index_type, place)
@@ -100,7 +97,6 @@ def until_unchanged(builder, pointer, changed):
     kind = pointer.type.pointee
     bits = ir.IntType(64 if isinstance(kind, ir.DoubleType) else 32)
     whole = builder.bitcast(pointer, bits.as_pointer())
-    before = builder.block
     first = builder.load_atomic(whole, "monotonic", align=bits.width // 8)
     again = builder.append_basic_block("again")
     done = builder.append_basic_block("done")
@@ -123,8 +119,7 @@ def compare_and_swap(typing_context, array, index, expected, value, site, thread
 
     def generate(context, builder, signature_, arguments):
         pointer = element_pointer(context, builder, signature_, arguments)
-        old = context.cast(builder, arguments[2], signature_.args[2], element)
-        new = context.cast(builder, arguments[3], signature_.args[3], element)
+        old, new = cast_all(context, builder, arguments[2:4], signature_.args[2:4], element)
         if isinstance(element, types.Float):
             # Floats are compared as bits, as on a GPU.
             bits = ir.IntType(element.bitwidth)

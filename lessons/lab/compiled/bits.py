@@ -39,13 +39,7 @@ def of_bits(name, returned, compute):
 
         def generate(context, builder, signature_, arguments):
             number = context.cast(builder, arguments[0], signature_.args[0], given)
-            found = compute(builder, number)
-            width = context.get_value_type(result).width
-            if found.type.width > width:
-                return builder.trunc(found, ir.IntType(width))
-            if found.type.width < width:
-                return builder.zext(found, ir.IntType(width))
-            return found
+            return context.cast(builder, compute(builder, number), given, result)
 
         return signature(result, value), generate
 
@@ -68,17 +62,19 @@ def as_unsigned(kind):
     return unsigned, unsigned
 
 
+def cast_all(context, builder, values, kinds, wanted):
+    """The values, of these kinds of Numba's, as another kind."""
+    pairs = zip(values, kinds, strict=True)
+    return [context.cast(builder, value, kind, wanted) for value, kind in pairs]
+
+
 @intrinsic
 def fused_multiply_add(typing_context, a, b, c):
     kinds = [types.unliteral(kind) for kind in (a, b, c)]
     kind = types.float32 if set(kinds) == {types.float32} else types.float64
 
     def generate(context, builder, signature_, arguments):
-        values = [
-            context.cast(builder, value, given, kind)
-            for value, given in zip(arguments, signature_.args, strict=True)
-        ]
-        return builder.fma(*values)
+        return builder.fma(*cast_all(context, builder, arguments, signature_.args, kind))
 
     return signature(kind, a, b, c), generate
 
@@ -139,10 +135,7 @@ def select(typing_context, condition, a, b):
 
     def generate(context, builder, signature_, arguments):
         chosen = context.is_true(builder, signature_.args[0], arguments[0])
-        values = [
-            context.cast(builder, value, given, kind)
-            for value, given in zip(arguments[1:], signature_.args[1:], strict=True)
-        ]
+        values = cast_all(context, builder, arguments[1:], signature_.args[1:], kind)
         return builder.select(chosen, *values)
 
     return signature(kind, condition, a, b), generate
@@ -181,8 +174,7 @@ def remainder_like_c(typing_context, x, y):
     kind = kind_of(x, y)
 
     def generate(context, builder, signature_, arguments):
-        values = zip(arguments, signature_.args, strict=True)
-        return builder.frem(*[context.cast(builder, value, given, kind) for value, given in values])
+        return builder.frem(*cast_all(context, builder, arguments, signature_.args, kind))
 
     return signature(kind, x, y), generate
 

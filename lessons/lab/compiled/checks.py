@@ -13,7 +13,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .thread import NOTES, i64, position, words
+from .thread import NOTES, POSITIONS, i64, position, words
 
 WHOLE = (types.Integer, types.IntEnumMember)
 NOTE_OUTSIDE = "lab_note_outside"
@@ -26,7 +26,7 @@ def inside(typing_context, array, index, site, thread):
     The numbers come back unsigned: for a signed index Numba would add Python's counting from the
     end, which a checked index never needs, and which keeps loops from being simplified.
     """
-    kinds = index_types(index)
+    kinds = kinds_in(index)
     refuse_unknown(array)
     if any(isinstance(kind, types.Array) for kind in kinds):
         raise TypingError("an array cannot be indexed with an array")
@@ -51,7 +51,7 @@ def checked(context, builder, array, index, arguments, from_end=False):
 
     arguments: array, index, site, thread. from_end: whether a negative one counts from the end.
     """
-    kinds = index_types(index)
+    kinds = kinds_in(index)
     lengths = lengths_of(context, builder, array, arguments[0])
     axes = axes_of(kinds, len(lengths))
     values = []
@@ -125,7 +125,7 @@ def refuse_unknown(array):
         raise TypingError(f"{array} cannot be indexed")
 
 
-def index_types(index):
+def kinds_in(index):
     return list(index) if isinstance(index, types.BaseTuple) else [index]
 
 
@@ -167,11 +167,7 @@ def axes_of(kinds, dimensions):
 def stop_if(context, builder, outside, arguments, axis, index, length):
     site, thread = arguments[2:]
     with cgutils.if_unlikely(builder, outside):
-        where = [
-            position(builder, thread, f"{name}.{direction}")
-            for name in ("threadIdx", "blockIdx")
-            for direction in "xyz"
-        ]
+        where = [position(builder, thread, path) for path in list(POSITIONS)[:6]]  # no sizes
         builder.call(
             note_outside(builder.module),
             [words(builder, thread, NOTES), site, i64(axis), index, length, *where],

@@ -36,9 +36,9 @@ from .memory import DYNAMIC_LIMIT, LOCAL_LIMIT, SHARED_LIMIT
 from .messages import (
     NativeCompileError,
     NativeRefusal,
-    OutsideArray,
     compile_error,
     endless_message,
+    index_error,
     stuck_message,
 )
 from .program import Rewritten
@@ -211,7 +211,7 @@ def run(compiled: Compiled, grid: Dim3, block: Dim3, dynamic_bytes: int, argumen
             compiled.entry(first, last, block, grid, *memory_of_block, *arguments)
         except IndexError:
             if notes[0] > 0:
-                raise OutsideArray(compiled.sites, notes) from None
+                raise index_error(compiled.sites, notes) from None
             raise
         except RecursionError:
             raise RecursionError("a function of the kernel calls itself too often") from None

@@ -3,6 +3,7 @@
 # Numba calls these functions while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,9 +68,7 @@ def array_maker(
     needs the array once its function has returned, and that never waits. On the stack no other
     pointer leads to it, so the compiler may keep it in registers.
     """
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     dynamic = count == 0
     on_stack = short_lived and count * LARGEST_ELEMENT <= STACK_ARRAY_LIMIT
     offset = 0

@@ -8,7 +8,7 @@ addresses of what the thread shares with others, and the size of dynamic shared 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
 import inspect
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -222,13 +222,9 @@ def spin(context, builder, thread, site):
     builder.store(site, word(builder, thread, SPIN_SITE))
 
 
+OTHERS: tuple[Any, ...] = (lane, dim3, poll, spin, end_thread, check_stack)
 NAMES = {
-    "lane": lane,
-    "dim3": dim3,
-    "poll": poll,
-    "spin": spin,
-    "end_thread": end_thread,
-    "check_stack": check_stack,
+    **{function.__name__: function for function in OTHERS},
     **{f"grid{axes}": positions_along(axes, grid_along) for axes in (1, 2, 3)},
     **{f"gridsize{axes}": positions_along(axes, gridsize_along) for axes in (1, 2, 3)},
 }

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
@@ -18,6 +18,8 @@ from numba.np.numpy_support import from_dtype
 
 from ..libdevice import call_libdevice, signatures
 from ..names import VECTORS
+from .bits import cast_all
+from .checks import kinds_in, parts
 
 
 @functools.cache
@@ -36,20 +38,15 @@ def vector_maker(path):
 
     @intrinsic
     def make(typing_context, values):
-        counts = [len(value) if isinstance(value, types.BaseTuple) else 1 for value in values]
-        if sum(counts) != len(kind):
-            raise TypingError(f"cuda.{path} takes {len(kind)} numbers, not {sum(counts)}")
+        count = sum(len(kinds_in(value)) for value in values)
+        if count != len(kind):
+            raise TypingError(f"cuda.{path} takes {len(kind)} numbers, not {count}")
 
         def generate(context, builder, signature_, arguments):
             found = []
-            for given, value in zip(
-                values, cgutils.unpack_tuple(builder, arguments[0]), strict=True
-            ):
-                if isinstance(given, types.BaseTuple):
-                    members = zip(given, cgutils.unpack_tuple(builder, value), strict=True)
-                else:
-                    members = [(given, value)]
-                found += [context.cast(builder, m, k, kind.dtype) for k, m in members]
+            for given, value in zip(values, parts(builder, values, arguments[0]), strict=True):
+                members = parts(builder, given, value)
+                found += cast_all(context, builder, members, kinds_in(given), kind.dtype)
             return context.make_tuple(builder, kind, found)
 
         return signature(kind, values), generate

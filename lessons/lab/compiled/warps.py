@@ -7,6 +7,8 @@ delivers the offers when all threads named in a mask have come (`turns.deliver`)
 # Numba compiles these functions, or calls them while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
+from typing import Any
+
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -226,13 +228,9 @@ def group_of(context, builder, thread, offered, waited):
     return builder.trunc(builder.load(mine(builder, thread, GROUP)), i32)
 
 
+OTHERS: tuple[Any, ...] = (offer, truth, vote, same_value, all_same, group_of)
 NAMES = {
-    "offer": offer,
-    "truth": truth,
-    "vote": vote,
-    "same_value": same_value,
-    "all_same": all_same,
-    "group_of": group_of,
+    **{function.__name__: function for function in OTHERS},
     **SHUFFLES,
     **VOTES_OF_A_WARP,
     **VOTES_OF_A_BLOCK,

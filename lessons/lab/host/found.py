@@ -7,7 +7,7 @@ from os import PathLike
 
 from ..errors import InputError
 from ..simulator.accepted import Acceptances
-from ..simulator.findings import Finding, Findings
+from ..simulator.findings import Finding, Findings, counted
 from ..simulator.report import Report
 from ..source import file_label
 
@@ -102,9 +102,3 @@ class Found(Findings):
         for part in [*self.earlier, self]:
             whole.take(part)
         return whole
-
-
-def counted(number: int, what: str) -> str:
-    """ "1 launch", "2 launches"."""
-    plural = what + ("es" if what.endswith("ch") else "s")
-    return f"{number:,} {what if number == 1 else plural}"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiled.engine import NativeCompileError, NativeRefusal, native
-from ..compiled.messages import OutsideArray
 from ..dimensions import Configuration
 from ..errors import InputError
 from ..simulator.findings import Finding
@@ -52,17 +51,17 @@ def after_unsupported(
 
 def outside(kernel: Callable, error: IndexError) -> Finding:
     """The finding of an index outside an array."""
-    source = read_source(kernel)
-    if not isinstance(error, OutsideArray):  # where Numba looks itself
+    source, found = read_source(kernel), vars(error)
+    if "site" not in found:  # where Numba looks itself
         line = source.tree.lineno
         return Finding("out-of-bounds", line, str(error), file=source.filename)
-    name = re.match(r"[\w.]+", error.site.text)
+    name = re.match(r"[\w.]+", found["site"].text)
     return Finding(
         "out-of-bounds",
-        error.site.line,
-        error.what,
+        found["site"].line,
+        found["what"],
         file=source.filename,
-        thread=error.thread,
-        block=error.block,
+        thread=found["thread"],
+        block=found["block"],
         array=name[0] if name else None,
     )

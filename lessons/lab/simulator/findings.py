@@ -128,6 +128,12 @@ class Findings:
             raise ProblemsFound(str(self))
 
 
+def counted(number: int, what: str) -> str:
+    """ "1 launch", "2 launches"."""
+    plural = what + ("es" if what.endswith("ch") else "s")
+    return f"{number:,} {what if number == 1 else plural}"
+
+
 def wanted_kinds(kinds: Iterable[str] | None, without: Iterable[str]) -> frozenset[str]:
     """`kinds`, or all there are, but those in `without`. Raises `ValueError` for unknown ones."""
     kinds = KINDS if kinds is None else named(kinds)

@@ -51,7 +51,7 @@ class Interpreter:
         context = Context(launch, team, kernel, scheduler)
         self.team = team
         self.launch = launch
-        self.debug = launch.debug
+        self.debug = launch.options.debug
         self.for_nobody = 0  # how many of the calls that it is in are for no thread
         self.seen = launch.seen
         self.stack = context.stack
@@ -127,7 +127,7 @@ class Interpreter:
                 text = ast.unparse(statement).splitlines()[0]
                 raise Unsupported(statement, f"`{text}` cannot be compiled for a GPU")
             self.seen.add(statement)
-            if self.launch.measure:
+            if self.launch.options.measure:
                 work.execute(line, statement, mask)
             try:
                 if self.stack.frame.has_choices:
@@ -138,7 +138,8 @@ class Interpreter:
                 return self.team.nobody
             except Unsupported:
                 # Numba leaves out what nobody reads before it looks at it.
-                if not (self.launch.compiles and is_never_read(statement, self.stack.source.tree)):
+                unread = is_never_read(statement, self.stack.source.tree)
+                if not (unread and self.launch.options.compiles):
                     raise
             if self.team.ended is not None:
                 mask = self.team.going_on(mask)

@@ -210,7 +210,7 @@ class LoopWatch:
             return
         launch.report.budget_used_up |= launch.rounds_left < 0
         if not launch.cancelled and not launch.lost:
-            why = f"the budget of {launch.budget:,} rounds of loops is used up"
+            why = f"the budget of {launch.options.budget:,} rounds of loops is used up"
             self.report_endless(node, running, rounds, why)
         raise Stop
 
@@ -530,7 +530,7 @@ class ComputingLoops:
     def enter(self, node: AnyLoop) -> Progress:
         plans = self.launch.plans
         if node not in plans:
-            watched = self.launch.watch is not None  # it has to see every round
+            watched = self.launch.options.watch is not None  # it has to see every round
             plans[node] = None if watched else plan_of(node, self.stack.source)
         return Progress((self.stack.source.filename, node.lineno), plans[node])
 
@@ -551,32 +551,6 @@ class ComputingLoops:
         compiled = uninterrupted(partial(compile_loop, plan, kinds))
         if compiled is None:
             return False
-        self.run(plan, compiled, kinds, running, loop, progress, limits)
-        return True
-
-    def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
-        """The variables as they are; None if one is not a number, or has no value somewhere."""
-        kinds = []
-        for name in (*plan.read, *plan.written):
-            variable = self.stack.frame.variables.get(name)
-            if variable is None or not isinstance(variable.value, (np.generic, np.ndarray)):
-                return None
-            if variable.defined is not None and (running & ~variable.defined).any():
-                return None
-            is_vector = name in plan.written or isinstance(variable.value, np.ndarray)
-            kinds.append((name, variable.value.dtype, is_vector))
-        return tuple(kinds)
-
-    def run(
-        self,
-        plan: Plan,
-        compiled: Any,
-        kinds: tuple[Kind, ...],
-        running: Mask,
-        loop: Loop,
-        progress: Progress,
-        limits: tuple[Any, ...],
-    ) -> None:
         positions = np.flatnonzero(running)
         values = [self.value(name, positions, is_vector) for name, _, is_vector in kinds]
         ends = [self.team.full(limit)[positions].astype(np.int64) for limit in limits]
@@ -598,7 +572,7 @@ class ComputingLoops:
             if len(broken):
                 loop.broken = loop.broken | self.mask_of(broken)
             still_there = self.mask_of(positions[going_on])
-            if self.launch.measure:
+            if self.launch.options.measure:
                 most = np.zeros(self.team.size // WARP, np.int64)
                 np.maximum.at(most, warps, rounds)
                 line = self.stack.line_of_kernel
@@ -614,6 +588,20 @@ class ComputingLoops:
         for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
             self.keep(name, positions, value)
         self.count_branches(plan, branches)
+        return True
+
+    def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
+        """The variables as they are; None if one is not a number, or has no value somewhere."""
+        kinds = []
+        for name in (*plan.read, *plan.written):
+            variable = self.stack.frame.variables.get(name)
+            if variable is None or not isinstance(variable.value, (np.generic, np.ndarray)):
+                return None
+            if variable.defined is not None and (running & ~variable.defined).any():
+                return None
+            is_vector = name in plan.written or isinstance(variable.value, np.ndarray)
+            kinds.append((name, variable.value.dtype, is_vector))
+        return tuple(kinds)
 
     def mask_of(self, positions: np.ndarray) -> Mask:
         mask = self.team.nobody.copy()
@@ -627,20 +615,18 @@ class ComputingLoops:
     def keep(self, name: str, positions: np.ndarray, value: np.ndarray) -> None:
         """Give a variable its values after the loop."""
         variables = self.stack.frame.variables
-        former = variables[name]
-        if (
-            len(positions) == len(np.flatnonzero(self.stack.frame.live))
-            and (value == value[0]).all()
-        ):
-            variables[name] = Variable(value[0], former.defined, former.line)
-            return
-        before: Any = former.value
-        vector = np.array(self.team.full(before))
-        vector[positions] = value
-        variables[name] = Variable(vector, former.defined, former.line)
+        former: Any = variables[name]
+        everybody = len(positions) == np.count_nonzero(self.stack.frame.live)
+        if everybody and (value == value[0]).all():
+            value = value[0]
+        else:
+            vector = np.array(self.team.full(former.value))
+            vector[positions] = value
+            value = vector
+        variables[name] = former._replace(value=value)
 
     def count_branches(self, plan: Plan, branches: np.ndarray) -> None:
-        if not self.launch.measure:
+        if not self.launch.options.measure:
             return
         for node, (warps, divergent) in zip(plan.branches, branches.tolist(), strict=True):
             traffic = self.recorder.traffic_of_line(node)

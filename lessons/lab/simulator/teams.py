@@ -57,9 +57,7 @@ class Launch:
         self.report = report
         self.grid = grid
         self.block = block
-        self.measure = options.measure
-        self.record = options.record
-        self.budget = options.budget
+        self.options = options
         self.rounds_left = options.budget
         self.lost = False  # whether an index was outside: the GPU would go on in some other way
         self.memories: list[Memory] = []  # of the arrays that the kernel is given
@@ -67,12 +65,6 @@ class Launch:
         self.seen: set[ast.stmt] = set()  # statements that some thread has executed
         self.plans: dict[ast.stmt, Plan | None] = {}  # how to compile a loop that only computes
         self.cancelled = False  # nobody waits for the end of this run any more
-        self.dynamic_shared = options.dynamic_shared
-        self.compiles = options.compiles
-        self.debug = options.debug
-        self.frozen = options.frozen
-        self.watch = options.watch
-        self.negative = options.negative
         self.may_divide = may_divide
         self.first_block = options.blocks.start  # the others are counted from it on
         self.blocks = len(options.blocks)

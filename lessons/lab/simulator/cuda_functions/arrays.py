@@ -32,11 +32,12 @@ def new_shared_memory(
 ) -> Memory:
     """Memory for one array per block. Raises `Stop` if a block has not so much."""
     launch, size = context.launch, int(np.prod(shape))
+    dynamic_bytes = launch.options.dynamic_shared
     address = -(-launch.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     launch.shared_bytes = address + size * dtype.itemsize
-    needed = launch.shared_bytes + launch.dynamic_shared
+    needed = launch.shared_bytes + dynamic_bytes
     if needed > MAX_SHARED_BYTES:
-        dynamic = f", {launch.dynamic_shared:,} of them dynamic" if launch.dynamic_shared else ""
+        dynamic = f", {dynamic_bytes:,} of them dynamic" if dynamic_bytes else ""
         context.reporter.add(
             "limits",
             node,
@@ -54,9 +55,9 @@ def new_dynamic_memory(
     """An array of size 0: all of dynamic shared memory, like every other array of size 0."""
     launch = context.launch
     if launch.dynamic is None:
-        size = -(-launch.dynamic_shared // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        size = -(-launch.options.dynamic_shared // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
         launch.dynamic = DynamicShared(size, launch.blocks)
-    length = launch.dynamic_shared // dtype.itemsize
+    length = launch.options.dynamic_shared // dtype.itemsize
     name = name_of_array(context, node)
     return launch.dynamic.array(name, dtype, length, context.stack.source.function)
 

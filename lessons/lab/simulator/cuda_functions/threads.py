@@ -70,7 +70,7 @@ def syncthreads(context: Context, call: Call) -> None:
 
 def syncthreads_count(context: Context, call: Call) -> np.ndarray:
     (value,) = numbers(call, 1)
-    if value.dtype == np.bool_ and not context.launch.compiles:
+    if value.dtype == np.bool_ and not context.launch.options.compiles:
         raise Unsupported(call.node, "it takes a whole number: write 1 if ... else 0")
     return context.barriers.votes_in_block(call.node, context.team.full(truth(value)), call.mask)
 

@@ -93,7 +93,7 @@ class Expressions:
 
     def __init__(self, context: Context, call_device_function: DeviceCall) -> None:
         self.context = context
-        self.watch = context.launch.watch
+        self.watch = context.launch.options.watch
         self.variables = Variables(context)
         self.doubles = DoublePrecision(context)
         self.indexing = Indexing(context, self)

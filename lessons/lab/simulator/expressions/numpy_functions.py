@@ -1,7 +1,8 @@
 """Functions of NumPy in a kernel, on numbers and on whole arrays."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,7 @@ class NumpyFunctions:
         node, mask = call.node, call.mask
         inputs, outputs = call.arguments[: function.nin], call.arguments[function.nin :]
         outputs = outputs or [call.keywords[name] for name in ("out",) if name in call.keywords]
-
-        def compute(*values: object) -> Number:
-            return call_ufunc(node, function, values)
-
+        compute = partial(call_ufunc, node, function)
         if not any(isinstance(value, (ArrayView, tuple)) for value in inputs):
             result: object = compute(*inputs)
         else:
@@ -81,14 +79,12 @@ class NumpyFunctions:
             except (TypeError, ValueError) as error:
                 raise Unsupported(node, f"`{ast.unparse(node)}`: {error}") from None
         first = next(iter(results.values()), np.zeros((), np.float64))
-        table = np.zeros((self.team.size, *first.shape), first.dtype)
+        table = np.zeros((first.size, self.team.size), first.dtype)
         for place, result in results.items():
-            table[place] = result
+            table[:, place] = result.reshape(-1)
         if not first.shape:
-            return table
-        flat = table.reshape(self.team.size, -1)
-        columns_of_result: list[Number] = [flat[:, k] for k in range(flat.shape[1])]
-        return self.arrays.temporary(first.shape, first.dtype, columns_of_result)
+            return table[0]
+        return self.arrays.temporary(first.shape, first.dtype, [*table])
 
     def per_thread_values(
         self, node: ast.Call, argument: Any, mask: Mask
@@ -113,7 +109,7 @@ class NumpyFunctions:
         return lambda position: argument if number is None else number
 
 
-def call_ufunc(node: ast.Call, function: np.ufunc, values: Sequence[object]) -> Number:
+def call_ufunc(node: ast.Call, function: np.ufunc, *values: object) -> Number:
     """Of numbers, with the types that Numba gives it."""
     numbers = as_numbers(values)
     if numbers is None:

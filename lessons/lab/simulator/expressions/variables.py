@@ -99,7 +99,7 @@ class Variables:
     def __init__(self, context: Context) -> None:
         self.stack = context.stack
         self.reporter = context.reporter
-        self.frozen = context.launch.frozen
+        self.frozen = context.launch.options.frozen
         self.outside: dict[tuple[object, str], object] = {}  # (function, name) -> value
 
     def look_up(self, node: ast.Name, mask: Mask) -> object:

@@ -24,7 +24,7 @@ ATOMICS = {
 }  # fmt: skip
 ATOMICS_OF_FUNCTIONS = {"min": "min", "max": "max"}
 OWN_ELEMENTS = (
-    "give each thread an element of its own, and bring them together after cuda.syncthreads()"
+    "give each thread an element of its own, and bring them together after cuda.syncthreads(); or "
 )
 ADDS = ("add", "sub")  # in any order
 # `if value < element: element = value`, and how it is made one step
@@ -103,9 +103,8 @@ def read_modify_write(now: Side, former: Side) -> str:
             f"all threads of a block add the same numbers to {text}: let one of them do it, under "
             f"`if {first_thread_of_block(now.source.tree)}:`. Where several blocks add, {one_step}"
         )
-    if now.memory.space == "shared" and not chosen_by_data(now.source, target):
-        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
-    return f"{what}: {one_step}"
+    own = now.memory.space == "shared" and not chosen_by_data(now.source, target)
+    return f"{what}: {OWN_ELEMENTS * own}{one_step}"
 
 
 def two_changes(now: Side, former: Side) -> str:
@@ -122,9 +121,8 @@ def two_changes(now: Side, former: Side) -> str:
     what = "both lines change an element in several steps, and one of the changes is lost"
     one_step = f"{atomics[0]} and {atomics[1]} make each of them one step"
     by_data = any(chosen_by_data(now.source, change[0]) for change in changes if change)
-    if now.memory.space == "shared" and not by_data:
-        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
-    return f"{what}: {one_step}"
+    own = now.memory.space == "shared" and not by_data
+    return f"{what}: {OWN_ELEMENTS * own}{one_step}"
 
 
 def waiting_is_enough(now: Side, former: Side, same_round: bool) -> bool:

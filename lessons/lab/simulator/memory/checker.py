@@ -216,7 +216,7 @@ class MemoryChecker:
         memory = view.memory
         if memory.space == "constant":
             # Numba refuses it, but for kernels with an inner function: there it compiles.
-            if not self.launch.compiles:
+            if not self.launch.options.compiles:
                 raise Unsupported(node, f"{memory.name} is a constant array and cannot be written")
             self.reporter.add(
                 "out-of-bounds",
@@ -324,7 +324,7 @@ class MemoryChecker:
             if anybody(outside):
                 if anybody(mask & outside):
                     meant = counts_from_end(self.reporter.stack.source, node, axis)
-                    if meant or (self.launch.negative and index.dtype.kind == "i"):
+                    if meant or (self.launch.options.negative and index.dtype.kind == "i"):
                         index, outside = self.from_end(view, index, axis, mask, node)
                     wrong = mask & outside
                     if anybody(wrong):
@@ -412,7 +412,7 @@ class MemoryChecker:
             ),
         )
         self.launch.lose_track()
-        if new and self.launch.record:
+        if new and self.launch.options.record:
             wanted = [self.team.full(index)[wrong] for index in indices]
             self.recorder.keep_outside(view.memory, self.team.threads[wrong], node, wanted)
 

@@ -140,10 +140,10 @@ class Recorder:
 
     def record(self, access: Access, problem: str, marked: Sequence[int]) -> None:
         """problem, marked: see `AccessEvent`."""
-        if self.launch.measure and access.memory.space in ("global", "shared"):
+        if self.launch.options.measure and access.memory.space in ("global", "shared"):
             if access.kind != "read" or access.node not in read_again(self.stack.source.tree):
                 self.count_access(access)
-        if self.launch.record:
+        if self.launch.options.record:
             memory = access.memory
             element = access.element % memory.instance
             self.keep(memory, access.thread, element, access.kind, access.node, problem, marked)
@@ -172,11 +172,10 @@ class Recorder:
 
         A barrier of the block is counted.
         """
-        if self.launch.measure and kind == "barrier":
+        if self.launch.options.measure and kind == "barrier":
             warps = mask.reshape(-1, WARP).any(axis=1)
-            count = int(np.count_nonzero(warps))
-            self.traffic_of_line(node).barriers += count
-        if self.launch.record:
+            self.traffic_of_line(node).barriers += int(np.count_nonzero(warps))
+        if self.launch.options.record:
             self.add_step_of_mask(kind, node, mask)
 
     def count_access(self, access: Access) -> None:
@@ -224,10 +223,11 @@ class Recorder:
         return element.reshape(-1, WARP), active.reshape(-1, WARP)
 
     def count_branch(self, node: ast.stmt, taken: Mask, not_taken: Mask) -> None:
-        if self.launch.measure:
+        if self.launch.options.measure:
             traffic = self.traffic_of_line(node)
             count_branch(traffic, taken.reshape(-1, WARP), not_taken.reshape(-1, WARP))
-        if self.launch.record and taken.any() and not_taken.any():  # else all go the same way
+        # Else all go the same way.
+        if self.launch.options.record and taken.any() and not_taken.any():
             self.add_step_of_mask("branch", node, taken | not_taken, taken)
 
     def traffic_of_line(self, node: ast.expr | ast.stmt, array: str = "") -> Traffic:
