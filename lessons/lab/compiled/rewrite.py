@@ -12,7 +12,6 @@ Line numbers stay those of the original file, so that Numba's errors point there
 
 import ast
 import copy
-import inspect
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
@@ -36,8 +35,7 @@ from .meanings import (
     touches_arrays_or_cuda,
     with_arguments,
 )
-from .messages import refuse
-from .program import NAMES, PREFIX, THREAD, Program, Rewritten, call, overloaded, thread, wait_call
+from .program import PREFIX, THREAD, Program, Rewritten, call, overloaded, thread, wait_call
 from .waits import is_spinning, waits_in
 
 UNPOLLED = 1 << 16  # rounds that a loop may make before it has to ask whether the host wants an end
@@ -57,15 +55,11 @@ def rewrite(source: Source, bounds_check: bool, debug: bool, counts: bool = Fals
     )
 
 
-class Writer(ast.NodeTransformer):
+class Writer(cuda_calls.Rewriting):
     """Rewrites one function; the functions that it calls get writers of their own."""
 
     def __init__(self, source: Source, program: Program, is_kernel: bool) -> None:
-        self.source = source
-        self.program = program
-        self.is_kernel = is_kernel
-        self.waits = waits_in(source)
-        self.namespace: dict[str, object] = {}  # what the rewritten text needs to find
+        super().__init__(source, program, is_kernel)
         self.before: list[ast.stmt] = []  # what has to come before the statement being rewritten
         self.hoists = 0
         self.recursive: list[tuple] = []  # calls of parts that are being rewritten: (key, alias)
@@ -97,11 +91,6 @@ class Writer(ast.NodeTransformer):
         function.__defaults__ = self.source.function.__defaults__
         function.__kwdefaults__ = self.source.function.__kwdefaults__
         return function
-
-    def scope(self) -> dict[str, Any]:
-        function = self.source.function
-        closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-        return {**function.__globals__, **closure, **NAMES, **self.namespace}
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -344,6 +333,3 @@ class Writer(ast.NodeTransformer):
         if part is None:  # it is being rewritten: this is a call of itself
             self.recursive.append((key, alias))
         node.func = ast.copy_location(ast.Name(alias, ast.Load()), node.func)
-
-    def refuse(self, node: ast.expr | ast.stmt, what: str) -> NoReturn:
-        refuse(self.source, node, what)

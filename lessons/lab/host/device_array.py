@@ -2,18 +2,29 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
 from ..errors import InputError
 from .fixed import Fixed
-from .places import host_place
-
-if TYPE_CHECKING:
-    from .session import Session
+from .places import Current, HostPlace, host_place
 
 GARBAGE = 0xA5  # the bytes of memory that nobody has written
+
+
+class Copies(Protocol):
+    """What a `session.Session` does for its arrays. rooms: those that somebody still has."""
+
+    rooms: "WeakSet[Room]"
+    current: Current
+
+    def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray: ...
+    def copy_to_device(self, data: np.ndarray, source: Any, stream: Any) -> None: ...
+    def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
+    def watch_unwritten(self, array: Any, missing: np.ndarray, told_now: bool) -> np.ndarray: ...
+    def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
 
 
 class Room:
@@ -23,7 +34,7 @@ class Room:
     """
 
     def __init__(
-        self, session: "Session", memory: np.ndarray, written: np.ndarray | None = None
+        self, session: Copies, memory: np.ndarray, written: np.ndarray | None = None
     ) -> None:
         self.session = session
         self.memory = memory
@@ -52,7 +63,7 @@ class DeviceArray(metaclass=Fixed):
 
     def __init__(
         self,
-        session: "Session",
+        session: Copies,
         data: np.ndarray,
         stream: Any = 0,
         written: np.ndarray | None = None,
@@ -183,7 +194,7 @@ class DeviceArray(metaclass=Fixed):
         self._lab_session.write_element(self._lab_data, item, plain(value), stream)
 
 
-def adopted(session: "Session", description: Any) -> DeviceArray:
+def adopted(session: Copies, description: Any) -> DeviceArray:
     """The array of the lab that a `__cuda_array_interface__` tells of.
 
     Raises `InputError` if it tells of other memory: there is no GPU that could have it.

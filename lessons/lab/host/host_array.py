@@ -5,14 +5,11 @@ NumPy array in every respect, whose elements are not looked at before the order 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .fixed import Fixed
-
-if TYPE_CHECKING:
-    from .session import Session
 
 # Functions of NumPy that ask for an array's shape and type, and not for its elements.
 HARMLESS = {
@@ -32,10 +29,17 @@ READING = (
 WRITING = ("fill", "itemset", "partition", "put", "sort", "byteswap")
 
 
+class Watcher(Protocol):
+    """Whom arrays ask: a `session.Session`."""
+
+    def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None: ...
+    def is_watching(self) -> bool: ...
+
+
 class HostArray(np.ndarray, metaclass=Fixed):
     """A NumPy array that the session is asked about before its elements are touched."""
 
-    _lab_session: "Session | None" = None
+    _lab_session: Watcher | None = None
 
     def __array_finalize__(self, origin: object) -> None:
         self._lab_session = getattr(origin, "_lab_session", None)
@@ -99,7 +103,7 @@ for name in (*READING, *WRITING):
         type.__setattr__(HostArray, name, asking(name, name in WRITING))
 
 
-def watched(session: "Session", array: np.ndarray) -> HostArray:
+def watched(session: Watcher, array: np.ndarray) -> HostArray:
     """A `HostArray` on the memory of an array."""
     view = array.view(HostArray)
     view._lab_session = session

@@ -13,16 +13,13 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..source import parts_of
-from .host_array import HARMLESS, READING, WRITING, HostArray
+from .host_array import HARMLESS, READING, WRITING, HostArray, Watcher
 from .places import is_users
-
-if TYPE_CHECKING:
-    from .session import Session
 
 VIEWS = {"T", "reshape", "view", "ravel", "transpose", "squeeze", "real", "imag", "flat"}
 EAGER_BUILTINS = (
@@ -52,7 +49,7 @@ class Use(NamedTuple):
 class ReadsOfOrdinaryArrays:
     """Looks at the user's lines while a copy to an ordinary array is under way."""
 
-    def __init__(self, watcher: "Session") -> None:
+    def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
         self.active = False
 

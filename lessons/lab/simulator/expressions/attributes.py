@@ -4,7 +4,7 @@ import ast
 import enum
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
 from ..values import Call, EnumValue, Method, Vector, as_numbers, enum_value
-from .indexing import WholeArrays
+from .indexing import Indexing, WholeArrays
 from .numpy_functions import NumpyFunctions
-
-if TYPE_CHECKING:
-    from .evaluate import Expressions
+from .variables import Variables
 
 ARRAY_METHODS = (
     "all", "any", "argmax", "argmin", "conj", "conjugate", "copy", "fill", "flatten", "item",
@@ -36,10 +34,10 @@ NUMBER_METHODS = ("bit_count", "conjugate", "is_integer", "view")
 class Attributes:
     """Evaluates `owner.name`."""
 
-    def __init__(self, context: Context, expressions: "Expressions") -> None:
+    def __init__(self, context: Context, variables: Variables, indexing: Indexing) -> None:
         self.context = context
-        self.variables = expressions.variables
-        self.indexing = expressions.indexing
+        self.variables = variables
+        self.indexing = indexing
 
     def attribute(self, node: ast.Attribute, value: object, mask: Mask) -> object:
         if isinstance(value, CudaName):

@@ -8,7 +8,7 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numba.core import types as kinds
@@ -39,11 +39,10 @@ from ..teams import WARP, Mask, Team
 from ..values import Call, InnerFunction, Method, as_number, as_numbers
 from .arithmetic_advice import Narrowing
 from .attributes import Methods
+from .evaluator import Evaluator
+from .indexing import WholeArrays
 from .numpy_functions import NumpyFunctions
 from .python_functions import PythonFunctions
-
-if TYPE_CHECKING:
-    from .evaluate import Expressions
 
 Result = TypeVar("Result")
 # Runs a device function: its source, the call, and the frame that defined it if a kernel did.
@@ -59,15 +58,19 @@ class Calls:
     """Evaluates calls."""
 
     def __init__(
-        self, context: Context, expressions: "Expressions", call_device_function: DeviceCall
+        self,
+        context: Context,
+        expressions: Evaluator,
+        arrays: WholeArrays,
+        call_device_function: DeviceCall,
     ) -> None:
         self.context = context
         self.expressions = expressions
         self.narrowing = Narrowing(context.team, context.reporter)
         self.call_device_function = call_device_function
-        self.python = PythonFunctions(context, expressions)
-        self.numpy = NumpyFunctions(context, expressions.arrays)
-        self.methods = Methods(context, expressions.arrays, self.numpy)
+        self.python = PythonFunctions(context, expressions.doubles, arrays)
+        self.numpy = NumpyFunctions(context, arrays)
+        self.methods = Methods(context, arrays, self.numpy)
 
     def registered_attribute(self, node: ast.Attribute, value: object, mask: Mask) -> object:
         """An attribute that the extension API has given a type; None if it has not."""

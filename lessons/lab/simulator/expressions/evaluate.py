@@ -27,14 +27,13 @@ from ..frames import Frame
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
-from ..values import InnerFunction, as_number
+from ..values import InnerFunction
 from ..watch import Computed
-from .arithmetic_advice import DoublePrecision
 from .attributes import Attributes
 from .calls import Calls, DeviceCall
 from .comparisons import compare_others
+from .evaluator import Evaluator
 from .indexing import Indexing, WholeArrays
-from .variables import Variables
 
 # ---------------------------------------------------------------- inner functions
 
@@ -83,23 +82,16 @@ def first_line(node: ast.FunctionDef | ast.Lambda) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-class Expressions:
-    """Evaluates expressions for one team, for the threads in a mask.
-
-    A value is a number (a NumPy scalar for all threads, or a vector with one element per thread),
-    an `ArrayView`, a tuple of values, or an object from outside the kernel, such as a function.
-    What does not compile raises `Unsupported`.
-    """
+class Expressions(Evaluator):
+    """Evaluates expressions of all kinds."""
 
     def __init__(self, context: Context, call_device_function: DeviceCall) -> None:
-        self.context = context
+        super().__init__(context)
         self.watch = context.launch.options.watch
-        self.variables = Variables(context)
-        self.doubles = DoublePrecision(context)
         self.indexing = Indexing(context, self)
         self.arrays = WholeArrays(context)
-        self.attributes = Attributes(context, self)
-        self.calls = Calls(context, self, call_device_function)
+        self.attributes = Attributes(context, self.variables, self.indexing)
+        self.calls = Calls(context, self, self.arrays, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
@@ -146,17 +138,6 @@ class Expressions:
             return value
         source, team, launch = self.context.stack.source, self.context.team, self.context.launch
         return self.watch(Computed(source, node, value, mask, team, launch, self.evaluate))
-
-    def number(self, node: ast.expr, mask: Mask) -> Number:
-        """The value of an expression that must be a number."""
-        value = self.evaluate(node, mask)
-        return value if is_number(value) else self.as_number(node, value)
-
-    def as_number(self, node: ast.expr, value: object) -> Number:
-        number = as_number(value)
-        if number is None:
-            raise Unsupported(node, f"`{ast.unparse(node)}` must be a number here")
-        return number
 
     def condition(self, node: ast.expr, mask: Mask) -> Condition:
         """Where an expression is true."""
@@ -272,19 +253,6 @@ class Expressions:
 
     def tuple_of(self, node: ast.Tuple, mask: Mask) -> tuple:
         return tuple(self.items(node.elts, mask))
-
-    def items(self, nodes: Sequence[ast.expr], mask: Mask) -> list[object]:
-        """The values of expressions, those of a starred tuple one by one."""
-        values: list[object] = []
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                values.append(self.evaluate(node, mask))
-                continue
-            several = self.evaluate(node.value, mask)
-            if not isinstance(several, tuple):
-                raise Unsupported(node, f"`{ast.unparse(node.value)}` is not a tuple")
-            values += several
-        return values
 
     def function(self, node: ast.Lambda | ast.FunctionDef, mask: Mask) -> InnerFunction:
         """What `lambda`, or `def` inside the kernel, makes."""

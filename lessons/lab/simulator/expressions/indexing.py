@@ -4,7 +4,7 @@ import ast
 import enum
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,13 @@ from ..memory.arrays import ArrayView, Memory, row_major_strides
 from ..stops import Unsupported
 from ..teams import Mask, first_of
 from ..values import as_number, enum_value
-
-if TYPE_CHECKING:
-    from .evaluate import Expressions
+from .evaluator import Evaluator
 
 
 class Indexing:
     """Evaluates subscripts."""
 
-    def __init__(self, context: Context, expressions: "Expressions") -> None:
+    def __init__(self, context: Context, expressions: Evaluator) -> None:
         self.launch = context.launch
         self.memory = context.memory
         self.reporter = context.reporter

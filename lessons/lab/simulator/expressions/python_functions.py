@@ -4,7 +4,7 @@ import ast
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,9 @@ from ..context import Context
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..values import Call, EnumValue, Iteration, as_number, as_numbers
+from .arithmetic_advice import DoublePrecision
 from .comparisons import compare_others
-
-if TYPE_CHECKING:
-    from .evaluate import Expressions
+from .indexing import WholeArrays
 
 # operator.add -> "Add", operator.lt -> "Lt", operator.neg -> "USub"
 NAMES = {
@@ -51,10 +50,10 @@ IN_PLACE = {
 class PythonFunctions:
     """Calls functions of Python's own and of `operator`."""
 
-    def __init__(self, context: Context, expressions: "Expressions") -> None:
+    def __init__(self, context: Context, doubles: DoublePrecision, arrays: WholeArrays) -> None:
         self.memory = context.memory
-        self.doubles = expressions.doubles
-        self.arrays = expressions.arrays
+        self.doubles = doubles
+        self.arrays = arrays
         # Each takes the call, and returns its value.
         self.methods: dict[Callable, Callable[[Call], object]] = {
             min: partial(self.extreme, min), max: partial(self.extreme, max), len: self.length,

@@ -13,12 +13,9 @@ atomic there: so a *stamp*, a running number of atomics, says what it knows.
 
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .history import HappensBefore
 
 # A number in memory: its history and the element; for what only one block may know, the block too.
 Place: TypeAlias = tuple[Hashable, ...]
@@ -104,7 +101,7 @@ class Synchronisation:
 
     # ------------------------------------------------------------ fences and barriers
 
-    def fence(self, order: "HappensBefore", threads: np.ndarray, only_block: bool) -> None:
+    def fence(self, order: "Ticks", threads: np.ndarray, only_block: bool) -> None:
         """These threads execute a fence, for everybody or for their own blocks."""
         fences = self.block_fences if only_block else self.device_fences
         if fences is None:
@@ -181,7 +178,7 @@ class Synchronisation:
 
     def atomics(
         self,
-        order: "HappensBefore",
+        order: "Ticks",
         memory: Hashable,
         elements: np.ndarray,
         threads: np.ndarray,
@@ -216,7 +213,7 @@ class Synchronisation:
         if acquires:
             self.last_question[threads] = tick
 
-    def acquire(self, order: "HappensBefore", channel: Channel, thread: int) -> None:
+    def acquire(self, order: "Ticks", channel: Channel, thread: int) -> None:
         known = self.known_by_thread.get(thread, NOTHING)
         if known.get(channel, 0) > channel.last_stamp:
             return  # nothing new since
@@ -300,6 +297,15 @@ class Synchronisation:
             if channel in known and channel.covers(thread, warp, block, tick, known[channel]):
                 return True
         return False
+
+
+class Ticks(Protocol):
+    """What `Synchronisation` needs to know of a `HappensBefore`; each array is (threads,) int64."""
+
+    tick: int
+    warp_tick: np.ndarray
+    block_tick: np.ndarray
+    grid_tick: np.ndarray
 
 
 def merged(*parts: Known) -> Known:
