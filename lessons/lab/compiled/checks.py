@@ -112,15 +112,8 @@ def same(which, returned, *kinds):
 
 def refuse_unknown(array):
     """Of these Numba or the checks here know how long they are."""
-    known = (
-        types.Array,
-        types.BaseTuple,
-        types.NumpyFlatType,
-        types.Record,
-        types.UnicodeType,
-        types.UnicodeCharSeq,
-        types.CharSeq,
-    )
+    texts = (types.UnicodeType, types.UnicodeCharSeq, types.CharSeq)
+    known = (types.Array, types.BaseTuple, types.NumpyFlatType, types.Record, *texts)
     if not isinstance(array, known):
         raise TypingError(f"{array} cannot be indexed")
 

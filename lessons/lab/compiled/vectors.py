@@ -20,6 +20,7 @@ from ..libdevice import call_libdevice, signatures
 from ..names import VECTORS
 from .bits import cast_all
 from .checks import kinds_in, parts
+from .thread import returning
 
 
 @functools.cache
@@ -87,12 +88,9 @@ def by_bits(name: str) -> Callable | None:
         return None
     (result,) = types_of(name)[1]
 
-    @intrinsic
-    def cast(typing_context, value):
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], context.get_value_type(result))
-
-        return signature(result, value), generate
+    @returning(result)
+    def cast(context, builder, value):
+        return builder.bitcast(value, context.get_value_type(result))
 
     return cast
 

@@ -160,10 +160,7 @@ ROOT = "SRCROOT"  # what SARIF calls the folder that paths are relative to
 def sarif_log(findings: Iterable[Finding], root: str | PathLike[str]) -> Data:
     """A SARIF 2.1.0 log with one run. root: folder that the paths of files are relative to."""
     folder = Path(root).resolve()
-    driver = {
-        "name": "twothreads",
-        "rules": [rule(kind, description) for kind, description in KINDS.items()],
-    }
+    driver = {"name": "twothreads", "rules": [rule(kind, text) for kind, text in KINDS.items()]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -174,11 +171,10 @@ def sarif_log(findings: Iterable[Finding], root: str | PathLike[str]) -> Data:
 
 
 def rule(kind: str, description: str) -> Data:
-    level = "note" if kind == "slow" else "error"
     return {
         "id": kind,
         "shortDescription": {"text": description},
-        "defaultConfiguration": {"level": level},
+        "defaultConfiguration": {"level": "note" if kind == "slow" else "error"},
     }
 
 
@@ -196,12 +192,9 @@ def result(finding: Finding, folder: Path) -> Data:
     if finding.accepted is not None:
         where = "inSource" if finding.accepted_by == "comment" else "external"
         found["suppressions"] = [{"kind": where, "justification": finding.accepted}]
-    fields = {
-        name: value
-        for name, value in finding._asdict().items()
-        if name in ("thread", "block", "array", "index", "other_thread", "other_block")
-        if value is not None
-    }
+    names = ("thread", "block", "array", "index", "other_thread", "other_block")
+    known = {name: getattr(finding, name) for name in names}
+    fields = {name: value for name, value in known.items() if value is not None}
     if fields:
         found["properties"] = fields
     return found

@@ -587,7 +587,11 @@ class ComputingLoops:
                 self.watch.look_ahead(plan.loop, still_there, progress.rounds, now)
         for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
             self.keep(name, positions, value)
-        self.count_branches(plan, branches)
+        for node, (taken, divergent) in zip(plan.branches, branches.tolist(), strict=True):
+            if self.launch.options.measure:
+                traffic = self.recorder.traffic_of_line(node)
+                traffic.branches += taken
+                traffic.divergent += divergent
         return True
 
     def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
@@ -624,14 +628,6 @@ class ComputingLoops:
             vector[positions] = value
             value = vector
         variables[name] = former._replace(value=value)
-
-    def count_branches(self, plan: Plan, branches: np.ndarray) -> None:
-        if not self.launch.options.measure:
-            return
-        for node, (warps, divergent) in zip(plan.branches, branches.tolist(), strict=True):
-            traffic = self.recorder.traffic_of_line(node)
-            traffic.branches += warps
-            traffic.divergent += divergent
 
 
 # Runs statements. Returns the mask of the threads that reach the end of them.

@@ -58,12 +58,9 @@ class Calls:
     """Evaluates calls."""
 
     def __init__(
-        self,
-        context: Context,
-        expressions: Evaluator,
-        arrays: WholeArrays,
-        call_device_function: DeviceCall,
+        self, context: Context, expressions: Evaluator, call_device_function: DeviceCall
     ) -> None:
+        arrays = WholeArrays(context)
         self.context = context
         self.expressions = expressions
         self.narrowing = Narrowing(context.team, context.reporter)

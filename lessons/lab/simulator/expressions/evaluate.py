@@ -91,7 +91,7 @@ class Expressions(Evaluator):
         self.indexing = Indexing(context, self)
         self.arrays = WholeArrays(context)
         self.attributes = Attributes(context, self.variables, self.indexing)
-        self.calls = Calls(context, self, self.arrays, call_device_function)
+        self.calls = Calls(context, self, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
